@@ -1,0 +1,104 @@
+# Every target sets up what it needs, in .venv, from a machine with Python >= 3.11 and a package index.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+
+# The first Python that the pinned wheels exist for; `make PYTHON=...` overrides.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
+	$$p -c 'import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' \
+	>/dev/null 2>&1 && { echo $$p; break; }; done)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+INSTALL = -m pip install -qq
+
+WORKERS ?= 2
+PYTEST = $(PY) -m pytest -q -n $(WORKERS)
+SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
+
+.PHONY: help test test-all check lint types layers unit demo papers bench dist format sizes names clean
+
+help:
+	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
+	@echo "make test-all  the same with the slow ones"
+	@echo "make demo      examples/demo.py: a small training run"
+	@echo "make papers    the papers, reproduced"
+	@echo "make bench     measurements, against jax where it can be installed"
+	@echo "make dist      wheel and sdist, in dist/"
+	@echo "make format    let ruff format and fix;  make names: accept a change of the public names"
+	@echo "make sizes     the longest files;        make clean: remove everything made"
+
+# ---- environments: a stamp says that a file of requirements is installed
+
+$(VENV)/.runtime: requirements/runtime.txt pyproject.toml setup.py
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
+	@$(PY) -c "" 2>/dev/null || { echo "setting up $(VENV) with `$(PYTHON) --version`"; $(PYTHON) -m venv --clear $(VENV); }
+	@$(PY) $(INSTALL) -r requirements/runtime.txt
+	@$(PY) $(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.test: requirements/test.txt $(VENV)/.runtime
+	@$(PY) $(INSTALL) -r requirements/test.txt
+	@touch $@
+
+# jax is kept out of .venv: nothing that is tested may find it there.
+$(VENV)-bench/.bench: requirements/bench.txt requirements/runtime.txt pyproject.toml setup.py
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
+	@$(VENV)-bench/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-bench
+	@$(VENV)-bench/bin/python $(INSTALL) -r requirements/bench.txt
+	@$(VENV)-bench/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# ---- checks
+
+test: check unit
+
+test-all: check $(VENV)/.test
+	$(PYTEST)
+
+check: lint types layers
+
+lint: $(VENV)/.test
+	$(PY) -m ruff check $(SOURCES)
+	$(PY) -m ruff format --check $(SOURCES)
+
+types: $(VENV)/.test
+	$(PY) -m mypy
+
+layers: $(VENV)/.test
+	$(VENV)/bin/lint-imports
+
+unit: $(VENV)/.test
+	$(PYTEST) -m "not slow"
+
+# ---- things to run
+
+demo: $(VENV)/.runtime
+	@echo "examples/demo.py: a small training run, from data to a falling loss"
+	@$(PY) examples/demo.py
+
+papers: $(VENV)/.test
+	$(PYTEST) papers
+
+bench: $(VENV)-bench/.bench
+	$(VENV)-bench/bin/python benchmarks/run.py
+
+# Through the sdist: a wheel built from a tree in use can carry modules deleted since.
+dist: $(VENV)/.test
+	rm -rf build dist
+	$(PY) -m build --no-isolation
+
+# ---- housekeeping
+
+format: $(VENV)/.test
+	$(PY) -m ruff check --fix --exit-zero $(SOURCES)
+	$(PY) -m ruff format $(SOURCES)
+
+names: $(VENV)/.test
+	EFFAX_UPDATE_PUBLIC_NAMES=1 $(PY) -m pytest -q tests/architecture/test_public_names.py
+
+sizes:
+	@find effax effects interpreters backends -name '*.py' -exec wc -l {} + | sort -rn | head -30
+
+clean:
+	rm -rf $(VENV) $(VENV)-bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,494 @@
+"""Arrays: immutable, asynchronous values in the memory of devices."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple, NoReturn
+
+import numpy as np
+
+from effax.backends.xla import buffer as memory
+from effax.backends.xla.array_text import array_text
+from effax.backends.xla.client import XlaRuntimeError
+from effax.backends.xla.device import Device, devices
+from effax.backends.xla.executable import deleted
+from effax.backends.xla.placement import Placement, Spec, default, place, single
+from effax.effects import config
+from effax.effects.types import ShapedArray, as_dtype, canonical_dtype, float0, typeof
+from effax.effects.value import Value
+
+
+class Array(Value):
+    """An array on one device or several: a buffer of the runtime, and the spec that describes it.
+
+    It may still be being computed; whatever looks at its contents waits for them. `_host` keeps
+    the contents once they were fetched.
+    """
+
+    __slots__ = ("__weakref__", "_host", "buffer", "spec")
+
+    # NumPy's operators leave the work to ours.
+    __array_priority__ = 100
+
+    def __init__(self, buffer: Any, spec: Spec) -> None:
+        self.buffer = buffer
+        self.spec = spec
+        self._host: np.ndarray[Any, Any] | None = None
+
+    @property
+    def type(self) -> ShapedArray:  # type: ignore[override]
+        """Shape, dtype and weakness of the dtype."""
+        return self.spec.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self.spec.type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the elements."""
+        return self.spec.type.dtype
+
+    # -- contents
+
+    def host(self) -> np.ndarray[Any, Any]:
+        """The contents as a NumPy array that can't be written to; waits for them.
+
+        On the CPU it is the array's own memory where the dtype is one of NumPy's. Raises
+        `RuntimeError` for a deleted array, and what went wrong where the computation failed.
+        """
+        found = self._host
+        buffer = self.buffer
+        if buffer.is_deleted():
+            raise deleted(self.spec.type)
+        if found is None:
+            spec = self.spec
+            if spec.type.dtype == float0:
+                found = np.zeros(spec.type.shape, float0)
+            else:
+                found = memory.get(buffer, spec.type, spec.placement)
+            self._host = found
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """The contents as a NumPy array; without a copy one that can't be written to."""
+        found = self.host()
+        if dtype is not None and dtype != found.dtype:
+            if copy is False:
+                raise ValueError(f"{found.dtype} as {dtype} needs a copy, which copy=False refuses")
+            return found.astype(dtype)
+        return found.copy() if copy else found
+
+    def item(self, *index: Any) -> Any:
+        """One element as a Python number: the only one, or that at an index."""
+        return self.host().item(*index)
+
+    def tolist(self) -> Any:
+        """The contents as nested lists of Python numbers."""
+        return self.host().tolist()
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """The contents as bytes, in row-major order."""
+        return self.host().tobytes(order)
+
+    def _scalar(self) -> np.ndarray[Any, Any]:
+        if self.spec.type.shape:
+            raise TypeError(
+                "Only scalar arrays can be converted to Python scalars; "
+                f"got arr.ndim={len(self.spec.type.shape)}"
+            )
+        return self.host()
+
+    def __bool__(self) -> bool:
+        n = self.spec.type.size
+        if n == 1:
+            return bool(self.host())
+        if n == 0:
+            raise ValueError(
+                "The truth value of an empty array is ambiguous. "
+                "Use `array.size > 0` to check that an array is not empty."
+            )
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. "
+            "Use a.any() or a.all()"
+        )
+
+    def __int__(self) -> int:
+        return int(self._scalar())
+
+    def __float__(self) -> float:
+        return float(self._scalar())
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar())
+
+    def __index__(self) -> int:
+        type = self.spec.type
+        if type.shape or (type.dtype.kind not in "biu" and "int" not in type.dtype.name):
+            raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+        return operator.index(self.host().item())
+
+    def __len__(self) -> int:
+        shape = self.spec.type.shape
+        if not shape:
+            raise TypeError("len() of unsized object")
+        return shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        shape = self.spec.type.shape
+        if not shape:
+            raise TypeError("iteration over a 0-d array")
+        # `x[i]` is written in the object language and installed by the top layer.
+        return (self[i] for i in range(shape[0]))  # type: ignore[index]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise TypeError(
+            "JAX arrays are immutable and do not support in-place item assignment. Instead of "
+            "x[idx] = y, use x = x.at[idx].set(y) or another .at[] method: "
+            "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html"
+        )
+
+    # -- text
+
+    def __repr__(self) -> str:
+        type = self.spec.type
+        if self.buffer.is_deleted():
+            return f"Array(<deleted>, shape={type.shape}, dtype={type.dtype.name})"
+        if not self.spec.placement.is_fully_addressable:
+            return f"Array(<on other processes too>, shape={type.shape}, dtype={type.dtype.name})"
+        return array_text(self.host(), type)
+
+    def __str__(self) -> str:
+        return repr(self) if self.buffer.is_deleted() else str(self.host())
+
+    def __format__(self, spec: str) -> str:
+        host = self.host()
+        # NumPy formats scalars, and refuses arrays of rank 0.
+        return format(host if host.ndim else host[()], spec)
+
+    # -- the buffer
+
+    def block_until_ready(self) -> Array:
+        """Wait until the contents are computed; raises what went wrong if that failed."""
+        if self.buffer.is_deleted():
+            raise deleted(self.spec.type)
+        self.buffer.block_until_ready()
+        return self
+
+    def is_ready(self) -> bool:
+        """Whether the contents are computed."""
+        if self.buffer.is_deleted():
+            raise deleted(self.spec.type)
+        return bool(self.buffer.is_ready())
+
+    def is_deleted(self) -> bool:
+        """Whether the memory was given away or deleted."""
+        return bool(self.buffer.is_deleted())
+
+    def delete(self) -> None:
+        """Give the memory back now; the array and those that share it can't be used any more."""
+        self._host = None
+        if not self.buffer.is_deleted():
+            self.buffer.delete()
+
+    def copy_to_host_async(self) -> None:
+        """Begin to bring the contents to the host."""
+        if self._host is None and not self.buffer.is_deleted():
+            memory.start_copy_to_host(self.buffer, self.spec.placement)
+
+    def on_device_size_in_bytes(self) -> int:
+        """The memory taken on the devices, padding included."""
+        return int(self.buffer.on_device_size_in_bytes())
+
+    def unsafe_buffer_pointer(self) -> int:
+        """The address of the memory on the array's one device."""
+        return memory.address(self.buffer)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the elements take together."""
+        return self.spec.type.size * self.spec.type.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes that one element takes."""
+        return int(self.spec.type.dtype.itemsize)
+
+    # -- where it lies
+
+    @property
+    def sharding(self) -> Placement:
+        """How the array lies on its devices."""
+        return self.spec.placement
+
+    @property
+    def device(self) -> Device | Placement:
+        """The device the array is on; the placement if there are several."""
+        placement = self.spec.placement
+        return placement.devices[0] if placement.is_single else placement
+
+    def devices(self) -> set[Device]:
+        """The devices the array is on."""
+        return set(self.spec.placement.devices)
+
+    @property
+    def committed(self) -> bool:
+        """Whether the user chose the devices; what is computed from the array then stays there."""
+        return self.spec.committed
+
+    _committed = committed
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all of the array is on devices of this process."""
+        return self.spec.placement.is_fully_addressable
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each of its devices has all of the array."""
+        return self.spec.placement.is_replicated
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        """The pieces on this process's devices, in the order of the devices."""
+        spec = self.spec
+        if self.buffer.is_deleted():
+            raise deleted(spec.type)
+        piece = spec.type.update(shape=spec.placement.shard_shape(spec.type.shape))
+        mine = [
+            (part, index)
+            for part, index in zip(
+                spec.placement.parts(), spec.placement.indices(spec.type.shape), strict=True
+            )
+            if part.device.is_addressable
+        ]
+        buffers = memory.shards(self.buffer, spec.type, spec.placement)
+        seen: dict[str, int] = {}
+        found = []
+        for (part, index), buffer in zip(mine, buffers, strict=True):
+            replica = seen.get(str(index), 0)
+            seen[str(index)] = replica + 1
+            data = self if part is spec.placement else Array(buffer, Spec(piece, part, True))
+            found.append(Shard(part.device, index, replica, data))
+        return found
+
+    @property
+    def global_shards(self) -> list[Shard]:
+        """The pieces on all devices; only for arrays all of which is on this process's devices."""
+        if not self.is_fully_addressable:
+            raise RuntimeError("pieces on devices of other processes can't be had from here")
+        return self.addressable_shards
+
+    def addressable_data(self, index: int) -> Array:
+        """The piece on the device at this position among this process's devices."""
+        return self.addressable_shards[index].data
+
+    # -- other libraries
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (np.array(self.host()), self.spec.type.weak_type)
+
+    def __copy__(self) -> Array:
+        return Array(self.buffer, self.spec)
+
+    def __deepcopy__(self, memo: Any) -> Array:
+        if self.buffer.is_deleted():
+            raise deleted(self.spec.type)
+        spec = self.spec
+        moved = memory.move(self.buffer, spec.type, spec.placement, spec.placement, copy=True)
+        return Array(moved, spec)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | Any | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule over the array's memory, which must not be written to.
+
+        Raises `BufferError` where there is no such capsule: arrays on several devices, dtypes
+        without a number in DLPack, another device than the array's.
+        """
+        if self.buffer.is_deleted():
+            raise deleted(self.spec.type)
+        own = self.__dlpack_device__()
+        if dl_device is not None and tuple(map(int, dl_device)) != own:
+            raise BufferError(f"the array is on {own}, and can't be exported to {dl_device}")
+        array = self.__deepcopy__({}) if copy else self
+        try:
+            return memory.to_capsule(array.buffer, stream)
+        except XlaRuntimeError as error:
+            raise BufferError(f"{self.spec.type} has no form in DLPack: {error}") from error
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's number of the platform, and the device's index on it."""
+        placement = self.spec.placement
+        if not placement.is_single:
+            raise BufferError("DLPack knows arrays on one device; this one is on several")
+        device = placement.device
+        kind = memory.DLPACK_DEVICES.get(device.backend.name)
+        if kind is None:
+            raise BufferError(f"DLPack is not supported on {device.backend.name}")
+        return kind, device.local_hardware_id or 0 if kind != 1 else 0
+
+
+class Shard(NamedTuple):
+    """The piece of an array on one device, and which part of the array it is."""
+
+    device: Device
+    index: tuple[slice, ...]
+    replica_id: int
+    data: Array
+
+
+def _unpickle(host: np.ndarray[Any, Any], weak_type: bool) -> Array:
+    return asarray(host, ShapedArray(host.shape, canonical_dtype(host.dtype), weak_type))
+
+
+# -------------------------------------------------------------------------------- construction
+
+
+def asarray(x: Any, type: ShapedArray | None = None, placement: Placement | None = None) -> Array:
+    """An array with the contents of a NumPy array or scalar, or of a Python number.
+
+    `type`, where given, has the shape of `x` and says dtype and weakness; else they are as
+    `typeof` says, so that 64 bits become 32 unless x64 is on. The memory of `x` is copied. With a
+    placement the array is committed to it. Raises `TypeError` for what is no such value, and
+    `OverflowError` for a Python int that its dtype can't hold.
+    """
+    if isinstance(x, Array):
+        if type is not None and type is not x.spec.type:
+            if type.shape != x.shape or type.dtype != x.dtype:
+                raise TypeError(f"an array of type {x.type} is not one of type {type}")
+            spec = x.spec.update(type=type)
+            x = Array(spec.handler(x.buffer), spec)
+        return x if placement is None else device_put(x, placement)
+    if type is None:
+        type = _type_of(x)
+    committed = placement is not None
+    if placement is None:
+        placement = default()
+    return Array(memory.put(_data(x, type), type, placement), Spec(type, placement, committed))
+
+
+def _type_of(x: Any) -> ShapedArray:
+    try:
+        return typeof(x)
+    except TypeError:
+        if isinstance(x, np.ndarray | np.generic):
+            raise TypeError(
+                f"Value {str(x)!r} with dtype {x.dtype} is not a valid JAX array type. "
+                "Only arrays of numeric types are supported by JAX."
+            ) from None
+        raise
+
+
+def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
+    """NumPy data of a type: `x`, converted if need be."""
+    dtype = type.dtype
+    if isinstance(x, np.ndarray | np.generic):
+        if x.shape != type.shape:
+            raise TypeError(f"a value of shape {x.shape} is not one of type {type}")
+        if dtype == float0:
+            return np.zeros(type.shape, np.bool_)
+        return x if x.dtype == dtype else x.astype(dtype)
+    if x.__class__ is int:
+        try:
+            return np.asarray(x, dtype)
+        except OverflowError:
+            raise OverflowError(f"Python int {x} too large to convert to {dtype}") from None
+    if type.shape:
+        raise TypeError(f"a Python number is not a value of type {type}")
+    return np.asarray(x, dtype)
+
+
+_CONSTANTS_LIMIT: Final = 4096
+_constants: Final[dict[Any, Any]] = {}
+
+
+def constant(x: Any, type: ShapedArray | None = None, placement: Placement | None = None) -> Any:
+    """The buffer of a Python number, from a small cache.
+
+    For operands of an executable only: it is shared, so it must neither be donated nor be handed
+    to the user as an array. Errors are those of `asarray`.
+    """
+    # By class, since 1 == 1.0 == True; and by text where == does not tell values apart: -0.0 from
+    # 0.0, one NaN from another.
+    key = (x.__class__, x if x and x == x else repr(x), type, placement, config.trace_key())
+    found = _constants.get(key)
+    if found is None or found.is_deleted():
+        if len(_constants) >= _CONSTANTS_LIMIT:
+            _constants.clear()
+        found = _constants[key] = asarray(x, type, placement).buffer
+    return found
+
+
+def device_put(x: Any, where: Any = None, *, may_alias: bool = True) -> Array:
+    """The array on a device (or platform, or placement), committed to it.
+
+    Without `where` an array stays where it is and other values go to the default device. Without
+    `may_alias` the result has memory of its own. Raises `ValueError` for an unknown place.
+    """
+    if not isinstance(x, Array):
+        return asarray(x, None, None if where is None else place(where))
+    if x.buffer.is_deleted():
+        raise deleted(x.type)
+    source = x.spec.placement
+    target = source if where is None else place(where)
+    if target is source and may_alias:
+        if where is None or x.spec.committed:
+            return x
+        return Array(x.buffer, Spec(x.type, target, True))
+    moved = memory.move(x.buffer, x.spec.type, source, target, copy=not may_alias)
+    return Array(moved, Spec(x.spec.type, target, where is not None or x.spec.committed))
+
+
+def from_shards(
+    shards: list[Array], type: ShapedArray, placement: Placement, committed: bool = True
+) -> Array:
+    """One array from its pieces, given in the order of the placement's devices."""
+    piece = placement.shard_shape(type.shape)
+    for shard in shards:
+        if shard.shape != piece or shard.dtype != type.dtype:
+            raise ValueError(f"the pieces of {type} have the shape {piece}, not {shard.type}")
+    buffers = [shard.buffer for shard in shards]
+    return Array(memory.assemble(buffers, type, placement), Spec(type, placement, committed))
+
+
+def from_dlpack(x: Any, device: Device | None = None, *, copy: bool | None = None) -> Array:
+    """An array over the memory of another library's, by DLPack; copied where `copy` or need be.
+
+    `x` has `__dlpack__` and `__dlpack_device__`. Raises `ValueError` if `copy` is False and a copy
+    can't be avoided, `TypeError` for dtypes that arrays can't have.
+    """
+    kind, index = map(int, x.__dlpack_device__())
+    names = [name for name, number in memory.DLPACK_DEVICES.items() if number == kind]
+    if not names:
+        raise TypeError(f"there is no back-end for DLPack's device type {kind}")
+    own = devices(names[0])
+    home = next((d for d in own if d.local_hardware_id == index), own[0]) if kind != 1 else own[0]
+    placement = single(home)
+    reason = "it was asked for"
+    if not copy:
+        try:
+            capsule = x.__dlpack__()
+            type = memory.capsule_type(capsule)
+            if canonical_dtype(type.dtype) is type.dtype:
+                buffer = memory.from_capsule(capsule, type, placement, None)
+                result = Array(buffer, Spec(type, placement, True))
+                return result if device is None else device_put(result, device)
+            reason = f"{type.dtype} becomes {canonical_dtype(type.dtype)} here"
+        except (XlaRuntimeError, BufferError) as error:
+            # Memory that isn't aligned, or mustn't be written to, or lies in an odd order.
+            reason = str(error)
+        if copy is False:
+            raise ValueError(f"from_dlpack needs a copy, and copy=False refuses it: {reason}")
+    host = x if isinstance(x, np.ndarray) else np.from_dlpack(x)
+    type = ShapedArray(host.shape, canonical_dtype(as_dtype(host.dtype)))
+    return asarray(host, type, placement if device is None else single(device))

@@ -1,0 +1,224 @@
+"""Clients of PJRT: which back-ends there are, made when the first device is asked for."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, Final
+
+from jaxlib import _jax, utils
+from jaxlib.version import __version__ as jaxlib_version
+
+from effax.effects import config
+
+VERSION: Final = tuple(int(part) for part in re.findall(r"\d+", jaxlib_version)[:3])
+"""The version of jaxlib as integers, for the few places where versions differ."""
+
+XlaRuntimeError: Final = _jax.JaxRuntimeError
+"""What the compiler and the runtime raise."""
+
+_ALIASES: Final = {"gpu": ("cuda", "rocm")}
+_DEVICE_COUNT: Final = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
+
+
+class Backend:
+    """A client of PJRT with the names it goes by: "cuda" loads it, "gpu" is its platform."""
+
+    __slots__ = ("client", "name", "platform")
+
+    def __init__(self, name: str, client: Any) -> None:
+        self.name = name
+        self.client = client
+        self.platform: str = client.platform
+
+    @property
+    def version(self) -> str:
+        """The version of the platform, as the plugin states it."""
+        return str(self.client.platform_version)
+
+    def __repr__(self) -> str:
+        return f"Backend({self.name!r})"
+
+
+_lock: Final = threading.RLock()
+_backends: Final[dict[str, Backend]] = {}
+_failures: Final[dict[str, str]] = {}
+_distributed: Final[dict[str, Any]] = {}
+
+
+def backend(platform: str | None = None) -> Backend:
+    """The back-end of a platform; without one, the default back-end.
+
+    The default is the first of the setting `platforms` (`EFFAX_PLATFORMS`), else the first of TPU,
+    CUDA and CPU that there is. Raises `RuntimeError` where there is none of that name, or where it
+    can't be started.
+    """
+    if not _backends:
+        _start()
+    if platform is None:
+        platform = config.read("platform_name")
+        if platform is None:
+            return next(iter(_backends.values()))
+    for name in (platform, *_ALIASES.get(platform, ())):
+        if name in _backends:
+            return _backends[name]
+    available = list(_backends)
+    if platform in _failures:
+        raise RuntimeError(
+            f"Backend '{platform}' failed to initialize: {_failures[platform]}. "
+            f"Available backends are {available}"
+        )
+    if platform in _ALIASES:
+        raise RuntimeError(
+            f"Unknown backend: '{platform}' requested, but no platforms that are instances of "
+            f"{platform} are present. Platforms present are: {','.join(available)}"
+        )
+    raise RuntimeError(f"Unknown backend {platform}. Available backends are {available}")
+
+
+def backends() -> tuple[Backend, ...]:
+    """All back-ends that started, the default one first."""
+    if not _backends:
+        _start()
+    return tuple(_backends.values())
+
+
+def is_started() -> bool:
+    """Whether the back-ends exist already; then their number of devices is fixed."""
+    return bool(_backends)
+
+
+def set_num_cpu_devices(n: int) -> None:
+    """Make the CPU appear as `n` devices. Raises `RuntimeError` once a device was asked for."""
+    config.update("num_cpu_devices", n)
+
+
+def join_processes(
+    client: Any, process_index: int, process_count: int, collectives: Any = None
+) -> None:
+    """Make the back-ends those of one of many processes.
+
+    `client` is a connected client of jaxlib's distributed runtime; `collectives` is what the CPU
+    communicates by (gloo). Raises `RuntimeError` once a device was asked for.
+    """
+    _refuse_if_started("joining other processes")
+    _distributed.update(
+        client=client, index=process_index, count=process_count, collectives=collectives
+    )
+
+
+def _refuse_if_started(what: str) -> None:
+    if _backends:
+        raise RuntimeError(
+            f"{what} must happen before backends are initialized, i.e. before any operation is "
+            "executed or any device asked for. Do it immediately after `import effax`."
+        )
+
+
+def _watch_num_cpu_devices(n: int) -> None:
+    if n != config.read("num_cpu_devices"):
+        _refuse_if_started("setting num_cpu_devices")
+
+
+config.watch("num_cpu_devices", _watch_num_cpu_devices)
+config.watch("platforms", lambda value: _refuse_if_started("setting platforms"))
+
+
+def _num_cpu_devices() -> int:
+    n = int(config.read("num_cpu_devices"))
+    if n < 1:
+        forced = _DEVICE_COUNT.findall(os.environ.get("XLA_FLAGS", ""))
+        n = int(forced[-1]) if forced else 1
+    return n
+
+
+def _start() -> None:
+    """Make the clients: those asked for, or those there are."""
+    with _lock:
+        if _backends:
+            return
+        if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
+            # Each client announces itself on stderr otherwise.
+            utils.absl_set_min_log_level(1)
+        asked = config.read("platforms")
+        started = _start_asked(asked) if asked else _start_found()
+        # Published last and at once: another thread sees all of the back-ends or none.
+        _backends.update(started)
+
+
+def _start_asked(asked: str) -> dict[str, Backend]:
+    makers = _makers()
+    started = {}
+    for platform in filter(None, (part.strip() for part in asked.split(","))):
+        names = [name for name in _ALIASES.get(platform, (platform,)) if name in makers]
+        reason = f"Backend '{platform}' is not in the list of known backends: {sorted(makers)}."
+        for name in names:
+            try:
+                started[name] = Backend(name, makers[name]())
+                break
+            except (RuntimeError, ImportError, OSError) as error:
+                reason = str(error)
+        else:
+            raise RuntimeError(
+                f"Unable to initialize backend '{platform}': {reason} "
+                "(set EFFAX_PLATFORMS='' to automatically choose an available backend)"
+            )
+    return started
+
+
+def _start_found() -> dict[str, Backend]:
+    started = {}
+    for name, make in _makers().items():
+        try:
+            started[name] = Backend(name, make())
+        except (RuntimeError, ImportError, OSError) as error:
+            if name == "cpu":
+                raise
+            _failures[name] = str(error)
+            warnings.warn(
+                f"the plugin for {name} is installed, but can't be used: {error}", stacklevel=2
+            )
+    return started
+
+
+def _makers() -> dict[str, Callable[[], Any]]:
+    """What can make a client, by name, the most preferred first."""
+    from effax.backends.xla import plugins
+
+    found: dict[str, Callable[[], Any]] = {}
+    if plugins.tpu_library() is not None:
+        found["tpu"] = lambda: plugins.tpu_client(_distributed)
+    if plugins.cuda_package() is not None:
+        found["cuda"] = lambda: plugins.cuda_client(_distributed)
+    found["cpu"] = _cpu_client
+    return found
+
+
+def _cpu_client() -> Any:
+    n = _num_cpu_devices()
+    options: dict[str, Any] = {"num_devices": n}
+    if _distributed:
+        options |= {
+            "distributed_client": _distributed["client"],
+            "node_id": _distributed["index"],
+            "num_nodes": _distributed["count"],
+            "collectives": _distributed["collectives"],
+        }
+    asynchronous = bool(config.read("cpu_enable_async_dispatch"))
+    if n == 1:
+        return _jax.get_tfrt_cpu_client(asynchronous=asynchronous, **options)
+    # A collective occupies a thread of the pool per device until all have come; with fewer than
+    # two threads a device, two launches in flight wait for each other for ever. The pool is sized
+    # here, so that child processes need not see the variable.
+    before = os.environ.get("NPROC")
+    os.environ["NPROC"] = str(max(32, 4 * n))
+    try:
+        return _jax.get_tfrt_cpu_client(asynchronous=asynchronous, **options)
+    finally:
+        if before is None:
+            del os.environ["NPROC"]
+        else:
+            os.environ["NPROC"] = before

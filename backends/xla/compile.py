@@ -1,0 +1,198 @@
+"""From the text of a program to a loaded executable of the runtime, by way of the disk."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from jaxlib import _jax
+
+from effax.backends.xla import disk_cache, linalg_targets
+from effax.backends.xla.client import VERSION, XlaRuntimeError, jaxlib_version
+from effax.backends.xla.placement import Placement
+from effax.effects import config
+
+Options = Mapping[str, bool | int | float | str]
+
+# Half the compile time of a small program. Newer versions have neither the flag nor the need.
+_QUICK: Final[Options] = {"xla_cpu_use_fusion_emitters": False} if VERSION < (0, 11) else {}
+_UNOPTIMIZED: Final[Options] = {
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_backend_optimization_level": 0,
+}
+_HOST_TARGETS: Final = ("@lapack_", "@cpu_csr_")
+
+
+def compile_options(placement: Placement, options: Options) -> Any:
+    """The compiler's options: one partition per device of the placement, and XLA's flags."""
+    n = len(placement.devices)
+    made = _jax.CompileOptions()
+    made.num_replicas = 1
+    made.num_partitions = n
+    ids = np.array([[device.id for device in placement.devices]], np.int32)
+    made.device_assignment = _jax.DeviceAssignment.create(ids)
+    if n > 1:
+        build = made.executable_build_options
+        build.use_spmd_partitioning = True
+        build.use_shardy_partitioner = bool(config.read("use_shardy_partitioner"))
+        # Results that the program does not place lie as suits their computation.
+        build.allow_spmd_sharding_propagation_to_output = [True]
+    if options:
+        made.env_option_overrides = list(options.items())
+    return made
+
+
+def load(
+    text: str,
+    placement: Placement,
+    *,
+    single_op: bool,
+    persistent: bool,
+    host_callbacks: Sequence[Callable[..., Any]] = (),
+    options: Options | None = None,
+) -> Any:
+    """The loaded executable of a StableHLO program, compiled or found on disk.
+
+    Executables with host callbacks are never kept: what they call lives in this process.
+    Raises `XlaRuntimeError` for a text that is no program or that the platform refuses.
+    """
+    if placement.on_cpu and any(target in text for target in _HOST_TARGETS):
+        linalg_targets.ensure_registered()
+    flags = dict(_QUICK) if single_op and placement.on_cpu else {}
+    if config.read("disable_most_optimizations"):
+        flags |= _UNOPTIMIZED
+    flags |= options or {}
+    made = compile_options(placement, flags)
+    client = placement.device.client
+    devices = placement.device_list
+    if host_callbacks:
+        # The one case in which the compiler wants a parsed module.
+        return client.compile_and_load(_parse(text), devices, made, list(host_callbacks))
+    store = None
+    if single_op:
+        store = disk_cache.eager_cache()
+    elif persistent:
+        store = disk_cache.program_cache()
+    if store is None or "python_cpu_callback" in text:
+        return client.compile_and_load(text, devices, made)
+    versions = (jaxlib_version, client.platform_version)
+    key = disk_cache.digest((*versions, made.SerializeAsString(), _devices(placement), text))
+    return _find_or_compile(client, text, devices, made, store, key, always=single_op)
+
+
+def _devices(placement: Placement) -> str:
+    return "\n".join(
+        f"{device.platform} {device.device_kind} {device.id}" for device in placement.devices
+    )
+
+
+def _find_or_compile(
+    client: Any,
+    text: str,
+    devices: Any,
+    options: Any,
+    store: disk_cache.DiskCache,
+    key: str,
+    always: bool,
+) -> Any:
+    payload = store.load(key)
+    if payload is not None:
+        try:
+            return client.deserialize_executable(payload, devices, options)
+        except XlaRuntimeError as error:
+            store.discard(key, f"the runtime can't load it ({error})")
+    start = time.perf_counter()
+    executable = client.compile_and_load(text, devices, options)
+    seconds = time.perf_counter() - start
+    if always or seconds >= config.read("persistent_cache_min_compile_time_secs"):
+        try:
+            payload = client.serialize_executable(executable)
+        except XlaRuntimeError:
+            # Some programs can't be kept (those with custom calls of another plugin, say).
+            return executable
+        if always or len(payload) >= config.read("persistent_cache_min_entry_size_bytes"):
+            store.store(key, payload)
+    return executable
+
+
+# --------------------------------------------------------------------------- donated operands
+
+_MAIN: Final = re.compile(r"func\.func\s+(?:public\s+)?@main\s*\(")
+
+
+def donate_operands(text: str, positions: Sequence[int]) -> str:
+    """The program with some operands of `@main` given away: their memory may hold the results.
+
+    Raises `ValueError` where the program has no such operand.
+    """
+    found = _MAIN.search(text)
+    if found is None:
+        raise ValueError("the program has no function @main")
+    ends = _argument_ends(text, found.end())
+    pieces, last = [], 0
+    for position in sorted(set(positions)):
+        if not 0 <= position < len(ends):
+            raise ValueError(f"operand {position} is donated, and @main has {len(ends)} operands")
+        end = ends[position]
+        if text[end - 1] == "}":  # the operand has attributes already
+            pieces.append(text[last : end - 1] + ", jax.buffer_donor = true}")
+        else:
+            pieces.append(text[last:end] + " {jax.buffer_donor = true}")
+        last = end
+    return "".join(pieces) + text[last:]
+
+
+def _argument_ends(text: str, start: int) -> list[int]:
+    """Where each operand's declaration ends, in an operand list that begins at `start`."""
+    ends: list[int] = []
+    depth, i, quoted, seen = 0, start, False, False
+    while True:
+        c = text[i]
+        if quoted:
+            quoted = c != '"'
+        elif c == '"':
+            quoted = True
+        elif c in "(<[{":
+            depth += 1
+        elif c in ")>]}" and depth:
+            depth -= 1
+        elif depth == 0 and c in ",)":
+            if seen:
+                ends.append(i - (len(text[start:i]) - len(text[start:i].rstrip())))
+            if c == ")":
+                return ends
+            start, seen = i + 1, False
+            i += 1
+            continue
+        seen = seen or not c.isspace()
+        i += 1
+
+
+# ------------------------------------------------------------------------------------ parsing
+
+
+def _parse(text: str) -> Any:
+    """The program as a module of MLIR; imports the bindings."""
+    from jaxlib.mlir import ir
+
+    return ir.Module.parse(text, _mlir_context())
+
+
+def _mlir_context() -> Any:
+    from jaxlib.mlir import ir
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+    from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    context = ir.Context()
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
+    # Its threads would outlive the parse of one small module.
+    context.enable_multithreading(False)
+    for dialect in (stablehlo, sdy, chlo):
+        dialect.register_dialect(context, load=True)
+    return context

@@ -1,0 +1,204 @@
+"""Dispatch: from an effect or a program, and arrays, to an executable that runs on them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from effax.backends.xla.array import Array, asarray
+from effax.backends.xla.executable import compile_text
+from effax.backends.xla.lowering.writer import module_text
+from effax.backends.xla.placement import Placement, Spec, default
+from effax.effects.effect import LITERALS, Effect
+from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
+from effax.effects.handler import Carrier
+from effax.effects.program import Program, programs_in
+from effax.effects.types import typeof
+from effax.effects import shape
+from effax.interpreters.stage import stage
+
+host_rules: Final[dict[Effect, Callable[..., Any]]] = {}
+"""Effects that are answered on the host when nothing is staged: callbacks, checks."""
+
+_singles: Final[dict[Any, Executor]] = {}
+_by_text: Final[weakref.WeakValueDictionary[Any, Any]] = weakref.WeakValueDictionary()
+
+
+class Executor:
+    """An executable with the specs of its results: arrays in, arrays out."""
+
+    __slots__ = ("captured", "executable", "handlers", "run", "single", "specs")
+
+    def __init__(
+        self, executable: Any, specs: Sequence[Spec], captured: Sequence[Array] = ()
+    ) -> None:
+        self.executable = executable
+        self.run = executable.run
+        self.handlers = executable.handlers
+        self.specs = tuple(specs)
+        self.single = self.specs[0] if len(self.specs) == 1 else None
+        self.captured = [x.buffer for x in captured]
+
+    def __call__(self, buffers: list[Any]) -> list[Array]:
+        if self.executable.effectful:
+            outs = self.executable.execute(self.captured + buffers)
+        else:
+            outs = self.run(self.captured + buffers).consume_with_handlers(self.handlers)
+        return [Array(b, s) for b, s in zip(outs, self.specs, strict=True)]
+
+    def one(self, buffers: list[Any]) -> Array:
+        """Run an executable of a single result."""
+        return Array(
+            self.run(buffers).consume_with_handlers(self.handlers)[0], self.single
+        )
+
+
+def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+    """Perform an effect on arrays: what the stack's bottom does.
+
+    Each effect is a program of one equation, compiled once for the types, placements and
+    attributes it meets. Python numbers are passed as scalars, so their values compile nothing.
+    """
+    host = host_rules.get(effect)
+    if host is not None:
+        return host(*operands, **attributes)
+    arrays = [x if type(x) is Array else _array(x, effect, operands) for x in operands]
+    specs = tuple([x.spec for x in arrays])
+    cache = _cache_of(attributes) if effect.higher_order else _singles
+    key = (effect, specs, *attributes.items())
+    found = cache.get(key)
+    if found is None:
+        cache[key] = found = _build(effect, operands, arrays, attributes)
+    if found.single is not None and not effect.multiple:
+        return found.one([x.buffer for x in arrays])
+    return found([x.buffer for x in arrays])
+
+
+def _cache_of(attributes: dict[str, Any]) -> dict[Any, Any]:
+    """Executables of a higher-order effect live as long as the first of its programs."""
+    return next(programs_in(attributes)).memo
+
+
+def _array(x: Any, effect: Effect, operands: tuple[Any, ...]) -> Array:
+    if isinstance(x, Carrier):
+        raise UnexpectedTracerError.escaped(x)
+    if effect.literals and type(x) in LITERALS:
+        types = tuple(effect.operand_type(y) for y in operands)
+        return asarray(x, effect.literal_type(x, types).update(shape=()))
+    return asarray(x)
+
+
+def _build(
+    effect: Effect,
+    operands: tuple[Any, ...],
+    arrays: Sequence[Array],
+    attributes: dict[str, Any],
+) -> Executor:
+    literal = [effect.literals and type(x) in LITERALS for x in operands]
+    types = tuple(None if n else typeof(x) for x, n in zip(operands, literal, strict=True))
+
+    def body(*values: Any) -> Sequence[Any]:
+        ready = []
+        for value, is_literal in zip(values, literal, strict=True):
+            if is_literal:
+                peer = effect.literal_type(0, types)
+                if peer.shape:
+                    value = shape.broadcast_in_dim(value, shape=peer.shape, dims=())
+            ready.append(value)
+        result = effect(*ready, **attributes)
+        return result if effect.multiple else (result,)
+
+    effect.infer(types, attributes)
+    staged = stage(body, [x.type for x in arrays], effect.name)
+    placement = common_placement(arrays)
+    committed = any(x.spec.committed for x in arrays)
+    return compile_program(
+        staged.program, placement, committed, single_op=not effect.higher_order
+    )
+
+
+def common_placement(arrays: Sequence[Array]) -> Placement:
+    """Where a computation on these arrays runs: with the committed ones, else by default.
+
+    Raises `ValueError` when two arrays are committed to different devices.
+    """
+    where: Array | None = None
+    for x in arrays:
+        if x.spec.committed and (where is None or where.spec.placement is not x.spec.placement):
+            if where is not None:
+                raise ValueError(
+                    "Received incompatible devices for jitted computation: an array of type "
+                    f"{where.type.str_short()} is committed to {where.spec.placement}, and one of "
+                    f"type {x.type.str_short()} to {x.spec.placement}; move one of them with "
+                    "device_put"
+                )
+            where = x
+    if where is not None:
+        return where.spec.placement
+    return arrays[0].spec.placement if arrays else default()
+
+
+def compile_program(
+    program: Program,
+    placement: Placement | None = None,
+    committed: bool = False,
+    donate: Sequence[int] = (),
+    single_op: bool = False,
+    captured: Sequence[Array] = (),
+) -> Executor:
+    """Lower a program and compile it for a placement.
+
+    Raises `UnhandledEffectError` when the program's effect row holds what XLA can't answer.
+    """
+    check_row(program)
+    where = default() if placement is None else placement
+    text, callbacks = lower(program, where)
+    key = text, where, tuple(donate)
+    executable = None if callbacks else _by_text.get(key)
+    if executable is None:
+        executable = compile_text(
+            text,
+            placement=where,
+            out_types=program.out_types,
+            donate=tuple(donate),
+            host_callbacks=tuple(callbacks),
+            effectful=bool(program.row),
+            single_op=single_op,
+        )
+        if not callbacks:
+            _by_text[key] = executable
+    specs = [Spec(t, where, committed) for t in program.out_types]
+    return Executor(executable, specs, captured)
+
+
+def lower(
+    program: Program, placement: Placement | None = None
+) -> tuple[str, list[Callable[..., Any]]]:
+    """The StableHLO text of a program, and the host functions it calls."""
+    where = default() if placement is None else placement
+    return module_text(program, where.device.platform)
+
+
+_ANSWERED_BY_XLA: Final = frozenset({"callback"})
+_HANDLER_FOR: Final = {
+    "check": "checkify.checkify",
+    "sample": "seed",
+    "state": "run_state",
+}
+
+
+def check_row(program: Program) -> None:
+    """Refuse a program that leaves something unanswered that XLA can't answer."""
+    for entry in sorted(program.row - _ANSWERED_BY_XLA):
+        if entry.startswith("axis "):
+            name = entry.removeprefix("axis ")
+            raise NameError(
+                f"unbound axis name: {name}. The program performs a collective over an axis that "
+                f"no handler binds; wrap it in vmap(..., axis_name={name!r}) or pmap"
+            )
+        wanted = _HANDLER_FOR.get(entry, f"a handler that answers '{entry}'")
+        raise UnhandledEffectError(
+            f"this program performs `{entry}`, which XLA can't answer; wrap it in {wanted} first"
+        )
+

@@ -1,0 +1,192 @@
+"""Control flow in StableHLO: calls are functions, branches are `case`, loops are `while`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.effects import control
+from effax.effects.program import Program
+from effax.effects.types import ShapedArray
+
+_INDEX = ShapedArray((), np.dtype(np.int32))
+_PRED = ShapedArray((), np.dtype(np.bool_))
+
+
+@rule(control.call)
+def lower_call(
+    w: Writer, types: Sequence[ShapedArray], *operands: Name, program: Program, **_: Any
+) -> list[Name]:
+    name = w.function(program)
+    ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
+    return w.ops(f"func.call @{name}({', '.join(operands)}) : ({ins}) -> ({outs})", types)
+
+
+@rule(control.remat)
+def lower_remat(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    *operands: Name,
+    program: Program,
+    prevent_cse: bool = True,
+    **_: Any,
+) -> list[Name]:
+    if prevent_cse and operands:
+        ins = ", ".join(x.text for x in operands)
+        operands = tuple(
+            w.ops(
+                f"stablehlo.optimization_barrier {', '.join(operands)} : {ins}",
+                [x.type for x in operands],
+            )
+        )
+    return lower_call(w, types, *operands, program=program)
+
+
+@rule(control.cond)
+def lower_cond(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    index: Name,
+    *operands: Name,
+    branches: tuple[Program, ...],
+) -> list[Name]:
+    if index.type is not _INDEX:
+        index = w.op(f"stablehlo.convert {index} : ({index.text}) -> {tensor(_INDEX)}", _INDEX)
+    last = w.constant(len(branches) - 1, _INDEX)
+    zero = w.constant(0, _INDEX)
+    clamped = w.simple("clamp", [zero, index, last], _INDEX)
+    regions = [
+        w.region((), lambda b=b: w.body(b, operands), "stablehlo.return") for b in branches
+    ]
+    outs = ", ".join(map(tensor, types))
+    text = f'"stablehlo.case"({clamped}) ({", ".join(regions)}) : ({tensor(_INDEX)}) -> ({outs})'
+    return w.ops(text, types)
+
+
+def while_text(
+    w: Writer,
+    carry: Sequence[Name],
+    test: Any,
+    step: Any,
+) -> list[Name]:
+    """A `stablehlo.while` over the carry: `test(*names)` gives [verdict], `step(*names)` the next."""
+    types = [x.type for x in carry]
+    cond_region = w.region(types, test, "stablehlo.return")
+    body_region = w.region(types, step, "stablehlo.return")
+    signature = ", ".join(map(tensor, types))
+    text = (
+        f'"stablehlo.while"({", ".join(carry)}) ({cond_region}, {body_region}) : '
+        f"({signature}) -> ({signature})"
+    )
+    return w.ops(text, types)
+
+
+@rule(control.while_loop)
+def lower_while(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    *operands: Name,
+    cond: Program,
+    body: Program,
+    cond_consts: int,
+    body_consts: int,
+) -> list[Name]:
+    n, m = cond_consts, cond_consts + body_consts
+    before, within = operands[:n], operands[n:m]
+    return while_text(
+        w,
+        operands[m:],
+        lambda *carry: w.body(cond, [*before, *carry]),
+        lambda *carry: w.body(body, [*within, *carry]),
+    )
+
+
+@rule(control.scan)
+def lower_scan(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    *operands: Name,
+    body: Program,
+    consts: int,
+    carry: int,
+    length: int,
+    reverse: bool,
+    unroll: int,
+) -> list[Name]:
+    fixed, init, xs = operands[:consts], operands[consts : consts + carry], operands[consts + carry :]
+    if unroll >= length:
+        return _unrolled(w, types, fixed, init, xs, body, length, reverse)
+    stacks = [_empty(w, t) for t in types[carry:]]
+    start = w.constant(0, _INDEX)
+
+    def test(i: Name, *_: Name) -> list[Name]:
+        n = w.constant(length, _INDEX)
+        return [
+            w.op(f"stablehlo.compare LT, {i}, {n} : ({i.text}, {n.text}) -> tensor<i1>", _PRED)
+        ]
+
+    def step(i: Name, *rest: Name) -> list[Name]:
+        carried, stacked = list(rest[:carry]), list(rest[carry:])
+        for _ in range(1 if length % unroll else unroll):
+            at = _subtract(w, w.constant(length - 1, _INDEX), i) if reverse else i
+            rows = [_row(w, x, at) for x in xs]
+            results = w.body(body, [*fixed, *carried, *rows])
+            carried = results[:carry]
+            stacked = [
+                _store(w, s, y, at) for s, y in zip(stacked, results[carry:], strict=True)
+            ]
+            i = w.simple("add", [i, w.constant(1, _INDEX)], _INDEX)
+        return [i, *carried, *stacked]
+
+    return while_text(w, [start, *init, *stacks], test, step)[1:]
+
+
+def _unrolled(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    fixed: Sequence[Name],
+    init: Sequence[Name],
+    xs: Sequence[Name],
+    body: Program,
+    length: int,
+    reverse: bool,
+) -> list[Name]:
+    carried, n = list(init), len(init)
+    stacked = [_empty(w, t) for t in types[n:]]
+    for k in reversed(range(length)) if reverse else range(length):
+        at = w.constant(k, _INDEX)
+        results = w.body(body, [*fixed, *carried, *(_row(w, x, at) for x in xs)])
+        carried = results[:n]
+        stacked = [_store(w, s, y, at) for s, y in zip(stacked, results[n:], strict=True)]
+    return [*carried, *stacked]
+
+
+def _empty(w: Writer, type: ShapedArray) -> Name:
+    return w.constant(0, type)
+
+
+def _subtract(w: Writer, x: Name, y: Name) -> Name:
+    return w.simple("subtract", [x, y], _INDEX)
+
+
+def _row(w: Writer, x: Name, at: Name) -> Name:
+    zeros = [w.constant(0, _INDEX)] * (len(x.shape) - 1)
+    row = x.type.update(shape=(1, *x.shape[1:]))
+    sizes = ", ".join(map(str, row.shape))
+    indices = ", ".join([at, *zeros])
+    ins = ", ".join([x.text] + [tensor(_INDEX)] * len(x.shape))
+    piece = w.op(
+        f"stablehlo.dynamic_slice {x}, {indices}, sizes = [{sizes}] : ({ins}) -> {tensor(row)}", row
+    )
+    return w.simple("reshape", [piece], x.type.update(shape=x.shape[1:]))
+
+
+def _store(w: Writer, stack: Name, y: Name, at: Name) -> Name:
+    row = w.simple("reshape", [y], y.type.update(shape=(1, *y.shape)))
+    zeros = [w.constant(0, _INDEX)] * len(y.shape)
+    return w.simple("dynamic_update_slice", [stack, row, at, *zeros], stack.type)
+
+

@@ -1,0 +1,33 @@
+"""Programs with their own derivative are calls once no derivative is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from effax.backends.xla.lowering.control import lower_call
+from effax.backends.xla.lowering.writer import Name, Writer, rule
+from effax.effects import custom
+from effax.effects.program import Program
+from effax.effects.types import ShapedArray
+from effax.interpreters.custom_linear import forward
+
+
+@rule(custom.custom_jvp_call, custom.custom_vjp_call)
+def lower_custom_call(
+    w: Writer, types: Sequence[ShapedArray], *operands: Name, program: Program, **_: Any
+) -> list[Name]:
+    return lower_call(w, types, *operands, program=program)
+
+
+@rule(custom.custom_linear)
+def lower_custom_linear(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    *operands: Name,
+    residuals: int,
+    out_types: tuple[ShapedArray, ...],
+    backward: Any,
+) -> list[Name]:
+    program = forward(residuals, out_types, backward, [x.type for x in operands])
+    return lower_call(w, types, *operands, program=program)

@@ -1,0 +1,56 @@
+"""Random bits in StableHLO: the twenty rounds written out, once per shape in a module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.effects import random
+from effax.effects.types import ShapedArray
+
+
+@rule(random.threefry2x32)
+def lower_threefry2x32(
+    w: Writer, types: Sequence[ShapedArray], k1: Name, k2: Name, x1: Name, x2: Name
+) -> list[Name]:
+    text = tensor(types[0])
+    name = "threefry2x32_" + text[len("tensor<") : -1]
+    if name not in w.taken:
+        w.taken.add(name)
+        w.functions.append(_function(name, text))
+    operands = ", ".join((k1, k2, x1, x2))
+    return w.ops(
+        f"func.call @{name}({operands}) : ({', '.join([text] * 4)}) -> ({text}, {text})", types
+    )
+
+
+def _function(name: str, text: str) -> str:
+    """The cipher as a function on four tensors of the type `text`."""
+    lines: list[str] = []
+
+    def op(line: str) -> str:
+        lines.append(f"%{len(lines)} = stablehlo.{line} : {text}")
+        return f"%{len(lines) - 1}"
+
+    def number(value: int) -> str:
+        return op(f"constant dense<{value}>")
+
+    def rotate_left(x: str, bits: int) -> str:
+        left = op(f"shift_left {x}, {number(bits)}")
+        return op(f"or {left}, {op(f'shift_right_logical {x}, {number(32 - bits)}')}")
+
+    third = op(f"xor {op('xor %k1, %k2')}, {number(random.PARITY)}")
+    keys = ("%k1", "%k2", third)
+    x1, x2 = op("add %x1, %k1"), op("add %x2, %k2")
+    for group in range(5):
+        for bits in random.ROTATIONS[group % 2]:
+            x1 = op(f"add {x1}, {x2}")
+            x2 = op(f"xor {x1}, {rotate_left(x2, bits)}")
+        x1 = op(f"add {x1}, {keys[(group + 1) % 3]}")
+        x2 = op(f"add {op(f'add {x2}, {keys[(group + 2) % 3]}')}, {number(group + 1)}")
+    arguments = ", ".join(f"{a}: {text}" for a in ("%k1", "%k2", "%x1", "%x2"))
+    return (
+        f"func.func private @{name}({arguments}) -> ({text}, {text}) {{\n"
+        + "\n".join(lines)
+        + f"\nreturn {x1}, {x2} : {text}, {text}\n}}"
+    )

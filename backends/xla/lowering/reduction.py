@@ -1,0 +1,154 @@
+"""Reductions in StableHLO: `reduce` with an identity and a region that combines two scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from effax.backends.xla.lowering.shape import listed
+from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.effects import reduction
+from effax.effects.effect import Effect
+from effax.effects.program import Program
+from effax.effects.reduction import highest, lowest
+from effax.effects.types import ShapedArray, iinfo, is_bool, is_complex, real_dtype
+
+Combine = Callable[[Writer, Name, Name], Name]
+
+
+def all_bits(dtype: Any) -> Any:
+    """The identity of `and`: all bits set."""
+    if is_bool(dtype):
+        return True
+    return iinfo(dtype).max if iinfo(dtype).min == 0 else -1
+
+
+def plain(operation: str) -> Combine:
+    """Combine by one StableHLO operation."""
+    return lambda w, x, y: w.simple(operation, [x, y], x.type)
+
+
+def compare(w: Writer, direction: str, x: Name, y: Name) -> Name:
+    """`x < y` and the like; NaN compares false (`NE`: true)."""
+    verdict = ShapedArray(x.shape, np.bool_)
+    return w.op(
+        f"stablehlo.compare {direction}, {x}, {y} : ({x.text}, {y.text}) -> {tensor(verdict)}",
+        verdict,
+    )
+
+
+def select(w: Writer, which: Name, x: Name, y: Name) -> Name:
+    """x where `which` is true, else y."""
+    return w.op(f"stablehlo.select {which}, {x}, {y} : {which.text}, {x.text}", x.type)
+
+
+def extremum(operation: str, direction: str) -> Combine:
+    """Combine by maximum or minimum; complex numbers in lexicographic order."""
+
+    def combine(w: Writer, x: Name, y: Name) -> Name:
+        if not is_complex(x.dtype):
+            return w.simple(operation, [x, y], x.type)
+        part = ShapedArray(x.shape, real_dtype(x.dtype))
+        real_x, real_y = w.simple("real", [x], part), w.simple("real", [y], part)
+        imag_x, imag_y = w.simple("imag", [x], part), w.simple("imag", [y], part)
+        tied = compare(w, "EQ", real_x, real_y)
+        first = select(
+            w, tied, compare(w, direction, imag_x, imag_y), compare(w, direction, real_x, real_y)
+        )
+        return select(w, first, x, y)
+
+    return combine
+
+
+add, mul = plain("add"), plain("multiply")
+maximum, minimum = extremum("maximum", "GT"), extremum("minimum", "LT")
+
+
+def reduce_text(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    operands: Sequence[Name],
+    inits: Sequence[Name],
+    axes: Sequence[int],
+    write: Callable[..., Sequence[Name]],
+) -> list[Name]:
+    """A `stablehlo.reduce` of several operands at once; `write(*accumulated, *next)`."""
+    scalars = [x.type for x in inits]
+    region = w.region([*scalars, *scalars], write, "stablehlo.return")
+    ins = ", ".join(x.text for x in (*operands, *inits))
+    outs = ", ".join(map(tensor, types))
+    text = (
+        f'"stablehlo.reduce"({", ".join((*operands, *inits))}) ({region}) '
+        f"{{dimensions = array<i64{': ' if axes else ''}{listed(axes)[1:-1]}>}} : "
+        f"({ins}) -> ({outs})"
+    )
+    return w.ops(text, types)
+
+
+def _lower_with(effect: Effect, identity: Callable[[Any], Any], combine: Combine) -> None:
+    def lower_reduction(w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: tuple[int, ...]) -> Name:
+        type = types[0]
+        init = w.constant(identity(x.dtype), ShapedArray((), x.dtype))
+        return reduce_text(w, [type], [x], [init], axes, lambda a, b: [combine(w, a, b)])[0]
+
+    rule(effect)(lower_reduction)
+
+
+_lower_with(reduction.reduce_sum, lambda _: 0, add)
+_lower_with(reduction.reduce_prod, lambda _: 1, mul)
+_lower_with(reduction.reduce_max, lowest, maximum)
+_lower_with(reduction.reduce_min, highest, minimum)
+_lower_with(reduction.reduce_and, all_bits, plain("and"))
+_lower_with(reduction.reduce_or, lambda _: 0, plain("or"))
+_lower_with(reduction.reduce_xor, lambda _: 0, plain("xor"))
+
+
+def _lower_position(effect: Effect, direction: str, identity: Callable[[Any], Any]) -> None:
+    def lower_position(
+        w: Writer, types: Sequence[ShapedArray], x: Name, *, axis: int, index_dtype: Any
+    ) -> Name:
+        """Reduce pairs (value, position); the first of equals wins, and NaN beats all."""
+        type = types[0]
+        counts = ShapedArray(x.shape, index_dtype)
+        at = w.op(f"stablehlo.iota dim = {axis} : {tensor(counts)}", counts)
+        value = ShapedArray((), x.dtype)
+        inits = [
+            w.constant(identity(x.dtype), value),
+            w.constant(0, ShapedArray((), index_dtype)),
+        ]
+
+        def pick(best: Name, best_at: Name, new: Name, new_at: Name) -> list[Name]:
+            verdict = ShapedArray((), np.bool_)
+            better = w.simple(
+                "or", [compare(w, direction, best, new), compare(w, "NE", best, best)], verdict
+            )
+            earlier = w.simple(
+                "and", [compare(w, "EQ", best, new), compare(w, "LT", best_at, new_at)], verdict
+            )
+            keep = w.simple("or", [better, earlier], verdict)
+            return [select(w, better, best, new), select(w, keep, best_at, new_at)]
+
+        pair = [ShapedArray(type.shape, x.dtype), type]
+        return reduce_text(w, pair, [x, at], inits, [axis], pick)[1]
+
+    rule(effect)(lower_position)
+
+
+_lower_position(reduction.argmax, "GT", lowest)
+_lower_position(reduction.argmin, "LT", highest)
+
+
+@rule(reduction.reduce)
+def lower_reduce(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    *operands: Name,
+    body: Program,
+    axes: tuple[int, ...],
+) -> list[Name]:
+    n = len(operands) // 2
+    return reduce_text(
+        w, types, operands[:n], operands[n:], axes, lambda *scalars: w.body(body, scalars)
+    )

@@ -1,0 +1,40 @@
+"""Selections in StableHLO."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from effax.backends.xla.lowering.elementwise import compare
+from effax.backends.xla.lowering.writer import Name, Writer, rule
+from effax.effects.selection import clamp, select_n
+from effax.effects.types import ShapedArray, is_bool
+
+
+@rule(select_n)
+def lower_select_n(w: Writer, types: Sequence[ShapedArray], which: Name, *cases: Name) -> Name:
+    type = types[0]
+    if len(cases) == 1:
+        return cases[0]
+    if is_bool(which.dtype):
+        return w.simple("select", [which, cases[1], cases[0]], type)
+    # The last case takes all indices that are too large, the first those below zero.
+    result = cases[0]
+    for i, case in enumerate(cases[1:], 1):
+        reached = compare(w, "GE", which, w.constant(i, which.type))
+        result = w.simple("select", [reached, case, result], type)
+    return result
+
+
+@rule(clamp)
+def lower_clamp(w: Writer, types: Sequence[ShapedArray], lo: Name, x: Name, hi: Name) -> Name:
+    type = types[0]
+    if lo.shape == hi.shape == type.shape or lo.shape == hi.shape == ():
+        return w.simple("clamp", [lo, x, hi], type)
+    # StableHLO wants both bounds scalar or both full.
+    lo, hi = (
+        b if b.shape else w.op(
+            f"stablehlo.broadcast_in_dim {b}, dims = [] : ({b.text}) -> {x.text}", type
+        )
+        for b in (lo, hi)
+    )
+    return w.simple("clamp", [lo, x, hi], type)

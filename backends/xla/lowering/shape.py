@@ -1,0 +1,83 @@
+"""Shape effects in StableHLO, one operation each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.effects import shape
+from effax.effects.types import ShapedArray
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """`[1, 2]`, as StableHLO writes lists of numbers."""
+    return f"[{', '.join(map(str, numbers))}]"
+
+
+@rule(shape.broadcast_in_dim)
+def lower_broadcast_in_dim(
+    w: Writer, types: Sequence[ShapedArray], x: Name, *, shape: Any, dims: tuple[int, ...]
+) -> Name:
+    type = types[0]
+    return w.op(
+        f"stablehlo.broadcast_in_dim {x}, dims = {listed(dims)} : ({x.text}) -> {tensor(type)}", type
+    )
+
+
+@rule(shape.transpose)
+def lower_transpose(
+    w: Writer, types: Sequence[ShapedArray], x: Name, *, permutation: tuple[int, ...]
+) -> Name:
+    type = types[0]
+    return w.op(
+        f"stablehlo.transpose {x}, dims = {listed(permutation)} : ({x.text}) -> {tensor(type)}", type
+    )
+
+
+@rule(shape.reshape)
+def lower_reshape(w: Writer, types: Sequence[ShapedArray], x: Name, *, shape: Any) -> Name:
+    type = types[0]
+    return w.simple("reshape", [x], type)
+
+
+@rule(shape.concatenate)
+def lower_concatenate(w: Writer, types: Sequence[ShapedArray], *xs: Name, axis: int) -> Name:
+    type = types[0]
+    ins = ", ".join(x.text for x in xs)
+    return w.op(
+        f"stablehlo.concatenate {', '.join(xs)}, dim = {axis} : ({ins}) -> {tensor(type)}", type
+    )
+
+
+@rule(shape.pad)
+def lower_pad(w: Writer, types: Sequence[ShapedArray], x: Name, value: Name, *, config: Any) -> Name:
+    type = types[0]
+    low, high, interior = (listed(c[i] for c in config) for i in range(3))
+    return w.op(
+        f"stablehlo.pad {x}, {value}, low = {low}, high = {high}, interior = {interior} : "
+        f"({x.text}, {value.text}) -> {tensor(type)}",
+        type,
+    )
+
+
+@rule(shape.rev)
+def lower_rev(w: Writer, types: Sequence[ShapedArray], x: Name, *, dims: tuple[int, ...]) -> Name:
+    type = types[0]
+    return w.op(f"stablehlo.reverse {x}, dims = {listed(dims)} : {x.text}", type)
+
+
+@rule(shape.slice)
+def lower_slice(
+    w: Writer, types: Sequence[ShapedArray], x: Name, *, start: Any, limit: Any, strides: Any = None
+) -> Name:
+    type = types[0]
+    steps = strides or (1,) * len(start)
+    box = ", ".join(f"{a}:{b}:{s}" for a, b, s in zip(start, limit, steps, strict=True))
+    return w.op(f"stablehlo.slice {x} [{box}] : ({x.text}) -> {tensor(type)}", type)
+
+
+@rule(shape.iota)
+def lower_iota(w: Writer, types: Sequence[ShapedArray], *, dtype: Any, shape: Any, dimension: int) -> Name:
+    type = types[0]
+    return w.op(f"stablehlo.iota dim = {dimension} : {tensor(type)}", type)

@@ -1,0 +1,68 @@
+"""Sorting in StableHLO."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from effax.backends.xla.lowering.shape import listed
+from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.effects import sorting
+from effax.effects.types import ShapedArray
+from effax.interpreters.stage import stage
+
+
+@rule(sorting.sort)
+def lower_sort(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    *operands: Name,
+    dimension: int,
+    is_stable: bool,
+    num_keys: int,
+) -> list[Name]:
+    """The comparator is the order that `effects/sorting.py` defines, staged on scalars."""
+    scalars = [ShapedArray((), x.dtype) for x in operands]
+
+    def compared(*values: Name) -> list[Name]:
+        keys = values[: 2 * num_keys]
+        order = stage(
+            lambda *v: [sorting.before(v[::2], v[1::2])], [k.type for k in keys], "before"
+        ).program
+        return w.body(order, keys)
+
+    region = w.region([t for t in scalars for _ in range(2)], compared, "stablehlo.return")
+    ins = ", ".join(x.text for x in operands)
+    outs = ", ".join(map(tensor, types))
+    text = (
+        f'"stablehlo.sort"({", ".join(operands)}) ({region}) {{dimension = {dimension} : i64, '
+        f"is_stable = {str(is_stable).lower()}}} : ({ins}) -> ({outs})"
+    )
+    return w.ops(text, types)
+
+
+@rule(sorting.top_k)
+def lower_top_k(
+    w: Writer, types: Sequence[ShapedArray], x: Name, *, k: int, axis: int
+) -> list[Name]:
+    """`chlo.top_k` works on the last axis."""
+    last = len(x.shape) - 1
+    if axis == last:
+        return _top_k(w, x, k, types)
+    swapped = list(range(last + 1))
+    swapped[axis], swapped[last] = last, axis
+    turned = _transposed(w, x, swapped)
+    shape = tuple(types[0].shape[i] for i in swapped)
+    results = _top_k(w, turned, k, [t.update(shape=shape) for t in types])
+    return [_transposed(w, y, swapped) for y in results]
+
+
+def _top_k(w: Writer, x: Name, k: int, types: Sequence[ShapedArray]) -> list[Name]:
+    outs = ", ".join(map(tensor, types))
+    return w.ops(f"chlo.top_k({x}, k = {k}) : {x.text} -> ({outs})", types)
+
+
+def _transposed(w: Writer, x: Name, permutation: Sequence[int]) -> Name:
+    type = x.type.update(shape=tuple(x.shape[i] for i in permutation))
+    return w.op(
+        f"stablehlo.transpose {x}, dims = {listed(permutation)} : ({x.text}) -> {tensor(type)}", type
+    )

@@ -1,0 +1,95 @@
+"""Transcendental functions in StableHLO and CHLO, which the compiler expands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from effax.backends.xla.lowering.elementwise import compare, operation
+from effax.backends.xla.lowering.writer import Name, Writer, rule
+from effax.effects import transcendental
+from effax.effects.effect import Effect
+from effax.effects.transcendental import cos, exp2, logistic, sin
+from effax.effects.types import ShapedArray, is_complex, real_dtype
+
+_OPERATIONS: Final[dict[Effect, str]] = {
+    transcendental.exp: "stablehlo.exponential",
+    transcendental.expm1: "stablehlo.exponential_minus_one",
+    transcendental.log: "stablehlo.log",
+    transcendental.log1p: "stablehlo.log_plus_one",
+    transcendental.tan: "stablehlo.tan",
+    transcendental.asin: "chlo.asin",
+    transcendental.acos: "chlo.acos",
+    transcendental.atan: "chlo.atan",
+    transcendental.atan2: "stablehlo.atan2",
+    transcendental.sinh: "chlo.sinh",
+    transcendental.cosh: "chlo.cosh",
+    transcendental.tanh: "stablehlo.tanh",
+    transcendental.asinh: "chlo.asinh",
+    transcendental.acosh: "chlo.acosh",
+    transcendental.atanh: "chlo.atanh",
+}
+
+for _effect, _name in _OPERATIONS.items():
+    rule(_effect)(operation(_name))
+
+
+@rule(exp2)
+def lower_exp2(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
+    type = types[0]
+    scaled = w.simple("multiply", [x, w.constant(math.log(2.0), type)], type)
+    return w.simple("exponential", [scaled], type)
+
+
+@rule(logistic)
+def lower_logistic(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
+    """`1 / (1 + exp(-x))` as it stands, as JAX lowers it."""
+    type = types[0]
+    one = w.constant(1, type)
+    decay = w.simple("exponential", [w.simple("negate", [x], type)], type)
+    return w.simple("divide", [one, w.simple("add", [one, decay], type)], type)
+
+
+@rule(sin)
+def lower_sin(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
+    """sin(a + bi) = sin a cosh b + i cos a sinh b; real where a is zero, whatever cosh b."""
+    type = types[0]
+    if not is_complex(type.dtype):
+        return w.simple("sine", [x], type)
+    a, sine, cosine, ch, sh = _circle_and_hyperbola(w, x)
+    zero = w.constant(0, a.type)
+    on_axis = compare(w, "EQ", a, zero)
+    re = w.simple("multiply", [sine, ch], a.type)
+    re = w.simple("select", [on_axis, zero, re], a.type)
+    return w.simple("complex", [re, w.simple("multiply", [cosine, sh], a.type)], type)
+
+
+@rule(cos)
+def lower_cos(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
+    """cos(a + bi) = cos a cosh b - i sin a sinh b; real where a is zero, whatever sinh b."""
+    type = types[0]
+    if not is_complex(type.dtype):
+        return w.simple("cosine", [x], type)
+    a, sine, cosine, ch, sh = _circle_and_hyperbola(w, x)
+    zero = w.constant(0, a.type)
+    im = w.simple("multiply", [w.simple("negate", [sine], a.type), sh], a.type)
+    im = w.simple("select", [compare(w, "EQ", a, zero), zero, im], a.type)
+    return w.simple("complex", [w.simple("multiply", [cosine, ch], a.type), im], type)
+
+
+def _circle_and_hyperbola(w: Writer, x: Name) -> list[Name]:
+    """For x = a + bi: a, sin a, cos a, cosh b, sinh b; the last by `expm1`, exact near zero."""
+    part = x.type.update(dtype=real_dtype(x.dtype))
+
+    def unary(operation: str, y: Name) -> Name:
+        return w.simple(operation, [y], part)
+
+    a, b = unary("real", x), unary("imag", x)
+    up = unary("exponential_minus_one", b)
+    down = unary("exponential_minus_one", unary("negate", b))
+    half = w.constant(0.5, part)
+    sh = w.simple("multiply", [w.simple("subtract", [up, down], part), half], part)
+    ch = w.simple("multiply", [w.simple("add", [up, down], part), half], part)
+    ch = w.simple("add", [ch, w.constant(1, part)], part)
+    return [a, unary("sine", a), unary("cosine", a), ch, sh]

@@ -1,0 +1,290 @@
+"""Writing StableHLO text: names, types, constants, functions; and how a lowering cell is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from effax.effects.effect import Effect
+from effax.effects.errors import UnhandledEffectError
+from effax.effects.program import Literal, Program, Variable
+from effax.effects.types import ShapedArray, element_name
+
+rules: Final[dict[Effect, Callable[..., Any]]] = {}
+_texts: Final[dict[ShapedArray, str]] = {}
+
+
+def tensor(type: ShapedArray) -> str:
+    """The StableHLO type: `tensor<2x3xf32>`."""
+    found = _texts.get(type)
+    if found is None:
+        dims = "".join(f"{n}x" for n in type.shape)
+        _texts[type] = found = f"tensor<{dims}{element_name(type.dtype)}>"
+    return found
+
+
+class Name(str):
+    """An SSA name that knows its type: `f"stablehlo.sine {x} : {x.text}"`."""
+
+    __slots__ = ("type",)
+
+    type: ShapedArray
+
+    @property
+    def text(self) -> str:
+        """The StableHLO type of the value."""
+        return tensor(self.type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the value's axes."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The type of its elements."""
+        return self.type.dtype
+
+
+def named(text: str, type: ShapedArray) -> Name:
+    """A name with a type."""
+    name = Name(text)
+    name.type = type
+    return name
+
+
+def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Fill cells of the lowering.
+
+    The rule is called with the writer, the list of result types, the operands (`Name`s) and the
+    attributes; it writes lines and returns the result's name (a list for several results).
+    """
+
+    def fill(function: Callable[..., Any]) -> Callable[..., Any]:
+        for effect in effects:
+            rules[effect] = function
+        return function
+
+    return fill
+
+
+class Writer:
+    """One module being written: its functions, and the lines of the one now open."""
+
+    def __init__(self, platform: str = "cpu") -> None:
+        self.platform = platform
+        self.functions: list[str] = []
+        self.function_names: dict[Program, str] = {}
+        self.taken: set[str] = set()
+        self.lines: list[str] = []
+        self.counter = 0
+        self.constants: dict[Any, Name] = {}
+        self.callbacks: list[Callable[..., Any]] = []
+        self.axes: dict[Any, Any] = {}
+        self.module_attributes: list[str] = []
+
+    def fresh(self, type: ShapedArray) -> Name:
+        """A name not used yet."""
+        self.counter += 1
+        return named(f"%{self.counter}", type)
+
+    def op(self, text: str, type: ShapedArray) -> Name:
+        """Write `%n = text`; the result's name."""
+        self.counter += 1
+        name = Name(f"%{self.counter}")
+        name.type = type
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def ops(self, text: str, types: Sequence[ShapedArray]) -> list[Name]:
+        """Write an operation of several results; their names."""
+        self.counter += 1
+        if len(types) == 1:
+            return [self.op(text, types[0])]
+        base = f"%{self.counter}"
+        self.lines.append(f"{base}:{len(types)} = {text}" if types else text)
+        return [named(f"{base}#{i}", t) for i, t in enumerate(types)]
+
+    def simple(self, operation: str, operands: Sequence[Name], type: ShapedArray) -> Name:
+        """`%n = stablehlo.operation operands : (types) -> type`."""
+        types = ", ".join(tensor(x.type) for x in operands)
+        return self.op(
+            f"stablehlo.{operation} {', '.join(operands)} : ({types}) -> {tensor(type)}", type
+        )
+
+    def constant(self, value: Any, type: ShapedArray) -> Name:
+        """A splat: the scalar everywhere in a tensor of that type."""
+        text = number(value, type.dtype)
+        key = text, type
+        found = self.constants.get(key)
+        if found is None:
+            found = self.op(f"stablehlo.constant dense<{text}> : {tensor(type)}", type)
+            self.constants[key] = found
+        return found
+
+    def array(self, value: np.ndarray[Any, Any]) -> Name:
+        """A small constant array, element by element."""
+        type = ShapedArray(value.shape, value.dtype)
+        return self.op(f"stablehlo.constant dense<{_nested(value)}> : {tensor(type)}", type)
+
+    def scope(self) -> Scope:
+        """A nested region: constants made inside it are not seen outside."""
+        return Scope(self)
+
+    def body(self, program: Program, arguments: Sequence[Name]) -> list[Name]:
+        """Write a program's equations in place; the names of its results."""
+        names: dict[Any, Name] = dict(zip(program.inputs, arguments, strict=True))
+        for e in program.equations:
+            operands = [
+                names[x] if type(x) is Variable else self.constant(x.value, x.type)
+                for x in e.inputs
+            ]
+            found = rules.get(e.effect)
+            if found is None:
+                raise UnhandledEffectError.at_lowering(e)
+            outputs = e.outputs
+            result = found(self, [x.type for x in outputs], *operands, **e.attributes)
+            if e.effect.multiple:
+                names.update(zip(outputs, result, strict=True))
+            else:
+                names[outputs[0]] = result
+        return [
+            names[x] if type(x) is Variable else self.constant(x.value, x.type)
+            for x in program.outputs
+        ]
+
+    def function(self, program: Program, name: str | None = None) -> str:
+        """The function a program is written as, once per program."""
+        found = self.function_names.get(program)
+        if found is None:
+            found = self.function_names[program] = self._name(name or program.name)
+            self.functions.append(self.function_text(program, found, "private"))
+        return found
+
+    def function_text(
+        self,
+        program: Program,
+        name: str,
+        visibility: str,
+        argument_attributes: Sequence[str] | None = None,
+        result_attributes: Sequence[str] | None = None,
+    ) -> str:
+        """A program as a `func.func`."""
+        saved = self.lines, self.counter, self.constants
+        self.lines, self.counter, self.constants = [], 0, {}
+        arguments = [named(f"%a{i}", t) for i, t in enumerate(program.in_types)]
+        results = self.body(program, arguments)
+        types = ", ".join(map(tensor, program.out_types))
+        self.lines.append(f"return {', '.join(results)} : {types}" if results else "return")
+        ins = ", ".join(
+            f"{x}: {x.text}{_braced(argument_attributes, i)}" for i, x in enumerate(arguments)
+        )
+        outs = ", ".join(
+            f"{tensor(t)}{_braced(result_attributes, i)}" for i, t in enumerate(program.out_types)
+        )
+        lines = "\n".join(self.lines)
+        self.lines, self.counter, self.constants = saved
+        return f"func.func {visibility} @{name}({ins}) -> ({outs}) {{\n{lines}\n}}"
+
+    def _name(self, wanted: str) -> str:
+        base = "".join(c if c.isalnum() or c == "_" else "_" for c in wanted) or "f"
+        name, n = base, 0
+        while name in self.taken:
+            n += 1
+            name = f"{base}_{n}"
+        self.taken.add(name)
+        return name
+
+    def region(
+        self, arguments: Sequence[ShapedArray], write: Callable[..., Sequence[Name]], end: str
+    ) -> str:
+        """A region `{ ^bb0(...): ... end results : types }` whose lines `write(*names)` writes."""
+        with self.scope() as inner:
+            names = [self.fresh(t) for t in arguments]
+            results = write(*names)
+            types = ", ".join(x.text for x in results)
+            tail = f" {', '.join(results)} : {types}" if results else ""
+            lines = [*inner.lines(), f"{end}{tail}"]
+        head = ", ".join(f"{x}: {x.text}" for x in names)
+        label = f"^bb0({head}):\n" if names else ""
+        return "{\n" + label + "\n".join(lines) + "\n}"
+
+    def module(self, text: str, name: str) -> str:
+        """The module's whole text, around its main function."""
+        attributes = f" attributes {{{', '.join(self.module_attributes)}}}" if (
+            self.module_attributes
+        ) else ""
+        inside = "\n".join([text, *self.functions])
+        return f"module @{name}{attributes} {{\n{inside}\n}}\n"
+
+
+class Scope:
+    """Lines written apart, for a region; constants of the outside stay visible within."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+
+    def __enter__(self) -> Scope:
+        self.saved = self.writer.lines, self.writer.constants
+        self.writer.lines = []
+        self.writer.constants = dict(self.saved[1])
+        return self
+
+    def lines(self) -> list[str]:
+        """What was written inside so far."""
+        return self.writer.lines
+
+    def __exit__(self, *exception: object) -> None:
+        self.writer.lines, self.writer.constants = self.saved
+
+
+def _braced(attributes: Sequence[str] | None, i: int) -> str:
+    return f" {{{attributes[i]}}}" if attributes and attributes[i] else ""
+
+
+def _nested(value: np.ndarray[Any, Any]) -> str:
+    if value.ndim == 0:
+        return number(value[()], value.dtype)
+    if value.size == 0:
+        return ""
+    return "[" + ", ".join(map(_nested, value)) + "]"
+
+
+_HEX_BITS: Final = {2: np.uint16, 4: np.uint32, 8: np.uint64, 1: np.uint8}
+
+
+def number(value: Any, dtype: Any) -> str:
+    """A number in StableHLO's syntax; floats that decimal digits can't give are given as bits."""
+    kind = dtype.kind
+    if kind == "b":
+        return "true" if value else "false"
+    if kind == "c":
+        part = np.float32 if dtype.itemsize == 8 else np.float64
+        value = complex(value)
+        real, imag = np.dtype(part), np.dtype(part)
+        return f"({number(value.real, real)}, {number(value.imag, imag)})"
+    if kind in "iu" or "int" in dtype.name:
+        return str(int(value))
+    exact = np.asarray(value).astype(dtype)
+    as_float = float(exact)
+    if as_float == 0.0 and not np.signbit(as_float):
+        return "0.0"
+    if np.isfinite(as_float) and dtype.itemsize >= 4:
+        return repr(as_float) if "e" not in repr(as_float) else f"{as_float:.17e}"
+    bits = exact.view(_HEX_BITS[dtype.itemsize])
+    return f"0x{int(bits):0{2 * dtype.itemsize}X}"
+
+
+def module_text(
+    program: Program,
+    platform: str = "cpu",
+    argument_attributes: Sequence[str] | None = None,
+) -> tuple[str, list[Callable[..., Any]]]:
+    """The StableHLO module of a program, and the host callbacks it calls, in order."""
+    writer = Writer(platform)
+    writer.taken.add("main")
+    text = writer.function_text(program, "main", "public", argument_attributes)
+    name = writer._name(f"jit_{program.name}")
+    return writer.module(text, name), writer.callbacks

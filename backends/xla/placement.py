@@ -1,0 +1,340 @@
+"""Placements: how an array lies on devices; and specs, what dispatch asks about an array."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+from jaxlib import _hlo, _jax
+
+from effax.backends.xla.client import VERSION
+from effax.backends.xla.device import Device, default_device
+from effax.effects import config
+from effax.effects.types import ShapedArray
+
+Index = tuple[slice, ...]
+
+
+class Placement:
+    """Devices, and how an array is cut up among them. Interned: equal placements are one object.
+
+    Axis `d` is cut into `split[d]` equal pieces (axes after the last of `split` into one); each
+    piece lies on `copies` devices. The pieces in row-major order, each repeated `copies` times,
+    go to `devices[order[0]]`, `devices[order[1]]`, ... Three common cases:
+
+    - one device: `split = ()`, `copies = 1`;
+    - replicated over n devices: `split = ()`, `copies = n`;
+    - leading, the layout of `pmap`: `split = (n,)`. An array of shape (n, ...) has one row per
+      device, and the piece on each device has the shape (1, ...): the axis stays.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_parts",
+        "_runtime",
+        "copies",
+        "device_list",
+        "devices",
+        "is_single",
+        "on_cpu",
+        "order",
+        "split",
+    )
+
+    def __init__(
+        self, devices: tuple[Device, ...], split: tuple[int, ...], copies: int, order: Any
+    ) -> None:
+        self.devices = devices
+        self.split = split
+        self.copies = copies
+        self.order: tuple[int, ...] = order
+        self.is_single = len(devices) == 1
+        self.on_cpu = devices[0].platform == "cpu"
+        self.device_list = _jax.DeviceList(tuple(device.raw for device in devices))
+        self._runtime: dict[int, Any] = {}
+        self._parts: tuple[Placement, ...] | None = None
+
+    # -- what it is
+
+    @property
+    def device(self) -> Device:
+        """The device of a placement on one device, else the first."""
+        return self.devices[0]
+
+    @property
+    def device_set(self) -> set[Device]:
+        """The devices, as a set."""
+        return set(self.devices)
+
+    @property
+    def addressable_devices(self) -> set[Device]:
+        """The devices that belong to this process."""
+        return {device for device in self.devices if device.is_addressable}
+
+    @property
+    def is_replicated(self) -> bool:
+        """Whether each device has the whole array."""
+        return not self.split
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether the array has one row (of shape (1, ...)) per device, in the devices' order."""
+        n = len(self.devices)
+        return self.split == (n,) and n > 1 and self.order == tuple(range(n))
+
+    is_fully_replicated = is_replicated
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all devices belong to this process."""
+        return all(device.is_addressable for device in self.devices)
+
+    # -- shapes
+
+    def _splits(self, ndim: int) -> tuple[int, ...]:
+        if len(self.split) > ndim:
+            raise ValueError(f"{self} cuts {len(self.split)} axes; the array has {ndim}")
+        return self.split + (1,) * (ndim - len(self.split))
+
+    def shard_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of the piece on each device.
+
+        Raises `ValueError` where an axis can't be cut into equal pieces.
+        """
+        if not self.split:
+            return shape
+        splits = self._splits(len(shape))
+        if any(length % pieces for length, pieces in zip(shape, splits, strict=True)):
+            raise ValueError(
+                f"an array of shape {shape} can't be cut into {splits} equal pieces along its axes"
+            )
+        return tuple(length // pieces for length, pieces in zip(shape, splits, strict=True))
+
+    def indices(self, shape: tuple[int, ...]) -> list[Index]:
+        """For each device, in the order of `devices`, which part of the array it has."""
+        piece = self.shard_shape(shape)
+        splits = self._splits(len(shape))
+        found: list[Index] = [()] * len(self.devices)
+        for place, position in enumerate(self.order):
+            tile = np.unravel_index(place // self.copies, splits) if splits else ()
+            found[position] = tuple(
+                slice(None) if pieces == 1 else slice(int(t) * length, (int(t) + 1) * length)
+                for t, pieces, length in zip(tile, splits, piece, strict=True)
+            )
+        return found
+
+    def devices_indices_map(self, shape: tuple[int, ...]) -> dict[Device, Index]:
+        """For each device, which part of an array of this shape it has."""
+        return dict(zip(self.devices, self.indices(shape), strict=True))
+
+    # -- the runtime
+
+    def hlo(self, ndim: int) -> Any:
+        """The `HloSharding` of arrays with `ndim` axes."""
+        if not self.split:
+            return _hlo.HloSharding.replicate()
+        dimensions = list(self._splits(ndim))
+        partial = self.copies > 1
+        proto = _hlo.OpSharding()
+        proto.type = _hlo.OpSharding.Type.OTHER
+        proto.tile_assignment_dimensions = dimensions + [self.copies] * partial
+        proto.tile_assignment_devices = list(self.order)
+        proto.replicate_on_last_tile_dim = partial
+        return _hlo.HloSharding.from_proto(proto)
+
+    def runtime(self, ndim: int = 0) -> Any:
+        """The C++ sharding object of arrays with `ndim` axes; of any, where nothing is cut."""
+        key = ndim if self.split else 0
+        found = self._runtime.get(key)
+        if found is None:
+            found = self._runtime[key] = _jax.GSPMDSharding(self.device_list, self.hlo(ndim))
+        return found
+
+    def parts(self) -> tuple[Placement, ...]:
+        """The placement of each device's piece on its own."""
+        if self._parts is None:
+            self._parts = tuple(single(device) for device in self.devices)
+        return self._parts
+
+    def __repr__(self) -> str:
+        if self.is_single:
+            return f"SingleDeviceSharding(device={self.devices[0]!r})"
+        devices = ", ".join(map(str, self.devices))
+        if not self.split:
+            return f"ReplicatedSharding([{devices}])"
+        if self.is_leading:
+            return f"LeadingSharding([{devices}])"
+        return f"TiledSharding([{devices}], split={self.split}, copies={self.copies})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        ids = [(device.backend.name, device.id) for device in self.devices]
+        return _from_ids, (ids, self.split, self.copies, self.order)
+
+
+_lock: Final = threading.Lock()
+_placements: Final[dict[Any, Placement]] = {}
+_specs: Final[dict[Any, Spec]] = {}
+
+
+def tiled(
+    devices: Sequence[Device],
+    split: Sequence[int],
+    copies: int = 1,
+    order: Sequence[int] | None = None,
+) -> Placement:
+    """The placement that cuts axis `d` into `split[d]` pieces, each on `copies` devices.
+
+    `order` are positions in `devices`; without it the pieces go to the devices as they come.
+    Raises `ValueError` where the numbers do not multiply to the number of devices.
+    """
+    devices = tuple(devices)
+    pieces = tuple(split)
+    while pieces and pieces[-1] == 1:
+        pieces = pieces[:-1]
+    n = len(devices)
+    positions = tuple(range(n)) if order is None or not pieces else tuple(order)
+    key = (devices, pieces, copies, positions)
+    found = _placements.get(key)
+    if found is None:
+        if not n or prod(pieces) * copies != n:
+            raise ValueError(f"{pieces} pieces of {copies} copies do not fill {n} devices")
+        if sorted(positions) != list(range(n)):
+            raise ValueError(f"{positions} is not an order of {n} devices")
+        with _lock:
+            found = _placements.setdefault(key, Placement(devices, pieces, copies, positions))
+    return found
+
+
+def single(device: Device) -> Placement:
+    """The whole array on one device."""
+    return tiled((device,), ())
+
+
+def replicated(devices: Sequence[Device]) -> Placement:
+    """The whole array on each of the devices; `single` where there is only one."""
+    return tiled(devices, (), len(devices))
+
+
+def leading(devices: Sequence[Device]) -> Placement:
+    """One row of the leading axis on each of n devices; `single` where there is only one."""
+    return tiled(devices, (len(devices),))
+
+
+def from_hlo(devices: Sequence[Device], sharding: Any) -> Placement:
+    """The placement that an `OpSharding` of a compiled program describes, on these devices.
+
+    Raises `ValueError` for one that places nothing (manual or unreduced).
+    """
+    hlo = _hlo.HloSharding.from_proto(sharding)
+    if hlo.is_replicated():
+        return replicated(devices)
+    if hlo.is_maximal():
+        return single(devices[hlo.tile_assignment_devices()[0]])
+    if not hlo.is_tiled() or hlo.subgroup_types():
+        raise ValueError(f"the sharding {hlo} does not say where pieces of an array lie")
+    dimensions = hlo.tile_assignment_dimensions()
+    order = hlo.tile_assignment_devices()
+    if hlo.replicate_on_last_tile_dim():
+        return tiled(devices, dimensions[:-1], dimensions[-1], order)
+    return tiled(devices, dimensions, 1, order)
+
+
+def default() -> Placement:
+    """Where a new array goes: the setting `default_device`, else the first device."""
+    chosen = config.trace_key().default_device
+    if chosen is None:
+        return single(default_device())
+    return place(chosen)
+
+
+def place(where: Any) -> Placement:
+    """The placement that a user names: a device, a platform ("cpu"), a placement.
+
+    An object with a method `placement()` (a sharding over a mesh) is asked for it. Raises
+    `ValueError` for anything else.
+    """
+    if isinstance(where, Placement):
+        return where
+    if isinstance(where, Device):
+        return single(where)
+    if isinstance(where, str):
+        from effax.backends.xla.device import local_devices
+
+        return single(local_devices(backend=where)[0])
+    asked = getattr(where, "placement", None)
+    if callable(asked):
+        found = asked()
+        if isinstance(found, Placement):
+            return found
+    raise ValueError(
+        f"`device_put` takes a device, a platform's name or a sharding, and {where!r} is none"
+    )
+
+
+def _from_ids(ids: Any, split: Any, copies: int, order: Any) -> Placement:
+    from effax.backends.xla.device import devices
+
+    known = {(name, device.id): device for name in {n for n, _ in ids} for device in devices(name)}
+    return tiled([known[tuple(i)] for i in ids], split, copies, order)
+
+
+# ------------------------------------------------------------------------------------- specs
+
+
+class Spec:
+    """What dispatch asks about an array: type, placement, whether the user chose the placement.
+
+    Interned: specs compare and hash by identity, so that a tuple of them is a cheap cache key.
+    `handler` makes the runtime's buffers of this spec from an executable's results.
+    """
+
+    __slots__ = ("__weakref__", "committed", "handler", "placement", "type")
+
+    def __new__(cls, type: ShapedArray, placement: Placement, committed: bool = False) -> Spec:
+        """The spec with these parts."""
+        key = (type, placement, committed)
+        found = _specs.get(key)
+        if found is None:
+            found = object.__new__(cls)
+            found.type = type
+            found.placement = placement
+            found.committed = committed
+            found.handler = result_handler(type, placement)
+            found = _specs.setdefault(key, found)
+        return found
+
+    type: ShapedArray
+    placement: Placement
+    committed: bool
+    handler: Any
+
+    def update(
+        self,
+        type: ShapedArray | None = None,
+        placement: Placement | None = None,
+        committed: bool | None = None,
+    ) -> Spec:
+        """The spec with some parts replaced."""
+        return Spec(
+            self.type if type is None else type,
+            self.placement if placement is None else placement,
+            self.committed if committed is None else committed,
+        )
+
+    def __repr__(self) -> str:
+        return f"Spec({self.type!r}, {self.placement!r}, committed={self.committed})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Spec, (self.type, self.placement, self.committed)
+
+
+def result_handler(type: ShapedArray, placement: Placement) -> Any:
+    """What turns a result of the runtime, or another view of a buffer, into a buffer of a type."""
+    sharding = placement.runtime(len(type.shape))
+    if VERSION < (0, 11):
+        # The fourth argument skips a check that only jax could do.
+        return _jax.array_result_handler(type, sharding, True, True)
+    return _jax.array_result_handler(type, sharding, True)

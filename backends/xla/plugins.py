@@ -1,0 +1,156 @@
+"""Plugins of PJRT for GPU and TPU, found where jax would find them, without importing jax."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import importlib.util
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from jaxlib import _jax
+
+from effax.effects import config
+
+_CUDA_PACKAGES: Final = ("xla_cuda13", "xla_cuda12")
+_CUDA_TARGETS: Final = (
+    "_solver",
+    "_linalg",
+    "_prng",
+    "_sparse",
+    "_rnn",
+    "_hybrid",
+    "_triton",
+)
+# Wheels of NVIDIA that the plugin links to, dependencies first.
+_CUDA_LIBRARIES: Final = (
+    ("cuda_runtime", "libcudart.so"),
+    ("cu13", "libcudart.so"),
+    ("cuda_nvrtc", "libnvrtc.so"),
+    ("nvjitlink", "libnvJitLink.so"),
+    ("cublas", "libcublasLt.so"),
+    ("cublas", "libcublas.so"),
+    ("cufft", "libcufft.so"),
+    ("cusparse", "libcusparse.so"),
+    ("cusolver", "libcusolver.so"),
+    ("cu13", "libnvrtc.so"),
+    ("cu13", "libnvJitLink.so"),
+    ("cu13", "libcublasLt.so"),
+    ("cu13", "libcublas.so"),
+    ("cu13", "libcufft.so"),
+    ("cu13", "libcusparse.so"),
+    ("cu13", "libcusolver.so"),
+    ("cuda_cupti", "libcupti.so"),
+    ("cu13", "libcupti.so"),
+    ("nccl", "libnccl.so"),
+    ("cudnn", "libcudnn.so"),
+    ("nvshmem", "libnvshmem_host.so"),
+)
+
+
+def _folder(package: str) -> Path | None:
+    """Where a package lies, without importing it (or its parents, unless they are plain)."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except ModuleNotFoundError:
+        return None
+    if spec is None:
+        return None
+    if spec.origin is not None:
+        return Path(spec.origin).parent
+    places = list(spec.submodule_search_locations or ())
+    return Path(places[0]) if places else None
+
+
+def cuda_package() -> str | None:
+    """The name of the installed package with CUDA's plugin ("xla_cuda13"), or None."""
+    if _folder("jax_plugins") is None:
+        return None
+    for package in _CUDA_PACKAGES:
+        folder = _folder(f"jax_plugins.{package}")
+        if folder is not None and (folder / "xla_cuda_plugin.so").exists():
+            return package
+    return None
+
+
+def _load_cuda_libraries() -> None:
+    """Load NVIDIA's libraries from their wheels, where the plugin does not find them by itself."""
+    for package, library in _CUDA_LIBRARIES:
+        folder = _folder(f"nvidia.{package}")
+        if folder is None:
+            continue
+        for path in sorted((folder / "lib").glob(f"{library}*"))[:1]:
+            try:
+                ctypes.cdll.LoadLibrary(str(path))
+            except OSError:
+                # The plugin says better what it misses when it is loaded itself.
+                continue
+
+
+def cuda_client(distributed: Mapping[str, Any]) -> Any:
+    """A client of CUDA, with the plugin's custom calls registered.
+
+    Raises `RuntimeError` (or `OSError`, `ImportError`) where there is no usable device or the
+    plugin is not of jaxlib's version.
+    """
+    from jaxlib import xla_client
+
+    package = cuda_package()
+    folder = _folder(f"jax_plugins.{package}")
+    assert package is not None and folder is not None, "asked for only where it was found"
+    if not _jax.pjrt_plugin_loaded("cuda"):
+        _load_cuda_libraries()
+        api = _jax.load_pjrt_plugin("cuda", str(folder / "xla_cuda_plugin.so"), c_api=None)
+        _jax.initialize_pjrt_plugin("cuda")
+        _register_cuda_targets(f"jax_{package.removeprefix('xla_')}_plugin", api)
+    options = xla_client.generate_pjrt_gpu_plugin_options()
+    visible = config.read("cuda_visible_devices")
+    if visible and visible != "all":
+        options["visible_devices"] = [int(part) for part in visible.split(",")]
+    return _client("cuda", options, distributed)
+
+
+def _register_cuda_targets(module: str, api: Any) -> None:
+    """Make known the custom calls of the plugin's package: solvers, callbacks, Triton."""
+    extension = importlib.import_module(f"{module}.cuda_plugin_extension")
+    for name, value in extension.ffi_types().items():
+        extension.register_custom_type(api, name, value)
+    for name, value in extension.ffi_handlers().items():
+        extension.register_custom_call_target(api, name, value, "CUDA", 1, 0)
+    for part in _CUDA_TARGETS:
+        if importlib.util.find_spec(f"{module}.{part}") is None:
+            continue
+        targets = importlib.import_module(f"{module}.{part}").registrations()
+        for name, value in targets.items():
+            extension.register_custom_call_target(api, name, value, "CUDA", 1, 0)
+
+
+def tpu_library() -> str | None:
+    """The path of libtpu, or None: of `TPU_LIBRARY_PATH`, else of the installed package."""
+    path = os.environ.get("TPU_LIBRARY_PATH")
+    if path:
+        return path
+    folder = _folder("libtpu")
+    library = None if folder is None else folder / "libtpu.so"
+    return str(library) if library is not None and library.exists() else None
+
+
+def tpu_client(distributed: Mapping[str, Any]) -> Any:
+    """A client of TPU. Raises `RuntimeError` where there is no chip."""
+    if not _jax.pjrt_plugin_loaded("tpu"):
+        if not any(Path("/dev").glob("accel*")) and not Path("/dev/vfio").exists():
+            # Without chips the library would ask the cloud's metadata server, and wait.
+            os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
+        _jax.load_pjrt_plugin("tpu", tpu_library(), None)
+        _jax.initialize_pjrt_plugin("tpu")
+    return _client("tpu", {}, distributed)
+
+
+def _client(platform: str, options: dict[str, Any], distributed: Mapping[str, Any]) -> Any:
+    if not distributed:
+        return _jax.get_c_api_client(platform, options, None)
+    if platform == "cuda":
+        options = options | {"node_id": distributed["index"], "num_nodes": distributed["count"]}
+    return _jax.get_c_api_client(platform, options, distributed["client"])

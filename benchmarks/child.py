@@ -1,0 +1,71 @@
+"""One fresh process of a measurement, started by run.py: prints one line of JSON.
+
+child.py effax|jax import            seconds to import the library and its numpy
+child.py effax|jax first             the clock when the first jitted result is there
+child.py effax|jax work NAME...      seconds per call of each workload, several samples of each
+"""
+
+import sys
+import time
+
+SAMPLES = 9
+SERIES_SECONDS = 0.03
+
+
+def load(library: str):
+    """The library and its numpy, imported by name; nothing else is imported before it."""
+    if library == "effax":
+        import effax as jax
+        import effax.numpy as jnp
+    else:
+        import jax
+        import jax.numpy as jnp
+    return jax, jnp
+
+
+def measure(call) -> list[float]:
+    """Seconds per call in `SAMPLES` series, each of about `SERIES_SECONDS`."""
+
+    def series(count: int) -> float:
+        start = time.perf_counter()
+        for _ in range(count):
+            result = call()
+        if hasattr(result, "block_until_ready"):
+            result.block_until_ready()
+        return time.perf_counter() - start
+
+    count = 1
+    while (taken := series(count)) < SERIES_SECONDS:
+        count = max(count + 1, int(count * min(10, 1.2 * SERIES_SECONDS / max(taken, 1e-9))))
+    return [series(count) / count for _ in range(SAMPLES)]
+
+
+def main() -> None:
+    library, what, *names = sys.argv[1:]
+    if what == "import":
+        start = time.perf_counter()
+        load(library)
+        answer = time.perf_counter() - start
+    elif what == "first":
+        jax, jnp = load(library)
+        value = float(jax.jit(lambda x: jnp.sin(x) * 2 + 1)(0.0))
+        answer = time.time()
+        assert value == 1.0
+    else:
+        jax, jnp = load(library)
+        import numpy as np
+        from workloads import WORKLOADS
+
+        answer = {}
+        for name in names:
+            try:
+                answer[name] = measure(WORKLOADS[name].make(jax, jnp, np))
+            except Exception as error:  # one failure must not cost the other measurements
+                answer[name] = f"{type(error).__name__}: {error}"
+    import json
+
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+"""On a GPU: first that effax computes there what NumPy does, then the seeds' headline ratios.
+
+    python -m benchmarks.gpu_check [--quick]
+
+Prints one JSON object and exits with 1 if a check failed. Without a GPU it says so and exits with
+2. Needs the `cuda13` extra. A result must lie on the GPU, not only be right.
+"""
+
+import argparse
+import json
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import effax as jax
+import effax.numpy as jnp
+
+CHECKS: dict[str, Callable[[], None]] = {}
+RNG = np.random.default_rng(0)
+
+
+def check(fn: Callable[[], None]) -> Callable[[], None]:
+    CHECKS[fn.__name__] = fn
+    return fn
+
+
+def on_gpu(actual: Any, expected: Any, rtol: float = 1e-5, atol: float = 1e-5) -> None:
+    """`actual` is NumPy's `expected`, and was computed on a GPU."""
+    platforms = {device.platform for device in actual.devices()}
+    assert platforms <= {"gpu", "cuda"}, f"the result is on {platforms}"
+    np.testing.assert_allclose(np.asarray(actual), expected, rtol=rtol, atol=atol)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape, "f4")
+
+
+@check
+def arithmetic():
+    x, y = normal(64, 65), normal(64, 65)
+    on_gpu(jnp.array(x) + jnp.array(y) * 2 - 1, x + y * 2 - 1)
+
+
+@check
+def transcendental():
+    x = normal(1000)
+    for name in ("sin", "tanh", "exp", "log1p", "sqrt"):
+        positive = np.abs(x)
+        on_gpu(getattr(jnp, name)(jnp.array(positive)), getattr(np, name)(positive))
+
+
+@check
+def reductions():
+    x = normal(37, 411)
+    on_gpu(jnp.sum(jnp.array(x), axis=1), x.sum(1), atol=1e-4)
+    on_gpu(jnp.max(jnp.array(x), axis=0), x.max(0))
+    on_gpu(jnp.argmin(jnp.array(x), axis=1), x.argmin(1))
+    on_gpu(jnp.cumsum(jnp.array(x), axis=1), x.cumsum(1), atol=1e-3)
+
+
+@check
+def indexing():
+    x, rows = normal(50, 8), np.array([3, 3, 49, 0])
+    on_gpu(jnp.array(x)[rows], x[rows])
+    expected = x.copy()
+    np.add.at(expected, rows, 1)
+    on_gpu(jnp.array(x).at[rows].add(1), expected)
+
+
+@check
+def matmul():
+    x, y = normal(300, 257), normal(257, 129)
+    with jax.default_matmul_precision("highest"):
+        on_gpu(jnp.array(x) @ jnp.array(y), x @ y, rtol=1e-3, atol=1e-3)
+
+
+@check
+def jit():
+    x = normal(100, 100)
+    f = jax.jit(lambda x: x + x * x + x * x * x)
+    on_gpu(f(jnp.array(x)), x + x * x + x**3, atol=1e-4)
+
+
+@check
+def grad():
+    x = normal(100)
+    on_gpu(jax.grad(lambda x: jnp.sum(jnp.sin(x) * x))(jnp.array(x)), np.cos(x) * x + np.sin(x))
+    on_gpu(jax.jit(jax.hessian(lambda x: jnp.sum(x**3)))(jnp.array(x)), np.diag(6 * x))
+
+
+@check
+def vmap():
+    x, y = normal(32, 20), normal(20)
+    on_gpu(jax.vmap(jnp.dot, in_axes=(0, None))(jnp.array(x), jnp.array(y)), x @ y,
+           rtol=1e-2, atol=1e-2)  # fmt: skip
+
+
+@check
+def random():
+    key = jax.random.PRNGKey(0)
+    drawn = jax.random.uniform(key, (1000,))
+    cpu = jax.devices("cpu")[0]
+    same = jax.random.uniform(jax.device_put(key, cpu), (1000,))
+    assert same.devices() == {cpu}
+    on_gpu(drawn, np.asarray(same), rtol=0, atol=0)
+    numbers = np.asarray(jax.random.normal(key, (100_000,)))
+    assert abs(numbers.mean()) < 0.02 and abs(numbers.std() - 1) < 0.02
+
+
+@check
+def sort():
+    x = normal(5, 1001)
+    on_gpu(jnp.sort(jnp.array(x), axis=1), np.sort(x, axis=1))
+    on_gpu(jnp.argsort(jnp.array(x), axis=1), np.argsort(x, axis=1))
+
+
+@check
+def scan():
+    x = normal(40)
+
+    def step(c, a):
+        c = 0.5 * c + a
+        return c, c
+
+    c, expected = 0.0, []
+    for a in x:
+        c = 0.5 * c + a
+        expected.append(c)
+    on_gpu(jax.lax.scan(step, 0.0, jnp.array(x))[1], expected)
+
+
+@check
+def while_loop():
+    steps = jax.lax.while_loop(lambda c: c[1] < 1e6, lambda c: (c[0] + 1, c[1] * 3), (0, 1.0))[0]
+    on_gpu(steps, 13)
+
+
+@check
+def cholesky():
+    a = normal(30, 30)
+    spd = a @ a.T + 30 * np.eye(30, dtype="f4")
+    with jax.default_matmul_precision("highest"):
+        on_gpu(jnp.linalg.cholesky(jnp.array(spd)), np.linalg.cholesky(spd), rtol=1e-3, atol=1e-3)
+        on_gpu(jnp.linalg.solve(jnp.array(spd), jnp.ones(30)),
+               np.linalg.solve(spd, np.ones(30)), rtol=1e-2, atol=1e-4)  # fmt: skip
+
+
+@check
+def fft():
+    x = normal(8, 64)
+    on_gpu(jnp.fft.fft(jnp.array(x)).real, np.fft.fft(x).real, rtol=1e-3, atol=1e-3)
+
+
+@check
+def train_step():
+    w, x, y = normal(8, 1), normal(64, 8), normal(64, 1)
+
+    @jax.jit
+    def step(w):
+        loss, g = jax.value_and_grad(lambda w: jnp.mean((jnp.array(x) @ w - y) ** 2))(w)
+        return loss, w - 0.1 * g
+
+    with jax.default_matmul_precision("highest"):
+        expected = w - 0.1 * 2 * x.T @ (x @ w - y) / 64
+        on_gpu(step(jnp.array(w))[1], expected, rtol=1e-3, atol=1e-4)
+
+
+def best(call: Callable[[], Any], repeats: int) -> float:
+    """Least seconds of `repeats` calls, after one that warms up."""
+    call()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def headlines(scale: float) -> dict[str, Any]:
+    """The speeds the seeds claim: their programs at their sizes (times `scale`)."""
+    rows: dict[str, Any] = {}
+
+    def fn(x):
+        return x + x * x + x * x * x
+
+    def f(x):
+        y1 = x + x * x + 3
+        y2 = x * x + x * x.T
+        return y1 * y2
+
+    # Seed 001 reports 118 and seed 004 77, with NumPy on the host of each.
+    for name, program, size in (("powers_10000", fn, 10_000), ("transposed_3000", f, 3000)):
+        n = int(size * scale)
+        host = normal(n, n)
+        x, jitted = jnp.array(host), jax.jit(program)
+        np.testing.assert_allclose(
+            np.asarray(jitted(x)[:50, :50]), program(host)[:50, :50], rtol=1e-3, atol=1e-3
+        )
+        numpy_time = best(lambda program=program, host=host: program(host), 3)
+        eager = best(lambda program=program, x=x: program(x).block_until_ready(), 10)
+        compiled = best(lambda jitted=jitted, x=x: jitted(x).block_until_ready(), 20)
+        rows[name] = {
+            "size": n,
+            "numpy_s": numpy_time,
+            "effax_eager_s": eager,
+            "effax_jit_s": compiled,
+            "numpy_over_eager": numpy_time / eager,
+            "numpy_over_jit": numpy_time / compiled,
+        }
+
+    # Seed 000: the dot product of 8000 × 8000 returns before it is done.
+    n = int(8000 * scale)
+    x = jax.random.uniform(jax.random.PRNGKey(0), (n, n), dtype=jnp.float32)
+    jnp.dot(x, x).block_until_ready()
+    start = time.perf_counter()
+    result = jnp.dot(x, x)
+    dispatched = time.perf_counter() - start
+    result.block_until_ready()
+    finished = time.perf_counter() - start
+    host = np.asarray(x)
+    np.testing.assert_allclose(np.asarray(result[:4]), host[:4] @ host, rtol=2e-2)
+    rows["dot_8000"] = {
+        "size": n,
+        "numpy_s": best(lambda: host @ host, 1),
+        "effax_dispatch_s": dispatched,
+        "effax_done_s": finished,
+    }
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="the headlines at a tenth of the size")
+    options = parser.parse_args()
+    try:
+        devices = jax.devices("gpu")
+    except RuntimeError as error:
+        print(
+            f"no GPU here: {error}\n(pip install 'effax[cuda13]' on a machine with an NVIDIA GPU)"
+        )
+        sys.exit(2)
+
+    outcome: dict[str, str] = {}
+    for name, run in CHECKS.items():
+        try:
+            run()
+            outcome[name] = "ok"
+        except Exception:
+            outcome[name] = traceback.format_exc(limit=-4)
+    failed = [name for name, text in outcome.items() if text != "ok"]
+    report = {
+        "device": [str(device) for device in devices],
+        "kind": devices[0].device_kind,
+        "checks": outcome,
+        "failed": failed,
+        "headlines": {} if failed else headlines(0.1 if options.quick else 1.0),
+    }
+    print(json.dumps(report, indent=1))
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Arguments of transformed functions: which are static, which are differentiated, in what tree."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from effax.effects.tree import tree_flatten, tree_unflatten
+
+
+def as_tuple(x: int | str | Iterable[Any] | None) -> tuple[Any, ...]:
+    """One number or name, or several, as a tuple."""
+    if x is None:
+        return ()
+    if isinstance(x, (int, str)):
+        return (x,)
+    return tuple(x)
+
+
+def normalise(numbers: Sequence[int], count: int, what: str) -> tuple[int, ...]:
+    """Positions with negative ones counted from the end.
+
+    Raises `ValueError` for a position that isn't there.
+    """
+    found = []
+    for n in numbers:
+        if not -count <= n < count:
+            raise ValueError(
+                f"{what}: position {n} is out of range for a call with {count} positional arguments"
+            )
+        found.append(n % count)
+    return tuple(found)
+
+
+def static_positions(
+    function: Callable[..., Any], numbers: Sequence[int], names: Sequence[str]
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Static arguments by position and by name, each completed from the function's signature."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):
+        return tuple(numbers), tuple(names)
+    positional = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    takes_any = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    takes_names = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for n in numbers:
+        if not takes_any and not -len(positional) <= n < len(positional):
+            raise ValueError(
+                f"jitted function has static_argnums={tuple(numbers)}, but only takes "
+                f"{len(positional)} positional arguments"
+            )
+    known = {p.name for p in parameters}
+    for name in names:
+        if name not in known and not takes_names:
+            raise ValueError(
+                f"jitted function has invalid argnames {{{name!r}}} in static_argnames. "
+                f"Function does not take these args: its parameters are {sorted(known)}"
+            )
+    by_number = {n % len(positional) if not takes_any else n for n in numbers}
+    by_name = set(names)
+    for i, name in enumerate(positional):
+        if i in by_number:
+            by_name.add(name)
+        elif name in by_name:
+            by_number.add(i)
+    return tuple(sorted(by_number)), tuple(sorted(by_name))
+
+
+def flat_function(
+    function: Callable[..., Any], tree: Any
+) -> tuple[Callable[..., list[Any]], list[Any]]:
+    """A function of flat values for a function of `(args, keywords)` of that tree.
+
+    The second result is a list that holds the tree of the results after the call.
+    """
+    out: list[Any] = []
+
+    def flat(*values: Any) -> list[Any]:
+        args, keywords = tree_unflatten(tree, values)
+        leaves, out_tree = tree_flatten(function(*args, **keywords))
+        out[:] = [out_tree]
+        return leaves
+
+    return flat, out
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The function's name, for programs and messages."""
+    inner = getattr(function, "func", function)
+    return getattr(inner, "__name__", type(inner).__name__)

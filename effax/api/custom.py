@@ -1,0 +1,453 @@
+"""`custom_jvp`, `custom_vjp`: functions that bring their own derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+from effax.api.arguments import name_of, normalise
+from effax.effects import custom
+from effax.effects.errors import UnsupportedDerivativeError
+from effax.effects.frames import filtered
+from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
+from effax.effects.types import ShapedArray, float0, typeof
+from effax.interpreters.jvp.dual import moves, tangent_type, zeros
+from effax.interpreters.stage import Staged, stage
+
+
+def _bind(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The arguments by position, keywords and defaults put in their places."""
+    import inspect
+
+    bound = inspect.signature(function).bind(*args, **keywords)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(
+            f"{name_of(function)} has keyword-only arguments {sorted(bound.kwargs)}; functions "
+            "with custom derivatives take positional arguments only"
+        )
+    return bound.args
+
+
+class _Call:
+    """One call of a function with a custom rule: its arguments parted, its program staged."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], fixed: tuple[int, ...]
+    ) -> None:
+        self.count = len(args)
+        self.fixed = set(fixed)
+        self.statics = [args[i] for i in fixed]
+        self.leaves, self.tree = tree_flatten(
+            tuple(x for i, x in enumerate(args) if i not in self.fixed)
+        )
+        self.function = function
+        self.fixed_at = {n: args[n] for n in fixed}
+        self.out_tree: Any = None
+
+    def merged(self, dynamic: Sequence[Any]) -> list[Any]:
+        rest = iter(dynamic)
+        return [
+            self.fixed_at[i] if i in self.fixed else next(rest) for i in range(self.count)
+        ]
+
+    def staged(self) -> Staged:
+        def flat(*values: Any) -> list[Any]:
+            result = self.function(*self.merged(tree_unflatten(self.tree, values)))
+            leaves, self.out_tree = tree_flatten(result)
+            return leaves
+
+        return stage(flat, [typeof(x) for x in self.leaves], name_of(self.function))
+
+
+def _refuse_captured(name: str, kind: str, tangents: Sequence[Any]) -> None:
+    if any(t is not None for t in tangents):
+        raise UnsupportedDerivativeError(
+            f"the {kind} function {name} closes over a value that is being differentiated, and "
+            "its rule says nothing of that value; pass it to the function as an argument"
+        )
+
+
+class _JvpRule:
+    """A user's forward rule, on flat values."""
+
+    __slots__ = ("call", "captured", "function", "symbolic")
+
+    def __init__(self, call: _Call, function: Any, captured: int, symbolic: bool) -> None:
+        self.call = call
+        self.function = function
+        self.captured = captured
+        self.symbolic = symbolic
+
+    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        call, n = self.call, self.captured
+        name = name_of(call.function)
+        _refuse_captured(name, "custom_jvp", tangents[:n])
+        directions = [
+            _direction(p, t, self.symbolic)
+            for p, t in zip(primals[n:], tangents[n:], strict=True)
+        ]
+        result = self.function(
+            *call.statics,
+            tree_unflatten(call.tree, primals[n:]),
+            tree_unflatten(call.tree, directions),
+        )
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            raise TypeError(
+                f"Custom JVP rule {name_of(self.function)} for function {name} must produce a pair "
+                f"(list or tuple of length two) representing primal and tangent outputs, but got "
+                f"{type(result).__name__}"
+            )
+        outs, out_tree = tree_flatten(result[0])
+        moved, moved_tree = tree_flatten(result[1], is_leaf=_is_symbolic)
+        if out_tree != moved_tree:
+            raise TypeError(
+                f"Custom JVP rule {name_of(self.function)} for function {name} must produce primal "
+                f"and tangent outputs with equal container (pytree) structures, but got {out_tree} "
+                f"and {moved_tree} respectively"
+            )
+        if out_tree != call.out_tree:
+            raise TypeError(
+                f"Custom JVP rule {name_of(self.function)} for function {name} must produce primal "
+                f"outputs with the structure of the function's, {call.out_tree}, but got {out_tree}"
+            )
+        return outs, [
+            _checked_tangent(p, t, name, self.function) for p, t in zip(outs, moved, strict=True)
+        ]
+
+
+class SymbolicZero:
+    """A tangent or cotangent known to be zero, for rules that ask for them (`symbolic_zeros`)."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: ShapedArray) -> None:
+        self.type = type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the elements."""
+        return self.type.dtype
+
+
+def _is_symbolic(x: Any) -> bool:
+    return type(x) is SymbolicZero
+
+
+def _direction(primal: Any, tangent: Any, symbolic: bool) -> Any:
+    if tangent is not None:
+        return tangent
+    type = tangent_type(typeof(primal))
+    if symbolic:
+        return SymbolicZero(type)
+    if type.dtype == float0:
+        import numpy as np
+
+        return np.zeros(type.shape, float0)
+    return zeros(type)
+
+
+def _checked_tangent(primal: Any, tangent: Any, name: str, rule: Any) -> Any:
+    if _is_symbolic(tangent):
+        return None
+    expected = tangent_type(typeof(primal))
+    if expected.dtype == float0:
+        return None
+    found = typeof(tangent)
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        raise TypeError(
+            f"Custom JVP rule {name_of(rule)} for function {name} must produce primal and tangent "
+            "outputs with corresponding shapes and dtypes. Expected "
+            f"{expected.str_short()} for a primal {typeof(primal).str_short()}, but got "
+            f"{found.str_short()}"
+        )
+    return tangent
+
+
+class custom_jvp:  # noqa: N801  (JAX's name)
+    """A function with a forward-mode rule of its own.
+
+    `defjvp(rule)`: `rule(primals, tangents)` returns the result and its tangent; arguments at
+    `nondiff_argnums` come before both. `defjvps(*rules)`: one `rule(t, ans, *primals)` an
+    argument, None for a zero derivative.
+
+    >>> import effax, effax.numpy as jnp
+    >>> @effax.custom_jvp
+    ... def f(x):
+    ...     return jnp.sin(x)
+    >>> @f.defjvp
+    ... def f_jvp(primals, tangents):
+    ...     return f(primals[0]), 100.0 * tangents[0]
+    >>> effax.grad(f)(1.0)
+    Array(100., dtype=float32, weak_type=True)
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ) -> None:
+        self.fun = fun
+        self.nondiff_argnums = _numbers(fun, nondiff_argnums, nondiff_argnames)
+        self.jvp: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
+        update_wrapper(self, fun)
+
+    def defjvp(
+        self, jvp: Callable[..., Any], symbolic_zeros: bool = False
+    ) -> Callable[..., Any]:
+        """Give the rule."""
+        self.jvp = jvp
+        self.symbolic_zeros = symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Give one rule an argument."""
+        if self.nondiff_argnums:
+            raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
+
+        def jvp(primals: Any, tangents: Any) -> Any:
+            from effax.interpreters.jvp.dual import total
+
+            ans = self(*primals)
+            terms = [
+                rule(t, ans, *primals)
+                for rule, t in zip(jvps, tangents, strict=False)
+                if rule is not None
+            ]
+            leaves = [tree_flatten(t)[0] for t in terms]
+            tree = tree_structure(ans)
+            sums = [total(parts) for parts in zip(*leaves, strict=True)]
+            return ans, tree_unflatten(tree, sums)
+
+        self.defjvp(jvp)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        from functools import partial
+
+        return self if instance is None else partial(self, instance)
+
+    @filtered
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        name = name_of(self.fun)
+        if self.jvp is None:
+            raise AttributeError(
+                f"No JVP defined for custom_jvp function {name} using defjvp."
+            )
+        given = _bind(self.fun, args, keywords)
+        fixed = normalise(self.nondiff_argnums, len(given), "nondiff_argnums")
+        call = _Call(self.fun, given, fixed)
+        staged = call.staged()
+        rule = _JvpRule(call, self.jvp, len(staged.captured), self.symbolic_zeros)
+        results = custom.custom_jvp_call(
+            *staged.captured, *call.leaves, program=staged.program, rule=rule, name=name
+        )
+        return tree_unflatten(call.out_tree, results)
+
+
+def _numbers(
+    fun: Callable[..., Any], numbers: Sequence[int], names: Sequence[str]
+) -> tuple[int, ...]:
+    import inspect
+
+    if not names:
+        return tuple(numbers)
+    order = list(inspect.signature(fun).parameters)
+    return tuple(sorted({*numbers, *(order.index(n) for n in names)}))
+
+
+class _VjpRule:
+    """A user's forward and backward functions, on flat values."""
+
+    __slots__ = ("backwards", "bwd", "call", "captured", "fwd", "residual_tree")
+
+    def __init__(self, call: _Call, fwd: Any, bwd: Any, captured: int) -> None:
+        self.call = call
+        self.fwd = fwd
+        self.bwd = bwd
+        self.captured = captured
+        self.residual_tree: Any = None
+        self.backwards: dict[Any, _Backward] = {}
+
+    def forward(self, primals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        call = self.call
+        args = call.merged(tree_unflatten(call.tree, primals[self.captured :]))
+        pair = self.fwd(*args)
+        name = name_of(call.function)
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(
+                f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
+                "(list or tuple of length two) where the first element represents the primal "
+                "output and the second element represents residuals (i.e. values stored from the "
+                f"forward pass for use on the backward pass), but got {type(pair).__name__}"
+            )
+        outs, out_tree = tree_flatten(pair[0])
+        if out_tree != call.out_tree:
+            raise TypeError(
+                f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
+                "where the first element represents the primal output with the same container "
+                f"(pytree) structure as the function's, {call.out_tree}, but it has {out_tree}"
+            )
+        residuals, self.residual_tree = tree_flatten(pair[1])
+        return outs, residuals
+
+    def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> _Backward:
+        """The backward function between the results and the operands that move."""
+        key = moving, wanted
+        if key not in self.backwards:
+            self.backwards[key] = _Backward(self, moving, wanted)
+        return self.backwards[key]
+
+
+class _Backward:
+    """A user's backward function, restricted to what moves, on flat values."""
+
+    __slots__ = ("memo", "moving", "rule", "wanted")
+
+    def __init__(self, rule: _VjpRule, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> None:
+        self.rule = rule
+        self.moving = moving
+        self.wanted = wanted
+        self.memo: dict[Any, Any] = {}
+
+    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        import numpy as np
+
+        rule, call = self.rule, self.rule.call
+        given = iter(cotangents)
+        count = call.out_tree.num_leaves
+        full = [next(given) if i in self.moving else np.zeros((), float0) for i in range(count)]
+        answers = rule.bwd(
+            *call.statics,
+            tree_unflatten(rule.residual_tree, residuals),
+            tree_unflatten(call.out_tree, full),
+        )
+        flat = _flat_cotangents(answers, call, rule)
+        types = [tangent_type(typeof(x)) for x in call.leaves]
+        return [
+            *(None for w in self.wanted[: rule.captured] if w),
+            *(
+                zeros(t) if ct is None or _is_symbolic(ct) else _checked_ct(ct, t, rule)
+                for ct, t, w in zip(flat, types, self.wanted[rule.captured :], strict=True)
+                if w
+            ),
+        ]
+
+
+def _checked_ct(ct: Any, type: ShapedArray, rule: _VjpRule) -> Any:
+    found = typeof(ct)
+    if len(found.shape) != len(type.shape) or found.dtype != type.dtype:
+        raise ValueError(
+            f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the shapes and "
+            f"dtypes of the arguments: expected {type.str_short()}, got {found.str_short()}"
+        )
+    return ct
+
+
+def _flat_cotangents(answers: Any, call: _Call, rule: _VjpRule) -> list[Any]:
+    """Cotangents per leaf; None stands for zeros of a whole argument."""
+    args = tree_unflatten(call.tree, range(call.tree.num_leaves))
+    if not isinstance(answers, (tuple, list)) or len(answers) != len(args):
+        raise TypeError(
+            f"Custom VJP bwd rule {name_of(rule.bwd)} must produce a tuple with one cotangent for "
+            f"each of the {len(args)} differentiated arguments, but got "
+            f"{type(answers).__name__} of length "
+            f"{len(answers) if isinstance(answers, (tuple, list)) else 'none'}"
+        )
+    flat: list[Any] = []
+    for answer, arg in zip(answers, args, strict=True):
+        tree = tree_structure(arg)
+        if answer is None:
+            flat += [None] * tree.num_leaves
+            continue
+        leaves, found = tree_flatten(answer, is_leaf=lambda x: x is None or _is_symbolic(x))
+        if len(leaves) != tree.num_leaves:
+            raise TypeError(
+                f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the trees of "
+                f"the arguments: expected {tree}, got {found}"
+            )
+        flat += leaves
+    return flat
+
+
+class custom_vjp:  # noqa: N801  (JAX's name)
+    """A function with a reverse-mode rule of its own, `defvjp(fwd, bwd)`.
+
+    `fwd(*args)` returns the result and residuals; `bwd(*nondiff, residuals, cotangent)` a tuple
+    of cotangents, one an argument that is differentiated. Forward mode works too: the backward
+    function is linear in the cotangent, and is transposed.
+
+    >>> import effax, effax.numpy as jnp
+    >>> @effax.custom_vjp
+    ... def f(x):
+    ...     return jnp.sin(x)
+    >>> f.defvjp(lambda x: (f(x), x), lambda x, ct: (10.0 * ct,))
+    >>> effax.grad(f)(1.0), effax.jvp(f, (1.0,), (1.0,))[1]
+    (Array(10., dtype=float32, weak_type=True), Array(10., dtype=float32, weak_type=True))
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ) -> None:
+        self.fun = fun
+        self.nondiff_argnums = _numbers(fun, nondiff_argnums, nondiff_argnames)
+        self.fwd: Callable[..., Any] | None = None
+        self.bwd: Callable[..., Any] | None = None
+        update_wrapper(self, fun)
+
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """Give the forward and the backward function."""
+        if symbolic_zeros:
+            raise NotImplementedError(
+                "custom_vjp: symbolic_zeros=True is not supported; write the rule for plain arrays"
+            )
+        self.fwd, self.bwd = fwd, bwd
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        from functools import partial
+
+        return self if instance is None else partial(self, instance)
+
+    @filtered
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        name = name_of(self.fun)
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(f"No VJP defined for custom_vjp function {name} using defvjp.")
+        given = _bind(self.fun, args, keywords)
+        fixed = normalise(self.nondiff_argnums, len(given), "nondiff_argnums")
+        call = _Call(self.fun, given, fixed)
+        staged = call.staged()
+        rule = _VjpRule(call, self.fwd, self.bwd, len(staged.captured))
+        results = custom.custom_vjp_call(
+            *staged.captured, *call.leaves, program=staged.program, rule=rule, name=name
+        )
+        return tree_unflatten(call.out_tree, results)
+
+
+def stop_gradient(x: Any) -> Any:
+    """The value, as a constant to every derivative.
+
+    >>> import effax
+    >>> effax.grad(lambda x: x * effax.lax.stop_gradient(x))(3.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    from effax.effects.elementwise import stop_gradient as effect
+    from effax.effects.tree import tree_map
+
+    return tree_map(lambda v: effect(v) if moves(typeof(v)) else v, x)

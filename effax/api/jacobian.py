@@ -1,0 +1,204 @@
+"""Jacobians and Hessians: derivatives along every basis direction, batched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from typing import Any
+
+from effax.api.autodiff import (
+    _check_input,
+    _check_output,
+    _chosen,
+    _plain_aux,
+    _split_aux,
+    _with_chosen,
+    jvp,
+    vjp,
+)
+from effax.api.vmap import vmap
+from effax.effects import shape
+from effax.effects.elementwise import add
+from effax.effects.tree import tree_flatten, tree_map, tree_structure, tree_unflatten
+from effax.effects.types import typeof
+from effax.interpreters.jvp.dual import tangent_type
+
+
+def jacfwd(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """The Jacobian, one column at a time by forward mode: best for tall Jacobians.
+
+    Args:
+      fun: a function of pytrees of arrays.
+      argnums: which positional arguments to differentiate by.
+      has_aux: whether `fun` returns a pair `(value, auxiliary data)`.
+      holomorphic: whether `fun` is promised to be holomorphic.
+
+    Returns:
+      A function that gives, for each result of shape `s` and argument of shape `t`, an array of
+      shape `s + t`, in the tree of results with trees of arguments at its leaves.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.jacfwd(lambda x: x * x)(jnp.arange(2.0))
+    Array([[0., 0.],
+           [0., 2.]], dtype=float32)
+    """
+
+    @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
+    def jacobian_of(*args: Any, **keywords: Any) -> Any:
+        places = _chosen(argnums, args, "jacfwd")
+        chosen = tuple(args[i] for i in places)
+        for x in tree_flatten(chosen)[0]:
+            _check_input(x, holomorphic, False, "jacfwd")
+        value_only, aux = _split_aux(fun, has_aux)
+        of_chosen = _with_chosen(value_only, places, args, keywords)
+        push = partial(jvp, of_chosen, chosen)
+        value, columns = vmap(push, out_axes=(None, -1))(basis(chosen))
+        if holomorphic:
+            for x in tree_flatten(value)[0]:
+                _check_output(x, holomorphic, "jacfwd")
+        result = _blocks(columns, chosen, argnums)
+        return (result, _plain_aux(_unmapped(aux[0]))) if has_aux else result
+
+    return jacobian_of
+
+
+def jacrev(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """The Jacobian, one row at a time by reverse mode: best for wide Jacobians. See `jacfwd`.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.jacrev(lambda x: x * x)(jnp.arange(2.0))
+    Array([[0., 0.],
+           [0., 2.]], dtype=float32)
+    """
+
+    @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
+    def jacobian_of(*args: Any, **keywords: Any) -> Any:
+        places = _chosen(argnums, args, "jacrev")
+        chosen = tuple(args[i] for i in places)
+        for x in tree_flatten(chosen)[0]:
+            _check_input(x, holomorphic, allow_int, "jacrev")
+        value_only, aux = _split_aux(fun, has_aux)
+        value, pull = vjp(_with_chosen(value_only, places, args, keywords), *chosen)
+        for x in tree_flatten(value)[0]:
+            _check_output(x, holomorphic, "jacrev")
+        rows = vmap(pull)(basis(value))
+        pieces = tree_structure(value)
+        per_argument = [_split_first(r, value) for r in tree_flatten(rows)[0]]
+        inner = tree_structure(chosen)
+        leaves = [
+            tree_unflatten(inner, [rows_of[i] for rows_of in per_argument])
+            for i in range(pieces.num_leaves)
+        ]
+        if not isinstance(argnums, Sequence):
+            leaves = [x[0] for x in leaves]
+        result = tree_unflatten(pieces, leaves)
+        return (result, _plain_aux(aux[0])) if has_aux else result
+
+    return jacobian_of
+
+
+jacobian = jacrev
+
+
+def hessian(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """The Hessian: the Jacobian, by forward mode, of the gradient by reverse mode.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.hessian(lambda x: (x ** 3).sum())(jnp.arange(2.0))
+    Array([[0., 0.],
+           [0., 6.]], dtype=float32)
+    """
+    return jacfwd(
+        jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic),
+        argnums,
+        has_aux=has_aux,
+        holomorphic=holomorphic,
+    )
+
+
+def basis(tree: Any) -> Any:
+    """The standard basis of a tree of arrays: each leaf gets one more, leading axis of all sizes."""
+    leaves, structure = tree_flatten(tree)
+    types = [tangent_type(typeof(x)) for x in leaves]
+    total = sum(t.size for t in types)
+    parts, start = [], 0
+    for t in types:
+        parts.append(_identity_rows(total, start, t))
+        start += t.size
+    return tree_unflatten(structure, parts)
+
+
+def _identity_rows(total: int, start: int, type: Any) -> Any:
+    """Row i is the (i - start)-th unit vector of the type's space, or zero."""
+    from effax.effects.comparison import eq
+    from effax.effects.conversion import convert_element_type
+
+    row = shape.iota(dtype="int32", shape=(total, type.size), dimension=0)
+    column = shape.iota(dtype="int32", shape=(total, type.size), dimension=1)
+    ones = convert_element_type(eq(row, add(column, start)), dtype=type.dtype, weak_type=False)
+    return shape.reshape(ones, shape=(total, *type.shape))
+
+
+def _split_last(columns: Any, tree: Any) -> Any:
+    leaves, structure = tree_flatten(tree)
+    parts, start = [], 0
+    kept = columns.shape[:-1]
+    for x in leaves:
+        t = typeof(x)
+        piece = _slice(columns, len(kept), start, start + t.size)
+        parts.append(shape.reshape(piece, shape=(*kept, *t.shape)))
+        start += t.size
+    return tree_unflatten(structure, parts)
+
+
+def _split_first(rows: Any, tree: Any) -> list[Any]:
+    parts, start = [], 0
+    kept = rows.shape[1:]
+    for x in tree_flatten(tree)[0]:
+        t = typeof(x)
+        piece = _slice(rows, 0, start, start + t.size)
+        parts.append(shape.reshape(piece, shape=(*t.shape, *kept)))
+        start += t.size
+    return parts
+
+
+def _slice(x: Any, axis: int, start: int, limit: int) -> Any:
+    starts, limits = [0] * x.ndim, list(x.shape)
+    starts[axis], limits[axis] = start, limit
+    return shape.slice(x, start=tuple(starts), limit=tuple(limits), strides=(1,) * x.ndim)
+
+
+def _blocks(columns: Any, chosen: Any, argnums: Any) -> Any:
+    leaves, structure = tree_flatten(columns)
+    found = [_split_last(c, chosen) for c in leaves]
+    if not isinstance(argnums, Sequence):
+        found = [b[0] for b in found]
+    return tree_unflatten(structure, found)
+
+
+def _unmapped(aux: Any) -> Any:
+    from effax.interpreters.batch.batched import Batched
+    from effax.interpreters.jvp.dual import Dual
+
+    def first(x: Any) -> Any:
+        while type(x) in (Dual, Batched) and not x.handler.live:
+            x = x.primal if type(x) is Dual else x.many
+        return x
+
+    return tree_map(first, aux)

@@ -1,0 +1,134 @@
+"""Looking at programs: the types of results, and programs as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from effax.api.arguments import as_tuple, flat_function, name_of, normalise
+from effax.effects.frames import filtered
+from effax.effects.program import Program
+from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.types import ShapedArray, canonical_dtype
+from effax.interpreters.stage import stage
+
+
+@attrs.frozen(slots=True)
+class ShapeDtypeStruct:
+    """A shape and a dtype, standing for an array where only the type matters.
+
+    >>> import effax
+    >>> effax.ShapeDtypeStruct((2, 3), "float32")
+    ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+    """
+
+    shape: tuple[int, ...] = attrs.field(converter=tuple)
+    dtype: Any = attrs.field(converter=np.dtype)
+    weak_type: bool = attrs.field(default=False, kw_only=True)
+    sharding: Any = attrs.field(default=None, kw_only=True)
+
+    @classmethod
+    def of(cls, type: ShapedArray) -> ShapeDtypeStruct:
+        """The same for a type."""
+        return cls(type.shape, type.dtype, weak_type=type.weak_type)
+
+    @property
+    def type(self) -> ShapedArray:
+        """The type."""
+        return ShapedArray(self.shape, canonical_dtype(self.dtype), self.weak_type)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.type.size
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
+
+
+@filtered
+def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+    """The types of a function's results, without computing anything.
+
+    Arguments may be arrays or `ShapeDtypeStruct`s.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.eval_shape(jnp.ones, (2, 3))
+    ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+    """
+    from effax.api.jit import jit
+
+    leaves, tree = tree_flatten((args, keywords))
+    if any(not hasattr(x, "dtype") for x in leaves):
+        return _eval_shape_with_values(fun, args, keywords)
+    return jit(lambda *a, **k: fun(*a, **k)).eval_shape(*args, **keywords)
+
+
+def _eval_shape_with_values(
+    fun: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """Python values (a shape, an axis) stay what they are; arrays are known by type only."""
+    leaves, tree = tree_flatten((args, keywords))
+    dynamic = [i for i, x in enumerate(leaves) if hasattr(x, "dtype")]
+    flat, out = flat_function(fun, tree)
+
+    def of_arrays(*values: Any) -> list[Any]:
+        filled = list(leaves)
+        for i, x in zip(dynamic, values, strict=True):
+            filled[i] = x
+        return flat(*filled)
+
+    from effax.api.autodiff import typeof_like
+
+    staged = stage(of_arrays, [typeof_like(leaves[i]) for i in dynamic], name_of(fun))
+    return tree_unflatten(out[0], [ShapeDtypeStruct.of(t) for t in staged.program.out_types])
+
+
+def make_jaxpr(
+    fun: Callable[..., Any],
+    static_argnums: int | tuple[int, ...] = (),
+    axis_env: Any = None,
+    return_shape: bool = False,
+) -> Callable[..., Any]:
+    """A function that stages `fun` for its arguments, and returns the program.
+
+    The name is JAX's; `make_program` is the same.
+
+    >>> import effax
+    >>> print(effax.make_jaxpr(lambda x: 2.0 * x)(1.0))
+    { lambda a:f32[] .
+      b:f32[] = mul 2.0:f32[] a
+      in (b) }
+    """
+
+    def staged_program(*args: Any, **keywords: Any) -> Program | tuple[Program, Any]:
+        from effax.api.autodiff import typeof_like
+
+        fixed = set(normalise(as_tuple(static_argnums), len(args), "static_argnums"))
+        dynamic = [x for i, x in enumerate(args) if i not in fixed]
+        leaves, tree = tree_flatten((tuple(dynamic), keywords))
+
+        def with_statics(*rest: Any, **named: Any) -> Any:
+            given = iter(rest)
+            return fun(*(x if i in fixed else next(given) for i, x in enumerate(args)), **named)
+
+        flat, out = flat_function(with_statics, tree)
+        program = stage(flat, [typeof_like(x) for x in leaves], name_of(fun)).program
+        if return_shape:
+            shapes = [ShapeDtypeStruct.of(t) for t in program.out_types]
+            return program, tree_unflatten(out[0], shapes)
+        return program
+
+    return staged_program
+
+
+make_program = make_jaxpr

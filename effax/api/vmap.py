@@ -1,0 +1,206 @@
+"""`vmap`: a function of one example made one of a batch of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import wraps
+from typing import Any
+
+from effax.api.arguments import name_of
+from effax.effects.frames import filtered
+from effax.effects.tree import (
+    broadcast_prefix,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
+from effax.effects.types import typeof
+from effax.interpreters.batch.batched import Batch, Batched, repeat
+from effax.interpreters.lifting import move_axis
+
+
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Hashable = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Hashable = None,
+) -> Callable[..., Any]:
+    """Map a function over an axis of its arguments, as one batched computation.
+
+    Args:
+      fun: a function of pytrees of arrays.
+      in_axes: which axis of each argument is mapped: an integer, None for none, or a tuple (with
+        trees of them for arguments that are trees), one entry a positional argument. Arguments
+        by keyword are mapped along their first axis.
+      out_axes: where the mapped axis goes in each result; None for results that are not mapped.
+      axis_name: a name for the axis, by which collectives such as `psum` call it.
+      axis_size: its length, needed only when no argument is mapped.
+      spmd_axis_name: accepted for JAX's sake; XLA partitions without it.
+
+    Returns:
+      A function of the same arguments with one more axis.
+
+    Raises:
+      ValueError: where mapped axes differ in length, don't exist, or trees don't match.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.vmap(jnp.dot, in_axes=(0, None))(jnp.eye(2), jnp.arange(2.0))
+    Array([0., 1.], dtype=float32)
+    """
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun}")
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, (int, tuple, dict)) or _is_tree(in_axes)):
+        raise TypeError(
+            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
+            f"positional arguments passed to the function, but got {in_axes}"
+        )
+
+    @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
+    @filtered
+    def mapped(*args: Any, **keywords: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
+                f"positional arguments passed to the function, but got {len(in_axes)=}, "
+                f"{len(args)=}"
+            )
+        leaves, tree = tree_flatten((args, keywords))
+        axes = _flat_axes("vmap in_axes", (in_axes, 0), (args, keywords))
+        types = [typeof(x) for x in leaves]
+        axes = [
+            _checked_axis(a, t.shape, i, name_of(fun), (args, keywords))
+            for i, (a, t) in enumerate(zip(axes, types, strict=True))
+        ]
+        size = _batch_size(axes, types, axis_size, fun, args, keywords)
+        handler = Batch(size=size, axis_name=axis_name)
+        values = [
+            x if a is None else Batched(handler, move_axis(_ready(x), a, 0))
+            for x, a in zip(leaves, axes, strict=True)
+        ]
+        new_args, new_keywords = tree_unflatten(tree, values)
+        result = handler.run(fun, *new_args, **new_keywords)
+        outs, out_tree = tree_flatten(result)
+        places = _flat_axes("vmap out_axes", out_axes, result)
+        done = [_unbatch(handler, x, a, size) for x, a in zip(outs, places, strict=True)]
+        return tree_unflatten(out_tree, done)
+
+    return mapped
+
+
+def _is_tree(x: Any) -> bool:
+    return not isinstance(x, (str, bytes, float, bool))
+
+
+def _ready(x: Any) -> Any:
+    import numpy as np
+
+    if isinstance(x, np.ndarray):
+        from effax.backends.xla.array import asarray
+
+        return asarray(x)
+    return x
+
+
+def _flat_axes(what: str, prefix: Any, tree: Any) -> list[Any]:
+    try:
+        return list(broadcast_prefix(prefix, tree, is_leaf=lambda x: x is None))
+    except ValueError as error:
+        raise ValueError(
+            f"{what} must be a tree prefix of the corresponding value: the axes {prefix} do not "
+            f"match the structure of the value. {error}"
+        ) from None
+
+
+def _where(tree: Any, i: int) -> str:
+    path = tree_flatten_with_path(tree)[0][i][0]
+    first = path[0]
+    inside = getattr(first, "idx", 0)
+    rest = keystr(path[1:])
+    return f"args{rest}" if inside == 0 else f"kwargs{rest}"
+
+
+def _checked_axis(
+    axis: Any, shape_: tuple[int, ...], i: int, name: str, tree: Any
+) -> int | None:
+    if axis is None:
+        return None
+    if isinstance(axis, bool) or not isinstance(axis, int):
+        raise TypeError(f"vmap in_axes must be integers or None, but got {axis!r}")
+    if not -len(shape_) <= axis < len(shape_):
+        raise ValueError(
+            f"vmap of {name} was requested to map its argument {_where(tree, i)} along axis {axis}"
+            f", which implies that its rank should be at least {axis + 1 if axis >= 0 else -axis},"
+            f" but is only {len(shape_)} (its shape is {shape_})"
+        )
+    return axis % len(shape_)
+
+
+def _batch_size(
+    axes: Sequence[int | None],
+    types: Sequence[Any],
+    given: int | None,
+    fun: Callable[..., Any],
+    args: Any,
+    keywords: Any,
+) -> int:
+    sizes: dict[int, list[str]] = {}
+    for i, (a, t) in enumerate(zip(axes, types, strict=True)):
+        if a is not None:
+            where = _where((args, keywords), i)
+            sizes.setdefault(t.shape[a], []).append(f"axis {a} of {where}, of shape {t.shape}")
+    if given is not None:
+        sizes.setdefault(given, []).append("the axis_size argument")
+    if not sizes:
+        raise ValueError(
+            "vmap must have at least one non-None value in in_axes, or axis_size: nothing says "
+            f"how many times {name_of(fun)} is to be mapped"
+        )
+    if len(sizes) > 1:
+        listed = "; ".join(
+            f"length {n}: {', '.join(who[:3])}" for n, who in sorted(sizes.items())
+        )
+        raise ValueError(
+            f"vmap of {name_of(fun)} got inconsistent sizes for array axes to be mapped: {listed}."
+            " Give the arguments that are not to be mapped in_axes=None"
+        )
+    return next(iter(sizes))
+
+
+def _unbatch(handler: Batch, x: Any, axis: Any, size: int) -> Any:
+    batched = handler.owns(x)
+    if axis is None:
+        if batched:
+            raise ValueError(
+                "vmap has mapped output but out_axes is None: a result that differs along the "
+                "mapped axis needs a place for it; give out_axes an integer"
+            )
+        return x
+    ndim = len(typeof(x).shape) + 1
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"vmap out_axes: axis {axis} is out of bounds for a result with {ndim} axes"
+        )
+    many = x.many if batched else repeat(_ready(x), size)
+    return move_axis(many, 0, axis % ndim)
+
+
+def axis_size(name: Hashable) -> int:
+    """The length of a named axis that a handler now installed binds.
+
+    Raises `NameError` when there is none of that name.
+    """
+    from effax.api.jit import axes_in_scope
+
+    for found, size in axes_in_scope():
+        if found == name:
+            return int(size)
+    raise NameError(
+        f"unbound axis name: {name}. Bind it with vmap(..., axis_name={name!r}) or pmap"
+    )
+
+

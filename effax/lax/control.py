@@ -1,0 +1,527 @@
+"""Control flow as users write it: `cond`, `switch`, `while_loop`, `fori_loop`, `scan`, `map`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from effax.api.arguments import name_of
+from effax.effects import comparison, control, elementwise, shape
+from effax.effects import config as settings
+from effax.effects.conversion import convert_element_type
+from effax.effects.errors import ConcretizationTypeError
+from effax.effects.frames import filtered
+from effax.effects.handler import Carrier
+from effax.effects.program import Program, Variable
+from effax.effects.tree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from effax.effects.types import ShapedArray, typeof
+from effax.interpreters.stage import Staged, stage
+
+_INT32 = np.dtype(np.int32)
+
+
+def _traced(
+    function: Callable[..., Any], tree: Any, types: Sequence[ShapedArray]
+) -> tuple[Staged, Any]:
+    """A function of the arguments of that tree, staged; and the tree of its results."""
+    out: list[Any] = []
+
+    def flat(*values: Any) -> list[Any]:
+        leaves, out_tree = tree_flatten(function(*tree_unflatten(tree, values)))
+        out[:] = [out_tree]
+        return leaves
+
+    return stage(flat, types, name_of(function)), out[0]
+
+
+def _with_captures(parts: Sequence[Staged]) -> tuple[list[Any], list[Program]]:
+    """What all of them captured, and programs that each take all of it first."""
+    values: list[Any] = []
+    places: dict[int, int] = {}
+    for part in parts:
+        for x in part.captured:
+            if id(x) not in places:
+                places[id(x)] = len(values)
+                values.append(x)
+    programs = []
+    for part in parts:
+        n = len(part.captured)
+        own = {places[id(x)]: v for x, v in zip(part.captured, part.program.inputs, strict=False)}
+        first = [own.get(i) or Variable(None, typeof(x)) for i, x in enumerate(values)]
+        p = part.program
+        programs.append(Program([*first, *p.inputs[n:]], p.equations, p.outputs, p.name))
+    return values, programs
+
+
+def _describe_difference(
+    what: str, one: tuple[str, Any, Sequence[Any]], other: tuple[str, Any, Sequence[Any]]
+) -> TypeError:
+    """An error that shows two trees of types side by side."""
+    rows = []
+    sides = []
+    for _, tree, types in (one, other):
+        paths = tree_flatten_with_path(tree_unflatten(tree, list(types)))[0]
+        sides.append({keystr(path): t.str_short() for path, t in paths})
+    for path in dict.fromkeys([*sides[0], *sides[1]]):
+        left, right = sides[0].get(path, "(nothing)"), sides[1].get(path, "(nothing)")
+        mark = "" if left == right else "   <-- differs"
+        rows.append(f"  {path or '(whole)'}: {left} | {right}{mark}")
+    listed = "\n".join(rows)
+    return TypeError(f"{what}\n  ({one[0]} | {other[0]})\n{listed}")
+
+
+def _same_types(one: Sequence[ShapedArray], other: Sequence[ShapedArray]) -> bool:
+    return len(one) == len(other) and all(
+        a.shape == b.shape and a.dtype == b.dtype for a, b in zip(one, other, strict=True)
+    )
+
+
+@filtered
+def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, operand: Any = None) -> Any:
+    """One of two functions applied to the operands, chosen by a predicate known when it runs.
+
+    Args:
+      pred: a scalar; true where it is not zero.
+      true_fun: applied to the operands when it is true.
+      false_fun: applied when it is false; its results must have the same types.
+      *operands: the arguments.
+      operand: a single argument, the older way to give it.
+
+    Raises:
+      TypeError: where the branches' results differ in tree, shape or dtype, or `pred` is no
+        scalar.
+
+    >>> import effax
+    >>> effax.lax.cond(True, lambda x: x + 1.0, lambda x: x - 1.0, 3.0)
+    Array(4., dtype=float32, weak_type=True)
+    """
+    if operand is not None:
+        if operands:
+            raise TypeError("if 'operand' keyword is passed then no positional operands can be")
+        operands = (operand,)
+    if not callable(true_fun) or not callable(false_fun):
+        if len(operands) == 2 and callable(false_fun) and callable(operands[1]):
+            return _cond_five(pred, true_fun, false_fun, *operands)
+        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+    type = typeof(pred)
+    if type.shape:
+        raise TypeError(
+            f"Pred must be a scalar, got {pred} of shape {type.shape}; reduce it with .any() or "
+            ".all(), or use where for a choice element by element"
+        )
+    if settings.read("disable_jit") and not isinstance(pred, Carrier):
+        return true_fun(*operands) if bool(pred) else false_fun(*operands)
+    index = convert_element_type(_truth(pred, type), dtype=_INT32, weak_type=False)
+    return _branch("cond", index, (false_fun, true_fun), operands)
+
+
+def _truth(pred: Any, type: ShapedArray) -> Any:
+    if type.dtype == np.bool_:
+        return pred
+    return comparison.ne(pred, type.dtype.type(0))
+
+
+def _cond_five(pred: Any, x: Any, true_fun: Any, y: Any, false_fun: Any) -> Any:
+    return cond(pred, lambda xy: true_fun(xy[0]), lambda xy: false_fun(xy[1]), (x, y))
+
+
+@filtered
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = None
+) -> Any:
+    """The branch of a number known when it runs, applied to the operands.
+
+    The index is clamped to the branches there are.
+
+    >>> import effax
+    >>> effax.lax.switch(1, [lambda x: x, lambda x: -x], 2.0)
+    Array(-2., dtype=float32, weak_type=True)
+    """
+    if operand is not None:
+        operands = (operand,)
+    branches = tuple(branches)
+    if not branches:
+        raise ValueError("Empty branch sequence")
+    if not all(callable(b) for b in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    type = typeof(index)
+    if type.shape:
+        raise TypeError(f"Branch index must be scalar, got {index} of shape {type.shape}.")
+    if type.dtype.kind not in "iu":
+        raise TypeError(f"Index type must be an integer, got {type.dtype.name}.")
+    if len(branches) == 1:
+        return branches[0](*operands)
+    return _branch("switch", _int32(index, type), branches, operands)
+
+
+def _int32(x: Any, type: ShapedArray) -> Any:
+    return x if type.dtype == _INT32 and not type.weak_type else (
+        convert_element_type(x, dtype=_INT32, weak_type=False)
+    )
+
+
+def _branch(
+    what: str, index: Any, branches: Sequence[Callable[..., Any]], operands: Sequence[Any]
+) -> Any:
+    leaves, tree = tree_flatten(tuple(operands))
+    types = [typeof(x) for x in leaves]
+    traced = [_traced(b, tree, types) for b in branches]
+    (first, first_tree), rest = traced[0], traced[1:]
+    names = ("false_fun", "true_fun") if what == "cond" else tuple(
+        f"branch {i}" for i in range(len(branches))
+    )
+    for i, (other, other_tree) in enumerate(rest, 1):
+        if other_tree != first_tree or not _same_types(
+            first.program.out_types, other.program.out_types
+        ):
+            raise _describe_difference(
+                f"{what}: {names[0]} and {names[i]} must give results of equal types, tree by tree",
+                (names[0], first_tree, first.program.out_types),
+                (names[i], other_tree, other.program.out_types),
+            )
+    values, programs = _with_captures([s for s, _ in traced])
+    results = control.cond(index, *values, *leaves, branches=tuple(programs))
+    return tree_unflatten(first_tree, results)
+
+
+def _promote_weak(
+    types: Sequence[ShapedArray], outs: Sequence[ShapedArray]
+) -> list[ShapedArray] | None:
+    """Carry types with weak ones replaced where the body makes them strong; None if unchanged."""
+    changed = False
+    found = []
+    for t, o in zip(types, outs, strict=True):
+        if t is not o and t.shape == o.shape and t.weak_type and not o.weak_type:
+            changed = True
+            found.append(o)
+        elif t is not o and t.shape == o.shape and t.dtype == o.dtype and o.weak_type:
+            found.append(t)
+        else:
+            found.append(t)
+    return found if changed else None
+
+
+def _as_type(x: Any, type: ShapedArray) -> Any:
+    t = typeof(x)
+    if t is type:
+        return x
+    return convert_element_type(x, dtype=type.dtype, weak_type=type.weak_type)
+
+
+def _loop_body(
+    what: str,
+    body: Callable[..., Any],
+    tree: Any,
+    types: list[ShapedArray],
+    rest: Sequence[ShapedArray],
+    carry_tree: Any,
+) -> tuple[Staged, Any, list[ShapedArray]]:
+    """Stage a loop's body until the carry's weak types agree; then its types must."""
+    while True:
+        staged, out_tree = _traced(body, tree, [*types, *rest])
+        n = len(types)
+        outs = staged.program.out_types
+        found_tree = out_tree
+        if what == "scan":
+            children = _pair(out_tree)
+            found_tree, outs = children[0], outs[: children[0].num_leaves]
+        if found_tree != carry_tree:
+            raise _describe_difference(
+                f"{what} body function carry input and carry output must have the same tree",
+                ("the carry put in", carry_tree, types),
+                ("the carry given back", found_tree, outs),
+            )
+        stronger = _promote_weak(types, outs[:n])
+        if stronger is None:
+            break
+        types = stronger
+    if not _same_types(types, outs[:n]):
+        raise _describe_difference(
+            f"{what} body function carry input and carry output must have equal types (e.g. shapes "
+            "and dtypes of arrays), but they differ; convert one with .astype, or give the initial "
+            "carry the type the body makes",
+            ("the carry put in", carry_tree, types),
+            ("the carry given back", found_tree, outs[:n]),
+        )
+    return staged, out_tree, types
+
+
+def _pair(out_tree: Any) -> tuple[Any, Any]:
+    children = out_tree.children()
+    if len(children) != 2 or out_tree.node_data() is None:
+        raise TypeError(
+            "scan body output must be a pair, (carry, y), got a result with the tree "
+            f"{out_tree}"
+        )
+    return children[0], children[1]
+
+
+@filtered
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """Apply `body_fun` again and again, as long as `cond_fun` holds.
+
+    Forward mode goes through it; reverse mode can't, for the number of steps is not known: use
+    `scan`, or `fori_loop` with fixed bounds.
+
+    Raises:
+      TypeError: where the body changes the carry's tree, shapes or dtypes, or the condition is
+        no Boolean scalar.
+
+    >>> import effax
+    >>> effax.lax.while_loop(lambda x: x < 100, lambda x: x * 2, 3)
+    Array(192, dtype=int32, weak_type=True)
+    """
+    if not (callable(cond_fun) and callable(body_fun)):
+        raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
+    if settings.read("disable_jit"):
+        value = init_val
+        while bool(cond_fun(value)):
+            value = body_fun(value)
+        return value
+    leaves, carry_tree = tree_flatten(init_val)
+    types = [typeof(x) for x in leaves]
+    in_tree = tree_flatten((init_val,))[1]
+    body, _, types = _loop_body("while_loop", body_fun, in_tree, types, (), carry_tree)
+    test, _ = _traced(cond_fun, in_tree, types)
+    verdict = test.program.out_types
+    if len(verdict) != 1 or verdict[0].shape or verdict[0].dtype != np.bool_:
+        raise TypeError(
+            "cond_fun must return a boolean scalar, but got pytree with types "
+            f"{[t.str_short() for t in verdict]}"
+        )
+    results = control.while_loop(
+        *test.captured,
+        *body.captured,
+        *(_as_type(x, t) for x, t in zip(leaves, types, strict=True)),
+        cond=test.program,
+        body=body.program,
+        cond_consts=len(test.captured),
+        body_consts=len(body.captured),
+    )
+    return tree_unflatten(carry_tree, results)
+
+
+@filtered
+def scan(
+    f: Callable[..., Any],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> tuple[Any, Any]:
+    """Carry a value through the rows of arrays: `carry, y = f(carry, x)` for each x in turn.
+
+    Args:
+      f: a step, from `(carry, x)` to `(carry, y)`.
+      init: the first carry.
+      xs: a tree of arrays scanned along their first axis, or None.
+      length: the number of steps, needed only when `xs` is empty.
+      reverse: whether to go from the last row to the first.
+      unroll: how many steps to write out in one iteration of the loop; True for all.
+
+    Returns:
+      The last carry, and the `y`s stacked along a new first axis.
+
+    Raises:
+      TypeError: where the step changes the carry's type.
+      ValueError: where scanned arrays differ in length.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.lax.scan(lambda c, x: (c + x, c), 0.0, jnp.arange(4.0))
+    (Array(6., dtype=float32), Array([0., 0., 1., 3.], dtype=float32))
+    """
+    if not callable(f):
+        raise TypeError("lax.scan: f argument should be a callable.")
+    leaves, carry_tree = tree_flatten(init)
+    rows, xs_tree = tree_flatten(xs)
+    row_types = [typeof(x) for x in rows]
+    n = _scan_length(row_types, xs_tree, length)
+    if settings.read("disable_jit"):
+        return _scan_in_python(f, init, rows, xs_tree, n, reverse)
+    types = [typeof(x) for x in leaves]
+    in_tree = tree_flatten((init, xs))[1]
+    step_types = [t.update(shape=t.shape[1:]) for t in row_types]
+    body, out_tree, types = _loop_body("scan", f, in_tree, types, step_types, carry_tree)
+    if unroll is True:
+        unroll = max(n, 1)
+    elif unroll is False or unroll == 0:
+        unroll = 1
+    if not isinstance(unroll, int) or unroll < 0:
+        raise ValueError(f"`unroll` must be a positive integer or a Boolean, got {unroll}")
+    results = control.scan(
+        *body.captured,
+        *(_as_type(x, t) for x, t in zip(leaves, types, strict=True)),
+        *rows,
+        body=body.program,
+        consts=len(body.captured),
+        carry=len(types),
+        length=n,
+        reverse=bool(reverse),
+        unroll=int(unroll),
+    )
+    return tuple(tree_unflatten(out_tree, results))  # type: ignore[return-value]
+
+
+def _scan_length(types: Sequence[ShapedArray], tree: Any, length: int | None) -> int:
+    lengths = set()
+    for t in types:
+        if not t.shape:
+            raise ValueError(
+                f"scan got value with no leading axis to scan over: {t.str_short()} in xs with the "
+                f"tree {tree}"
+            )
+        lengths.add(t.shape[0])
+    if length is not None:
+        try:
+            length = int(length)
+        except ConcretizationTypeError as error:
+            raise ConcretizationTypeError(
+                length,
+                "The `length` argument to `scan` expects a concrete `int` value",
+            ) from error
+        if any(n != length for n in lengths):
+            raise ValueError(
+                f"scan got `length` argument of {length} which disagrees with leading axis sizes "
+                f"{sorted(lengths)}."
+            )
+        return length
+    if not lengths:
+        raise ValueError("scan got no values to scan over and `length` not provided.")
+    if len(lengths) > 1:
+        raise ValueError(
+            f"scan got values with different leading axis sizes: {', '.join(map(str, sorted(lengths)))}."
+        )
+    return lengths.pop()
+
+
+def _scan_in_python(
+    f: Any, init: Any, rows: Sequence[Any], tree: Any, n: int, reverse: bool
+) -> tuple[Any, Any]:
+    carry, ys = init, []
+    order = range(n)[::-1] if reverse else range(n)
+    for i in order:
+        carry, y = f(carry, tree_unflatten(tree, [x[i] for x in rows]))
+        ys.append(y)
+    if reverse:
+        ys.reverse()
+    if not ys:
+        raise ValueError("zero-length scan is not supported with disable_jit: no step gives a type")
+    leaves = [tree_flatten(y)[0] for y in ys]
+    y_tree = tree_flatten(ys[0])[1]
+    stacked = [
+        shape.concatenate(*(shape.reshape(v, shape=(1, *typeof(v).shape)) for v in column), axis=0)
+        for column in zip(*leaves, strict=True)
+    ]
+    return carry, tree_unflatten(y_tree, stacked)
+
+
+@filtered
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: Any = None
+) -> Any:
+    """`for i in range(lower, upper): val = body_fun(i, val)`.
+
+    With bounds that are Python numbers it is a `scan`, which reverse mode goes through; else a
+    `while_loop`.
+
+    >>> import effax
+    >>> effax.lax.fori_loop(0, 5, lambda i, x: x + i, 0)
+    Array(10, dtype=int32)
+    """
+    if not callable(body_fun):
+        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+    for bound in (lower, upper):
+        t = typeof(bound)
+        if t.dtype.kind not in "iu" or t.shape:
+            raise TypeError(
+                f"lower and upper arguments to fori_loop must be integer scalars, got "
+                f"{t.str_short()}"
+            )
+    if not (isinstance(lower, Carrier) or isinstance(upper, Carrier)):
+        first, last = int(lower), int(upper)
+        start = np.int32(first) if np.iinfo(np.int32).min <= first else np.int64(first)
+
+        def step(carry: Any, _: Any) -> Any:
+            i, value = carry
+            return (elementwise.add(i, 1), body_fun(i, value)), None
+
+        count = max(last - first, 0)
+        if unroll is None:
+            unroll = 1
+        (_, result), _ = scan(step, (start, init_val), None, length=count, unroll=unroll)
+        return result
+    if unroll is not None:
+        raise ValueError(
+            "Can only use `unroll` in `fori_loop` if the loop bounds are statically known."
+        )
+    low, high = _common_bounds(lower, upper)
+    _, _, result = while_loop(
+        lambda state: comparison.lt(state[0], state[1]),
+        lambda state: (elementwise.add(state[0], 1), state[1], body_fun(state[0], state[2])),
+        (low, high, init_val),
+    )
+    return result
+
+
+def _common_bounds(lower: Any, upper: Any) -> tuple[Any, Any]:
+    a, b = typeof(lower), typeof(upper)
+    strong = [t for t in (a, b) if not t.weak_type] or [a]
+    dtype = max((t.dtype for t in strong), key=lambda d: d.itemsize)
+    wide = ShapedArray((), dtype)
+    return _as_type(lower, wide), _as_type(upper, wide)
+
+
+@filtered
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001
+    """Apply a function to each row in turn, as a loop (`vmap` does them all at once).
+
+    With `batch_size`, that many rows at a time are done at once.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.lax.map(lambda x: x * x, jnp.arange(3.0))
+    Array([0., 1., 4.], dtype=float32)
+    """
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    from effax.api.vmap import vmap
+
+    leaves, tree = tree_flatten(xs)
+    n = _scan_length([typeof(x) for x in leaves], tree, None)
+    whole, rest = divmod(n, batch_size)
+    parts = []
+    if whole:
+        grouped = [
+            shape.reshape(
+                _rows(x, 0, whole * batch_size), shape=(whole, batch_size, *typeof(x).shape[1:])
+            )
+            for x in leaves
+        ]
+        done = scan(lambda _, x: ((), vmap(f)(x)), (), tree_unflatten(tree, grouped))[1]
+        flat, out_tree = tree_flatten(done)
+        parts.append([shape.reshape(x, shape=(whole * batch_size, *x.shape[2:])) for x in flat])
+    if rest or not whole:
+        tail = vmap(f)(tree_unflatten(tree, [_rows(x, whole * batch_size, n) for x in leaves]))
+        flat, out_tree = tree_flatten(tail)
+        parts.append(flat)
+    if len(parts) == 1:
+        return tree_unflatten(out_tree, parts[0])
+    joined = [shape.concatenate(a, b, axis=0) for a, b in zip(*parts, strict=True)]
+    return tree_unflatten(out_tree, joined)
+
+
+def _rows(x: Any, start: int, limit: int) -> Any:
+    t = typeof(x)
+    rest = (0,) * (len(t.shape) - 1)
+    return shape.slice(
+        x,
+        start=(start, *rest),
+        limit=(limit, *t.shape[1:]),
+        strides=(1,) * len(t.shape),
+    )
+

@@ -1,0 +1,105 @@
+"""Bits, and what every sampler checks: shapes, dtypes, parameters."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from effax import lax
+from effax import numpy as jnp
+from effax.effects.types import (
+    DType,
+    canonical_shape,
+    default_uint,
+    is_float,
+    is_integer,
+    is_unsigned,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    user_dtype,
+)
+from effax.random.keys import encipher, words_of
+from effax.whole import whole
+
+UNSIGNED: Final = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
+"""The unsigned dtype of each width."""
+
+
+def random_bits(words: Any, width: int, shape: tuple[int, ...]) -> Any:
+    """Random unsigned integers of 8, 16, 32 or 64 bits."""
+    high, low = encipher(words, shape)
+    dtype = UNSIGNED[width]
+    if width == 64:
+        high = lax.convert_element_type(high, dtype)
+        high = lax.shift_left(high, lax.full_like(high, 32))
+        return lax.bitwise_or(high, lax.convert_element_type(low, dtype))
+    mixed = lax.bitwise_xor(high, low)
+    return mixed if width == 32 else lax.convert_element_type(mixed, dtype)
+
+
+@whole("width", "shape")
+def _bits(words: Any, width: int, shape: tuple[int, ...]) -> Any:
+    return random_bits(words, width, shape)
+
+
+def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Random bits, as unsigned integers of the given dtype (of the default width if None).
+
+    Raises `ValueError` for a dtype that is not an unsigned integer's.
+    """
+    words = words_of("bits", key)
+    asked = default_uint() if dtype is None else user_dtype(dtype, "bits")
+    if not is_unsigned(asked) or asked.itemsize * 8 not in UNSIGNED:
+        raise ValueError(f"dtype argument to `bits` must be an unsigned int dtype, got {asked}")
+    return _bits(words, width=asked.itemsize * 8, shape=canonical_shape(shape))
+
+
+def float_dtype(function: str, dtype: Any, inexact: bool = False) -> DType:
+    """The dtype of a sampler's floats: the default one for None.
+
+    Raises `ValueError` for other dtypes than floats (or complex ones, where they are let in).
+    """
+    asked = user_dtype(float if dtype is None else dtype, function)
+    if not (is_float(asked) or (inexact and asked.kind == "c")):
+        kinds = "a float or complex" if inexact else "a float"
+        raise ValueError(f"dtype argument to `{function}` must be {kinds} dtype, got {asked}")
+    return asked
+
+
+def int_dtype(function: str, dtype: Any, error: type[Exception] = ValueError) -> DType:
+    """The dtype of a sampler's integers: the default one for None."""
+    asked = user_dtype(int if dtype is None else dtype, function)
+    if not is_integer(asked):
+        raise error(f"dtype argument to `{function}` must be an int dtype, got {asked}")
+    return asked
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of an array-like."""
+    return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
+
+
+def result_shape(function: str, shape: Any, *parameters: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape asked for, or that of the parameters broadcast together if none was.
+
+    Raises `ValueError` where the parameters do not broadcast to the shape.
+    """
+    if shape is None:
+        return np.broadcast_shapes(*parameters)
+    asked = canonical_shape(shape)
+    found = np.broadcast_shapes(asked, *parameters)
+    if found != asked:
+        raise ValueError(
+            f"{function} parameter shapes must be broadcast-compatible with shape argument, and the "
+            f"result of broadcasting the shapes must equal the shape argument, but got result "
+            f"{found} for shape argument {asked}."
+        )
+    return asked
+
+
+def spread(x: Any, shape: tuple[int, ...], dtype: DType) -> Any:
+    """A parameter of a sampler, converted and broadcast to the shape of the samples."""
+    return jnp.broadcast_to(lax.convert_element_type(x, dtype), shape)

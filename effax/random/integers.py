@@ -1,0 +1,350 @@
+"""Samplers of integers and Booleans, and of the elements of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, log, prod
+from operator import index
+from typing import Any, Final
+
+import numpy as np
+
+from effax import lax
+from effax import numpy as jnp
+from effax.effects.types import (
+    DType,
+    canonical_shape,
+    default_int,
+    finfo,
+    iinfo,
+    int32,
+    is_float,
+    is_inexact,
+    is_integer,
+    typeof,
+    user_dtype,
+)
+from effax.random.bits import UNSIGNED, int_dtype, random_bits, result_shape, shape_of
+from effax.random.keys import split_words, words_of
+from effax.random.samplers import gumbel_mode, gumbel_words, uniform_words
+from effax.whole import whole
+
+Shape = tuple[int, ...]
+# How many sorts make a permutation: an analysis in tf2xla's random_ops.cc asks for this exponent.
+_EXPONENT: Final = 3
+
+
+def _clip_and_convert(x: Any, dtype: DType) -> Any:
+    """An integer array in another integer dtype; what that does not hold goes to its ends."""
+    info, own = iinfo(dtype), iinfo(x.dtype)
+    low, high = max(int(info.min), int(own.min)), min(int(info.max), int(own.max))
+    clipped = lax.clamp(np.array(low, x.dtype)[()], x, np.array(high, x.dtype)[()])
+    return lax.convert_element_type(clipped, dtype)
+
+
+def _integers(x: Any) -> Any:
+    """A bound of `randint`; floats are cut."""
+    x = jnp.asarray(x)
+    return x if is_integer(x.dtype) else lax.convert_element_type(x, default_int())
+
+
+@whole("shape", "dtype")
+def _randint(words: Any, minval: Any, maxval: Any, shape: Shape, dtype: DType) -> Any:
+    """Uniform integers by a remainder of twice as many bits as the dtype has."""
+    minval, maxval = _integers(minval), _integers(maxval)
+    result, info = dtype, iinfo(dtype)
+    if info.bits < 32:
+        # The bias of a remainder would show in fewer bits.
+        dtype = int32
+        low, high = int(info.min), int(info.max)
+        minval = jnp.clip(lax.convert_element_type(minval, int32), low, high)
+        maxval = jnp.clip(lax.convert_element_type(maxval, int32), low, high + 1)
+        info = iinfo(dtype)
+    # One above the largest integer stands for "all there are".
+    largest = min(int(info.max), int(iinfo(maxval.dtype).max))
+    above = jnp.broadcast_to(maxval > np.array(largest, maxval.dtype)[()], shape)
+    low = jnp.broadcast_to(_clip_and_convert(minval, dtype), shape)
+    high = jnp.broadcast_to(_clip_and_convert(maxval, dtype), shape)
+    keys = split_words(words, shape=(2,))
+    higher, lower = (random_bits(keys[i], info.bits, shape) for i in (0, 1))
+    unsigned = UNSIGNED[info.bits]
+    span = lax.convert_element_type(high - low, unsigned)
+    one = lax.full_like(span, 1)
+    span = lax.select(high <= low, one, span)
+    # The span of all integers wraps to zero, by which remainders leave a number as it is.
+    span = lax.select(above & (high > low), lax.add(span, one), span)
+    half = lax.rem(lax.full_like(span, 2 ** (info.bits // 2)), span)
+    multiplier = lax.rem(lax.mul(half, half), span)
+    offset = lax.add(lax.mul(lax.rem(higher, span), multiplier), lax.rem(lower, span))
+    drawn = lax.add(low, lax.convert_element_type(lax.rem(offset, span), dtype))
+    return lax.convert_element_type(drawn, result)
+
+
+def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Any:
+    """Uniform integers in [minval, maxval); `minval` where that is empty.
+
+    The bounds broadcast to `shape`. Raises `TypeError` for a dtype that is not an integer's.
+
+    >>> from effax import random
+    >>> random.randint(random.PRNGKey(0), (4,), 5, 6).tolist()
+    [5, 5, 5, 5]
+    """
+    words = words_of("randint", key)
+    asked = int_dtype("randint", dtype, TypeError)
+    found = result_shape("randint", shape, shape_of(minval), shape_of(maxval))
+    return _randint(words, minval, maxval, shape=found, dtype=asked)
+
+
+@whole("axis")
+def _shuffle(words: Any, x: Any, axis: int) -> Any:
+    """Sort along an axis by random numbers, often enough that ties do not matter."""
+    size = max(1, prod(x.shape))
+    for _ in range(ceil(_EXPONENT * log(size) / log(2**32 - 1))):
+        keys = split_words(words, shape=(2,))
+        words = keys[0]
+        _, x = lax.sort_key_val(random_bits(keys[1], 32, x.shape), x, axis)
+    return x
+
+
+@whole("n")
+def _permuted_range(words: Any, n: int) -> Any:
+    return _shuffle(words, jnp.arange(n), axis=0)
+
+
+@whole("axis")
+def _permuted_rows(words: Any, x: Any, axis: int) -> Any:
+    order = _shuffle(words, jnp.arange(x.shape[axis]), axis=0)
+    return jnp.take(x, order, axis)
+
+
+def _axis(axis: Any, ndim: int) -> int:
+    found = index(axis)
+    if not -ndim <= found < ndim:
+        raise ValueError(f"axis {found} is out of bounds for array of dimension {ndim}")
+    return found % ndim
+
+
+def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
+    """The numbers below `x` in random order, or an array with an axis in random order.
+
+    With `independent`, each vector along the axis has an order of its own.
+    Raises `TypeError` for a scalar that is no integer.
+
+    >>> from effax import random
+    >>> sorted(random.permutation(random.PRNGKey(0), 4).tolist())
+    [0, 1, 2, 3]
+    """
+    words = words_of("permutation", key)
+    type = typeof(x)
+    axis = _axis(axis, type.ndim or 1)
+    if not type.ndim:
+        if not is_integer(type.dtype):
+            raise TypeError("x must be an integer or at least 1-dimensional")
+        return _permuted_range(words, n=index(x))
+    if independent or type.ndim == 1:
+        return _shuffle(words, x, axis=axis)
+    return _permuted_rows(words, x, axis=axis)
+
+
+@whole("shape", "axis")
+def _choose_weighted(words: Any, p: Any, a: Any, shape: Shape, axis: int) -> Any:
+    """Invert the cumulative sum of the weights."""
+    total = jnp.cumsum(_inexact(p))
+    u = uniform_words(words, 0.0, 1.0, shape=shape, dtype=total.dtype)
+    chosen = jnp.searchsorted(total, total[-1] * (1 - u))
+    return _taken(a, lax.convert_element_type(chosen, default_int()), shape, axis)
+
+
+@whole("shape", "axis", "mode")
+def _choose_some(words: Any, p: Any, a: Any, shape: Shape, axis: int, mode: str) -> Any:
+    """The largest of perturbed logarithms: sampling without replacement (Vieira 2014)."""
+    p = _inexact(p)
+    scores = gumbel_words(words, shape=p.shape, dtype=p.dtype, mode=mode) + lax.log(p)
+    chosen = lax.top_k(scores, prod(shape))[1]
+    return _taken(a, lax.convert_element_type(chosen, default_int()), shape, axis)
+
+
+@whole("shape", "axis", "n")
+def _choose_uniform(words: Any, a: Any, shape: Shape, axis: int, n: int) -> Any:
+    chosen = _randint(words, 0, n, shape=shape, dtype=default_int())
+    return _taken(a, chosen, shape, axis)
+
+
+@whole("draws", "shape", "axis")
+def _first(x: Any, draws: int, shape: Shape, axis: int) -> Any:
+    taken = lax.slice_in_dim(x, 0, draws, axis=axis)
+    return lax.reshape(taken, x.shape[:axis] + shape + x.shape[axis + 1 :])
+
+
+def _inexact(p: Any) -> Any:
+    p = jnp.asarray(p)
+    return p if is_inexact(p.dtype) else lax.convert_element_type(p, jnp.result_type(p, 0.0))
+
+
+def _taken(a: Any, chosen: Any, shape: Shape, axis: int) -> Any:
+    if a is None:
+        return lax.reshape(chosen, shape)
+    taken = jnp.take(a, chosen, axis)
+    return lax.reshape(taken, a.shape[:axis] + shape + a.shape[axis + 1 :])
+
+
+def choice(
+    key: Any,
+    a: Any,
+    shape: Any = (),
+    replace: bool = True,
+    p: Any = None,
+    axis: int = 0,
+    mode: str | None = None,
+) -> Any:
+    """Elements (or along `axis` slices) of an array, or numbers below `a`, drawn at random.
+
+    `p` are their probabilities, equal if None. Without `replace` each is drawn once at most.
+    Raises `TypeError` where `shape` is no sequence, and `ValueError` where there is nothing to draw
+    from, or not enough, or `p` has another length.
+
+    >>> from effax import random
+    >>> random.choice(random.PRNGKey(0), 5, (3,)).shape
+    (3,)
+    """
+    words = words_of("choice", key)
+    if not isinstance(shape, Sequence):
+        raise TypeError(
+            f"shape argument of random.choice must be a sequence, got {shape}; write ({shape},)"
+        )
+    found = canonical_shape(shape)
+    if isinstance(a, list | tuple):
+        a = jnp.asarray(a)
+    type = typeof(a)
+    array = a if type.ndim else None
+    axis = _axis(axis, type.ndim) if type.ndim else 0
+    n = type.shape[axis] if type.ndim else index(a)
+    draws = prod(found)
+    if not draws:
+        return jnp.zeros(found, dtype=type.dtype)
+    if n <= 0:
+        raise ValueError("a must be greater than 0 unless no samples are taken")
+    if not replace and draws > n:
+        raise ValueError(
+            f"Cannot take a larger sample (size {draws}) than population (size {n}) when "
+            "'replace=False'"
+        )
+    if p is None:
+        if replace:
+            return _choose_uniform(words, array, shape=found, axis=axis, n=n)
+        permuted = permutation(key, n if array is None else array, axis)
+        return _first(permuted, draws=draws, shape=found, axis=axis)
+    if shape_of(p) != (n,):
+        raise ValueError(
+            "p must be None or a 1D vector with the same size as a.shape[axis]. p has shape "
+            f"{shape_of(p)} and a.shape[axis] is {n}."
+        )
+    p = jnp.asarray(p)
+    if replace:
+        return _choose_weighted(words, p, array, shape=found, axis=axis)
+    return _choose_some(words, p, array, shape=found, axis=axis, mode=gumbel_mode(mode))
+
+
+@whole("shape", "mode")
+def _bernoulli(words: Any, p: Any, shape: Shape, mode: str) -> Any:
+    p = jnp.asarray(p)
+    dtype = p.dtype
+    if mode == "high":
+        pair = uniform_words(words, 0.0, 1.0, shape=(2, *shape), dtype=dtype)
+        return pair[1] * 2.0 ** -int(finfo(dtype).nmant) < p - pair[0]
+    return uniform_words(words, 0.0, 1.0, shape=shape, dtype=dtype) < p
+
+
+def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Any:
+    """Booleans that are true with probability `p`.
+
+    The mode "high" takes twice the bits, and is right for probabilities below 1e-7 too.
+    Raises `TypeError` where `p` is no float.
+    """
+    words = words_of("bernoulli", key)
+    if mode not in ("high", "low"):
+        raise ValueError(f"got mode={mode!r}, expected 'high' or 'low'")
+    type = typeof(p)
+    if not is_float(type.dtype):
+        raise TypeError(
+            f"bernoulli probability `p` must have a floating dtype, got {type.dtype}."
+        )
+    return _bernoulli(words, p, shape=result_shape("bernoulli", shape, type.shape), mode=mode)
+
+
+@whole("shape", "dtype")
+def rademacher_words(words: Any, shape: Shape, dtype: DType) -> Any:
+    """-1 or 1 from the words of a key."""
+    drawn = lax.convert_element_type(_bernoulli(words, 0.5, shape=shape, mode="low"), dtype)
+    return lax.convert_element_type(2 * drawn - 1, dtype)
+
+
+def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """-1 or 1, each as often."""
+    words = words_of("rademacher", key)
+    asked = user_dtype(int if dtype is None else dtype, "rademacher")
+    return rademacher_words(words, shape=canonical_shape(shape), dtype=asked)
+
+
+@whole("axis", "shape", "replace", "mode")
+def _categorical(
+    words: Any, logits: Any, axis: int, shape: Shape, replace: bool, mode: str
+) -> Any:
+    batch = logits.ndim - 1
+    prefix = shape[: len(shape) - batch]
+    if not replace:
+        scores = logits + gumbel_words(words, shape=logits.shape, dtype=logits.dtype, mode=mode)
+        chosen = lax.top_k(jnp.moveaxis(scores, axis, -1), prod(prefix))[1]
+        return lax.reshape(jnp.moveaxis(chosen, -1, 0), shape)
+    drawn = list(shape[len(shape) - batch :])
+    drawn.insert(axis, logits.shape[axis])
+    noise = gumbel_words(words, shape=(*prefix, *drawn), dtype=logits.dtype, mode=mode)
+    scores = noise + lax.expand_dims(logits, tuple(range(len(prefix))))
+    return jnp.argmax(scores, axis=axis + len(prefix))
+
+
+def categorical(
+    key: Any,
+    logits: Any,
+    axis: int = -1,
+    shape: Any = None,
+    replace: bool = True,
+    mode: str | None = None,
+) -> Any:
+    """Indices along `axis`, with probabilities `softmax(logits, axis)`.
+
+    `shape` ends in the shape of the other axes, or one that they broadcast to. Without `replace`,
+    what stands before that are draws that differ; raises `ValueError` where they are more than
+    the categories.
+    """
+    words = words_of("categorical", key)
+    logits = jnp.asarray(logits)
+    axis = _axis(axis, logits.ndim)
+    batch = logits.shape[:axis] + logits.shape[axis + 1 :]
+    found = result_shape("categorical", shape, batch)
+    draws = prod(found[: len(found) - len(batch)])
+    if not replace and draws > logits.shape[axis]:
+        raise ValueError(
+            f"Number of samples without replacement ({draws}) cannot exceed number of categories "
+            f"({logits.shape[axis]})."
+        )
+    return _categorical(
+        words, logits, axis=axis, shape=found, replace=replace, mode=gumbel_mode(mode)
+    )
+
+
+@whole("shape", "dtype")
+def _geometric(words: Any, p: Any, shape: Shape, dtype: DType) -> Any:
+    p = _inexact(p)
+    u = uniform_words(words, 0.0, 1.0, shape=shape, dtype=p.dtype)
+    log_u = lax.log(jnp.where(u == 0, 1, u))
+    failures = lax.floor(lax.div(log_u, jnp.broadcast_to(lax.log1p(-p), shape)))
+    return lax.convert_element_type(failures + 1, dtype)
+
+
+def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """How many trials of probability `p` it takes until one succeeds: 1, 2, ..."""
+    words = words_of("geometric", key)
+    asked = int_dtype("geometric", dtype)
+    found = result_shape("geometric", shape, shape_of(p))
+    return _geometric(words, p, shape=found, dtype=asked)

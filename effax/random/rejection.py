@@ -1,0 +1,285 @@
+"""Samplers that draw until a draw is accepted: gamma and its kin, Poisson, binomial."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from effax import lax
+from effax import numpy as jnp
+from effax.effects.types import DType, canonical_shape, float32, iinfo
+from effax.random.bits import float_dtype, int_dtype, result_shape, shape_of, spread
+from effax.random.keys import split_words, words_of
+from effax.random.samplers import (
+    exponential_words,
+    normal_words,
+    safe_to_cast,
+    uniform_words,
+)
+from effax.whole import whole
+
+Shape = tuple[int, ...]
+
+
+def _uniform(words: Any, shape: Shape, dtype: DType) -> Any:
+    return uniform_words(words, 0.0, 1.0, shape=shape, dtype=dtype)
+
+
+def _gamma_one(words: Any, alpha: Any, log_space: bool) -> Any:
+    """One gamma number by Marsaglia and Tsang (2000).
+
+    For alpha < 1 it is one for alpha + 1, times a uniform number to the power of 1 / alpha.
+    """
+    dtype = alpha.dtype
+    zero, one, two = (np.array(c, dtype)[()] for c in (0, 1, 2))
+    large = alpha >= one
+    raised = lax.select(large, alpha, alpha + one)
+    third = np.array(1.0 / 3.0, dtype)[()]
+    d = raised - third
+    c = third / lax.sqrt(d)
+
+    def rejected(state: Any) -> Any:
+        _, x, v, u = state
+        squeezed = u >= one - np.array(0.0331, dtype)[()] * (x * x)
+        half = np.array(0.5, dtype)[()]
+        return squeezed & (lax.log(u) >= x * half + d * ((one - v) + lax.log(v)))
+
+    def draw(state: Any) -> Any:
+        words = state[0]
+        keys = split_words(words, shape=(3,))
+
+        def redraw(state: Any) -> Any:
+            keys = split_words(state[0], shape=(2,))
+            x = normal_words(keys[1], shape=(), dtype=dtype)
+            return keys[0], x, one + x * c
+
+        start = keys[1], jnp.asarray(zero), jnp.asarray(-one)
+        _, x, v = lax.while_loop(lambda state: state[2] <= zero, redraw, start)
+        return keys[0], x * x, v * v * v, _uniform(keys[2], (), dtype)
+
+    keys = split_words(words, shape=(2,))
+    start = keys[0], jnp.asarray(zero), jnp.asarray(one), jnp.asarray(two)
+    _, _, v, _ = lax.while_loop(rejected, draw, start)
+    if log_space:
+        logs = lax.neg(exponential_words(keys[1], shape=(), dtype=dtype))
+        boost = lax.select(large | (logs == zero), jnp.asarray(zero), logs * (one / alpha))
+        return lax.log(d) + lax.log(v) + boost
+    u = one - _uniform(keys[1], (), dtype)
+    return d * v * lax.select(large, jnp.asarray(one), lax.pow(u, one / alpha))
+
+
+@whole("shape", "dtype", "log_space")
+def gamma_words(
+    words: Any, a: Any, shape: Shape, dtype: DType, log_space: bool = False
+) -> Any:
+    """Gamma numbers, or their logarithms, each from a key of its own."""
+    import effax
+
+    alphas = lax.reshape(spread(a, shape, dtype), (prod(shape),))
+    keys = split_words(words, shape=alphas.shape)
+    drawn = effax.vmap(lambda k, a: _gamma_one(k, a, log_space))(keys, lax.stop_gradient(alphas))
+    return lax.reshape(_differentiable(drawn, alphas, log_space), shape)
+
+
+def _differentiable(drawn: Any, alphas: Any, log_space: bool) -> Any:
+    """The samples, with the derivative that moving alpha at a fixed quantile has (implicitly)."""
+    slope = getattr(lax, "random_gamma_grad", None)
+    if slope is None:
+        return drawn
+    values = drawn
+    if log_space:
+        values = lax.exp(drawn)
+        tiny = np.array(np.finfo(drawn.dtype).tiny, drawn.dtype)[()]
+        values = jnp.where(values == 0, tiny, values)
+    rate = lax.stop_gradient(slope(lax.stop_gradient(alphas), values))
+    if log_space:
+        rate = rate / values
+    return drawn + rate * (alphas - lax.stop_gradient(alphas))
+
+
+def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Gamma numbers with the parameter `a` and rate 1."""
+    words = words_of("gamma", key)
+    asked = float_dtype("gamma", dtype)
+    found = result_shape("gamma", shape, shape_of(a))
+    return gamma_words(words, a, shape=found, dtype=asked)
+
+
+def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Logarithms of gamma numbers, exact where the numbers are too small for their dtype."""
+    words = words_of("loggamma", key)
+    asked = float_dtype("loggamma", dtype)
+    found = result_shape("loggamma", shape, shape_of(a))
+    return gamma_words(words, a, shape=found, dtype=asked, log_space=True)
+
+
+@whole("shape", "dtype")
+def _beta(words: Any, a: Any, b: Any, shape: Shape, dtype: DType) -> Any:
+    keys = split_words(words, shape=(2,))
+    log_a, log_b = (
+        gamma_words(k, x, shape=shape, dtype=dtype, log_space=True)
+        for k, x in ((keys[0], a), (keys[1], b))
+    )
+    larger = lax.max(log_a, log_b)
+    one, other = lax.exp(log_a - larger), lax.exp(log_b - larger)
+    return one / (one + other)
+
+
+def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Beta numbers with the parameters `a` and `b`."""
+    words = words_of("beta", key)
+    asked = float_dtype("beta", dtype)
+    safe_to_cast("beta", asked, a, b)
+    found = result_shape("beta", shape, shape_of(a), shape_of(b))
+    return _beta(words, a, b, shape=found, dtype=asked)
+
+
+@whole("shape", "dtype")
+def _dirichlet(words: Any, alpha: Any, shape: Shape, dtype: DType) -> Any:
+    logs = gamma_words(
+        words, alpha, shape=shape + shape_of(alpha)[-1:], dtype=dtype, log_space=True
+    )
+    largest = lax.stop_gradient(jnp.max(logs, axis=-1, keepdims=True))
+    parts = lax.exp(logs - largest)
+    return parts / jnp.sum(parts, axis=-1, keepdims=True)
+
+
+def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Vectors of positive numbers that sum to one, with the parameters `alpha`."""
+    words = words_of("dirichlet", key)
+    asked = float_dtype("dirichlet", dtype)
+    parameters = shape_of(alpha)
+    if not parameters:
+        raise ValueError("dirichlet requires alpha.ndim >= 1, got alpha.ndim == 0")
+    found = result_shape("dirichlet", shape, parameters[:-1])
+    return _dirichlet(words, alpha, shape=found, dtype=asked)
+
+
+@whole("shape", "dtype")
+def _chisquare(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
+    half = lax.convert_element_type(df, dtype) / np.array(2, dtype)[()]
+    return lax.exp(gamma_words(words, half, shape=shape, dtype=dtype, log_space=True)) * 2
+
+
+def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Chi-square numbers with `df` degrees of freedom."""
+    words = words_of("chisquare", key)
+    asked = float_dtype("chisquare", dtype)
+    found = result_shape("chisquare", shape, shape_of(df))
+    safe_to_cast("chisquare", asked, df)
+    return _chisquare(words, df, shape=found, dtype=asked)
+
+
+@whole("shape", "dtype")
+def _f(words: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: DType) -> Any:
+    keys = split_words(words, shape=(2,))  # the denominator's first
+    numerator = _chisquare(keys[1], dfnum, shape=shape, dtype=dtype) / spread(dfnum, shape, dtype)
+    return numerator / (
+        _chisquare(keys[0], dfden, shape=shape, dtype=dtype) / spread(dfden, shape, dtype)
+    )
+
+
+def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Numbers of the F distribution with `dfnum` and `dfden` degrees of freedom."""
+    words = words_of("f", key)
+    asked = float_dtype("f", dtype)
+    found = result_shape("f", shape, shape_of(dfnum), shape_of(dfden))
+    safe_to_cast("f", asked, dfnum, dfden)
+    return _f(words, dfnum, dfden, shape=found, dtype=asked)
+
+
+@whole("shape", "dtype")
+def _t(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
+    keys = split_words(words, shape=(2,))
+    half = lax.convert_element_type(df, dtype) / np.array(2, dtype)[()]
+    normals = normal_words(keys[0], shape=shape, dtype=dtype)
+    return normals * lax.sqrt(half / gamma_words(keys[1], half, shape=shape, dtype=dtype))
+
+
+def t(key: Any, df: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Numbers of Student's t distribution with `df` degrees of freedom."""
+    words = words_of("t", key)
+    asked = float_dtype("t", dtype)
+    found = result_shape("t", shape or None, shape_of(df))
+    safe_to_cast("t", asked, df)
+    return _t(words, df, shape=found, dtype=asked)
+
+
+def _any(x: Any) -> Any:
+    return jnp.any(x)
+
+
+def _poisson_knuth(words: Any, lam: Any, dtype: DType, limit: int) -> Any:
+    """Count the uniform numbers whose product stays above exp(-lam) (Knuth)."""
+
+    def body(state: Any) -> Any:
+        i, k, words, log_product = state
+        keys = split_words(words, shape=(2,))
+        u = _uniform(keys[1], lam.shape, float32)
+        k = lax.select(log_product > -lam, k + 1, k)
+        return i + 1, k, keys[0], log_product + lax.log(u)
+
+    def more(state: Any) -> Any:
+        return _any(state[3] > -lam) & (state[0] < limit)
+
+    start = jnp.asarray(0, dtype), lax.full(lam.shape, 0, dtype), words, lax.full_like(lam, 0)
+    return lax.while_loop(more, body, start)[1] - 1
+
+
+def _poisson_rejection(words: Any, lam: Any, dtype: DType, limit: int) -> Any:
+    """Transformed rejection (Hörmann 1993)."""
+    log_lam = lax.log(lam)
+    b = 0.931 + 2.53 * lax.sqrt(lam)
+    a = -0.059 + 0.02483 * b
+    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
+    v_r = 0.9277 - 3.6224 / (b - 2)
+
+    def body(state: Any) -> Any:
+        i, drawn, done, words = state
+        keys = split_words(words, shape=(3,))
+        u = _uniform(keys[1], lam.shape, lam.dtype) - 0.5
+        v = _uniform(keys[2], lam.shape, lam.dtype)
+        shifted = 0.5 - lax.abs(u)
+        k = lax.floor((2 * a / shifted + b) * u + lam + 0.43)
+        s = lax.log(v * inverse_alpha / (a / (shifted * shifted) + b))
+        bound = -lam + k * log_lam - lax.lgamma(k + 1)
+        quick = (shifted >= 0.07) & (v <= v_r)
+        outside = (k < 0) | ((shifted < 0.013) & (v > shifted))
+        accepted = quick | (~outside & (s <= bound))
+        return i + 1, lax.select(accepted, k, drawn), done | accepted, keys[0]
+
+    def more(state: Any) -> Any:
+        return _any(~state[2]) & (state[0] < limit)
+
+    start = (
+        jnp.asarray(0, dtype),
+        lax.full_like(lam, -1),
+        lax.full(lam.shape, False, np.dtype(bool)),
+        words,
+    )
+    return lax.convert_element_type(lax.while_loop(more, body, start)[1], dtype)
+
+
+@whole("shape", "dtype")
+def _poisson(words: Any, lam: Any, shape: Shape, dtype: DType) -> Any:
+    """Knuth's algorithm for small rates, rejection for others."""
+    lam = spread(lam, shape, float32)
+    small = (lam != lam) | (lam < 10)
+    limit = int(iinfo(dtype).max)
+    zero, large = lax.full_like(lam, 0), lax.full_like(lam, 1e5)
+    drawn = lax.select(
+        small,
+        _poisson_knuth(words, lax.select(small, lam, zero), dtype, limit),
+        _poisson_rejection(words, lax.select(small, large, lam), dtype, limit),
+    )
+    return lax.select(lam == 0, lax.full_like(drawn, 0), drawn)
+
+
+def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Poisson numbers of the rate `lam`, which is computed with in float32."""
+    words = words_of("poisson", key)
+    asked = int_dtype("poisson", dtype)
+    found = shape_of(lam) if shape is None else canonical_shape(shape)
+    return _poisson(words, lam, shape=found, dtype=asked)

@@ -1,0 +1,350 @@
+"""Samplers of real numbers that are functions of uniform ones: an inverse of a distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from effax import lax
+from effax import numpy as jnp
+from effax.effects.config import read
+from effax.effects.types import (
+    DType,
+    canonical_shape,
+    finfo,
+    float32,
+    is_float,
+    real_dtype,
+    uint32,
+)
+from effax.random.bits import (
+    UNSIGNED,
+    float_dtype,
+    random_bits,
+    result_shape,
+    shape_of,
+    spread,
+)
+from effax.random.keys import split_words, words_of
+from effax.whole import whole
+
+Shape = tuple[int, ...]
+
+
+@whole("shape", "dtype")
+def uniform_words(words: Any, minval: Any, maxval: Any, shape: Shape, dtype: DType) -> Any:
+    """Uniform floats from the words of a key: random mantissas under the exponent of 1, less 1."""
+    info = finfo(dtype)
+    width = 8 if info.nmant < 8 else info.bits
+    unsigned = UNSIGNED[info.bits]
+    bits = random_bits(words, width, shape)
+    if width != info.bits:
+        bits = lax.convert_element_type(bits, unsigned)
+    one = np.array(1, dtype).view(unsigned)[()]
+    mantissa = lax.shift_right_logical(bits, lax.full_like(bits, width - info.nmant))
+    floats = lax.bitcast_convert_type(
+        lax.bitwise_or(mantissa, lax.full_like(bits, one)), dtype
+    ) - np.array(1, dtype)[()]
+    low, high = spread(minval, shape, dtype), spread(maxval, shape, dtype)
+    return lax.max(low, floats * (high - low) + low)
+
+
+def uniform(
+    key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0
+) -> Any:
+    """Uniform floats in [minval, maxval).
+
+    `minval` and `maxval` broadcast to `shape`. Raises `ValueError` for a dtype that is no float.
+
+    >>> from effax import random
+    >>> random.uniform(random.PRNGKey(0), (2,)).shape
+    (2,)
+    """
+    words = words_of("uniform", key)
+    asked = float_dtype("uniform", dtype)
+    found = result_shape("uniform", shape, shape_of(minval), shape_of(maxval))
+    if type(minval) is float and minval == 0 and type(maxval) is float and maxval == 1:
+        return _uniform_unit(words, shape=found, dtype=asked)
+    return uniform_words(words, minval, maxval, shape=found, dtype=asked)
+
+
+@whole("shape", "dtype")
+def _uniform_unit(words: Any, shape: Shape, dtype: DType) -> Any:
+    return _unit(words, shape, dtype)
+
+
+def _unit(words: Any, shape: Shape, dtype: DType, low: Any = 0.0) -> Any:
+    return uniform_words(words, low, 1.0, shape=shape, dtype=dtype)
+
+
+@whole("shape", "dtype")
+def normal_words(words: Any, shape: Shape, dtype: DType) -> Any:
+    """Standard normal numbers from the words of a key; complex ones of variance 1 in all."""
+    if dtype.kind == "c":
+        keys = split_words(words, shape=(2,))
+        parts = real_dtype(dtype)
+        real, imag = (_normal_real(keys[i], shape, parts) for i in (0, 1))
+        return lax.complex(real, imag) / np.array(np.sqrt(2), dtype)[()]
+    return _normal_real(words, shape, dtype)
+
+
+def _normal_real(words: Any, shape: Shape, dtype: DType) -> Any:
+    above_minus_one = np.nextafter(np.array(-1, dtype), np.array(0, dtype), dtype=dtype)[()]
+    u = _unit(words, shape, dtype, above_minus_one)
+    return lax.mul(lax.full_like(u, np.array(np.sqrt(2), dtype)[()]), lax.erf_inv(u))
+
+
+def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Standard normal numbers, real or complex.
+
+    >>> from effax import random
+    >>> random.normal(random.PRNGKey(0), (3,)).dtype
+    dtype('float32')
+    """
+    words = words_of("normal", key)
+    asked = float_dtype("normal", dtype, inexact=True)
+    return normal_words(words, shape=canonical_shape(shape), dtype=asked)
+
+
+@whole("shape", "dtype")
+def _truncated_normal(words: Any, lower: Any, upper: Any, shape: Shape, dtype: DType) -> Any:
+    sqrt2 = np.array(np.sqrt(2), dtype)[()]
+    lower, upper = lax.convert_element_type(lower, dtype), lax.convert_element_type(upper, dtype)
+    u = uniform_words(
+        words, lax.erf(lower / sqrt2), lax.erf(upper / sqrt2), shape=shape, dtype=dtype
+    )
+    out = sqrt2 * lax.erf_inv(u)
+    # Rounding must not leave the open interval.
+    low = lax.stop_gradient(lower)
+    high = lax.stop_gradient(upper)
+    low = lax.nextafter(low, lax.full_like(low, np.inf))
+    high = lax.nextafter(high, lax.full_like(high, -np.inf))
+    return jnp.clip(out, low, high)
+
+
+def truncated_normal(
+    key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None
+) -> Any:
+    """Standard normal numbers that lie between `lower` and `upper`, both excluded."""
+    words = words_of("truncated_normal", key)
+    asked = float_dtype("truncated_normal", dtype)
+    found = result_shape("truncated_normal", shape, shape_of(lower), shape_of(upper))
+    return _truncated_normal(words, lower, upper, shape=found, dtype=asked)
+
+
+@whole("shape", "dtype")
+def exponential_words(words: Any, shape: Shape, dtype: DType) -> Any:
+    """Exponential numbers from the words of a key: `-log(1 - u)`."""
+    return lax.neg(lax.log1p(lax.neg(_unit(words, shape, dtype))))
+
+
+def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Exponential numbers of rate 1."""
+    words = words_of("exponential", key)
+    asked = float_dtype("exponential", dtype)
+    return exponential_words(words, shape=canonical_shape(shape), dtype=asked)
+
+
+@whole("shape", "dtype", "mode")
+def gumbel_words(words: Any, shape: Shape, dtype: DType, mode: str) -> Any:
+    """Gumbel numbers from the words of a key; `mode` says how far the tail reaches."""
+    info = finfo(dtype)
+    if mode == "highest" and dtype == float32:
+        return _gumbel_highest(words, shape)
+    if mode in ("high", "highest"):
+        pair = _unit(words, (2, *shape), dtype)
+        high, low = pair[0], pair[1]
+        finer = high + 2.0 ** -int(info.nmant) * low + np.array(info.tiny, dtype)[()]
+        x = jnp.where(high >= 0.5, high, finer)
+        return -lax.log(-lax.log1p(-x))
+    return -lax.log(-lax.log(_unit(words, shape, dtype, np.array(info.tiny, dtype)[()])))
+
+
+def _gumbel_highest(words: Any, shape: Shape) -> Any:
+    """From 64 bits taken as a fixed-point number, of which the smaller end is kept exactly."""
+    bits = random_bits(words, 32, (2, *shape))
+    high, low = bits[0], bits[1]
+    carry = lax.convert_element_type(~low == np.uint32(0xFFFFFFFF), uint32)
+    below_half = high < np.uint32(1 << 31)
+    x = _fixed_point(
+        jnp.where(below_half, high, ~high + carry), jnp.where(below_half, low, ~low + np.uint32(1))
+    )
+    return jnp.where(below_half, -lax.log(-lax.log1p(-x)), -lax.log(-lax.log(x)))
+
+
+def _fixed_point(high: Any, low: Any) -> Any:
+    """The float32 nearest to zero's side of 0.high:low, its mantissa cut, in (0, 1)."""
+    high_zeros, low_zeros = lax.clz(high), lax.clz(low)
+    no_high = high_zeros == np.uint32(32)
+    rest = jnp.where(
+        no_high,
+        lax.shift_left(low, low_zeros),
+        lax.shift_right_logical(low, np.uint32(32) - high_zeros),
+    )
+    mantissa = lax.shift_right_logical(lax.shift_left(high, high_zeros) | rest, lax.full_like(low, 8))
+    mantissa = mantissa & np.uint32((1 << 23) - 1)
+    zeros = jnp.where(no_high, np.uint32(32) + low_zeros, high_zeros)
+    exponent = lax.shift_left(np.uint32(126) - zeros, lax.full_like(low, 23))
+    exponent = exponent & np.uint32((1 << 30) - (1 << 22))
+    return lax.bitcast_convert_type(exponent | mantissa, float32)
+
+
+def gumbel_mode(mode: str | None) -> str:
+    """The mode of Gumbel samplers, by default the one that is set."""
+    if mode is None:
+        mode = "high" if read("use_high_dynamic_range_gumbel") else "low"
+    if mode not in ("highest", "high", "low"):
+        raise ValueError(f"Must provide valid mode for gumbel got: {mode}")
+    return mode
+
+
+def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None) -> Any:
+    """Gumbel numbers: `-log(-log(u))`.
+
+    In the mode "low" float32 numbers reach about 16, in "high" about 32, for twice the bits.
+    """
+    words = words_of("gumbel", key)
+    asked = float_dtype("gumbel", dtype)
+    found = canonical_shape(shape)
+    return gumbel_words(words, shape=found, dtype=asked, mode=gumbel_mode(mode))
+
+
+@whole("shape", "dtype")
+def _laplace(words: Any, shape: Shape, dtype: DType) -> Any:
+    low = np.array(-1.0 + finfo(dtype).epsneg, dtype)[()]
+    u = _unit(words, shape, dtype, low)
+    return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
+
+
+def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Laplace numbers of scale 1."""
+    words = words_of("laplace", key)
+    asked = float_dtype("laplace", dtype)
+    return _laplace(words, shape=canonical_shape(shape), dtype=asked)
+
+
+@whole("shape", "dtype")
+def _logistic(words: Any, shape: Shape, dtype: DType) -> Any:
+    u = _unit(words, shape, dtype, np.array(finfo(dtype).tiny, dtype)[()])
+    return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
+
+
+def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Logistic numbers: `log(u / (1 - u))`."""
+    words = words_of("logistic", key)
+    asked = float_dtype("logistic", dtype)
+    return _logistic(words, shape=canonical_shape(shape), dtype=asked)
+
+
+@whole("shape", "dtype")
+def _cauchy(words: Any, shape: Shape, dtype: DType) -> Any:
+    u = _unit(words, shape, dtype, np.array(finfo(dtype).eps, dtype)[()])
+    pi, half = lax.full_like(u, np.pi), lax.full_like(u, 0.5)
+    return lax.tan(lax.mul(pi, lax.sub(u, half)))
+
+
+def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Cauchy numbers: `tan(pi * (u - 1/2))`."""
+    words = words_of("cauchy", key)
+    asked = float_dtype("cauchy", dtype)
+    return _cauchy(words, shape=canonical_shape(shape), dtype=asked)
+
+
+def safe_to_cast(function: str, dtype: DType, *parameters: Any) -> None:
+    """Raise `TypeError` where a parameter's dtype would be narrowed by the samples' dtype."""
+    for p in parameters:
+        found = getattr(p, "dtype", None)
+        if found is None or getattr(p, "weak_type", False):
+            continue
+        if is_float(found) and finfo(found).nmant > finfo(dtype).nmant:
+            raise TypeError(
+                f"In arguments to {function}, cannot safely cast argument of type {found} to {dtype}"
+            )
+
+
+@whole("shape", "dtype")
+def _pareto(words: Any, b: Any, shape: Shape, dtype: DType) -> Any:
+    b = spread(b, shape, dtype)
+    return lax.exp(exponential_words(words, shape=shape, dtype=dtype) / b)
+
+
+def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Pareto numbers with exponent `b`, at least 1."""
+    words = words_of("pareto", key)
+    asked = float_dtype("pareto", dtype)
+    found = result_shape("pareto", shape, shape_of(b))
+    safe_to_cast("pareto", asked, b)
+    return _pareto(words, b, shape=found, dtype=asked)
+
+
+@whole("shape", "dtype")
+def _weibull_min(words: Any, scale: Any, concentration: Any, shape: Shape, dtype: DType) -> Any:
+    u = _unit(words, shape, dtype)
+    return jnp.power(-lax.log1p(-u), 1.0 / concentration) * scale
+
+
+def weibull_min(
+    key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
+) -> Any:
+    """Weibull numbers of the given scale and concentration."""
+    words = words_of("weibull_min", key)
+    asked = float_dtype("weibull_min", dtype)
+    found = canonical_shape(shape)
+    return _weibull_min(words, scale, concentration, shape=found, dtype=asked)
+
+
+@whole("shape", "dtype")
+def _rayleigh(words: Any, scale: Any, shape: Shape, dtype: DType) -> Any:
+    u = _unit(words, shape, dtype)
+    radius = lax.sqrt(lax.mul(lax.log(u), lax.full_like(u, -2)))
+    return lax.mul(spread(scale, shape, dtype), radius)
+
+
+def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Rayleigh numbers of the given scale."""
+    words = words_of("rayleigh", key)
+    asked = float_dtype("rayleigh", dtype)
+    found = result_shape("rayleigh", shape, shape_of(scale))
+    safe_to_cast("rayleigh", asked, scale)
+    return _rayleigh(words, scale, shape=found, dtype=asked)
+
+
+@whole("shape", "dtype")
+def _triangular(
+    words: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype: DType
+) -> Any:
+    left, mode, right = (spread(x, shape, dtype) for x in (left, mode, right))
+    below = (mode - left) / (right - left)
+    u = _unit(words, shape, dtype)
+    rising = left + lax.sqrt(u * (right - left) * (mode - left))
+    falling = right - lax.sqrt((1 - u) * (right - left) * (right - mode))
+    return lax.select(u < below, rising, falling)
+
+
+def triangular(
+    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None
+) -> Any:
+    """Numbers between `left` and `right` whose density rises to `mode` and falls after it."""
+    words = words_of("triangular", key)
+    asked = float_dtype("triangular", dtype)
+    found = result_shape("triangular", shape, shape_of(left), shape_of(mode), shape_of(right))
+    safe_to_cast("triangular", asked, left, mode, right)
+    return _triangular(words, left, mode, right, shape=found, dtype=asked)
+
+
+@whole("shape", "dtype")
+def _lognormal(words: Any, sigma: Any, shape: Shape, dtype: DType) -> Any:
+    normals = normal_words(words, shape=shape, dtype=dtype)
+    return lax.exp(normals * spread(sigma, shape, dtype))
+
+
+def lognormal(
+    key: Any, sigma: Any = np.float32(1), shape: Any = None, dtype: Any = None  # noqa: B008
+) -> Any:
+    """Exponentials of normal numbers with the standard deviation `sigma`."""
+    words = words_of("lognormal", key)
+    asked = float_dtype("lognormal", dtype, inexact=True)
+    found = result_shape("lognormal", shape, shape_of(sigma))
+    safe_to_cast("lognormal", asked, sigma)
+    return _lognormal(words, sigma, shape=found, dtype=asked)

@@ -1,0 +1,181 @@
+"""Samplers of vectors and matrices, and those made of several simpler draws."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from effax import lax
+from effax import numpy as jnp
+from effax.effects.types import DType, canonical_shape
+from effax.random.bits import float_dtype, result_shape, shape_of, spread
+from effax.random.integers import rademacher_words
+from effax.random.keys import split_words, words_of
+from effax.random.rejection import gamma_words
+from effax.random.samplers import exponential_words, normal_words, safe_to_cast, uniform_words
+from effax.whole import whole
+
+Shape = tuple[int, ...]
+
+
+@whole("shape", "dtype", "method")
+def _multivariate_normal(
+    words: Any, mean: Any, cov: Any, shape: Shape, dtype: DType, method: str
+) -> Any:
+    if method == "svd":
+        u, s, _ = jnp.linalg.svd(cov)
+        factor = u * jnp.sqrt(s[..., None, :])
+    elif method == "eigh":
+        w, v = jnp.linalg.eigh(cov)
+        factor = v * jnp.sqrt(w[..., None, :])
+    else:
+        factor = jnp.linalg.cholesky(cov)
+    normals = normal_words(words, shape=shape + mean.shape[-1:], dtype=dtype)
+    return mean + jnp.einsum("...ij,...j->...i", factor, normals)
+
+
+def multivariate_normal(
+    key: Any,
+    mean: Any,
+    cov: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    method: str = "cholesky",
+) -> Any:
+    """Normal vectors with a mean and a covariance.
+
+    `method` says how the covariance is factored: "cholesky", or "eigh" or "svd" where it may be
+    singular. Raises `ValueError` for another method, and for shapes that do not fit.
+    """
+    words = words_of("multivariate_normal", key)
+    mean, cov = _promoted(mean, cov)
+    if method not in ("svd", "eigh", "cholesky"):
+        raise ValueError("method must be one of {'svd', 'eigh', 'cholesky'}")
+    asked = float_dtype("multivariate_normal", mean.dtype if dtype is None else dtype)
+    if mean.ndim < 1:
+        raise ValueError(f"multivariate_normal requires mean.ndim >= 1, got mean.ndim == {mean.ndim}")
+    if cov.ndim < 2:
+        raise ValueError(f"multivariate_normal requires cov.ndim >= 2, got cov.ndim == {cov.ndim}")
+    n = mean.shape[-1]
+    if cov.shape[-2:] != (n, n):
+        raise ValueError(
+            f"multivariate_normal requires cov.shape == (..., n, n) for n={n}, but got "
+            f"cov.shape == {cov.shape}."
+        )
+    found = result_shape("multivariate_normal", shape, mean.shape[:-1], cov.shape[:-2])
+    return _multivariate_normal(words, mean, cov, shape=found, dtype=asked, method=method)
+
+
+def _promoted(mean: Any, cov: Any) -> tuple[Any, Any]:
+    dtype = jnp.result_type(mean, cov, 0.0)
+    return jnp.asarray(mean, dtype), jnp.asarray(cov, dtype)
+
+
+@whole("shape", "dtype")
+def _maxwell(words: Any, shape: Shape, dtype: DType) -> Any:
+    normals = normal_words(words, shape=(*shape, 3), dtype=dtype)
+    return jnp.sqrt(jnp.sum(normals * normals, axis=-1))
+
+
+def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Lengths of standard normal vectors in three dimensions."""
+    words = words_of("maxwell", key)
+    asked = float_dtype("maxwell", dtype)
+    return _maxwell(words, shape=canonical_shape(shape), dtype=asked)
+
+
+@whole("shape", "dtype")
+def _double_sided_maxwell(
+    words: Any, loc: Any, scale: Any, shape: Shape, dtype: DType
+) -> Any:
+    keys = split_words(words, shape=(2,))
+    lengths = _maxwell(keys[0], shape=shape, dtype=dtype)
+    return rademacher_words(keys[1], shape=shape, dtype=dtype) * lengths * scale + loc
+
+
+def double_sided_maxwell(
+    key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None
+) -> Any:
+    """Maxwell numbers with a random sign, scaled and moved.
+
+    The result has the shape `shape`, then that of `loc` and `scale` together.
+    """
+    words = words_of("double_sided_maxwell", key)
+    asked = float_dtype("double_sided_maxwell", dtype)
+    parameters = np.broadcast_shapes(shape_of(loc), shape_of(scale))
+    found = (canonical_shape(shape) or parameters) + parameters
+    return _double_sided_maxwell(words, loc, scale, shape=found, dtype=asked)
+
+
+@whole("n", "m", "shape", "dtype")
+def _orthogonal(words: Any, n: int, m: int, shape: Shape, dtype: DType) -> Any:
+    z = normal_words(words, shape=(*shape, max(n, m), min(n, m)), dtype=dtype)
+    q, r = jnp.linalg.qr(z)
+    signs = jnp.sign(jnp.diagonal(r, axis1=-2, axis2=-1))
+    x = q * signs[..., None, :]
+    return jnp.swapaxes(x, -1, -2) if n < m else x
+
+
+def orthogonal(
+    key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None
+) -> Any:
+    """Matrices drawn uniformly from the orthogonal (or unitary) group.
+
+    With another number of columns `m`, the shorter side is orthonormal.
+    """
+    words = words_of("orthogonal", key)
+    asked = float_dtype("orthogonal", dtype, inexact=True)
+    rows, columns = index(n), index(n if m is None else m)
+    return _orthogonal(words, n=rows, m=columns, shape=canonical_shape(shape), dtype=asked)
+
+
+@whole("shape", "dtype")
+def _generalized_normal(words: Any, p: Any, shape: Shape, dtype: DType) -> Any:
+    keys = split_words(words, shape=(2,))
+    drawn = gamma_words(keys[0], 1 / p, shape=shape, dtype=dtype)
+    return rademacher_words(keys[1], shape=shape, dtype=dtype) * drawn ** (1 / p)
+
+
+def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Numbers with a density proportional to `exp(-|x| ** p)`."""
+    words = words_of("generalized_normal", key)
+    asked = float_dtype("generalized_normal", dtype)
+    return _generalized_normal(words, p, shape=canonical_shape(shape), dtype=asked)
+
+
+@whole("d", "shape", "dtype")
+def _ball(words: Any, p: Any, d: int, shape: Shape, dtype: DType) -> Any:
+    keys = split_words(words, shape=(2,))
+    g = _generalized_normal(keys[0], p, shape=(*shape, d), dtype=dtype)
+    e = exponential_words(keys[1], shape=shape, dtype=dtype)
+    return g / ((jnp.sum(jnp.abs(g) ** p, axis=-1) + e) ** (1 / p))[..., None]
+
+
+def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Any:
+    """Points drawn uniformly from the unit ball of the p-norm in `d` dimensions."""
+    words = words_of("ball", key)
+    asked = float_dtype("ball", dtype)
+    return _ball(words, p, d=index(d), shape=canonical_shape(shape), dtype=asked)
+
+
+@whole("shape", "dtype")
+def _wald(words: Any, mean: Any, shape: Shape, dtype: DType) -> Any:
+    keys = split_words(words, shape=(2,))
+    mean = spread(mean, shape, dtype)
+    y = lax.square(normal_words(keys[0], shape=shape, dtype=dtype))
+    z = uniform_words(keys[1], 0.0, 1.0, shape=shape, dtype=dtype)
+    squared = lax.square(mean)
+    root = lax.sqrt(4 * mean * y + squared * lax.square(y))
+    x = mean + squared * y / 2 - mean / 2 * root
+    return lax.select(z <= mean / (mean + x), x, squared / x)
+
+
+def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Wald (inverse Gaussian) numbers of the given mean."""
+    words = words_of("wald", key)
+    asked = float_dtype("wald", dtype)
+    found = result_shape("wald", shape, shape_of(mean))
+    safe_to_cast("wald", asked, mean)
+    return _wald(words, mean, shape=found, dtype=asked)

@@ -1,0 +1,168 @@
+"""Public functions are compiled whole: one cached executable a call, promotion and all."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from effax.backends.xla.array import Array, asarray
+from effax.backends.xla.dispatch import common_placement, compile_program
+from effax.effects.config import trace_key
+from effax.effects.errors import UnexpectedTracerError
+from effax.effects.handler import Carrier, bottom, current
+from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.interpreters.stage import stage
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_LIMIT = 4096
+
+
+def whole(*static: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function of the object language that is to be one executable when called eagerly.
+
+    `static` names the parameters that are part of the operation (an axis, a dtype): hashable.
+    All others are operands: array-likes, or pytrees of them. With nothing installed the call is
+    staged once for the types of its operands and its statics, compiled, and run; under any
+    handler the function's body is simply run, so that the handler sees its effects.
+
+    A call whose statics can't be hashed is run effect by effect.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        parameters = list(inspect.signature(function).parameters.values())
+        positional = [
+            p.name
+            for p in parameters
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        names = frozenset(static)
+        unknown = names - {p.name for p in parameters}
+        if unknown:
+            raise TypeError(f"{function.__name__} has no parameters {sorted(unknown)}")
+        mask = tuple(name in names for name in positional)
+        arrays_only: dict[Any, _Entry] = {}
+        others: dict[Any, _Entry] = {}
+        installed = current.get
+
+        @wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            if installed() is not bottom:
+                return function(*args, **keywords)  # type: ignore[arg-type]
+            if not keywords:
+                try:
+                    entry = arrays_only.get((trace_key(), *[x.spec for x in args]))
+                except AttributeError:
+                    entry = None
+                if entry is not None:
+                    return entry.run([x.buffer for x in args])
+            bound = _Bound(mask, names, args, keywords)
+            try:
+                key = bound.key()
+                found = others.get(key)
+            except TypeError:
+                return function(*args, **keywords)  # type: ignore[arg-type]
+            if found is None:
+                if len(others) > _LIMIT:
+                    others.clear()
+                    arrays_only.clear()
+                found = others[key] = _Entry(function, bound)
+            if not keywords and all(type(x) is Array for x in args):
+                arrays_only[(trace_key(), *[x.spec for x in args])] = found  # type: ignore[union-attr]
+            return found.run([x.buffer for x in bound.arrays])
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+class _Bound:
+    """The arguments of one call, parted into statics and operands."""
+
+    __slots__ = ("arrays", "keyword_names", "skeleton", "tree")
+
+    def __init__(
+        self,
+        mask: tuple[bool, ...],
+        names: frozenset[str],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> None:
+        skeleton: list[Any] = []
+        operands: list[Any] = []
+        for i, x in enumerate(args):
+            if i < len(mask) and mask[i]:
+                skeleton.append((type(x), x))
+            else:
+                skeleton.append(None)
+                operands.append(x)
+        for name, x in keywords.items():
+            if name in names:
+                skeleton.append((type(x), x))
+            else:
+                skeleton.append(None)
+                operands.append(x)
+        self.skeleton = tuple(skeleton)
+        self.keyword_names = tuple(keywords)
+        leaves, self.tree = tree_flatten(operands)
+        self.arrays = [x if type(x) is Array else _array(x) for x in leaves]
+
+    def key(self) -> Any:
+        return (
+            trace_key(),
+            self.skeleton,
+            self.keyword_names,
+            self.tree,
+            tuple([x.spec for x in self.arrays]),
+        )
+
+    def call(self, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+        """Call the function with these leaves in the place of the operands."""
+        operands = iter(tree_unflatten(self.tree, values))
+        filled = [next(operands) if x is None else x[1] for x in self.skeleton]
+        n = len(filled) - len(self.keyword_names)
+        return function(*filled[:n], **dict(zip(self.keyword_names, filled[n:], strict=True)))
+
+
+def _array(x: Any) -> Array:
+    if isinstance(x, Carrier):
+        raise UnexpectedTracerError.escaped(x)
+    return asarray(x)
+
+
+class _Entry:
+    """One staged and compiled call."""
+
+    __slots__ = ("executor", "run", "tree")
+
+    def __init__(self, function: Callable[..., Any], bound: _Bound) -> None:
+        def body(*values: Any) -> list[Any]:
+            leaves, self.tree = tree_flatten(bound.call(function, values))
+            return leaves
+
+        self.tree: Any = None
+        staged = stage(body, [x.type for x in bound.arrays], function.__name__)
+        captured = [_array(x) for x in staged.captured]
+        self.executor = compile_program(
+            staged.program,
+            common_placement(bound.arrays + captured),
+            any(x.spec.committed for x in bound.arrays),
+            single_op=len(staged.program.equations) < 12,
+            captured=captured,
+        )
+        is_leaf = self.tree == _LEAF
+        effectful = self.executor.executable.effectful
+        self.run = self._one if is_leaf and not effectful else self._many
+
+    def _one(self, buffers: list[Any]) -> Any:
+        executor = self.executor
+        outs = executor.run(executor.captured + buffers).consume_with_handlers(executor.handlers)
+        return Array(outs[0], executor.single)
+
+    def _many(self, buffers: list[Any]) -> Any:
+        return tree_unflatten(self.tree, self.executor(buffers))
+
+
+_LEAF = tree_flatten(0)[1]

@@ -1,0 +1,415 @@
+"""Settings: process-wide values, overridden per context by `with`.
+
+Names are JAX's, with or without the prefix `jax_`; the environment gives first values as
+`EFFAX_ENABLE_X64=1`. Three ways in:
+
+>>> from effax.effects.config import config, enable_x64
+>>> with enable_x64(True):
+...     config.enable_x64, config.jax_enable_x64
+(True, True)
+>>> config.update("jax_debug_nans", False)
+>>> config.trace_key().enable_x64
+False
+
+A thread starts without overrides, and so does each new context of asynchronous code: an override
+is seen by what runs inside its `with` block and by nobody else.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from contextvars import ContextVar, Token
+from difflib import get_close_matches
+from typing import Any, Final, NoReturn
+from weakref import WeakSet
+
+Check = Callable[[Any], Any]
+Parse = Callable[[str], Any]
+
+
+class Settings:
+    """The settings that a trace or a cached call depends on.
+
+    Interned: equal settings are one object, so that it hashes and compares by identity and can
+    stand in every cache key. The slots *define* which options are of this kind.
+    """
+
+    __slots__ = (
+        "debug_infs",
+        "debug_key_reuse",
+        "debug_nans",
+        "default_device",
+        "default_matmul_precision",
+        "default_prng_impl",
+        "disable_jit",
+        "enable_checks",
+        "enable_custom_prng",
+        "enable_x64",
+        "explicit_x64_dtypes",
+        "numpy_dtype_promotion",
+        "numpy_rank_promotion",
+        "random_seed_offset",
+        "softmax_custom_jvp",
+        "threefry_partitionable",
+    )
+
+    debug_infs: bool
+    debug_key_reuse: bool
+    debug_nans: bool
+    default_device: Any
+    default_matmul_precision: str | None
+    default_prng_impl: str
+    disable_jit: bool
+    enable_checks: bool
+    enable_custom_prng: bool
+    enable_x64: bool
+    explicit_x64_dtypes: str
+    numpy_dtype_promotion: str
+    numpy_rank_promotion: str
+    random_seed_offset: int
+    softmax_custom_jvp: bool
+    threefry_partitionable: bool
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{n}={getattr(self, n)!r}" for n in self.__slots__ if getattr(self, n) != _defaults[n]
+        ]
+        return f"Settings({', '.join(changed)})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("settings belong to a process; pickle config.values instead")
+
+
+class _Scope:
+    """One set of overrides, and the settings they give together with the process-wide values."""
+
+    __slots__ = ("__weakref__", "key", "overrides")
+
+    def __init__(self, overrides: dict[str, Any]) -> None:
+        self.overrides = overrides
+        with _lock:
+            _scopes.add(self)
+            self.key = _settings(overrides)
+
+
+_lock: Final = threading.RLock()
+_defaults: Final[dict[str, Any]] = {}
+_values: Final[dict[str, Any]] = {}
+_interned: Final[dict[tuple[Any, ...], Settings]] = {}
+_scopes: Final[WeakSet[_Scope]] = WeakSet()
+_scope: Final[ContextVar[_Scope | None]] = ContextVar("effax.config", default=None)
+_options: Final[dict[str, Option]] = {}
+_key: Settings
+
+
+def _settings(overrides: dict[str, Any]) -> Settings:
+    values = _values if not overrides else {**_values, **overrides}
+    key = tuple(values[name] for name in Settings.__slots__)
+    found = _interned.get(key)
+    if found is None:
+        found = Settings()
+        for name, value in zip(Settings.__slots__, key, strict=True):
+            setattr(found, name, value)
+        found = _interned.setdefault(key, found)
+    return found
+
+
+def trace_key() -> Settings:
+    """The interned settings in force here that a trace depends on; part of every cache key.
+
+    >>> trace_key() is trace_key()
+    True
+    """
+    scope = _scope.get()
+    return _key if scope is None else scope.key
+
+
+def read(name: str) -> Any:
+    """The value in force here of an option, by its bare name."""
+    scope = _scope.get()
+    if scope is not None and name in scope.overrides:
+        return scope.overrides[name]
+    return _values[name]
+
+
+def _find(name: str) -> Option:
+    bare = name.removeprefix("jax_").removeprefix("effax_")
+    option = _options.get(bare)
+    if option is None:
+        close = get_close_matches(bare, _options, n=3, cutoff=0.6)
+        hint = f"; close to it: {', '.join(close)}" if close else ""
+        raise AttributeError(f"no setting is called {name!r}{hint}")
+    return option
+
+
+def update(name: str, value: Any) -> None:
+    """Set an option for the whole process.
+
+    Contexts that override it keep their own value. Raises `AttributeError` for an unknown name
+    and `ValueError` for a value that the option can't take.
+    """
+    global _key
+    option = _find(name)
+    value = option.check(value)
+    with _lock:
+        for watcher in option.watchers:
+            watcher(value)
+        _values[option.name] = value
+        _key = _settings({})
+        for scope in tuple(_scopes):
+            scope.key = _settings(scope.overrides)
+
+
+def watch(name: str, watcher: Callable[[Any], None]) -> None:
+    """Call `watcher(value)` before an option changes process-wide; it may refuse by raising."""
+    _find(name).watchers.append(watcher)
+
+
+class Overriding(ContextDecorator):
+    """The context manager, or decorator, that an option called with a value gives."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name = name
+        self.value = value
+        self.tokens: list[Token[_Scope | None]] = []
+
+    def __enter__(self) -> None:
+        """Install the override in the current context."""
+        outer = _scope.get()
+        overrides = (
+            {self.name: self.value} if outer is None else {**outer.overrides, self.name: self.value}
+        )
+        self.tokens.append(_scope.set(_Scope(overrides)))
+
+    def __exit__(self, *exception: object) -> None:
+        """Put back what was in force before."""
+        _scope.reset(self.tokens.pop())
+
+    def _recreate_cm(self) -> Overriding:
+        return Overriding(self.name, self.value)
+
+
+class Option:
+    """One setting. `option.value` reads it; `option(value)` is a context manager that sets it.
+
+    `bool(option)` is the truth of its value, so that `if config.enable_x64:` says the same
+    whether `config` is this module or the object of that name in it.
+    """
+
+    __slots__ = ("check", "name", "text", "watchers")
+
+    def __init__(self, name: str, default: Any, text: str, check: Check, parse: Parse) -> None:
+        self.name = name
+        self.text = text
+        self.check = check
+        self.watchers: list[Callable[[Any], None]] = []
+        _options[name] = self
+        _defaults[name] = default
+        variable = f"EFFAX_{name.upper()}"
+        if variable in os.environ:
+            try:
+                default = check(parse(os.environ[variable]))
+            except ValueError as error:
+                raise ValueError(f"environment variable {variable}: {error}") from None
+        _values[name] = default
+
+    @property
+    def value(self) -> Any:
+        """The value in force here."""
+        return read(self.name)
+
+    def __call__(self, value: Any = True) -> Overriding:
+        """A context manager under which the option has this value."""
+        return Overriding(self.name, self.check(value))
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __repr__(self) -> str:
+        return f"<setting {self.name} = {self.value!r}>"
+
+
+def _switch(name: str, default: bool, text: str) -> Option:
+    def check(value: Any) -> bool:
+        if value is True or value is False:
+            return bool(value)
+        if value in (0, 1):
+            return bool(value)
+        raise ValueError(f"{name} is True or False, not {value!r}")
+
+    def parse(text: str) -> Any:
+        lowered = text.strip().lower()
+        if lowered in ("1", "true", "t", "yes", "y", "on"):
+            return True
+        if lowered in ("0", "false", "f", "no", "n", "off", ""):
+            return False
+        return text
+
+    return Option(name, default, text, check, parse)
+
+
+def _choice(name: str, default: str | None, choices: tuple[str, ...], text: str) -> Option:
+    def check(value: Any) -> str | None:
+        value = getattr(value, "value", value)  # members of an enumeration of strings
+        if (value is None and default is None) or value in choices:
+            return None if value is None else str(value)
+        raise ValueError(f"{name} is one of {', '.join(choices)}; not {value!r}")
+
+    return Option(name, default, text, check, lambda text: text or None)
+
+
+def _number(name: str, default: float, text: str) -> Option:
+    kind = type(default)
+
+    def check(value: Any) -> Any:
+        try:
+            return kind(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} is a number of type {kind.__name__}, not {value!r}") from None
+
+    return Option(name, default, text, check, lambda text: text)
+
+
+def _text(name: str, default: str | None, text: str) -> Option:
+    def check(value: Any) -> str | None:
+        if value is None or isinstance(value, str | os.PathLike):
+            return None if value is None else str(value)
+        raise ValueError(f"{name} is a string or None, not {value!r}")
+
+    return Option(name, default, text, check, lambda text: text or None)
+
+
+_PRECISIONS: Final = (
+    *("default", "high", "highest", "bfloat16", "tensorfloat32", "float32"),
+    *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY"),
+    *("ANY_F8_ANY_F8_ANY_FAST_ACCUM", "F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16"),
+    *("BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9"),
+    *("TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64"),
+)
+_GUARDS: Final = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
+
+# What traces and cached calls depend on (the slots of Settings).
+enable_x64 = _switch("enable_x64", False, "64-bit types; without them 64 bits become 32")
+disable_jit = _switch("disable_jit", False, "run functions under `jit` one effect at a time")
+debug_nans = _switch("debug_nans", False, "raise where a NaN is made")
+debug_infs = _switch("debug_infs", False, "raise where an infinity is made")
+debug_key_reuse = _switch("debug_key_reuse", False, "raise where a random key is used twice")
+enable_checks = _switch("enable_checks", False, "check the library's own invariants")
+enable_custom_prng = _switch("enable_custom_prng", False, "`PRNGKey` makes typed keys")
+threefry_partitionable = _switch("threefry_partitionable", True, "random bits that shard well")
+softmax_custom_jvp = _switch("softmax_custom_jvp", True, "softmax has a derivative of its own")
+random_seed_offset = _number("random_seed_offset", 0, "added to every seed")
+default_prng_impl = _choice(
+    "default_prng_impl", "threefry2x32", ("threefry2x32", "rbg", "unsafe_rbg"), "kind of keys"
+)
+numpy_rank_promotion = _choice(
+    "numpy_rank_promotion", "allow", ("allow", "warn", "raise"), "broadcasting of unequal ranks"
+)
+numpy_dtype_promotion = _choice(
+    "numpy_dtype_promotion", "standard", ("standard", "strict"), "promotion of unequal dtypes"
+)
+explicit_x64_dtypes = _choice(
+    "explicit_x64_dtypes", "warn", ("warn", "error", "allow"), "64-bit dtypes asked for by name"
+)
+default_matmul_precision = _choice(
+    "default_matmul_precision", None, _PRECISIONS, "precision of products of float32 matrices"
+)
+default_device = Option(
+    "default_device", None, "where arrays and results go", lambda value: value, lambda text: text
+)
+
+# What is read when something happens.
+check_tracer_leaks = _switch("check_tracer_leaks", False, "look for carriers that outlive a trace")
+explain_cache_misses = _switch("explain_cache_misses", False, "log why `jit` traced again")
+log_compiles = _switch("log_compiles", False, "log each trace and compilation")
+no_tracing = _switch("no_tracing", False, "raise where `jit` would trace")
+traceback_filtering = _choice(
+    "traceback_filtering",
+    "auto",
+    ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
+    "hide the library's frames in tracebacks",
+)
+logging_level = _text("logging_level", "NOTSET", "least level of the library's log")
+captured_constants_warn_bytes = _number(
+    "captured_constants_warn_bytes", 2_000_000_000, "warn of larger constants in a program"
+)
+transfer_guard = _choice("transfer_guard", None, _GUARDS, "implicit transfers between devices")
+transfer_guard_host_to_device = _choice("transfer_guard_host_to_device", None, _GUARDS, "upwards")
+transfer_guard_device_to_host = _choice("transfer_guard_device_to_host", None, _GUARDS, "downwards")
+transfer_guard_device_to_device = _choice("transfer_guard_device_to_device", None, _GUARDS, "among")
+
+# Back-ends: read when the first device is asked for.
+platforms = _text("platforms", None, "back-ends to load, comma separated, the default one first")
+platform_name = _text("platform_name", None, "the default back-end")
+num_cpu_devices = _number("num_cpu_devices", -1, "CPU devices to make; -1: one, or XLA_FLAGS'")
+cpu_collectives_implementation = _text("cpu_collectives_implementation", "gloo", "across processes")
+cpu_enable_async_dispatch = _switch("cpu_enable_async_dispatch", True, "CPU calls return at once")
+cuda_visible_devices = _text("cuda_visible_devices", "all", "CUDA devices to use")
+rocm_visible_devices = _text("rocm_visible_devices", "all", "ROCm devices to use")
+use_shardy_partitioner = _switch("use_shardy_partitioner", True, "partition by Shardy")
+
+# Compilation.
+eager_cache = _switch("eager_cache", True, "keep executables of eager operations on disk")
+eager_cache_dir = _text("eager_cache_dir", None, "where; None: the user's cache directory")
+enable_compilation_cache = _switch("enable_compilation_cache", True, "use compilation_cache_dir")
+compilation_cache_dir = _text("compilation_cache_dir", None, "keep executables of `jit` here")
+compilation_cache_max_size = _number("compilation_cache_max_size", -1, "in bytes; -1: no limit")
+persistent_cache_min_compile_time_secs = _number(
+    "persistent_cache_min_compile_time_secs", 1.0, "keep what took at least this long"
+)
+persistent_cache_min_entry_size_bytes = _number(
+    "persistent_cache_min_entry_size_bytes", 0, "keep what is at least this large"
+)
+raise_persistent_cache_errors = _switch("raise_persistent_cache_errors", False, "else only warn")
+disable_most_optimizations = _switch("disable_most_optimizations", False, "compile faster")
+exec_time_optimization_effort = _number("exec_time_optimization_effort", 0.0, "from -1 to 1")
+memory_fitting_effort = _number("memory_fitting_effort", 0.0, "from -1 to 1")
+dump_ir_to = _text("dump_ir_to", None, "write each program compiled into this directory")
+
+_key = _settings({})
+
+
+class Config:
+    """The settings as attributes; the object users know as `effax.config`."""
+
+    __slots__ = ()
+
+    update = staticmethod(update)
+    read = staticmethod(read)
+    watch = staticmethod(watch)
+    trace_key = staticmethod(trace_key)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return read(_find(name).name)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        _find(name)
+        raise AttributeError(
+            f"settings are changed by config.update({name!r}, {value!r}), "
+            f"or for a while by `with {name.removeprefix('jax_')}({value!r}):`"
+        )
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Every option's value in force here, under JAX's names."""
+        return {f"jax_{name}": read(name) for name in _options}
+
+    def __dir__(self) -> list[str]:
+        return ["read", "trace_key", "update", "values", "watch", *_options]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{n} = {read(n)!r}    # {o.text}" for n, o in _options.items())
+
+
+config: Final = Config()
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("jax_"):
+        return read(_find(name).name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

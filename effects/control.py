@@ -1,0 +1,87 @@
+"""Control: effects whose attributes are programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from effax.effects.effect import Effect
+from effax.effects.types import ShapedArray
+
+if TYPE_CHECKING:
+    from effax.effects.program import Program
+
+
+def _match(what: str, expected: Sequence[ShapedArray], found: Sequence[ShapedArray]) -> None:
+    if len(expected) != len(found):
+        raise TypeError(f"{what}: {len(expected)} values expected, {len(found)} given")
+    for i, (e, f) in enumerate(zip(expected, found, strict=True)):
+        if e.shape != f.shape or e.dtype != f.dtype:
+            raise TypeError(
+                f"{what}: value {i} should be {e.str_short()}, but it is {f.str_short()}"
+            )
+
+
+def _call_type(*operands: ShapedArray, program: Program, **_: Any) -> Sequence[ShapedArray]:
+    _match("the operands of a call", program.in_types, operands)
+    return program.out_types
+
+
+def _cond_type(
+    index: ShapedArray, *operands: ShapedArray, branches: tuple[Program, ...]
+) -> Sequence[ShapedArray]:
+    if index.shape or index.dtype.kind not in "iu":
+        raise TypeError(f"cond: the index must be an integer scalar, not {index.str_short()}")
+    for branch in branches:
+        _match("the operands of a branch", branch.in_types, operands)
+        _match("the results of a branch", branches[0].out_types, branch.out_types)
+    return branches[0].out_types
+
+
+def _while_type(
+    *operands: ShapedArray, cond: Program, body: Program, cond_consts: int, body_consts: int
+) -> Sequence[ShapedArray]:
+    carry = operands[cond_consts + body_consts :]
+    _match("the operands of a loop's condition", cond.in_types, [*operands[:cond_consts], *carry])
+    _match("the operands of a loop's body", body.in_types, operands[cond_consts:])
+    _match("the results of a loop's body", carry, body.out_types)
+    return body.out_types
+
+
+def _scan_type(
+    *operands: ShapedArray,
+    body: Program,
+    consts: int,
+    carry: int,
+    length: int,
+    reverse: bool,
+    unroll: int,
+) -> Sequence[ShapedArray]:
+    before, xs = operands[: consts + carry], operands[consts + carry :]
+    for x in xs:
+        if not x.shape or x.shape[0] != length:
+            raise TypeError(f"scan: {length} steps, but a scanned operand is {x.str_short()}")
+    rows = [x.update(shape=x.shape[1:]) for x in xs]
+    _match("the operands of a scan's body", body.in_types, [*before, *rows])
+    _match("the carry of a scan", operands[consts : consts + carry], body.out_types[:carry])
+    ys = [y.update(shape=(length, *y.shape)) for y in body.out_types[carry:]]
+    return [*body.out_types[:carry], *ys]
+
+
+call = Effect("call", family="control", typing=_call_type, multiple=True, higher_order=True)
+"""`call(*operands, program, name)`: a program as one operation; what `jit` performs."""
+
+remat = Effect("remat", family="control", typing=_call_type, multiple=True, higher_order=True)
+"""`remat(*operands, program, policy, name, prevent_cse)`: a call recomputed in the backward pass."""
+
+cond = Effect("cond", family="control", typing=_cond_type, multiple=True, higher_order=True)
+"""`cond(index, *operands, branches)`: the branch of that number, clamped to those there are."""
+
+while_loop = Effect("while", family="control", typing=_while_type, multiple=True, higher_order=True)
+"""`while(*cond_consts, *body_consts, *carry, cond, body, cond_consts, body_consts)`."""
+
+scan = Effect("scan", family="control", typing=_scan_type, multiple=True, higher_order=True)
+"""`scan(*consts, *carry, *xs, body, consts, carry, length, reverse, unroll)`.
+
+Results are the last carry, then what each step gave, stacked along a new leading axis.
+"""

@@ -1,0 +1,57 @@
+"""Conversion: the same number in another dtype, or the same bits under another name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects.effect import Effect
+from effax.effects.signature import FLOAT, require
+from effax.effects.types import DType, ShapedArray, bit_width, is_bool, is_complex, is_extended
+
+FAMILY = "conversion"
+
+
+def _convert_type(x: ShapedArray, *, dtype: DType, weak_type: bool = False) -> ShapedArray:
+    if is_extended(x.dtype) or is_extended(dtype):
+        raise TypeError(f"convert_element_type: {x.str_short()} can't be converted to {dtype}")
+    return ShapedArray(x.shape, dtype, weak_type)
+
+
+convert_element_type = Effect("convert_element_type", family=FAMILY, typing=_convert_type)
+"""`convert_element_type(x, dtype=d, weak_type=False)`: x in another dtype; floats become integers
+by truncation, complex numbers lose their imaginary part."""
+
+
+def _bitcast_type(x: ShapedArray, *, dtype: DType) -> ShapedArray:
+    if is_complex(x.dtype) or is_complex(dtype) or is_bool(x.dtype) != is_bool(dtype):
+        raise TypeError(f"bitcast_convert_type: {x.str_short()} can't be seen as {dtype}")
+    before, after = bit_width(x.dtype), bit_width(dtype)
+    if before == after:
+        return ShapedArray(x.shape, dtype)
+    if before > after:
+        return ShapedArray((*x.shape, before // after), dtype)
+    if not x.shape or x.shape[-1] != after // before:
+        raise TypeError(
+            f"bitcast_convert_type: {x.str_short()} can't be seen as {dtype}: its last axis must "
+            f"have the length {after // before}, so that its elements make one of the wider type"
+        )
+    return ShapedArray(x.shape[:-1], dtype)
+
+
+bitcast_convert_type = Effect("bitcast_convert_type", family=FAMILY, typing=_bitcast_type)
+"""`bitcast_convert_type(x, dtype=d)`: the same bits; a narrower dtype adds a last axis, a wider one
+uses it up."""
+
+
+def _reduce_precision_type(x: ShapedArray, **attributes: Any) -> ShapedArray:
+    require("reduce_precision", FLOAT, x)
+    if attributes["exponent_bits"] < 1 or attributes["mantissa_bits"] < 0:
+        raise ValueError(
+            "reduce_precision needs at least one exponent bit and no negative number of mantissa "
+            f"bits, but was given {attributes}"
+        )
+    return x
+
+
+reduce_precision = Effect("reduce_precision", family=FAMILY, typing=_reduce_precision_type)
+"""`reduce_precision(x, exponent_bits=e, mantissa_bits=m)`: x rounded to what such a float holds."""

@@ -1,0 +1,42 @@
+"""Custom: programs that bring their own derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects.control import _call_type
+from effax.effects.effect import Effect
+from effax.effects.types import ShapedArray
+
+custom_jvp_call = Effect(
+    "custom_jvp_call", family="custom", typing=_call_type, multiple=True, higher_order=True
+)
+"""`custom_jvp_call(*operands, program, rule, name)`: a call whose derivative is `rule`'s.
+
+`rule(primals, tangents)`, of flat values with None for zero tangents, gives results and tangents.
+"""
+
+custom_vjp_call = Effect(
+    "custom_vjp_call", family="custom", typing=_call_type, multiple=True, higher_order=True
+)
+"""`custom_vjp_call(*operands, program, rule, name)`: a call whose transpose is `rule`'s.
+
+`rule.forward(primals)` gives results and residuals, `rule.backward(residuals, cotangents)` the
+cotangents of the operands; all flat.
+"""
+
+
+def _linear_type(
+    *operands: ShapedArray, out_types: tuple[ShapedArray, ...], **_: Any
+) -> Sequence[ShapedArray]:
+    return out_types
+
+
+custom_linear = Effect("custom_linear", family="custom", typing=_linear_type, multiple=True)
+"""`custom_linear(*residuals, *tangents, residuals, out_types, backward)`.
+
+The linear map from tangents whose transpose is `backward(residuals, cotangents)`: what remains of
+a `custom_vjp_call` in forward mode. Where no one transposes it, it is computed by transposing
+`backward`, which is linear in the cotangents.
+"""

@@ -1,0 +1,139 @@
+"""Effects: named operations with a signature, and what it is to perform one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from effax.effects.handler import current
+from effax.effects.types import ShapedArray, typeof
+
+Types = tuple[ShapedArray | None, ...]
+
+_registry: Final[dict[str, Effect]] = {}
+_MEMO_LIMIT: Final = 8192
+
+
+class Effect:
+    """A named operation: how the types of its results follow from those of its operands.
+
+    Operands are positional values. Attributes are keywords: static, hashable, part of the
+    operation (an axis, a dtype, a `Program`). Calling the effect performs it: the handler on top
+    of the stack is asked, and whatever it answers is the result.
+
+    `typing(*operand_types, **attributes)` returns a `ShapedArray`, or a sequence of them when
+    `multiple` is set; then performing it returns a list.
+
+    In an effect with `literals`, an operand may be a Python number: it takes the shape and dtype
+    of its peers, the operands from position `peers` on, so that `mul(x, 2.0)` is one equation.
+    Typing sees `None` in its place.
+
+    `row` names what stays to be answered when a program performs this effect ("check",
+    "callback", ...); an effect with an empty row is pure, and may be dropped when unused.
+    `collective` effects name axes in their `axes` attribute, and are answered by the handler that
+    binds them. `higher_order` effects have programs among their attributes.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_memo",
+        "answerable",
+        "collective",
+        "family",
+        "higher_order",
+        "literals",
+        "multiple",
+        "name",
+        "peers",
+        "row",
+        "typing",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        family: str,
+        typing: Callable[..., Any],
+        multiple: bool = False,
+        literals: bool = False,
+        peers: int = 0,
+        row: str = "",
+        collective: bool = False,
+        higher_order: bool = False,
+    ) -> None:
+        if name in _registry:
+            raise ValueError(f"an effect named {name!r} exists already, in {_registry[name].family}")
+        self.name = name
+        self.family = family
+        self.typing = typing
+        self.multiple = multiple
+        self.literals = literals
+        self.peers = peers
+        self.row = row
+        self.collective = collective
+        self.higher_order = higher_order
+        self.answerable = bool(row) or collective or higher_order
+        self._memo: dict[Any, Any] = {}
+        _registry[name] = self
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        """Perform the effect: ask the handler on top of the stack."""
+        return current.get().perform(self, operands, attributes)
+
+    def infer(self, types: Types, attributes: dict[str, Any]) -> Any:
+        """The type of the result (a tuple of them when `multiple`), memoised on what is given."""
+        key = (types, *attributes.items())
+        found = self._memo.get(key)
+        if found is None:
+            if len(self._memo) > _MEMO_LIMIT:
+                self._memo.clear()
+            found = self.typing(*types, **attributes)
+            self._memo[key] = found = tuple(found) if self.multiple else found
+        return found
+
+    def result_type(self, *operands: Any, **attributes: Any) -> Any:
+        """`infer` from operands instead of types: Python numbers stay literals."""
+        return self.infer(tuple(self.operand_type(x) for x in operands), attributes)
+
+    def operand_type(self, operand: Any) -> ShapedArray | None:
+        """The type under which typing sees an operand: None for a literal."""
+        if self.literals and type(operand) in LITERALS:
+            return None
+        return typeof(operand)
+
+    def literal_type(self, value: Any, types: Types) -> ShapedArray:
+        """The type a literal takes among operands of these types."""
+        for peer in types[self.peers :]:
+            if peer is not None:
+                return peer
+        scalar = typeof(value)
+        for other in types:
+            if other is not None:
+                return scalar.update(shape=other.shape)
+        return scalar
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return find_effect, (self.name,)
+
+
+LITERALS: Final = frozenset({bool, int, float, complex})
+SCALARS: Final = np.generic
+
+
+def find_effect(name: str) -> Effect:
+    """The effect of that name.
+
+    Raises `KeyError` when there is none.
+    """
+    return _registry[name]
+
+
+def all_effects() -> Iterator[Effect]:
+    """Every effect defined so far, the library's and the users', in order of definition."""
+    yield from tuple(_registry.values())

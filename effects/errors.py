@@ -1,0 +1,242 @@
+"""The errors of effax, with JAX's names where JAX has the error, and where they come from.
+
+A message says what was asked with which types, where in the user's code, why it can't be, and
+what to write instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects.frames import (
+    Frame,
+    Place,
+    boundary,
+    describe,
+    filtered,
+    full_traceback,
+    place,
+    strip,
+    user_frame,
+    user_frames,
+)
+
+__all__ = [
+    "ConcretizationTypeError",
+    "EffaxError",
+    "EscapedCarrierError",
+    "Frame",
+    "InconclusiveDimensionOperation",
+    "KeyReuseError",
+    "LeakedCarrierError",
+    "MissingRuleError",
+    "NonConcreteBooleanIndexError",
+    "Place",
+    "ShardingTypeError",
+    "TracerArrayConversionError",
+    "TracerBoolConversionError",
+    "TracerIntegerConversionError",
+    "UnboundAxisError",
+    "UnexpectedTracerError",
+    "UnhandledEffectError",
+    "UnsupportedDerivativeError",
+    "boundary",
+    "describe",
+    "describe_value",
+    "filtered",
+    "full_traceback",
+    "place",
+    "strip",
+    "user_frame",
+    "user_frames",
+]
+
+
+def describe_value(value: Any) -> str:
+    """A value in words: its type, what carries it, and where it was made if that is known."""
+    handler = getattr(value, "handler", None)
+    carried = f"a {type(value).__name__}" + (f" of {type(handler).__name__}" if handler else "")
+    typed = f"{value.type!r}, " if hasattr(value, "type") else ""
+    origin = getattr(value, "origin", None)
+    made = f", made at {describe(origin)}" if isinstance(origin, tuple) else ""
+    return f"{typed}{carried}{made}"
+
+
+class EffaxError(Exception):
+    """What every error class of the library derives from, beside the built-in class it refines."""
+
+
+class _UnknownElementsError(EffaxError):
+    """An error about a value whose elements are not known.
+
+    It is made from that value, or from a message of one's own: `Error(value)`, `Error("...")`.
+    """
+
+    asked = "its elements as Python values"
+    instead = ""
+
+    def __init__(self, subject: Any = "", context: str = "") -> None:
+        if not isinstance(subject, str):
+            subject = self.message(subject)
+        super().__init__(f"{subject} {context}".rstrip() if context else subject)
+
+    @classmethod
+    def message(cls, value: Any) -> str:
+        """What to say when `value` is asked for what it can't give."""
+        return (
+            f"at {describe(user_frame())}, {cls.asked} was asked of a value known only by its "
+            f"type: {describe_value(value)}. While a function is traced its arguments have types "
+            f"but no elements. {cls.instead}"
+        ).rstrip()
+
+
+class ConcretizationTypeError(_UnknownElementsError, TypeError):
+    """A concrete value was needed and there was a traced one.
+
+    >>> raise ConcretizationTypeError("the axis must be known", "(in sum)")
+    Traceback (most recent call last):
+    effax.effects.errors.ConcretizationTypeError: the axis must be known (in sum)
+    """
+
+    asked = "a concrete value"
+    instead = (
+        "Make the argument static (jit's static_argnums or static_argnames), or compute with it "
+        "by array operations."
+    )
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """A traced value was asked whether it is true, as `if`, `while`, `and` and `not` do."""
+
+    asked = "truth (by `if`, `while`, `and`, `or`, `not` or bool())"
+    instead = (
+        "Write lax.cond or jnp.where for `if`, lax.while_loop for `while`, & | ~ for `and`, `or`, "
+        "`not`; or make the argument static (jit's static_argnums or static_argnames)."
+    )
+
+
+class TracerIntegerConversionError(_UnknownElementsError, TypeError):
+    """A traced value was asked for a Python integer, as list indices and `range` do."""
+
+    asked = "a Python integer (by indexing a list, range(), or a length)"
+    instead = (
+        "Index an array (jnp.asarray of the list) instead of a list, loop by lax.fori_loop, or "
+        "make the argument static (jit's static_argnums or static_argnames)."
+    )
+
+
+class TracerArrayConversionError(_UnknownElementsError, TypeError):
+    """A traced value was asked for a NumPy array, as functions of `numpy` do."""
+
+    asked = "a NumPy array"
+    instead = (
+        "Call the function of effax.numpy instead of numpy's, or run NumPy code by "
+        "effax.pure_callback."
+    )
+
+
+class NonConcreteBooleanIndexError(_UnknownElementsError, IndexError):
+    """An array was indexed by a traced Boolean mask, so that its result has no known shape."""
+
+    asked = "a selection by mask, whose result would have as many elements as the mask has Trues,"
+    instead = (
+        "Write jnp.where(mask, x, fill), x.at[mask].set(...), or jnp.nonzero(mask, size=...) to "
+        "fix the number of elements."
+    )
+
+
+class UnexpectedTracerError(EffaxError, TypeError):
+    """A traced value was used outside the function that was being traced."""
+
+    @classmethod
+    def escaped(cls, value: Any) -> EscapedCarrierError:
+        """The error for a carrier that outlived its handler and was used here."""
+        handler = type(getattr(value, "handler", None)).__name__
+        error = EscapedCarrierError(
+            f"at {describe(user_frame())}, a value was used that escaped its transform, {handler}: "
+            f"{describe_value(value)}. The function that {handler} ran has returned, and the value "
+            "with it lost its meaning. Return it from the function instead of keeping it in a "
+            "global, an attribute or a list; enable check_tracer_leaks to find where it was kept."
+        )
+        error.value = value
+        return error
+
+
+class EscapedCarrierError(UnexpectedTracerError):
+    """A carrier was used after its handler had returned; `value` is the carrier."""
+
+    value: Any = None
+
+
+class LeakedCarrierError(EffaxError):
+    """`check_tracer_leaks` found a carrier that something still holds after its trace ended."""
+
+
+class KeyReuseError(EffaxError, TypeError):
+    """A random key was used twice, under the setting `debug_key_reuse`."""
+
+
+class ShardingTypeError(EffaxError, TypeError):
+    """Operands' shardings do not fit an effect."""
+
+
+class InconclusiveDimensionOperation(EffaxError, TypeError):  # noqa: N818  (JAX's name)
+    """A comparison of symbolic dimensions that is true for some of their values only."""
+
+
+class MissingRuleError(EffaxError, NotImplementedError):
+    """An interpreter met an effect that it has no rule for."""
+
+    @classmethod
+    def of(cls, interpreter: str, effect: Any, types: Any = (), hint: str = "") -> MissingRuleError:
+        """The error for `effect` on operands of these types under `interpreter`."""
+        operands = ", ".join(repr(t) for t in types)
+        return cls(
+            f"at {describe(user_frame())}, {interpreter} has no rule for the effect "
+            f"{effect}({operands}). {hint or 'Add one with the rule decorator of its package.'}"
+        )
+
+
+class UnsupportedDerivativeError(EffaxError, ValueError):
+    """A derivative was asked for that does not exist, or that no method here computes."""
+
+
+class UnhandledEffectError(EffaxError, RuntimeError):
+    """A program performs an effect that no installed handler, nor the back-end, answers."""
+
+    @classmethod
+    def at_lowering(cls, equation: Any) -> UnhandledEffectError:
+        """The error for an equation that reached the compiler; its row says what is unanswered."""
+        names = ", ".join(sorted(equation.row)) or str(equation.effect)
+        return cls(
+            f"the effect {equation.effect}, performed at {describe(equation.frame)}, can't be "
+            f"compiled: {_answer(names)}"
+        )
+
+
+# What answers each kind of effect: words for the messages above.
+_ANSWERS = {
+    "check": "wrap the function in checkify.checkify, which answers it",
+    "sample": "give a key: wrap the function in the handler that answers it",
+    "state": "references are answered by run_state, or by jit where they were made",
+}
+
+
+def _answer(names: str) -> str:
+    axes = [name.removeprefix("axis ") for name in names.split(", ") if name.startswith("axis ")]
+    if axes:
+        bound = " and ".join(map(repr, axes))
+        return f"no handler binds the axis {bound}; vmap(axis_name=...), pmap or shard_map bind it"
+    return _ANSWERS.get(names, f"no handler answers {names!r}, and the compiler has no rule for it")
+
+
+class UnboundAxisError(UnhandledEffectError, NameError):
+    """A collective names an axis that nothing around it binds."""
+
+    @classmethod
+    def of(cls, effect: Any, axis: Any) -> UnboundAxisError:
+        """The error for a collective over `axis` outside any handler that binds it."""
+        return cls(
+            f"at {describe(user_frame())}, {effect} names the axis {axis!r}, which nothing around "
+            "it binds. vmap(axis_name=...), pmap and shard_map bind axes."
+        )

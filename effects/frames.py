@@ -1,0 +1,208 @@
+"""Frames: where the user's code stands, noted cheaply; and tracebacks without the library's part.
+
+A place is a pair of a code object and an instruction offset. Taking it costs a walk up the stack;
+it becomes text only when someone asks.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType, TracebackType
+from typing import Any, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
+
+from effax.effects.config import read
+
+Frame: TypeAlias = tuple[CodeType, int]
+P = ParamSpec("P")
+R = TypeVar("R")
+E = TypeVar("E", bound=BaseException)
+
+
+class Place(NamedTuple):
+    """A place in a program text; a line of 0 is unknown."""
+
+    file: str
+    line: int
+    function: str
+
+
+def _library_prefixes() -> set[str]:
+    # In a checkout the parts of the package are reached through links, and a file has two paths.
+    here = os.path.abspath(__file__)
+    package = os.path.dirname(os.path.dirname(here))
+    root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    parts = [package] if os.path.basename(package) == "effax" else []
+    parts += [os.path.join(root, part) for part in ("effax", "effects", "interpreters", "backends")]
+    return {part + os.sep for part in parts}
+
+
+_prefixes: Final = _library_prefixes()
+_glue: Final = {contextlib.__file__, functools.__file__}
+_inside: Final[dict[str, bool]] = {}
+
+
+def hide(path: str) -> None:
+    """Count the files under a path as the library's: an extension may hide its own frames."""
+    _prefixes.add(path)
+    _inside.clear()
+
+
+def _is_inside(file: str) -> bool:
+    inside = file.startswith(tuple(_prefixes)) or file in _glue or file.startswith("<frozen ")
+    _inside[file] = inside
+    return inside
+
+
+def user_frame() -> Frame | None:
+    """The innermost place of the calling stack outside the library, or None where all is inside."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        file = code.co_filename
+        inside = _inside.get(file)
+        if inside is None:
+            inside = _is_inside(file)
+        if not inside:
+            return code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+def user_frames(limit: int = 10) -> list[Frame]:
+    """The places outside the library on the calling stack, innermost first."""
+    found: list[Frame] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and len(found) < limit:
+        file = frame.f_code.co_filename
+        if not (_inside[file] if file in _inside else _is_inside(file)):
+            found.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return found
+
+
+def place(frame: Frame | None) -> Place | None:
+    """File, line and function of a frame as `user_frame` gives it."""
+    if frame is None:
+        return None
+    code, offset = frame
+    line = code.co_firstlineno
+    for start, end, number in code.co_lines():
+        if start <= offset < end and number is not None:
+            line = number
+            break
+    return Place(code.co_filename, line, code.co_qualname)
+
+
+def describe(frame: Frame | None) -> str:
+    """A frame as text, `path/file.py:12 (function)`; the path is relative below the current one."""
+    found = place(frame)
+    if found is None:
+        return "an unknown place"
+    file = found.file
+    here = os.getcwd() + os.sep
+    if file.startswith(here):
+        file = file[len(here) :]
+    return f"{file}:{found.line} ({found.function})"
+
+
+# --------------------------------------------------------------------------------- tracebacks
+
+_NOTE: Final = (
+    "(frames of effax are left out of this traceback; the setting traceback_filtering='off', or "
+    "EFFAX_TRACEBACK_FILTERING=off, shows them, and effax.errors.full_traceback(e) has them)"
+)
+
+
+def filtered(function: Callable[P, R]) -> Callable[P, R]:
+    """Wrap an entry point of the library: exceptions pass without the library's frames.
+
+    Entry points nest; the outermost one strips. What it strips stays reachable, see
+    `full_traceback`.
+    """
+
+    @functools.wraps(function)
+    def entry_point(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            strip(error)
+            raise
+
+    _boundaries.add(entry_point.__code__)
+    return entry_point
+
+
+_boundaries: Final[set[CodeType]] = set()
+
+
+def boundary(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function as one that calls `strip` itself, saving it the wrapper of `filtered`."""
+    _boundaries.add(function.__code__)
+    return function
+
+
+def _under_boundary(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code in _boundaries:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def strip(error: E) -> E:
+    """Take the library's frames from an exception's traceback, unless an outer entry point will.
+
+    The `traceback_filtering` setting decides; "remove_frames" also appends the full traceback to
+    the exception's notes. The caller re-raises with a bare `raise`.
+    """
+    mode = read("traceback_filtering")
+    traceback = error.__traceback__
+    if mode == "off" or traceback is None or _under_boundary(traceback.tb_frame.f_back):
+        return error
+    if mode == "tracebackhide" or (mode == "auto" and "get_ipython" in vars(builtins)):
+        for step in _steps(traceback):
+            if _hidden(step):
+                step.tb_frame.f_locals["__tracebackhide__"] = True
+        return error
+    shown, hidden = None, 0
+    for step in reversed(list(_steps(traceback))):
+        if not _hidden(step):
+            shown = TracebackType(shown, step.tb_frame, step.tb_lasti, step.tb_lineno)
+        elif step.tb_frame.f_code not in _boundaries:
+            hidden += 1
+    if hidden:
+        # Exceptions of C extensions may refuse attributes; then the notes alone remain.
+        with contextlib.suppress(AttributeError):
+            error.effax_traceback = traceback  # type: ignore[attr-defined]
+        if _NOTE not in getattr(error, "__notes__", ()):
+            error.add_note(_full_text(error) if mode == "remove_frames" else _NOTE)
+    error.__traceback__ = shown
+    return error
+
+
+def _full_text(error: BaseException) -> str:
+    import traceback
+
+    lines = traceback.format_tb(error.__traceback__)
+    return "The traceback with the frames of effax:\n" + "".join(lines).rstrip()
+
+
+def _steps(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _hidden(step: TracebackType) -> bool:
+    file = step.tb_frame.f_code.co_filename
+    return _inside[file] if file in _inside else _is_inside(file)
+
+
+def full_traceback(error: BaseException) -> Any:
+    """An exception's traceback with the library's frames, as it was before `filtered` cut it."""
+    return getattr(error, "effax_traceback", error.__traceback__)

@@ -1,0 +1,132 @@
+"""Handlers: installations of an interpreter on the stack, and the carriers they own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from effax.effects.value import Value
+
+if TYPE_CHECKING:
+    from effax.effects.effect import Effect
+
+Rule = Callable[..., Any]
+
+
+class Bottom:
+    """The handler under all others. What it does is given at start-up by the evaluator.
+
+    It is the stack's value where nothing is installed, so `current.get() is bottom` is the whole
+    test for the fast path.
+    """
+
+    __slots__ = ("perform",)
+
+    outer: ClassVar[None] = None
+    live: ClassVar[bool] = True
+    perform: Callable[[Effect, tuple[Any, ...], dict[str, Any]], Any]
+
+
+bottom: Final = Bottom()
+current: Final[ContextVar[Any]] = ContextVar("effax.handler", default=bottom)
+
+
+class Carrier(Value):
+    """A value in an interpreter's domain, owned by one handler.
+
+    Unlike arrays, carriers hash by identity: they may key dictionaries while their handler lives.
+    """
+
+    __slots__ = ("handler",)
+
+    handler: Any
+
+    __hash__ = object.__hash__
+
+
+class Handler:
+    """One installation of an interpreter; it knows the handler outside it.
+
+    A rule runs *outside* its own handler: while it works, the top of the stack is `outer`. A
+    handler opens only the carriers that are its own and takes any other value for a constant;
+    an effect none of whose operands it owns is performed outside, unchanged. These two lines
+    give nesting and rule out perturbation confusion.
+
+    A subclass gives `carrier`, and `handle(effect, operands, attributes)`, which runs with the
+    top of the stack already moved out.
+    """
+
+    __slots__ = ("live", "outer")
+
+    carrier: ClassVar[type]
+
+    def __init__(self, outer: Any = None) -> None:
+        self.outer = current.get() if outer is None else outer
+        self.live = True
+
+    def owns(self, value: Any) -> bool:
+        """Whether the value is a carrier of this very handler."""
+        return type(value) is self.carrier and value.handler is self
+
+    def answers(self, effect: Effect, attributes: dict[str, Any]) -> bool:
+        """Whether the effect is this handler's to answer even without an operand of its own."""
+        return False
+
+    def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Answer the effect if an operand is owned, else pass it outside."""
+        carrier = self.carrier
+        for x in operands:
+            if type(x) is carrier and x.handler is self:
+                break
+        else:
+            if not (effect.answerable and self.answers(effect, attributes)):
+                return self.outer.perform(effect, operands, attributes)
+        token = current.set(self.outer)
+        try:
+            return self.handle(effect, operands, attributes)
+        finally:
+            current.reset(token)
+
+    def handle(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """What the effect means here; runs outside this handler."""
+        raise NotImplementedError(f"{type(self).__name__} has no meaning for {effect}")
+
+    @contextmanager
+    def installed(self) -> Iterator[Any]:
+        """Put the handler on top of the stack for the length of a `with` block; then it is dead."""
+        token = current.set(self)
+        try:
+            yield self
+        finally:
+            current.reset(token)
+            self.live = False
+
+    def run(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+        """Call a function with the handler on top of the stack."""
+        token = current.set(self)
+        try:
+            return function(*args, **keywords)
+        finally:
+            current.reset(token)
+            self.live = False
+
+
+@contextmanager
+def outside(handler: Any) -> Iterator[None]:
+    """Perform what follows with `handler` on top of the stack (to work outside one's own)."""
+    token = current.set(handler)
+    try:
+        yield
+    finally:
+        current.reset(token)
+
+
+def stack() -> list[Any]:
+    """The handlers installed, innermost first, without the bottom."""
+    handlers, handler = [], current.get()
+    while handler is not bottom:
+        handlers.append(handler)
+        handler = handler.outer
+    return handlers

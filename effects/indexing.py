@@ -1,0 +1,338 @@
+"""Indexing: effects that read or write parts of an array at places known only at run time."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from effax.effects.effect import Effect
+from effax.effects.types import ShapedArray
+
+
+class GatherDimensionNumbers(NamedTuple):
+    """How the axes of operand, indices and result of a gather belong together.
+
+    The last axis of the indices holds the components of one index; component k is a position
+    along axis `start_index_map[k]` of the operand. Axes `offset_dims` of the result run over the
+    slice, in order, without the operand's axes `collapsed_slice_dims`; the others run over the
+    indices. Batching axes pair an axis of the operand with one of the indices.
+    """
+
+    offset_dims: tuple[int, ...]
+    collapsed_slice_dims: tuple[int, ...]
+    start_index_map: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """How the axes of operand, indices and updates of a scatter belong together.
+
+    The mirror image of `GatherDimensionNumbers`, field by field.
+    """
+
+    update_window_dims: Sequence[int]
+    inserted_window_dims: Sequence[int]
+    scatter_dims_to_operand_dims: Sequence[int]
+    operand_batching_dims: Sequence[int] = ()
+    scatter_indices_batching_dims: Sequence[int] = ()
+
+
+class GatherScatterMode(enum.Enum):
+    """What an index outside the operand means.
+
+    CLIP: the nearest slice inside. FILL_OR_DROP: gather gives a fill value, scatter does nothing.
+    PROMISE_IN_BOUNDS: the caller promises there are none. ONE_HOT: gather as a contraction with
+    one-hot rows.
+    """
+
+    CLIP = enum.auto()
+    FILL_OR_DROP = enum.auto()
+    PROMISE_IN_BOUNDS = enum.auto()
+    ONE_HOT = enum.auto()
+
+    @staticmethod
+    def from_any(s: str | GatherScatterMode | None) -> GatherScatterMode:
+        """The mode of that name; None is FILL_OR_DROP.
+
+        Raises `ValueError` for an unknown name.
+        """
+        if isinstance(s, GatherScatterMode):
+            return s
+        if s is None or s in ("fill", "drop"):
+            return GatherScatterMode.FILL_OR_DROP
+        if s == "clip":
+            return GatherScatterMode.CLIP
+        if s == "promise_in_bounds":
+            return GatherScatterMode.PROMISE_IN_BOUNDS
+        if s == "one_hot":
+            return GatherScatterMode.ONE_HOT
+        raise ValueError(
+            f"Unknown gather mode {s!r}: expected 'fill', 'drop', 'clip', 'promise_in_bounds' or "
+            "a GatherScatterMode"
+        )
+
+
+def scatter_dims(dims: GatherDimensionNumbers) -> ScatterDimensionNumbers:
+    """The scatter that writes where the gather reads."""
+    return ScatterDimensionNumbers(*dims)
+
+
+def gather_dims(dims: ScatterDimensionNumbers) -> GatherDimensionNumbers:
+    """The gather that reads where the scatter writes."""
+    return GatherDimensionNumbers(*map(tuple, dims))
+
+
+def window_sizes(
+    operand_ndim: int, update_shape: Sequence[int], dims: ScatterDimensionNumbers
+) -> tuple[int, ...]:
+    """The slice sizes of the gather that reads what a scatter of these updates writes."""
+    window = iter(dims.update_window_dims)
+    outside = {*dims.inserted_window_dims, *dims.operand_batching_dims}
+    return tuple(1 if i in outside else update_shape[next(window)] for i in range(operand_ndim))
+
+
+def batch_dims(ndim: int, offset_dims: Sequence[int]) -> tuple[int, ...]:
+    """The axes of a gather's result (or a scatter's updates) that run over the indices."""
+    return tuple(i for i in range(ndim) if i not in offset_dims)
+
+
+def fill_default(dtype: Any) -> Any:
+    """What a gather in fill mode gives by default: NaN, or the number farthest from use."""
+    kind = np.dtype(dtype)
+    if kind == np.bool_:
+        return True
+    if kind.kind == "i" or kind.name in ("int2", "int4"):
+        return int(_integer_limits(kind).min)
+    if kind.kind == "u" or kind.name in ("uint2", "uint4"):
+        return int(_integer_limits(kind).max)
+    return float("nan")
+
+
+def _integer_limits(dtype: Any) -> Any:
+    from effax.effects.types import iinfo
+
+    return iinfo(dtype)
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise TypeError(message)
+
+
+def _require_axes(
+    name: str, what: str, axes: Sequence[int], ndim: int, in_order: bool = True
+) -> None:
+    """Check a list of axes: in range, without duplicates, and ascending where asked."""
+    _require(
+        all(0 <= a < ndim for a in axes),
+        f"{name}: {what} {tuple(axes)} must be axes of an array of rank {ndim}",
+    )
+    _require(len(set(axes)) == len(axes), f"{name}: {what} {tuple(axes)} names an axis twice")
+    _require(
+        not in_order or list(axes) == sorted(axes), f"{name}: {what} {tuple(axes)} must be sorted"
+    )
+
+
+def _require_indices(name: str, indices: ShapedArray) -> None:
+    _require(
+        indices.dtype.kind in "iu",
+        f"{name}: indices must have an integer type, got {indices.str_short()}",
+    )
+    _require(
+        len(indices.shape) > 0,
+        f"{name}: the last axis of the indices holds the components of an index, but they are "
+        f"{indices.str_short()}",
+    )
+
+
+def _require_dims(
+    name: str, x: ShapedArray, indices: ShapedArray, dims: GatherDimensionNumbers
+) -> None:
+    """What holds for the dimension numbers of gathers and of scatters."""
+    _require_indices(name, indices)
+    n, rank = len(x.shape), len(indices.shape)
+    _require_axes(name, "collapsed (inserted) axes", dims.collapsed_slice_dims, n)
+    _require_axes(name, "operand_batching_dims", dims.operand_batching_dims, n)
+    _require_axes(name, "the map of index components", dims.start_index_map, n, in_order=False)
+    _require_axes(
+        name, "indices_batching_dims", dims.start_indices_batching_dims, rank - 1, in_order=False
+    )
+    _require(
+        len(dims.start_index_map) == indices.shape[-1],
+        f"{name}: an index has {indices.shape[-1]} components in {indices.str_short()}, but the "
+        f"map {tuple(dims.start_index_map)} places {len(dims.start_index_map)}",
+    )
+    batching = set(dims.operand_batching_dims)
+    _require(
+        not batching & {*dims.collapsed_slice_dims, *dims.start_index_map},
+        f"{name}: operand_batching_dims {tuple(batching)} are also collapsed or indexed",
+    )
+    of_operand = [x.shape[i] for i in dims.operand_batching_dims]
+    of_indices = [indices.shape[i] for i in dims.start_indices_batching_dims]
+    _require(
+        of_operand == of_indices,
+        f"{name}: batching axes must agree, but they have lengths {of_operand} in the operand "
+        f"{x.str_short()} and {of_indices} in the indices {indices.str_short()}",
+    )
+    kept = n - len(dims.collapsed_slice_dims) - len(batching)
+    _require(
+        kept == len(dims.offset_dims),
+        f"{name}: a slice of {x.str_short()} keeps {kept} axes, but the window (offset) axes are "
+        f"{tuple(dims.offset_dims)}",
+    )
+
+
+def _gather_type(
+    x: ShapedArray,
+    indices: ShapedArray,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: tuple[int, ...],
+    mode: GatherScatterMode,
+    fill_value: Any,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+) -> ShapedArray:
+    dims = dimension_numbers
+    _require_dims("gather", x, indices, dims)
+    _require(
+        len(slice_sizes) == len(x.shape),
+        f"gather: one slice size per axis of {x.str_short()} expected, got {slice_sizes}",
+    )
+    empty = 0 in indices.shape
+    for i, (size, n) in enumerate(zip(slice_sizes, x.shape, strict=True)):
+        _require(
+            empty or 0 <= size <= n,
+            f"gather: a slice of length {size} along axis {i} does not fit into {x.str_short()}",
+        )
+    for i in (*dims.collapsed_slice_dims, *dims.operand_batching_dims):
+        _require(
+            slice_sizes[i] == 1 or (slice_sizes[i] == 0 and i in dims.operand_batching_dims),
+            f"gather: axis {i} is collapsed, so its slice size must be 1, not {slice_sizes[i]}",
+        )
+    ndim = len(dims.offset_dims) + len(indices.shape) - 1
+    _require_axes("gather", "offset_dims", dims.offset_dims, ndim)
+    gone = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
+    window = iter([size for i, size in enumerate(slice_sizes) if i not in gone])
+    batch = iter(indices.shape[:-1])
+    return x.update(shape=tuple(next(window if i in dims.offset_dims else batch) for i in range(ndim)))
+
+
+def _scatter_type(
+    x: ShapedArray,
+    indices: ShapedArray,
+    updates: ShapedArray,
+    *,
+    dimension_numbers: ScatterDimensionNumbers,
+    mode: GatherScatterMode,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+) -> ShapedArray:
+    dims = gather_dims(dimension_numbers)
+    _require_dims("scatter", x, indices, dims)
+    _require(
+        x.dtype == updates.dtype,
+        f"scatter: operand and updates must have equal dtypes, got {x.str_short()} and "
+        f"{updates.str_short()}",
+    )
+    ndim = len(dims.offset_dims) + len(indices.shape) - 1
+    _require(
+        len(updates.shape) == ndim,
+        f"scatter: updates must have rank {ndim}, got {updates.str_short()}",
+    )
+    _require_axes("scatter", "update_window_dims", dims.offset_dims, ndim)
+    batch = tuple(updates.shape[i] for i in batch_dims(ndim, dims.offset_dims))
+    _require(
+        batch == indices.shape[:-1],
+        f"scatter: updates {updates.str_short()} have shape {batch} along the axes of the indices "
+        f"{indices.str_short()}; the two must agree",
+    )
+    for i, size in enumerate(window_sizes(len(x.shape), updates.shape, dimension_numbers)):
+        _require(
+            size <= max(x.shape[i], 1),
+            f"scatter: a window of length {size} along axis {i} does not fit into {x.str_short()}",
+        )
+    return x.update(weak_type=x.weak_type and updates.weak_type)
+
+
+def _require_starts(name: str, x: ShapedArray, starts: Sequence[ShapedArray]) -> None:
+    _require(
+        len(starts) == len(x.shape),
+        f"{name}: one start index per axis of {x.str_short()} expected, got {len(starts)}",
+    )
+    for s in starts:
+        _require(
+            not s.shape and s.dtype.kind in "iu" and s.dtype == starts[0].dtype,
+            f"{name}: start indices must be integer scalars of one type, got "
+            f"{', '.join(t.str_short() for t in starts)}",
+        )
+
+
+def _dynamic_slice_type(
+    x: ShapedArray, *starts: ShapedArray, sizes: tuple[int, ...]
+) -> ShapedArray:
+    _require_starts("dynamic_slice", x, starts)
+    _require(
+        len(sizes) == len(x.shape) and all(0 <= s <= n for s, n in zip(sizes, x.shape, strict=True)),
+        f"dynamic_slice: slice sizes {sizes} must be one per axis, none longer than the axis, of "
+        f"{x.str_short()}",
+    )
+    return x.update(shape=sizes)
+
+
+def _dynamic_update_slice_type(
+    x: ShapedArray, update: ShapedArray, *starts: ShapedArray
+) -> ShapedArray:
+    _require_starts("dynamic_update_slice", x, starts)
+    _require(
+        x.dtype == update.dtype,
+        f"dynamic_update_slice: operand and update must have equal dtypes, got {x.str_short()} "
+        f"and {update.str_short()}",
+    )
+    _require(
+        len(update.shape) == len(x.shape)
+        and all(s <= n for s, n in zip(update.shape, x.shape, strict=True)),
+        f"dynamic_update_slice: the update {update.str_short()} does not fit into {x.str_short()}",
+    )
+    return x.update(weak_type=x.weak_type and update.weak_type)
+
+
+gather = Effect("gather", family="indexing", typing=_gather_type)
+"""`gather(x, indices, dimension_numbers, slice_sizes, mode, fill_value, indices_are_sorted,
+unique_indices)`: the slices of x that start at each of the indices."""
+
+scatter = Effect("scatter", family="indexing", typing=_scatter_type)
+"""`scatter(x, indices, updates, dimension_numbers, mode, indices_are_sorted, unique_indices)`:
+x with the slices at the indices replaced by the updates."""
+
+scatter_add = Effect("scatter_add", family="indexing", typing=_scatter_type)
+"""Like `scatter`, but updates are added to what is there; an index that repeats adds repeatedly."""
+
+scatter_mul = Effect("scatter_mul", family="indexing", typing=_scatter_type)
+"""Like `scatter`, but updates multiply what is there."""
+
+scatter_min = Effect("scatter_min", family="indexing", typing=_scatter_type)
+"""Like `scatter`, but the lesser of the updates and what is there remains."""
+
+scatter_max = Effect("scatter_max", family="indexing", typing=_scatter_type)
+"""Like `scatter`, but the greater of the updates and what is there remains."""
+
+SCATTERS = (scatter, scatter_add, scatter_mul, scatter_min, scatter_max)
+
+dynamic_slice = Effect("dynamic_slice", family="indexing", typing=_dynamic_slice_type)
+"""`dynamic_slice(x, *starts, sizes)`: the part of x of these sizes that begins at the starts.
+
+Starts are moved so that the slice lies inside x.
+"""
+
+dynamic_update_slice = Effect(
+    "dynamic_update_slice", family="indexing", typing=_dynamic_update_slice_type
+)
+"""`dynamic_update_slice(x, update, *starts)`: x with the part that begins at the starts replaced.
+
+Starts are moved so that the update lies inside x.
+"""

@@ -1,0 +1,26 @@
+"""Logical: Booleans, and the bits of integers."""
+
+from __future__ import annotations
+
+from effax.effects.signature import BITS, INTEGER, nary, unary
+
+FAMILY = "logical"
+
+and_ = nary("and", FAMILY, BITS)
+"""`x & y`, bit by bit."""
+or_ = nary("or", FAMILY, BITS)
+"""`x | y`, bit by bit."""
+xor = nary("xor", FAMILY, BITS)
+"""`x ^ y`, bit by bit."""
+not_ = unary("not", FAMILY, BITS)
+"""`~x`, bit by bit."""
+shift_left = nary("shift_left", FAMILY, INTEGER)
+"""`x << y`; zero where y is not below the width of x."""
+shift_right_logical = nary("shift_right_logical", FAMILY, INTEGER)
+"""x shifted right by y bits, zeros coming in."""
+shift_right_arithmetic = nary("shift_right_arithmetic", FAMILY, INTEGER)
+"""x shifted right by y bits, copies of the sign bit coming in."""
+population_count = unary("population_count", FAMILY, INTEGER)
+"""How many bits are set."""
+clz = unary("clz", FAMILY, INTEGER)
+"""How many bits before the first that is set."""

@@ -1,0 +1,216 @@
+"""Programs: staged terms, closed and typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from effax.effects.effect import Effect
+from effax.effects.handler import Carrier, current
+from effax.effects.types import ShapedArray
+
+
+class Variable(Carrier):
+    """A typed name for a value not known yet; the carrier of the handlers that record.
+
+    While its handler is live, effects performed on it are recorded. Afterwards it remains as a
+    variable of the recorded program.
+    """
+
+    __slots__ = ("origin", "type")
+
+    def __init__(self, handler: Any, type: ShapedArray, origin: Any = None) -> None:
+        self.handler = handler
+        self.type = type
+        self.origin = origin
+
+
+class Literal:
+    """A Python or NumPy number written into a program."""
+
+    __slots__ = ("type", "value")
+
+    def __init__(self, value: Any, type: ShapedArray) -> None:
+        self.value = value
+        self.type = type
+
+    def __repr__(self) -> str:
+        return f"{self.value}"
+
+
+Atom = Variable | Literal
+
+
+class Equation:
+    """One effect performed on atoms: `outputs = effect[attributes] inputs`.
+
+    `frame` is where the user's code asked for it: a code object and an instruction offset, turned
+    into text only when someone asks.
+    """
+
+    __slots__ = ("attributes", "effect", "frame", "inputs", "outputs", "scope")
+
+    def __init__(
+        self,
+        effect: Effect,
+        inputs: Sequence[Any],
+        attributes: dict[str, Any],
+        outputs: Sequence[Variable],
+        frame: Any = None,
+        scope: str = "",
+    ) -> None:
+        self.effect = effect
+        self.inputs = inputs
+        self.attributes = attributes
+        self.outputs = outputs
+        self.frame = frame
+        self.scope = scope
+
+    def programs(self) -> Iterator[Program]:
+        """The programs among the attributes, in order."""
+        return programs_in(self.attributes)
+
+    @property
+    def row(self) -> frozenset[str]:
+        """What performing this equation leaves to be answered."""
+        return row_of(self.effect, self.attributes)
+
+
+def row_of(effect: Effect, attributes: dict[str, Any]) -> frozenset[str]:
+    """What performing an effect with these attributes leaves to be answered."""
+    row = frozenset((effect.row,)) if effect.row else _EMPTY
+    if effect.collective:
+        row |= {f"axis {name}" for name in attributes["axes"]}
+    if effect.higher_order:
+        for program in programs_in(attributes):
+            row |= program.row
+    return row
+
+
+_EMPTY: Final[frozenset[str]] = frozenset()
+
+
+class Source:
+    """Where the code being run again came from: recorders take it in place of the caller's frame."""
+
+    __slots__ = ("frame",)
+
+    def __init__(self) -> None:
+        self.frame: Any = None
+
+
+source: Final = Source()
+
+
+class Program:
+    """A staged term: typed inputs, equations in order, results. Closed: it mentions nothing else.
+
+    Programs are compared by identity, and carry what is derived from them in `memo` (their
+    liftings through handlers, their splits, their executables), so it lives as long as they do.
+    """
+
+    __slots__ = ("__weakref__", "_row", "equations", "inputs", "memo", "name", "outputs")
+
+    def __init__(
+        self,
+        inputs: Sequence[Variable],
+        equations: Sequence[Equation],
+        outputs: Sequence[Atom],
+        name: str = "program",
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.equations = equations
+        self.outputs = tuple(outputs)
+        self.name = name
+        self.memo: dict[Any, Any] = {}
+        self._row: frozenset[str] | None = None
+
+    @property
+    def in_types(self) -> tuple[ShapedArray, ...]:
+        """The types of the inputs."""
+        return tuple(x.type for x in self.inputs)
+
+    @property
+    def out_types(self) -> tuple[ShapedArray, ...]:
+        """The types of the results."""
+        return tuple(x.type for x in self.outputs)
+
+    @property
+    def row(self) -> frozenset[str]:
+        """The effect row: what remains unanswered when the program runs."""
+        if self._row is None:
+            self._row = _EMPTY.union(*(e.row for e in self.equations)) if self.equations else _EMPTY
+        return self._row
+
+    def run(self, *values: Any) -> list[Any]:
+        """Perform the equations, in order, under the handlers now installed."""
+        environment: dict[Variable, Any] = dict(zip(self.inputs, values, strict=True))
+        perform = current.get().perform
+        before = source.frame
+        try:
+            for e in self.equations:
+                source.frame = e.frame
+                operands = tuple(
+                    environment[x] if type(x) is Variable else x.value for x in e.inputs
+                )
+                result = perform(e.effect, operands, e.attributes)
+                if e.effect.multiple:
+                    environment.update(zip(e.outputs, result, strict=True))
+                else:
+                    environment[e.outputs[0]] = result
+        finally:
+            source.frame = before
+        return [environment[x] if type(x) is Variable else x.value for x in self.outputs]
+
+    def __str__(self) -> str:
+        from effax.effects.printing import program_text
+
+        return program_text(self)
+
+    __repr__ = __str__
+
+
+def programs_in(attributes: dict[str, Any]) -> Iterator[Program]:
+    """The programs among an effect's attributes, those inside tuples included."""
+    for value in attributes.values():
+        if type(value) is Program:
+            yield value
+        elif type(value) is tuple:
+            yield from (x for x in value if type(x) is Program)
+
+
+def count_equations(program: Program) -> int:
+    """How many equations a program holds, those of programs inside it included.
+
+    This is the size of its text, not the number of steps it takes: a loop's body counts once.
+    """
+    return sum(1 + sum(map(count_equations, e.programs())) for e in program.equations)
+
+
+def without_dead_code(program: Program, keep_outputs: Sequence[bool] | None = None) -> Program:
+    """The program without the pure equations whose results nothing uses.
+
+    `keep_outputs`, when given, first drops the results marked False. Inputs stay as they are.
+    Equations with a non-empty effect row stay: they may be observed.
+    """
+    outputs = program.outputs
+    if keep_outputs is not None:
+        outputs = tuple(x for x, keep in zip(outputs, keep_outputs, strict=True) if keep)
+    live = {x for x in outputs if type(x) is Variable}
+    kept = []
+    for e in reversed(program.equations):
+        if any(x in live for x in e.outputs) or e.row:
+            kept.append(e)
+            live.update(x for x in e.inputs if type(x) is Variable)
+    kept.reverse()
+    if len(kept) == len(program.equations) and keep_outputs is None:
+        return program
+    return Program(program.inputs, kept, outputs, program.name)
+
+
+def used_inputs(program: Program) -> tuple[bool, ...]:
+    """Which inputs some equation or result mentions."""
+    used = {x for x in program.outputs if type(x) is Variable}
+    for e in program.equations:
+        used.update(x for x in e.inputs if type(x) is Variable)
+    return tuple(x in used for x in program.inputs)

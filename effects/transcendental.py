@@ -1,0 +1,46 @@
+"""Transcendental: exponentials, logarithms, trigonometric and hyperbolic functions."""
+
+from __future__ import annotations
+
+from effax.effects.signature import INEXACT, nary, unary
+
+FAMILY = "transcendental"
+
+exp = unary("exp", FAMILY, INEXACT)
+"""e to the power x."""
+exp2 = unary("exp2", FAMILY, INEXACT)
+"""2 to the power x."""
+expm1 = unary("expm1", FAMILY, INEXACT)
+"""`exp(x) - 1`, exact near zero."""
+log = unary("log", FAMILY, INEXACT)
+"""The natural logarithm."""
+log1p = unary("log1p", FAMILY, INEXACT)
+"""`log(1 + x)`, exact near zero."""
+logistic = unary("logistic", FAMILY, INEXACT)
+"""`1 / (1 + exp(-x))`."""
+sin = unary("sin", FAMILY, INEXACT)
+"""The sine."""
+cos = unary("cos", FAMILY, INEXACT)
+"""The cosine."""
+tan = unary("tan", FAMILY, INEXACT)
+"""The tangent."""
+asin = unary("asin", FAMILY, INEXACT)
+"""The inverse sine."""
+acos = unary("acos", FAMILY, INEXACT)
+"""The inverse cosine."""
+atan = unary("atan", FAMILY, INEXACT)
+"""The inverse tangent."""
+sinh = unary("sinh", FAMILY, INEXACT)
+"""The hyperbolic sine."""
+cosh = unary("cosh", FAMILY, INEXACT)
+"""The hyperbolic cosine."""
+tanh = unary("tanh", FAMILY, INEXACT)
+"""The hyperbolic tangent."""
+asinh = unary("asinh", FAMILY, INEXACT)
+"""The inverse hyperbolic sine."""
+acosh = unary("acosh", FAMILY, INEXACT)
+"""The inverse hyperbolic cosine."""
+atanh = unary("atanh", FAMILY, INEXACT)
+"""The inverse hyperbolic tangent."""
+atan2 = nary("atan2", FAMILY, INEXACT)
+"""The angle of the point (second, first): the inverse tangent of first / second, by quadrant."""

@@ -1,0 +1,416 @@
+"""Pytrees: containers of leaves, by jaxlib's registry in C++.
+
+Lists, tuples, named tuples, dicts (in the order of sorted keys), `OrderedDict`, `defaultdict` and
+None (a node without children) are nodes, and so is what is registered here; all else is a leaf.
+The registry is effax's own: what a program registers with jax is not seen here, and vice versa.
+
+>>> leaves, treedef = tree_flatten({"b": [1, 2], "a": (3, None)})
+>>> leaves, treedef
+([3, 1, 2], PyTreeDef({'a': (*, None), 'b': [*, *]}))
+>>> tree_unflatten(treedef, "xyz")
+{'a': ('x', None), 'b': ['y', 'z']}
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Final, TypeAlias
+
+from jaxlib import _jax
+
+from effax.effects.mismatch import IsLeaf, is_one_leaf, mismatches, one_level, prefix_message
+from effax.effects.nodes import Nodes, Partial
+
+PyTreeDef: TypeAlias = _jax.pytree.PyTreeDef
+PyTreeRegistry: TypeAlias = _jax.pytree.PyTreeRegistry
+SequenceKey: TypeAlias = _jax.pytree.SequenceKey
+DictKey: TypeAlias = _jax.pytree.DictKey
+GetAttrKey: TypeAlias = _jax.pytree.GetAttrKey
+FlattenedIndexKey: TypeAlias = _jax.pytree.FlattenedIndexKey
+KeyEntry: TypeAlias = Any
+KeyPath: TypeAlias = tuple[KeyEntry, ...]
+Leaf: TypeAlias = Any
+
+registry: Final = PyTreeRegistry()
+"""The registry of every function here that doesn't say otherwise."""
+none_leaf_registry: Final = PyTreeRegistry(enable_none=False)
+"""The same nodes, but None is a leaf: for trees of axes, where None says "no axis"."""
+for _name, _registry in (("registry", registry), ("none_leaf_registry", none_leaf_registry)):
+    # A treedef is pickled by the global name of its registry.
+    _registry.__module__ = __name__
+    _registry.__name__ = _name
+
+nodes: Final = Nodes((registry, none_leaf_registry), GetAttrKey)
+register_pytree_node = nodes.register_pytree_node
+register_pytree_node_class = nodes.register_pytree_node_class
+register_pytree_with_keys = nodes.register_pytree_with_keys
+register_pytree_with_keys_class = nodes.register_pytree_with_keys_class
+register_dataclass = nodes.register_dataclass
+register_attrs = nodes.register_attrs
+register_static = nodes.register_static
+
+
+def _defaultdict_with_keys(d: Any) -> tuple[list[tuple[KeyEntry, Any]], Hashable]:
+    keys = tuple(sorted(d))
+    return [(DictKey(key), d[key]) for key in keys], (d.default_factory, keys)
+
+
+register_pytree_with_keys(
+    collections.OrderedDict,
+    lambda d: ([(DictKey(key), x) for key, x in d.items()], tuple(d)),
+    lambda keys, xs: collections.OrderedDict(zip(keys, xs, strict=True)),
+)
+register_pytree_with_keys(
+    collections.defaultdict,
+    _defaultdict_with_keys,
+    lambda meta, xs: collections.defaultdict(meta[0], zip(meta[1], xs, strict=True)),
+)
+register_pytree_node(
+    Partial,
+    lambda p: ((p.args, p.keywords), p.func),
+    lambda func, bound: Partial(func, *bound[0], **bound[1]),
+)
+
+
+# ------------------------------------------------------------------------- flatten and unflatten
+
+
+def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Leaf], PyTreeDef]:
+    """The leaves of a tree, in order, and its structure.
+
+    `is_leaf(subtree)`, when given, is asked at every step whether to stop there.
+    """
+    return registry.flatten(tree, is_leaf)
+
+
+def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Any:
+    """The tree of that structure with these leaves.
+
+    Raises `ValueError` for too few or too many leaves.
+    """
+    return treedef.unflatten(leaves)
+
+
+def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Leaf]:
+    """The leaves of a tree, in order."""
+    return registry.flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
+    """The structure of a tree: hashable, comparable, picklable."""
+    return registry.flatten(tree, is_leaf)[1]
+
+
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """The structure of a tuple of trees with these structures."""
+    return _jax.pytree.treedef_tuple(registry, list(treedefs))
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """The structures of a structure's immediate children."""
+    return treedef.children()
+
+
+def treedef_is_leaf(treedef: PyTreeDef) -> bool:
+    """Whether a structure has a single node: it is a leaf, or a node without children."""
+    return bool(treedef.num_nodes == 1)
+
+
+def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
+    """Whether a structure is a leaf; that of None is not."""
+    return bool(treedef.num_nodes == 1 and treedef.num_leaves == 1)
+
+
+def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
+    """Whether every element is a leaf.
+
+    >>> all_leaves([1, "a"]), all_leaves([1, (2,)])
+    (True, False)
+    """
+    if is_leaf is None:
+        return _jax.pytree.all_leaves(registry, iterable)
+    return all(is_one_leaf(registry, x, is_leaf) for x in iterable)
+
+
+def is_tree_node(kind: type) -> bool:
+    """Whether instances of a class are nodes."""
+    return registry.is_node(kind)
+
+
+# ---------------------------------------------------------------------------- map, reduce, ...
+
+
+def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+    """The tree of `f(leaf, *subtrees)` over the leaves of `tree`, with what stands there in `rest`.
+
+    `tree` must be a prefix of each tree of `rest`; else `ValueError` says at which path it isn't.
+
+    >>> tree_map(lambda x, y: x + y, (1, [2]), (10, [20]))
+    (11, [22])
+    """
+    leaves, treedef = registry.flatten(tree, is_leaf)
+    columns = [leaves, *_flatten_up_to(treedef, tree, rest, is_leaf, "tree_map tree")]
+    return treedef.unflatten(f(*row) for row in zip(*columns, strict=True))
+
+
+def _flatten_up_to(
+    treedef: PyTreeDef, tree: Any, rest: Sequence[Any], is_leaf: IsLeaf, name: str
+) -> list[list[Any]]:
+    columns = []
+    for other in rest:
+        try:
+            columns.append(treedef.flatten_up_to(other))
+        except (ValueError, TypeError):
+            for error in prefix_errors(tree, other, is_leaf):
+                raise error(name) from None
+            raise
+    return columns
+
+
+def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
+    """Whether all leaves are true."""
+    return all(tree_leaves(tree, is_leaf))
+
+
+class Unspecified:
+    """Stands for an argument that was not given."""
+
+
+_UNSPECIFIED: Final = Unspecified()
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = _UNSPECIFIED,
+    is_leaf: IsLeaf = None,
+) -> Any:
+    """Combine the leaves from left to right.
+
+    Raises `TypeError` for a tree without leaves and no initial value.
+
+    >>> tree_reduce(lambda x, y: x + y, {"a": 1, "b": [2, 3]})
+    6
+    """
+    leaves = tree_leaves(tree, is_leaf)
+    if isinstance(initializer, Unspecified):
+        return functools.reduce(function, leaves)
+    return functools.reduce(function, leaves, initializer)
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = _UNSPECIFIED,
+    is_leaf: IsLeaf = None,
+) -> Any:
+    """Combine the leaves by an associative operation, pairwise: in logarithmic depth."""
+    level = tree_leaves(tree, is_leaf)
+    if not level:
+        if isinstance(identity, Unspecified):
+            raise TypeError("a reduction of a tree without leaves needs its identity")
+        return identity
+    while len(level) > 1:
+        pairs = [operation(*level[i : i + 2]) for i in range(0, len(level) - 1, 2)]
+        level = pairs + level[len(pairs) * 2 :]
+    return level[0]
+
+
+def tree_transpose(
+    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
+) -> Any:
+    """Turn a tree of trees inside out: an inner structure of outer ones.
+
+    >>> outer, inner = tree_structure({"a": 0, "b": 0}), tree_structure((0, 0))
+    >>> tree_transpose(outer, inner, {"a": (1, 2), "b": (3, 4)})
+    ({'a': 1, 'b': 3}, {'a': 2, 'b': 4})
+    """
+    leaves, treedef = registry.flatten(pytree_to_transpose)
+    if inner_treedef is None:
+        inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
+    width = inner_treedef.num_leaves
+    if treedef.num_leaves != width * outer_treedef.num_leaves:
+        expected = outer_treedef.compose(inner_treedef)
+        raise TypeError(f"tree structure mismatch: the tree is\n{treedef}\nand not\n{expected}")
+    return inner_treedef.unflatten(outer_treedef.unflatten(leaves[i::width]) for i in range(width))
+
+
+# -------------------------------------------------------------------------------------- paths
+
+
+def tree_flatten_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> tuple[list[tuple[KeyPath, Leaf]], PyTreeDef]:
+    """The leaves with their paths, and the structure."""
+    asked = is_leaf
+    if is_leaf is not None and not is_leaf_takes_path:
+
+        def asked(_: KeyPath, subtree: Any) -> bool:
+            return is_leaf(subtree)
+
+    return registry.flatten_with_path(tree, asked)
+
+
+def tree_leaves_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> list[tuple[KeyPath, Leaf]]:
+    """The leaves with their paths."""
+    return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
+
+
+generate_key_paths = tree_leaves_with_path
+
+
+def tree_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """`tree_map` of a function that takes the leaf's path first.
+
+    >>> tree_map_with_path(lambda path, x: keystr(path) + str(x), {"a": [1]})
+    {'a': ["['a'][0]1"]}
+    """
+    pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    plain = None if is_leaf_takes_path else is_leaf
+    columns = _flatten_up_to(treedef, tree, rest, plain, "tree_map_with_path tree")
+    rows = zip(pairs, *columns, strict=True)
+    return treedef.unflatten(f(path, leaf, *others) for (path, leaf), *others in rows)
+
+
+def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
+    """A path as text: as Python writes the accesses, or only the keys under `simple`.
+
+    >>> ((path, _),) = tree_leaves_with_path({"a": [1]})
+    >>> keystr(path), keystr(path, simple=True, separator="/")
+    ("['a'][0]", 'a/0')
+    """
+    return separator.join(_simple_key(key) if simple else str(key) for key in keys)
+
+
+def _simple_key(key: KeyEntry) -> str:
+    match key:
+        case SequenceKey(idx=name) | DictKey(key=name) | GetAttrKey(name=name):
+            return str(name)
+        case FlattenedIndexKey(key=name):
+            return str(name)
+        case _:
+            return str(key)
+
+
+def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
+    """A node's children and metadata. Raises `ValueError` for a leaf."""
+    found = registry.flatten_one_level(tree)
+    if found is None:
+        raise ValueError(f"can't flatten a leaf, and a value of type {type(tree)} is one")
+    return found
+
+
+def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], Hashable]:
+    """A node's children with their keys, and its metadata. Raises `ValueError` for a leaf."""
+    found = one_level(registry, tree)
+    if found is None:
+        raise ValueError(f"can't flatten a leaf, and a value of type {type(tree)} is one")
+    return found
+
+
+# ----------------------------------------------------------------------------------- prefixes
+
+
+def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Leaf]:
+    """A leaf for every leaf of the full tree: that of the prefix which stands above it.
+
+    Raises `ValueError`, with the path, where the one is no prefix of the other.
+
+    >>> broadcast_prefix((0, 1), ("a", ["b", "c"]))
+    [0, 1, 1]
+    """
+    leaves, treedef = registry.flatten(prefix_tree, is_leaf)
+    name = "broadcast_prefix prefix_tree"
+    (below,) = _flatten_up_to(treedef, prefix_tree, (full_tree,), is_leaf, name)
+    return _repeat(leaves, below)
+
+
+def _repeat(leaves: Sequence[Leaf], below: Sequence[Any]) -> list[Leaf]:
+    spread = []
+    for leaf, subtree in zip(leaves, below, strict=True):
+        spread += [leaf] * registry.flatten(subtree)[1].num_leaves
+    return spread
+
+
+def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
+    """A tree of the full tree's structure with the leaves of the prefix, repeated."""
+    leaves = broadcast_prefix(prefix_tree, full_tree, is_leaf)
+    return tree_structure(full_tree).unflatten(leaves)
+
+
+def flatten_axes(name: str, treedef: PyTreeDef, axes: Any) -> list[Any]:
+    """An axis for every leaf of a structure, from a prefix of it in which None is a leaf.
+
+    A list may stand where the structure has a tuple, as in `vmap(f, in_axes=[0, None])`.
+    Raises `ValueError`, naming `name` and the path, where it is no prefix.
+
+    >>> flatten_axes("in_axes", tree_structure((1, [2, 3])), (None, 0))
+    [None, 0, 0]
+    """
+    full = treedef.unflatten([_UNSPECIFIED] * treedef.num_leaves)
+    if type(full) is tuple and type(axes) is list:
+        axes = tuple(axes)
+    leaves, prefix = none_leaf_registry.flatten(axes)
+    try:
+        return _repeat(leaves, prefix.flatten_up_to(full))
+    except (ValueError, TypeError) as error:
+        for found in mismatches(none_leaf_registry, axes, full, None, prefix=True):
+            raise ValueError(prefix_message(found, name)) from None
+        raise ValueError(
+            f"{name} must be a prefix of the tree it describes: {prefix} is not one of {treedef}"
+        ) from error
+
+
+def prefix_errors(
+    prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None
+) -> list[Callable[[str], ValueError]]:
+    """What keeps a tree from being another's prefix: functions from its name to the errors."""
+    found = mismatches(registry, prefix_tree, full_tree, is_leaf, prefix=True)
+    return [functools.partial(_prefix_error, mismatch) for mismatch in found]
+
+
+def _prefix_error(mismatch: Any, name: str) -> ValueError:
+    return ValueError(prefix_message(mismatch, name))
+
+
+def equality_errors(
+    tree1: Any, tree2: Any, is_leaf: IsLeaf = None
+) -> list[tuple[KeyPath, str, str, str]]:
+    """Where two trees differ in structure: path, what the first has, the second has, and why."""
+    found = mismatches(registry, tree1, tree2, is_leaf, prefix=False)
+    return [(m.path, m.first, m.second, m.explanation) for m in found]
+
+
+def equality_errors_pytreedef(
+    tree1: PyTreeDef, tree2: PyTreeDef
+) -> list[tuple[KeyPath, str, str, str]]:
+    """`equality_errors` of two structures."""
+    first, second = (t.unflatten([_UNSPECIFIED] * t.num_leaves) for t in (tree1, tree2))
+    return equality_errors(first, second)
+
+
+def check_same_structure(
+    first: PyTreeDef, second: PyTreeDef, first_name: str, second_name: str
+) -> None:
+    """Raise `TypeError`, with both structures and the places, unless they are equal."""
+    if first == second:
+        return
+    lines = [
+        f"  at {keystr(path) or 'the root'}: {one} in {first_name}, {other} in {second_name}: {why}"
+        for path, one, other, why in equality_errors_pytreedef(first, second)
+    ]
+    raise TypeError(
+        f"tree structure mismatch: {first_name} has the structure\n  {first}\n"
+        f"and {second_name} has\n  {second}\n" + "\n".join(lines)
+    )

@@ -1,0 +1,219 @@
+"""Types of arrays: `ShapedArray`, the type of a value, shapes; and all of `effects.dtypes`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from math import prod
+from typing import Any, Final, NoReturn, TypeAlias
+
+import numpy as np
+
+from effax.effects.config import trace_key
+from effax.effects.dtypes import *  # noqa: F403  (one module of types for everybody else)
+from effax.effects.dtypes import (
+    ELEMENTS,
+    SHORT,
+    TO_32,
+    DType,
+    as_dtype,
+    bool_,
+    canonical_dtype,
+    complex128,
+    float0,
+    float64,
+    int64,
+    scalar_dtype,
+    tangent_dtype,
+)
+from effax.effects.value import Value
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+class ShapedArray:
+    """The type of an array: shape, dtype, and whether the dtype is weak.
+
+    Interned: the same arguments give the same object, so that types compare and hash by identity.
+
+    >>> ShapedArray((2, 3), "float32")
+    f32[2,3]
+    >>> ShapedArray((2, 3), "float32") is ShapedArray((2, 3), np.float32)
+    True
+    >>> ShapedArray((), "int32", weak_type=True).update(shape=(4,))
+    i32[4]~weak
+    """
+
+    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "weak_type")
+
+    shape: Shape
+    dtype: DType
+    weak_type: bool
+    ndim: int
+    size: int
+
+    def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False) -> ShapedArray:
+        """The type with these parts; shape and dtype are brought into canonical form."""
+        try:
+            return _types[shape, dtype, weak_type]
+        except (KeyError, TypeError):
+            return _new_type(shape, dtype, weak_type)
+
+    def update(
+        self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None
+    ) -> ShapedArray:
+        """The type with some parts replaced."""
+        return ShapedArray(
+            self.shape if shape is None else shape,
+            self.dtype if dtype is None else dtype,
+            self.weak_type if weak_type is None else weak_type,
+        )
+
+    def strong(self) -> ShapedArray:
+        """The type without weakness."""
+        return ShapedArray(self.shape, self.dtype) if self.weak_type else self
+
+    def str_short(self) -> str:
+        """The usual abbreviation, as in `f32[2,3]`."""
+        name = SHORT.get(self.dtype) or self.dtype.name
+        return f"{name}[{','.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        return self.str_short() + ("~weak" if self.weak_type else "")
+
+    def __len__(self) -> int:
+        """The length of the first axis."""
+        if not self.shape:
+            raise TypeError("a type of rank 0 has no length")
+        return self.shape[0]
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"types are immutable; use update({name}=...)")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+
+
+_types: Final[dict[tuple[Any, Any, Any], ShapedArray]] = {}
+
+
+def _new_type(shape: Any, dtype: Any, weak_type: Any) -> ShapedArray:
+    canonical = canonical_shape(shape), as_dtype(dtype), bool(weak_type)
+    found = _types.get(canonical)
+    if found is None:
+        lengths = canonical[0]
+        made = object.__new__(ShapedArray)
+        parts = (*canonical, len(lengths), prod(lengths))
+        for name, part in zip(("shape", "dtype", "weak_type", "ndim", "size"), parts, strict=True):
+            object.__setattr__(made, name, part)
+        found = _types.setdefault(canonical, made)
+    return found
+
+
+def canonical_shape(shape: Any) -> Shape:
+    """A shape as a tuple of Python ints; an int is the shape of a vector.
+
+    Raises `TypeError` where a length is negative or is not an integer.
+
+    >>> canonical_shape(3), canonical_shape([2, np.int64(3)])
+    ((3,), (2, 3))
+    """
+    try:
+        lengths = (
+            (operator.index(shape),)
+            if hasattr(shape, "__index__") and getattr(shape, "ndim", 0) == 0
+            else tuple([n if type(n) is int else _length(n) for n in shape])
+        )
+    except TypeError as error:
+        raise TypeError(
+            f"a shape is a sequence of integers known while tracing, not {shape!r}: {error}"
+        ) from error
+    for n in lengths:
+        if type(n) is int and n < 0:
+            raise TypeError(f"a shape has no negative lengths, but this one is {lengths}")
+    return lengths
+
+
+def _length(n: Any) -> Any:
+    """A length as an int; symbolic dimensions (which say so) stand for themselves."""
+    return n if getattr(type(n), "symbolic_dimension", False) else int(operator.index(n))
+
+
+def tangent_type(type: ShapedArray) -> ShapedArray:
+    """The type of tangents to values of a type."""
+    dtype = tangent_dtype(type.dtype)
+    return type if dtype is type.dtype else ShapedArray(type.shape, dtype)
+
+
+def typeof(x: Any) -> ShapedArray:
+    """The type of a value: an array or carrier, a NumPy array or scalar, a Python number.
+
+    Values from NumPy have the canonical dtype; Python numbers have weak types. Raises `TypeError`
+    for anything else.
+
+    >>> typeof(1.5), typeof(np.zeros((2, 3))), typeof(np.int8(1))
+    (f32[]~weak, f32[2,3], i8[])
+    """
+    if isinstance(x, Value):
+        return x.type
+    rule = _rules.get(type(x))
+    if rule is not None:
+        return rule(x)
+    for base in type(x).__mro__[1:]:
+        rule = _rules.get(base)
+        if rule is not None:
+            _rules[type(x)] = rule
+            return rule(x)
+    raise TypeError(
+        f"a value of type {type(x)} is not an array: expected an array, a NumPy array or scalar, "
+        f"or a Python number, and {_shown(x)} has no dtype of theirs"
+    )
+
+
+def _shown(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def register_type(kind: type, rule: Callable[[Any], ShapedArray]) -> None:
+    """Let `typeof` answer `rule(x)` for values of a class that doesn't derive from `Value`."""
+    _rules[kind] = rule
+
+
+def _type_of_array(x: Any) -> ShapedArray:
+    dtype = x.dtype
+    return ShapedArray(x.shape, dtype if TO_32.get(dtype) is dtype else canonical_dtype(dtype))
+
+
+def _scalar_rule(wide: DType, weak: bool) -> Callable[[Any], ShapedArray]:
+    """The rule for scalars of one class: always the same type, or one of two."""
+    type_64 = ShapedArray((), wide, weak)
+    type_32 = ShapedArray((), TO_32[wide], weak)
+    if type_32 is type_64:
+        return lambda x: type_32
+    return lambda x: type_64 if trace_key().enable_x64 else type_32
+
+
+def _type_of_int(x: Any) -> ShapedArray:
+    if not -(1 << 31) <= x < (1 << 31):
+        scalar_dtype(int(x))
+    return _type_of_small_int(x)
+
+
+_type_of_small_int: Final = _scalar_rule(int64, weak=True)
+_rules: Final[dict[type, Callable[[Any], ShapedArray]]] = {
+    np.ndarray: _type_of_array,
+    np.generic: _type_of_array,
+    bool: _scalar_rule(bool_, weak=False),
+    int: _type_of_int,
+    float: _scalar_rule(float64, weak=True),
+    complex: _scalar_rule(complex128, weak=True),
+    ShapedArray: lambda x: x,  # type: ignore[dict-item,return-value]
+    # One by one: np.float64 is a Python float too, and must not be weak.
+    **{d.type: _scalar_rule(d, weak=False) for d in ELEMENTS if d is not float0},
+}
+
+
+def is_scalar_constant(x: Any) -> bool:
+    """Whether a value is a NumPy scalar: immutable, and small enough to be written in a program."""
+    return isinstance(x, np.generic) and x.dtype in ELEMENTS and x.dtype is not float0

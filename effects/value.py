@@ -1,0 +1,53 @@
+"""What every array-like thing of effax has: a type, and the operators the top layer installs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from effax.effects.types import ShapedArray
+
+
+class Value:
+    """The base of the device `Array` and of every carrier.
+
+    A subclass gives `type`; the rest is read from it. Operators and methods (`+`, `.sum()`,
+    `.at[...]`) are written in the object language and installed here by `effax.numpy`, so that
+    they exist once and work for arrays and for carriers alike, a user's carriers included.
+    """
+
+    __slots__ = ()
+
+    type: ShapedArray
+
+    @property
+    def aval(self) -> ShapedArray:
+        """The value's type, under the name JAX gives it."""
+        return self.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the elements."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.type.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.type.size
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype yields to that of any array it meets, as a Python number's does."""
+        return self.type.weak_type

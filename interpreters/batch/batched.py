@@ -1,0 +1,156 @@
+"""Batching: values with one more axis, and how a cell of the batch column is written.
+
+The batch axis of a carrier is always its first. `vmap` moves axes at its borders only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final
+
+from effax.effects import shape
+from effax.effects.effect import Effect
+from effax.effects.handler import Carrier
+from effax.effects.program import row_of
+from effax.effects.types import ShapedArray, typeof
+from effax.interpreters.lifting import PLAIN, Lifting, Mode
+
+BATCHED: Final = "batched"
+
+
+class Batched(Carrier):
+    """Many values at once, along the first axis of one outer value."""
+
+    __slots__ = ("many",)
+
+    def __init__(self, handler: Batch, many: Any) -> None:
+        self.handler = handler
+        self.many = many
+
+    @property
+    def type(self) -> ShapedArray:  # type: ignore[override]
+        """The type of one of the values."""
+        outer = typeof(self.many)
+        return outer.update(shape=outer.shape[1:])
+
+
+class Batch(Lifting):
+    """Each effect done for a whole batch; `axis_name` is what collectives call the batch by."""
+
+    __slots__ = ("axis_name", "size")
+
+    carrier = Batched
+    rules: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
+
+    def __init__(self, outer: Any = None, size: int = 1, axis_name: Hashable = None) -> None:
+        super().__init__(outer)
+        self.size = size
+        self.axis_name = axis_name
+
+    @property
+    def static(self) -> tuple[Hashable, ...]:
+        """The length of the batch and the name of its axis."""
+        return self.size, self.axis_name
+
+    def fresh(self, outer: Any) -> Batch:
+        """The same batch, installed over another handler."""
+        return Batch(outer, self.size, self.axis_name)
+
+    def answers(self, effect: Effect, attributes: dict[str, Any]) -> bool:
+        """Collectives over the batch's own axis are its own, batched operand or not."""
+        if self.axis_name is None:
+            return False
+        if effect.collective:
+            return self.axis_name in attributes["axes"]
+        return f"axis {self.axis_name}" in row_of(effect, attributes)
+
+    def mode(self, value: Any) -> Mode:
+        """Whether the value differs along the batch."""
+        return BATCHED if self.owns(value) else PLAIN
+
+    def leaves(self, value: Any, mode: Mode) -> Sequence[Any]:
+        """The values of the whole batch; a plain one is repeated."""
+        return (value.many if self.owns(value) else repeat(value, self.size),)
+
+    def value(self, mode: Mode, leaves: Sequence[Any]) -> Any:
+        """A batched value."""
+        return Batched(self, leaves[0])
+
+    def leaf_types(self, mode: Mode, type: ShapedArray) -> Sequence[ShapedArray]:
+        """One more axis, in front."""
+        return (type.update(shape=(self.size, *type.shape)),)
+
+    def leaf_axes(self, mode: Mode) -> Sequence[int]:
+        """The batch axis comes before the value's own."""
+        return (1,)
+
+    def apply(
+        self,
+        rule: Callable[..., Any],
+        effect: Effect,
+        operands: tuple[Any, ...],
+        attributes: dict[str, Any],
+    ) -> Any:
+        """A rule takes values and which of them are batched, and gives the same of its result."""
+        values: list[Any] = []
+        batched: list[bool] = []
+        for x in operands:
+            own = type(x) is Batched and x.handler is self
+            values.append(x.many if own else x)
+            batched.append(own)
+        out, many = rule(self, values, batched, **attributes)
+        if effect.multiple:
+            return [Batched(self, x) if b else x for x, b in zip(out, many, strict=True)]
+        return Batched(self, out) if many else out
+
+
+def repeat(value: Any, size: int) -> Any:
+    """A value repeated along a new first axis."""
+    type = typeof(value)
+    dims = tuple(range(1, 1 + len(type.shape)))
+    return shape.broadcast_in_dim(value, shape=(size, *type.shape), dims=dims)
+
+
+def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Fill cells of the batch column.
+
+    The rule is called with the handler (its `size`, its `axis_name`), the list of values, the list
+    of which of them are batched (along their first axis), and the attributes. It returns the
+    result and whether that is batched (lists of both for effects of several results).
+    """
+
+    def fill(function: Callable[..., Any]) -> Callable[..., Any]:
+        for effect in effects:
+            Batch.rules[effect] = function
+        return function
+
+    return fill
+
+
+def elementwise(*effects: Effect) -> None:
+    """Effects on elements: the batch axis is one more axis."""
+    for effect in effects:
+        Batch.rules[effect] = _elementwise_rule(effect)
+
+
+def _elementwise_rule(effect: Effect) -> Callable[..., Any]:
+    from effax.effects.effect import LITERALS
+
+    def elementwise_batch(
+        handler: Batch, values: list[Any], batched: list[bool], **attributes: Any
+    ) -> Any:
+        if not all(batched):
+            values = [
+                x if b or type(x) in LITERALS else repeat(x, handler.size)
+                for x, b in zip(values, batched, strict=True)
+            ]
+        return effect(*values, **attributes), True
+
+    return elementwise_batch
+
+
+def all_batched(handler: Batch, values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
+    """The values, those that are not batched repeated."""
+    return [
+        x if b else repeat(x, handler.size) for x, b in zip(values, batched, strict=True)
+    ]

@@ -1,0 +1,177 @@
+"""Batching programs that bring their own derivative: the derivative is batched with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects import custom, reduction
+from effax.effects.program import Program
+from effax.effects.types import typeof
+from effax.interpreters.batch.batched import Batch, Batched, repeat, rule
+from effax.interpreters.custom_linear import forward
+from effax.interpreters.lifting import PLAIN, lift
+
+
+class BatchedJvp:
+    """A custom forward rule, for a batch: the rule run under the batch."""
+
+    __slots__ = ("batched", "outs", "rule", "static")
+
+    def __init__(
+        self, rule: Any, handler: Batch, batched: tuple[bool, ...], outs: tuple[bool, ...]
+    ) -> None:
+        self.rule = rule
+        self.static = handler.static
+        self.batched = batched
+        self.outs = outs
+
+    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        handler = Batch(None, *self.static)
+        values = _wrap(handler, primals, self.batched)
+        directions = [
+            None if t is None else (Batched(handler, t) if b else t)
+            for t, b in zip(tangents, self.batched, strict=True)
+        ]
+        results, moved = handler.run(self.rule, values, directions)
+        return (
+            [_unwrap(handler, x, b) for x, b in zip(results, self.outs, strict=True)],
+            [
+                None if t is None else _unwrap(handler, t, b)
+                for t, b in zip(moved, self.outs, strict=True)
+            ],
+        )
+
+
+class BatchedVjp:
+    """A custom reverse rule, for a batch; cotangents of operands it shares are summed over it."""
+
+    __slots__ = ("batched", "outs", "residual_modes", "rule", "static")
+
+    def __init__(
+        self, rule: Any, handler: Batch, batched: tuple[bool, ...], outs: tuple[bool, ...]
+    ) -> None:
+        self.rule = rule
+        self.static = handler.static
+        self.batched = batched
+        self.outs = outs
+        self.residual_modes: tuple[bool, ...] = ()
+
+    def forward(self, primals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Results and residuals of the batch."""
+        handler = Batch(None, *self.static)
+        results, residuals = handler.run(
+            self.rule.forward, _wrap(handler, primals, self.batched)
+        )
+        self.residual_modes = tuple(handler.owns(x) for x in residuals)
+        return (
+            [_unwrap(handler, x, b) for x, b in zip(results, self.outs, strict=True)],
+            [x.many if handler.owns(x) else x for x in residuals],
+        )
+
+    def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> Any:
+        """The backward function between the results and operands that move."""
+        return BatchedBackward(self, self.rule.backward_of(moving, wanted), moving, wanted)
+
+
+class BatchedBackward:
+    """A backward function for a batch."""
+
+    __slots__ = ("inner", "memo", "owner", "outs", "wanted")
+
+    def __init__(
+        self, owner: BatchedVjp, inner: Any, moving: tuple[int, ...], wanted: tuple[bool, ...]
+    ) -> None:
+        self.owner = owner
+        self.inner = inner
+        self.outs = [owner.outs[i] for i in moving]
+        self.wanted = [b for b, w in zip(owner.batched, wanted, strict=True) if w]
+        self.memo: dict[Any, Any] = {}
+
+    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        handler = Batch(None, *self.owner.static)
+        given = handler.run(
+            self.inner,
+            _wrap(handler, residuals, self.owner.residual_modes),
+            _wrap(handler, cotangents, self.outs),
+        )
+        return [
+            _summed(handler, ct, batched) for ct, batched in zip(given, self.wanted, strict=True)
+        ]
+
+
+def _wrap(handler: Batch, values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
+    return [Batched(handler, x) if b else x for x, b in zip(values, batched, strict=True)]
+
+
+def _unwrap(handler: Batch, value: Any, batched: bool) -> Any:
+    if handler.owns(value):
+        return value.many
+    return repeat(value, handler.size) if batched else value
+
+
+def _summed(handler: Batch, ct: Any, batched: bool) -> Any:
+    if batched:
+        return _unwrap(handler, ct, True)
+    return reduction.reduce_sum(_unwrap(handler, ct, True), axes=(0,))
+
+
+def _lifted(
+    handler: Batch, values: Sequence[Any], batched: Sequence[bool], program: Program
+) -> tuple[Any, tuple[bool, ...]]:
+    modes = tuple("batched" if b else PLAIN for b in batched)
+    done = lift(program, handler, modes)
+    return done, tuple(m is not PLAIN for m in done.out_modes)
+
+
+@rule(custom.custom_jvp_call)
+def custom_jvp_call_batch(
+    handler: Batch,
+    values: list[Any],
+    batched: list[bool],
+    *,
+    program: Program,
+    rule: Any,
+    name: str,
+) -> Any:
+    done, outs = _lifted(handler, values, batched, program)
+    inner = BatchedJvp(rule, handler, tuple(batched), outs)
+    return (
+        custom.custom_jvp_call(*values, program=done.program, rule=inner, name=name),
+        outs,
+    )
+
+
+@rule(custom.custom_vjp_call)
+def custom_vjp_call_batch(
+    handler: Batch,
+    values: list[Any],
+    batched: list[bool],
+    *,
+    program: Program,
+    rule: Any,
+    name: str,
+) -> Any:
+    done, outs = _lifted(handler, values, batched, program)
+    inner = BatchedVjp(rule, handler, tuple(batched), outs)
+    return (
+        custom.custom_vjp_call(*values, program=done.program, rule=inner, name=name),
+        outs,
+    )
+
+
+@rule(custom.custom_linear)
+def custom_linear_batch(
+    handler: Batch,
+    values: list[Any],
+    batched: list[bool],
+    *,
+    residuals: int,
+    out_types: Any,
+    backward: Any,
+) -> Any:
+    inner = Batch(None, *handler.static)
+    wrapped = _wrap(inner, values, batched)
+    program = forward(residuals, out_types, backward, [typeof(x) for x in wrapped])
+    results = inner.run(program.run, *wrapped)
+    return [x.many if inner.owns(x) else x for x in results], [inner.owns(x) for x in results]

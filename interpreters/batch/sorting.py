@@ -1,0 +1,32 @@
+"""Batching of sorting: the axis shifts by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects import sorting
+from effax.interpreters.batch.batched import Batch, all_batched, rule
+
+
+@rule(sorting.sort)
+def sort_batch(
+    handler: Batch,
+    values: list[Any],
+    batched: list[bool],
+    *,
+    dimension: int,
+    is_stable: bool,
+    num_keys: int,
+) -> Any:
+    operands = all_batched(handler, values, batched)
+    results = sorting.sort(
+        *operands, dimension=dimension + 1, is_stable=is_stable, num_keys=num_keys
+    )
+    return results, [True] * len(operands)
+
+
+@rule(sorting.top_k)
+def top_k_batch(
+    handler: Batch, values: list[Any], batched: list[bool], *, k: int, axis: int
+) -> Any:
+    return sorting.top_k(values[0], k=k, axis=axis + 1), [True, True]

@@ -1,0 +1,193 @@
+"""Forward mode: dual numbers, and how a cell of the jvp column is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from effax.effects import shape
+from effax.effects.effect import Effect
+from effax.effects.handler import Carrier
+from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
+from effax.interpreters.lifting import PLAIN, Lifting, Mode
+
+DUAL: Final = "dual"
+
+
+class Dual(Carrier):
+    """A value and the direction it moves in; a value that does not move is not wrapped."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, handler: JVP, primal: Any, tangent: Any) -> None:
+        self.handler = handler
+        self.primal = primal
+        self.tangent = tangent
+
+    @property
+    def type(self) -> ShapedArray:  # type: ignore[override]
+        """The primal's type."""
+        return typeof(self.primal)
+
+
+class JVP(Lifting):
+    """Dual numbers: each effect carries a tangent beside its primal (Wengert 1964).
+
+    A missing tangent is a symbolic zero, and costs nothing.
+    """
+
+    __slots__ = ()
+
+    carrier = Dual
+    rules: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
+
+    def mode(self, value: Any) -> Mode:
+        """Whether the value has a tangent."""
+        return DUAL if self.owns(value) else PLAIN
+
+    def leaves(self, value: Any, mode: Mode) -> Sequence[Any]:
+        """Primal and tangent, the latter zeros where there is none."""
+        return self.split(value) if self.owns(value) else (value, zeros(tangent_type(typeof(value))))
+
+    def value(self, mode: Mode, leaves: Sequence[Any]) -> Any:
+        """A dual number."""
+        return self.dual(*leaves)
+
+    def leaf_types(self, mode: Mode, type: ShapedArray) -> Sequence[ShapedArray]:
+        """Primal and tangent have the same shape."""
+        return type, tangent_type(type)
+
+    def join(self, one: Mode, other: Mode) -> Mode:
+        """A value that may move, moves."""
+        return other if one is PLAIN else one
+
+    def dual(self, primal: Any, tangent: Any) -> Any:
+        """The pair, or the primal alone when there is no tangent."""
+        return primal if tangent is None else Dual(self, primal, tangent)
+
+    def split(self, value: Any) -> tuple[Any, Any]:
+        """Primal and tangent; the latter None for a value that is not the handler's own."""
+        if type(value) is Dual and value.handler is self:
+            return value.primal, value.tangent
+        return value, None
+
+    def apply(
+        self,
+        rule: Callable[..., Any],
+        effect: Effect,
+        operands: tuple[Any, ...],
+        attributes: dict[str, Any],
+    ) -> Any:
+        """A rule takes primals and tangents (None where there is none), and gives both."""
+        primals: list[Any] = []
+        tangents: list[Any] = []
+        for x in operands:
+            if type(x) is Dual and x.handler is self:
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+            else:
+                primals.append(x)
+                tangents.append(None)
+        primal, tangent = rule(primals, tangents, **attributes)
+        if effect.multiple:
+            return [self.dual(p, t) for p, t in zip(primal, tangent, strict=True)]
+        return primal if tangent is None else Dual(self, primal, tangent)
+
+
+def tangent_type(type: ShapedArray) -> ShapedArray:
+    """The type of the tangents of a value of that type; `float0` where nothing can move."""
+    return type.update(dtype=tangent_dtype(type.dtype))
+
+
+def moves(type: ShapedArray) -> bool:
+    """Whether values of the type have tangents at all."""
+    return tangent_dtype(type.dtype) != float0
+
+
+def zeros(type: ShapedArray) -> Any:
+    """Zeros of a type."""
+    return shape.full(type.shape, 0, type.dtype)
+
+
+def zeros_like(value: Any) -> Any:
+    """Zeros of the type of a value's tangents."""
+    return zeros(tangent_type(typeof(value)))
+
+
+def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Fill cells of the jvp column.
+
+    The rule is called with lists of primals and of tangents (None: zero) and the attributes, and
+    returns the primal result and its tangent (lists of them for effects of several results).
+    """
+
+    def fill(function: Callable[..., Any]) -> Callable[..., Any]:
+        for effect in effects:
+            JVP.rules[effect] = function
+        return function
+
+    return fill
+
+
+def linear(*effects: Effect, fixed: int = 0) -> None:
+    """Effects linear in all operands after the first `fixed`: the tangent goes the same way."""
+    for effect in effects:
+        JVP.rules[effect] = _linear_rule(effect, fixed)
+
+
+def _linear_rule(effect: Effect, fixed: int) -> Callable[..., Any]:
+    def linear_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
+        primal = effect(*primals, **attributes)
+        moving = [
+            p if i < fixed else (zeros_like(p) if t is None else t)
+            for i, (p, t) in enumerate(zip(primals, tangents, strict=True))
+        ]
+        if all(t is None for t in tangents[fixed:]):
+            return primal, ([None] * len(primal) if effect.multiple else None)
+        return primal, effect(*moving, **attributes)
+
+    return linear_jvp
+
+
+def bilinear(*effects: Effect) -> None:
+    """Effects linear in each of their two operands: the product rule."""
+    for effect in effects:
+        JVP.rules[effect] = _bilinear_rule(effect)
+
+
+def _bilinear_rule(effect: Effect) -> Callable[..., Any]:
+    def bilinear_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
+        (x, y), (dx, dy) = primals, tangents
+        terms = []
+        if dx is not None:
+            terms.append(effect(dx, y, **attributes))
+        if dy is not None:
+            terms.append(effect(x, dy, **attributes))
+        return effect(x, y, **attributes), total(terms)
+
+    return bilinear_jvp
+
+
+def total(terms: Sequence[Any]) -> Any:
+    """The sum of tangents, None for none."""
+    from effax.effects.elementwise import add
+
+    result = None
+    for term in terms:
+        if term is not None:
+            result = term if result is None else add(result, term)
+    return result
+
+
+def fixed(*effects: Effect) -> None:
+    """Effects whose result does not move whatever the operands do: no tangent."""
+    for effect in effects:
+        JVP.rules[effect] = _fixed_rule(effect)
+
+
+def _fixed_rule(effect: Effect) -> Callable[..., Any]:
+    def fixed_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
+        primal = effect(*primals, **attributes)
+        return primal, ([None] * len(primal) if effect.multiple else None)
+
+    return fixed_jvp

@@ -1,0 +1,52 @@
+"""Elementwise effects under jvp: the chain rule over the table of derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from effax.effects.complex import conj, real
+from effax.effects.conversion import convert_element_type
+from effax.effects.effect import Effect
+from effax.effects.elementwise import FAMILY, abs, div, is_finite, mul
+from effax.effects.types import is_complex, typeof
+from effax.interpreters.calculus import along, not_zero, partials
+from effax.interpreters.jvp.dual import fixed, rule, total
+
+
+def chain_rule(effect: Effect) -> Callable[..., Any]:
+    """The rule of an effect in the table: the sum of its partial derivatives times the tangents."""
+
+    def chain_rule_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
+        ans = effect(*primals, **attributes)
+        terms = [
+            along(effect, i, t, ans, primals, attributes)
+            for i, t in enumerate(tangents)
+            if t is not None
+        ]
+        return ans, total(terms)
+
+    return chain_rule_jvp
+
+
+def differentiate(family: str) -> None:
+    """Fill the cells of every effect of a family that is in the table."""
+    for effect in partials:
+        if effect.family == family:
+            rule(effect)(chain_rule(effect))
+
+
+differentiate(FAMILY)
+fixed(is_finite)
+_real_abs_jvp = chain_rule(abs)
+
+
+@rule(abs)
+def abs_jvp(primals: list[Any], tangents: list[Any]) -> Any:
+    """The absolute value of a complex number moves by the tangent's part along the number."""
+    (x,), (dx,) = primals, tangents
+    if dx is None or not is_complex(typeof(x).dtype):
+        return _real_abs_jvp(primals, tangents)
+    ans = abs(x)
+    size = convert_element_type(ans, dtype=typeof(x).dtype, weak_type=False)
+    return ans, real(mul(dx, div(conj(x), not_zero(size))))

@@ -1,0 +1,6 @@
+"""Forward mode of random bits: bits do not move."""
+
+from effax.effects import random
+from effax.interpreters.jvp.dual import fixed
+
+fixed(random.threefry2x32)

@@ -1,0 +1,44 @@
+"""Forward mode of reductions.
+
+`reduce_prod` and the general `reduce` have no rule here: they are written out as a tree of
+products (`interpreters/definitions.py`), whose derivative is right where factors are zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import effax.interpreters.definitions  # noqa: F401  (the definitions that this column stands on)
+from effax.effects import comparison, conversion, elementwise, reduction, shape
+from effax.effects.effect import Effect
+from effax.effects.types import typeof
+from effax.interpreters.jvp.dual import fixed, linear, rule
+
+linear(reduction.reduce_sum)
+fixed(
+    reduction.reduce_and,
+    reduction.reduce_or,
+    reduction.reduce_xor,
+    reduction.argmax,
+    reduction.argmin,
+)
+
+
+def _chooser_rule(effect: Effect) -> None:
+    @rule(effect)
+    def chooser_jvp(primals: list[Any], tangents: list[Any], *, axes: tuple[int, ...]) -> Any:
+        """The tangent where the extremum is; where several are equal, their average."""
+        (x,), (dx,) = primals, tangents
+        y = effect(x, axes=axes)
+        if dx is None:
+            return y, None
+        type = typeof(x)
+        kept = tuple(i for i in range(type.ndim) if i not in axes)
+        around = shape.broadcast_in_dim(y, shape=type.shape, dims=kept)
+        there = conversion.convert_element_type(comparison.eq(x, around), dtype=type.dtype)
+        total = reduction.reduce_sum(elementwise.mul(dx, there), axes=axes)
+        return y, elementwise.div(total, reduction.reduce_sum(there, axes=axes))
+
+
+_chooser_rule(reduction.reduce_max)
+_chooser_rule(reduction.reduce_min)

@@ -1,0 +1,35 @@
+"""Forward mode of sorting: tangents go where their elements go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects import shape, sorting
+from effax.effects.types import int32, int64, typeof
+from effax.interpreters.jvp.dual import rule
+
+
+@rule(sorting.sort)
+def sort_jvp(
+    primals: list[Any], tangents: list[Any], *, dimension: int, is_stable: bool, num_keys: int
+) -> Any:
+    """Positions are sorted along with the elements; tangents are taken from there."""
+    attributes = {"dimension": dimension, "is_stable": is_stable, "num_keys": num_keys}
+    if all(t is None for t in tangents):
+        return sorting.sort(*primals, **attributes), [None] * len(primals)
+    lengths = typeof(primals[0]).shape
+    positions = shape.iota(
+        dtype=int32 if lengths[dimension] < 1 << 31 else int64, shape=lengths, dimension=dimension
+    )
+    *results, places = sorting.sort(*primals, positions, **attributes)
+    return results, [
+        None if t is None else sorting.take_along(t, places, dimension) for t in tangents
+    ]
+
+
+@rule(sorting.top_k)
+def top_k_jvp(primals: list[Any], tangents: list[Any], *, k: int, axis: int) -> Any:
+    (x,), (dx,) = primals, tangents
+    values, places = sorting.top_k(x, k=k, axis=axis)
+    tangent = None if dx is None else sorting.take_along(dx, places, axis)
+    return [values, places], [tangent, None]

@@ -1,0 +1,8 @@
+"""Special functions under jvp: the chain rule over the table of derivatives."""
+
+from __future__ import annotations
+
+from effax.effects.special import FAMILY
+from effax.interpreters.jvp.elementwise import differentiate
+
+differentiate(FAMILY)

@@ -1,0 +1,467 @@
+"""The functor: any handler and any program make a program over the handler's leaves.
+
+No interpreter writes rules for `call`, `cond`, `while` and `scan`. It describes its carrier as a
+pair (mode, leaves), and the program is staged again under a fresh copy of the handler: at given
+modes, at joined modes for branches, at the least fixpoint of the carry's modes for loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, ClassVar, Final
+
+import attrs
+
+from effax.effects import control, custom, shape
+from effax.effects.effect import Effect
+from effax.effects.errors import MissingRuleError
+from effax.effects.handler import Carrier, Handler, current
+from effax.effects.program import Program, Variable
+from effax.effects.types import ShapedArray
+from effax.interpreters.stage import Stage
+
+Mode = Hashable
+PLAIN: Final = None
+"""The least mode: a value that is not the handler's own."""
+
+
+class Lifting(Handler):
+    """A handler of first-order rules, carried through higher-order effects by the functor.
+
+    What a subclass says of its carrier:
+
+    - `mode(value)`: what is known about it, hashable; `PLAIN` for values of others;
+    - `join(m1, m2)`: the least mode above both;
+    - `leaves(value, mode)`: the outer values it is made of, raised to that mode;
+    - `value(mode, leaves)`: the way back;
+    - `leaf_types(mode, type)`: the types of those leaves;
+    - `leaf_axes(mode)`: how many axes each leaf has before the value's own.
+
+    A handler that threads state of its own describes it as one more value, by the methods whose
+    names begin with `state`. `static` is all of the instance that a lifted program depends on.
+    """
+
+    __slots__ = ()
+
+    rules: ClassVar[dict[Effect, Callable[..., Any]]]
+
+    @property
+    def static(self) -> tuple[Hashable, ...]:
+        """What of this installation the meaning of effects depends on; the default is nothing."""
+        return ()
+
+    def fresh(self, outer: Any) -> Lifting:
+        """Another installation of the same interpreter, outside of which is `outer`."""
+        return type(self)(outer)
+
+    def mode(self, value: Any) -> Mode:
+        """What is known of a value."""
+        raise NotImplementedError(type(self).__name__)
+
+    def join(self, one: Mode, other: Mode) -> Mode:
+        """The least mode above both; by default there is one mode above `PLAIN`."""
+        return other if one is PLAIN else one
+
+    def leaves(self, value: Any, mode: Mode) -> Sequence[Any]:
+        """The outer values that a value is made of, at that mode. Runs outside the handler."""
+        raise NotImplementedError(type(self).__name__)
+
+    def value(self, mode: Mode, leaves: Sequence[Any]) -> Any:
+        """The value made of these leaves."""
+        raise NotImplementedError(type(self).__name__)
+
+    def leaf_types(self, mode: Mode, type: ShapedArray) -> Sequence[ShapedArray]:
+        """The types of the leaves, for a value of that type."""
+        raise NotImplementedError(self.__class__.__name__)
+
+    def leaf_axes(self, mode: Mode) -> Sequence[int]:
+        """How many leading axes each leaf has that the value does not."""
+        return ()
+
+    def state_mode(self) -> Mode:
+        """What is known of the handler's own state."""
+        return ()
+
+    def state_join(self, one: Mode, other: Mode) -> Mode:
+        """The least mode of the state above both."""
+        return one
+
+    def state_leaves(self, mode: Mode) -> Sequence[Any]:
+        """The outer values of the state, raised to that mode."""
+        return ()
+
+    def state_types(self, mode: Mode) -> Sequence[ShapedArray]:
+        """The types of those."""
+        return ()
+
+    def state_set(self, mode: Mode, leaves: Sequence[Any]) -> None:
+        """Replace the state by one made of these leaves."""
+
+    def handle(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """The rule for the effect, if there is one; else the functor's, if it holds programs."""
+        rule = self.rules.get(effect)
+        if rule is not None:
+            return self.apply(rule, effect, operands, attributes)
+        lifting = functor.get(effect)
+        if lifting is not None:
+            return lifting(self, effect, operands, attributes)
+        return self.missing(effect, operands, attributes)
+
+    def apply(
+        self,
+        rule: Callable[..., Any],
+        effect: Effect,
+        operands: tuple[Any, ...],
+        attributes: dict[str, Any],
+    ) -> Any:
+        """Call a first-order rule; how it sees its operands is the interpreter's business."""
+        return rule(self, *operands, **attributes)
+
+    def missing(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Refuse an effect that has no rule here."""
+        raise MissingRuleError(
+            f"{type(self).__name__} has no rule for the effect '{effect.name}'; add one with "
+            f"the interpreter's `rule` decorator, or write the function without '{effect.name}'"
+        )
+
+
+@attrs.frozen(slots=True, eq=False)
+class Lifted:
+    """A program over leaves, what it captured (its first inputs), and the modes of its results."""
+
+    program: Program
+    captured: tuple[Any, ...]
+    out_modes: tuple[Mode, ...]
+    state_mode: Mode
+
+
+def lift(
+    program: Program,
+    handler: Lifting,
+    in_modes: tuple[Mode, ...],
+    state_mode: Mode = (),
+    out_modes: tuple[Mode, ...] | None = None,
+    out_state: Mode = None,
+    state_at: int = 0,
+) -> Lifted:
+    """Stage a program under a fresh copy of a handler, its inputs at the given modes.
+
+    Inputs of the result are what was captured, then leaves, with the leaves of the handler's
+    state before those of input `state_at`; results are the state's leaves, then the results',
+    raised to `out_modes` (by default the modes they turn out to have).
+    """
+    key = type(handler), handler.static, in_modes, state_mode, out_modes, out_state, state_at
+    found = program.memo.get(key)
+    if found is None:
+        found = _lift(program, handler, in_modes, state_mode, out_modes, out_state, state_at)
+        if not any(isinstance(x, Carrier) for x in found.captured):
+            program.memo[key] = found
+    return found
+
+
+def _lift(
+    program: Program,
+    handler: Lifting,
+    in_modes: tuple[Mode, ...],
+    state_mode: Mode,
+    out_modes: tuple[Mode, ...] | None,
+    out_state: Mode,
+    state_at: int,
+) -> Lifted:
+    recorder = Stage()
+    token = current.set(recorder)
+    try:
+        inner = handler.fresh(recorder)
+        values = []
+        for i, (variable, mode) in enumerate(zip(program.inputs, in_modes, strict=True)):
+            if i == state_at:
+                _state_inputs(inner, recorder, state_mode)
+            if mode is PLAIN:
+                values.append(recorder.input(variable.type))
+            else:
+                types = inner.leaf_types(mode, variable.type)
+                values.append(inner.value(mode, [recorder.input(t) for t in types]))
+        if state_at >= len(program.inputs):
+            _state_inputs(inner, recorder, state_mode)
+        results = inner.run(program.run, *values)
+        modes = tuple(map(inner.mode, results)) if out_modes is None else out_modes
+        state = inner.state_mode() if out_state is None else out_state
+        leaves = list(inner.state_leaves(state))
+        for result, mode in zip(results, modes, strict=True):
+            leaves += leaves_of(inner, result, mode)
+        staged = recorder.finish(leaves, program.name)
+    finally:
+        current.reset(token)
+        recorder.live = False
+    return Lifted(staged.program, staged.captured, modes, state)
+
+
+def _state_inputs(inner: Lifting, recorder: Stage, mode: Mode) -> None:
+    inner.state_set(mode, [recorder.input(t) for t in inner.state_types(mode)])
+
+
+def leaves_of(handler: Lifting, value: Any, mode: Mode) -> Sequence[Any]:
+    """The leaves of a value at a mode; a plain value is its own leaf."""
+    if mode is PLAIN:
+        if handler.owns(value):
+            raise MissingRuleError(
+                f"{type(handler).__name__}: a plain value is needed here (an index of `cond`, the "
+                f"result of a loop's condition), but {value!r} is the interpreter's own; give "
+                "comparisons a rule whose result is plain, or override the higher-order effect"
+            )
+        return (value,)
+    return handler.leaves(value, mode)
+
+
+def _flat(handler: Lifting, values: Sequence[Any], modes: Sequence[Mode]) -> list[Any]:
+    return [leaf for v, m in zip(values, modes, strict=True) for leaf in leaves_of(handler, v, m)]
+
+
+def leaf_count(handler: Lifting, mode: Mode, type: ShapedArray) -> int:
+    """How many leaves a value of that type has at that mode."""
+    return 1 if mode is PLAIN else len(handler.leaf_types(mode, type))
+
+
+def rebuild(
+    handler: Lifting,
+    leaves: Sequence[Any],
+    modes: Sequence[Mode],
+    types: Sequence[ShapedArray],
+    state: Mode,
+) -> list[Any]:
+    """Values from the flat results of a lifted program, whose state is put back first."""
+    rest = list(leaves)
+    n = len(handler.state_types(state))
+    handler.state_set(state, rest[:n])
+    del rest[:n]
+    values = []
+    for mode, type in zip(modes, types, strict=True):
+        if mode is PLAIN:
+            values.append(rest.pop(0))
+        else:
+            n = leaf_count(handler, mode, type)
+            values.append(handler.value(mode, rest[:n]))
+            del rest[:n]
+    return values
+
+
+def lift_call(
+    handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> list[Any]:
+    """`call` and its kin: lift the program, call that."""
+    program: Program = attributes["program"]
+    modes = tuple(map(handler.mode, operands))
+    state = handler.state_mode()
+    lifted = lift(program, handler, modes, state)
+    results = effect(
+        *lifted.captured,
+        *handler.state_leaves(state),
+        *_flat(handler, operands, modes),
+        **{**attributes, "program": lifted.program},
+    )
+    return rebuild(handler, results, lifted.out_modes, program.out_types, lifted.state_mode)
+
+
+def lift_cond(
+    handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> list[Any]:
+    """Lift every branch, at the join of the modes their results turn out to have."""
+    (index,), values = leaves_of(handler, operands[0], PLAIN), operands[1:]
+    branches: tuple[Program, ...] = attributes["branches"]
+    modes = tuple(map(handler.mode, values))
+    state = handler.state_mode()
+    first = [lift(b, handler, modes, state) for b in branches]
+    out_modes, out_state = first[0].out_modes, first[0].state_mode
+    for other in first[1:]:
+        out_modes = _join_all(handler, out_modes, other.out_modes)
+        out_state = handler.state_join(out_state, other.state_mode)
+    lifted = [lift(b, handler, modes, state, out_modes, out_state) for b in branches]
+    results = effect(
+        index,
+        *(x for one in lifted for x in one.captured),
+        *handler.state_leaves(state),
+        *_flat(handler, values, modes),
+        branches=align_captured(lifted),
+    )
+    return rebuild(handler, results, out_modes, branches[0].out_types, out_state)
+
+
+def align_captured(lifted: Sequence[Lifted]) -> tuple[Program, ...]:
+    """Branches that take what every one of them captured, in order, then their own inputs."""
+    spare = [[Variable(None, x.type) for x in _captures(one)] for one in lifted]
+    programs = []
+    for i, one in enumerate(lifted):
+        n = len(one.captured)
+        inputs: list[Variable] = []
+        for j, unused in enumerate(spare):
+            inputs += one.program.inputs[:n] if i == j else unused
+        inputs += one.program.inputs[n:]
+        p = one.program
+        programs.append(Program(inputs, p.equations, p.outputs, p.name) if len(spare) > 1 else p)
+    if not any(one.captured for one in lifted):
+        return tuple(one.program for one in lifted)
+    return tuple(programs)
+
+
+def _captures(lifted: Lifted) -> Sequence[Variable]:
+    return lifted.program.inputs[: len(lifted.captured)]
+
+
+def _join_all(
+    handler: Lifting, one: Sequence[Mode], other: Sequence[Mode]
+) -> tuple[Mode, ...]:
+    return tuple(handler.join(a, b) for a, b in zip(one, other, strict=True))
+
+
+def lift_while(
+    handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> list[Any]:
+    """Lift condition and body, at the least fixpoint of the carry's modes."""
+    condition: Program = attributes["cond"]
+    body: Program = attributes["body"]
+    n, m = attributes["cond_consts"], attributes["body_consts"]
+    consts = operands[:n], operands[n : n + m]
+    carry = operands[n + m :]
+    cond_modes, body_modes = (tuple(map(handler.mode, c)) for c in consts)
+    modes, state = tuple(map(handler.mode, carry)), handler.state_mode()
+    while True:
+        step = lift(body, handler, body_modes + modes, state, state_at=m)
+        joined = _join_all(handler, modes, step.out_modes)
+        joined_state = handler.state_join(state, step.state_mode)
+        if joined == modes and joined_state == state:
+            break
+        modes, state = joined, joined_state
+    step = lift(body, handler, body_modes + modes, state, modes, state, state_at=m)
+    test = lift(condition, handler, cond_modes + modes, state, (PLAIN,), (), state_at=n)
+    results = effect(
+        *test.captured,
+        *_flat(handler, consts[0], cond_modes),
+        *step.captured,
+        *_flat(handler, consts[1], body_modes),
+        *handler.state_leaves(state),
+        *_flat(handler, carry, modes),
+        cond=without_state_results(test, handler),
+        body=step.program,
+        cond_consts=len(test.captured) + _leaf_total(handler, cond_modes, condition.in_types),
+        body_consts=len(step.captured) + _leaf_total(handler, body_modes, body.in_types),
+    )
+    return rebuild(handler, results, modes, body.out_types, state)
+
+
+def without_state_results(test: Lifted, handler: Lifting) -> Program:
+    """A loop's condition gives its verdict only: the state passes through the body."""
+    n = len(test.program.outputs) - 1
+    if not n:
+        return test.program
+    p = test.program
+    return Program(p.inputs, p.equations, p.outputs[n:], p.name)
+
+
+def _leaf_total(handler: Lifting, modes: Sequence[Mode], types: Sequence[ShapedArray]) -> int:
+    return sum(leaf_count(handler, m, t) for m, t in zip(modes, types, strict=False))
+
+
+def lift_scan(
+    handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> list[Any]:
+    """Lift the body at the least fixpoint of the carry's modes; scan leaves along their rows."""
+    body: Program = attributes["body"]
+    n, m, length = attributes["consts"], attributes["carry"], attributes["length"]
+    consts, carry, xs = operands[:n], operands[n : n + m], operands[n + m :]
+    const_modes, x_modes = tuple(map(handler.mode, consts)), tuple(map(handler.mode, xs))
+    modes, state = tuple(map(handler.mode, carry)), handler.state_mode()
+    while True:
+        step = lift(body, handler, const_modes + modes + x_modes, state, state_at=n)
+        joined = _join_all(handler, modes, step.out_modes[:m])
+        joined_state = handler.state_join(state, step.state_mode)
+        if joined == modes and joined_state == state:
+            break
+        modes, state = joined, joined_state
+    y_modes = step.out_modes[m:]
+    step = lift(
+        body, handler, const_modes + modes + x_modes, state, modes + y_modes, state, state_at=n
+    )
+    carried = [*handler.state_leaves(state), *_flat(handler, carry, modes)]
+    results = effect(
+        *step.captured,
+        *_flat(handler, consts, const_modes),
+        *carried,
+        *(row for x, mode in zip(xs, x_modes, strict=True) for row in _rows(handler, x, mode)),
+        body=step.program,
+        consts=len(step.captured) + _leaf_total(handler, const_modes, body.in_types),
+        carry=len(carried),
+        length=length,
+        reverse=attributes["reverse"],
+        unroll=attributes["unroll"],
+    )
+    return _unscan(handler, results, len(carried), modes, y_modes, body, length, state)
+
+
+def _rows(handler: Lifting, x: Any, mode: Mode) -> list[Any]:
+    """The leaves of a scanned value, the axis of the steps first in each."""
+    leaves = leaves_of(handler, x, mode)
+    axes = (0,) if mode is PLAIN else handler.leaf_axes(mode) or (0,) * len(leaves)
+    return [move_axis(leaf, k, 0) for leaf, k in zip(leaves, axes, strict=True)]
+
+
+def _unscan(
+    handler: Lifting,
+    results: Sequence[Any],
+    carried: int,
+    modes: Sequence[Mode],
+    y_modes: Sequence[Mode],
+    body: Program,
+    length: int,
+    state: Mode,
+) -> list[Any]:
+    m = len(modes)
+    values = rebuild(handler, results[:carried], modes, body.out_types[:m], state)
+    rest = list(results[carried:])
+    for mode, type in zip(y_modes, body.out_types[m:], strict=True):
+        n = leaf_count(handler, mode, type)
+        leaves = rest[:n]
+        del rest[:n]
+        if mode is PLAIN:
+            values.append(leaves[0])
+            continue
+        axes = handler.leaf_axes(mode) or (0,) * n
+        moved = [move_axis(leaf, 0, k) for leaf, k in zip(leaves, axes, strict=True)]
+        values.append(handler.value(mode, moved))
+    return values
+
+
+def move_axis(x: Any, start: int, end: int) -> Any:
+    """The value with one axis moved."""
+    if start == end:
+        return x
+    order = list(range(x.ndim))
+    order.insert(end, order.pop(start))
+    return shape.transpose(x, permutation=tuple(order))
+
+
+def reopen(handler: Lifting, program: Program, operands: Sequence[Any]) -> list[Any]:
+    """Run a program's equations under the handler itself, as if its call had been written out."""
+    token = current.set(handler)
+    try:
+        return program.run(*operands)
+    finally:
+        current.reset(token)
+
+
+def lift_custom(
+    handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> list[Any]:
+    """A program with its own derivative is opened: the derivative of the lifted program is
+    another one. (Batching, which commutes with derivatives, has a rule of its own.)"""
+    return reopen(handler, attributes["program"], operands)
+
+
+functor: Final[dict[Effect, Callable[..., Any]]] = {
+    control.call: lift_call,
+    control.remat: lift_call,
+    control.cond: lift_cond,
+    control.while_loop: lift_while,
+    control.scan: lift_scan,
+    custom.custom_jvp_call: lift_custom,
+    custom.custom_vjp_call: lift_custom,
+}

@@ -1,0 +1,137 @@
+"""Stage: the handler that records, and evaluates nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+
+from effax.effects.effect import LITERALS, SCALARS, Effect
+from effax.effects.errors import UnexpectedTracerError
+from effax.effects.frames import user_frame
+from effax.effects.handler import Carrier, Handler, current
+from effax.effects.program import (
+    Equation,
+    Literal,
+    Program,
+    Variable,
+    source,
+    used_inputs,
+    without_dead_code,
+)
+from effax.effects.types import ShapedArray, typeof
+
+
+class Stage(Handler):
+    """Record every effect as an equation, whoever owns its operands.
+
+    A program's text depends on types only. Values from outside (arrays, carriers of outer
+    handlers) become inputs, listed in `captured`: the program is closed.
+    """
+
+    __slots__ = ("captured", "equations", "inputs", "scope")
+
+    carrier = Variable
+
+    def __init__(self, outer: Any = None) -> None:
+        super().__init__(outer)
+        self.equations: list[Equation] = []
+        self.inputs: list[Variable] = []
+        self.captured: dict[int, tuple[Any, Variable]] = {}
+        self.scope = ""
+
+    def input(self, type: ShapedArray) -> Variable:
+        """A fresh input of the program."""
+        variable = Variable(self, type)
+        self.inputs.append(variable)
+        return variable
+
+    def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Record an equation; the result is its variables."""
+        inputs: list[Any] = []
+        types: list[ShapedArray | None] = []
+        literal = False
+        for x in operands:
+            if type(x) is not Variable or x.handler is not self:
+                if effect.literals and type(x) in LITERALS:
+                    literal = True
+                    inputs.append(x)
+                    types.append(None)
+                    continue
+                x = self.atom(x)
+            inputs.append(x)
+            types.append(x.type)
+        operand_types = tuple(types)
+        result = effect.infer(operand_types, attributes)
+        if literal:
+            for i, t in enumerate(operand_types):
+                if t is None:
+                    value = inputs[i]
+                    inputs[i] = Literal(value, effect.literal_type(value, operand_types))
+        frame = source.frame or user_frame()
+        if effect.multiple:
+            outputs = [Variable(self, t) for t in result]
+            self.equations.append(
+                Equation(effect, inputs, attributes, outputs, frame, self.scope)
+            )
+            return outputs
+        output = Variable(self, result)
+        self.equations.append(Equation(effect, inputs, attributes, (output,), frame, self.scope))
+        return output
+
+    def atom(self, x: Any) -> Variable | Literal:
+        """What stands for a value in the program: itself, a literal, or an input for a capture."""
+        if type(x) is Variable and x.handler is self:
+            return x
+        if type(x) in LITERALS or isinstance(x, SCALARS):  # 0-d NumPy values are written out
+            return Literal(x, typeof(x))
+        known = self.captured.get(id(x))
+        if known is None:
+            if isinstance(x, Carrier) and not x.handler.live:
+                raise UnexpectedTracerError.escaped(x)
+            known = x, Variable(self, typeof(x))
+            self.captured[id(x)] = known
+        return known[1]
+
+    def finish(self, results: Sequence[Any], name: str = "program") -> Staged:
+        """Close the program over its captures, which become its first inputs."""
+        outputs = [self.atom(x) for x in results]
+        captured = list(self.captured.values())
+        inputs = [variable for _, variable in captured] + self.inputs
+        program = without_dead_code(Program(inputs, self.equations, outputs, name))
+        used = used_inputs(program)
+        kept = [i for i in range(len(captured)) if used[i]]
+        program = Program(
+            [captured[i][1] for i in kept] + self.inputs, program.equations, outputs, name
+        )
+        self.live = False
+        return Staged(program, tuple(captured[i][0] for i in kept))
+
+
+@attrs.frozen(slots=True, eq=False)
+class Staged:
+    """A program, and the outer values it closes over: its first inputs."""
+
+    program: Program
+    captured: tuple[Any, ...]
+
+
+def stage(
+    function: Callable[..., Sequence[Any]],
+    types: Sequence[ShapedArray],
+    name: str = "program",
+) -> Staged:
+    """Record what a function of flat arguments of these types performs.
+
+    The function returns a flat sequence of values.
+    """
+    handler = Stage()
+    arguments = [handler.input(t) for t in types]
+    token = current.set(handler)
+    try:
+        results = function(*arguments)
+        return handler.finish(results, name)
+    finally:
+        current.reset(token)
+        handler.live = False

@@ -1,0 +1,20 @@
+"""Transposes of conversions: the way back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects.conversion import convert_element_type, reduce_precision
+from effax.interpreters.transpose.linear import unary
+
+
+@unary(convert_element_type)
+def convert_element_type_transpose(ct: Any, x: Any, **attributes: Any) -> Any:
+    """The cotangent in the operand's dtype."""
+    return convert_element_type(ct, dtype=x.type.dtype, weak_type=x.type.weak_type)
+
+
+@unary(reduce_precision)
+def reduce_precision_transpose(ct: Any, x: Any, **attributes: Any) -> Any:
+    """The cotangent, rounded in the same way."""
+    return reduce_precision(ct, **attributes)

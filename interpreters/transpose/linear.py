@@ -1,0 +1,109 @@
+"""Transposition: linear effects walked backwards, and how a cell of the column is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from effax.effects import shape
+from effax.effects.effect import Effect
+from effax.effects.errors import MissingRuleError
+from effax.effects.program import Variable
+from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
+from effax.effects.value import Value
+
+rules: Final[dict[Effect, Callable[..., Any]]] = {}
+
+
+class Linear(Value):
+    """In the operands of a transpose rule: one that the effect is linear in, of which only the
+    type is known."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: ShapedArray) -> None:
+        self.type = type
+
+
+def is_linear(operand: Any) -> bool:
+    """Whether the effect is to be transposed with respect to this operand."""
+    return type(operand) is Linear
+
+
+def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Fill cells of the transpose column.
+
+    The rule is called with the cotangent of the result (a list of them, with None for zero, for
+    effects of several results), the operands (a `Linear` where the cotangent is asked, else the
+    value) and the attributes. It returns a cotangent for each operand, None where none is asked.
+    """
+
+    def fill(function: Callable[..., Any]) -> Callable[..., Any]:
+        for effect in effects:
+            rules[effect] = function
+        return function
+
+    return fill
+
+
+def unary(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Fill cells for effects of one operand: the rule gives that operand's cotangent."""
+
+    def fill(function: Callable[..., Any]) -> Callable[..., Any]:
+        def transposed(ct: Any, x: Any, **attributes: Any) -> Sequence[Any]:
+            return (function(ct, x, **attributes),)
+
+        for effect in effects:
+            rules[effect] = transposed
+        return function
+
+    return fill
+
+
+def backward(
+    tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variable]
+) -> list[Any]:
+    """Walk a tape's linear equations backwards, from the cotangents of results to the inputs'.
+
+    `cotangents` maps variables to what is known of their cotangent, and is used up. Everything is
+    performed under the handlers now installed. An input nothing depends on gives None.
+    """
+    for e in reversed(tape.equations):
+        outs = [cotangents.pop(x, None) for x in e.outputs]
+        if all(ct is None for ct in outs):
+            continue
+        transposed = rules.get(e.effect)
+        if transposed is None:
+            raise MissingRuleError(
+                f"the effect '{e.effect.name}' is not linear, or has no transpose rule, and a "
+                "reverse-mode derivative goes through it; use forward mode (jvp, jacfwd), or give "
+                "it a rule with effax.extend"
+            )
+        operands = [Linear(x.type) if tape.owns(x) else x for x in e.inputs]
+        given = transposed(outs if e.effect.multiple else outs[0], *operands, **e.attributes)
+        for x, ct in zip(e.inputs, given, strict=True):
+            if ct is not None and tape.owns(x):
+                cotangents[x] = add_cotangents(cotangents.get(x), ct)
+    return [cotangents.get(x) for x in inputs]
+
+
+def add_cotangents(one: Any, other: Any) -> Any:
+    """The sum of two cotangents, either of which may be None."""
+    from effax.effects.elementwise import add
+
+    if one is None or other is None:
+        return other if one is None else one
+    return add(one, other)
+
+
+def instantiate(cotangent: Any, type: ShapedArray) -> Any:
+    """The cotangent, zeros of the type's where it is None."""
+    if cotangent is not None:
+        return cotangent
+    dtype = tangent_dtype(type.dtype)
+    return None if dtype == float0 else shape.full(type.shape, 0, dtype)
+
+
+def value_type(operand: Any) -> ShapedArray:
+    """The type of an operand, linear or known."""
+    return typeof(operand)

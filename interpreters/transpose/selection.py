@@ -1,0 +1,28 @@
+"""Transposes of selections: the cotangent goes to what was selected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects.comparison import eq
+from effax.effects.selection import select_n
+from effax.effects.types import is_bool, typeof
+from effax.interpreters.transpose.linear import is_linear, rule
+
+
+@rule(select_n)
+def select_n_transpose(ct: Any, which: Any, *cases: Any) -> Sequence[Any]:
+    """For each case the cotangent where it was selected, zero elsewhere."""
+    if len(cases) == 1:
+        return None, ct
+    if is_bool(typeof(which).dtype):
+        return (
+            None,
+            select_n(which, ct, 0.0) if is_linear(cases[0]) else None,
+            select_n(which, 0.0, ct) if is_linear(cases[1]) else None,
+        )
+    return None, *(
+        select_n(eq(which, i), 0.0, ct) if is_linear(case) else None
+        for i, case in enumerate(cases)
+    )

@@ -1,0 +1,111 @@
+"""Rules of the house that no linter knows, each with the sentence that says what to do instead."""
+
+import ast
+import re
+from pathlib import Path
+
+from tests.architecture.sources import KERNEL, ROOT, imports, library_files, listing, tree
+
+FILES = library_files()
+CATCH_ALL = {"Exception", "BaseException"}
+KERNEL_MODULES = tuple(f"effax.{name}" for name in KERNEL)
+
+
+def inside(path: Path, *places: str) -> bool:
+    """Whether a file is one of the places, or lies under one that is a folder."""
+    return any(path == Path(place) or Path(place) in path.parents for place in places)
+
+
+def within(module: str, *packages: str) -> bool:
+    """Whether a module is one of the packages or inside one."""
+    return any(module == package or module.startswith(package + ".") for package in packages)
+
+
+def complain_about_imports(
+    *packages: str, files: list[Path], advice: str, at_load: bool = False
+) -> None:
+    complaints = [
+        f"{path}:{line}: imports {module}: {advice}"
+        for path in files
+        for line, module in imports(path, at_load=at_load)
+        if within(module, *packages)
+    ]
+    assert not complaints, listing(complaints)
+
+
+def test_exceptions_are_named():
+    complaints = []
+    for path in FILES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ExceptHandler):
+                caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+                if any(kind is None or getattr(kind, "id", None) in CATCH_ALL for kind in caught):
+                    complaints.append(
+                        f"{path}:{node.lineno}: name the exceptions that are expected here"
+                    )
+    assert not complaints, listing(complaints)
+
+
+def test_imports_are_absolute():
+    complaints = [
+        f"{path}:{node.lineno}: write the full name, effax..."
+        for path in FILES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    assert not complaints, listing(complaints)
+
+
+def test_jax_is_never_imported():
+    complain_about_imports("jax", files=FILES, advice="the library stands on jaxlib alone")
+
+
+def test_jaxlib_is_touched_in_one_place():
+    files = [path for path in FILES if not inside(path, "backends/xla", "effects/tree.py")]
+    complain_about_imports(
+        "jaxlib", files=files, advice="go through backends/xla, or effects/tree.py for pytrees"
+    )
+
+
+def test_mlir_bindings_are_not_loaded():
+    complain_about_imports(
+        "jaxlib.mlir",
+        files=FILES,
+        advice="lowering writes text; import inside a function",
+        at_load=True,
+    )
+
+
+def test_scipy_is_imported_lazily():
+    complain_about_imports(
+        "scipy", files=FILES, advice="import it in the function that needs it", at_load=True
+    )
+
+
+def test_interpreters_do_not_compute():
+    files = [path for path in FILES if inside(path, "interpreters")]
+    complain_about_imports(
+        "numpy", files=files, advice="an interpreter performs effects; NumPy is a backend"
+    )
+
+
+def test_kernel_does_not_know_its_users():
+    complaints = [
+        f"{path}:{line}: imports {module}: effects, interpreters and backends lie below the rest of effax"
+        for path in FILES
+        if inside(path, *KERNEL)
+        for line, module in imports(path)
+        if within(module, "effax") and not within(module, *KERNEL_MODULES)
+    ]
+    assert not complaints, listing(complaints)
+
+
+def test_nothing_is_left_for_later():
+    note = re.compile(r"#.*\b(TODO|FIXME|XXX|HACK)\b")
+    complaints = [
+        f"{path}:{number}: do it, or refuse with a named error that says what to write instead"
+        for path in FILES
+        for number, line in enumerate((ROOT / path).read_text(encoding="utf-8").splitlines(), 1)
+        if note.search(line) or re.search(r"raise NotImplementedError(\(\))?\s*$", line)
+    ]
+    assert not complaints, listing(complaints)

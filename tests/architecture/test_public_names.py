@@ -1,0 +1,64 @@
+"""The public surface, as a text file: a change of it shows in review.
+
+Accept a change with `make names`.
+"""
+
+import importlib
+import inspect
+import os
+from collections.abc import Iterator
+
+from tests.architecture.sources import KERNEL, ROOT, library_files, module_name
+
+RECORD = ROOT / "tests" / "architecture" / "public_names.txt"
+
+
+def public_modules() -> list[str]:
+    """`effax`, its packages and the modules directly in it; not the kernel, nor files inside packages."""
+    return [
+        module_name(path)
+        for path in library_files()
+        if path.parts[0] not in KERNEL
+        and (path.name == "__init__.py" or len(path.parts) == 2)
+        and not any(
+            part.startswith("_") for part in path.with_suffix("").parts if part != "__init__"
+        )
+    ]
+
+
+def names_of(module) -> list[str]:
+    """`__all__` where a module has one; else what it holds of ours, other modules' names aside."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    package = hasattr(module, "__path__")
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and not inspect.ismodule(value)
+        and (package or getattr(value, "__module__", None) == module.__name__)
+    ]
+
+
+def public_names() -> Iterator[str]:
+    for name in public_modules():
+        yield from (f"{name}.{each}" for each in sorted(names_of(importlib.import_module(name))))
+
+
+def test_public_names_are_the_recorded_ones():
+    found = list(public_names())
+    if os.environ.get("EFFAX_UPDATE_PUBLIC_NAMES"):
+        RECORD.write_text("\n".join(found) + "\n", encoding="utf-8")
+    recorded = RECORD.read_text(encoding="utf-8").split() if RECORD.exists() else []
+    added, removed = sorted(set(found) - set(recorded)), sorted(set(recorded) - set(found))
+    assert not added and not removed, (
+        f"added: {added}\nremoved: {removed}\naccept with `make names`"
+    )
+
+
+def test_every_public_name_exists():
+    for name in public_names():
+        module, _, attribute = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), attribute), (
+            f"{name} is in __all__ but not there"
+        )

@@ -1,0 +1,30 @@
+"""Result dtypes and weak types of effax.numpy are jax.numpy's: tests/goldens/dtypes.json.
+
+One test per function, over the dtypes and Python scalars it may meet, with x64 off. Nothing is
+compiled: the questions are put to `eval_shape`.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import effax as jax
+import effax.numpy as jnp
+from tests.goldens.make_dtypes import answer, function
+
+TABLE = json.loads((Path(__file__).parents[1] / "goldens" / "dtypes.json").read_text())
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_result_dtypes(name):
+    fn = function(jnp, jax.nn, name)
+    differing = {}
+    for arguments, expected in TABLE[name].items():
+        names = tuple(arguments.split(","))
+        found = answer(jax.eval_shape, jax.tree_util.tree_leaves, fn, names)
+        if found != expected:
+            differing[arguments] = f"{found} instead of {expected}"
+    assert not differing, f"{name}: {len(differing)} of {len(TABLE[name])}\n" + "\n".join(
+        f"  {arguments}: {difference}" for arguments, difference in differing.items()
+    )
