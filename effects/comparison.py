@@ -19,7 +19,7 @@ gt = nary("gt", FAMILY, ORDERED, lambda _: bool_)
 """`x > y`."""
 ge = nary("ge", FAMILY, ORDERED, lambda _: bool_)
 """`x >= y`."""
-eq_to = nary("eq_to", FAMILY, ANY, lambda _: bool_)
+eq_to = nary("eq_to", FAMILY, ORDERED, lambda _: bool_)
 """Equality in the total order of floats: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN."""
 lt_to = nary("lt_to", FAMILY, ORDERED, lambda _: bool_)
 """Whether x comes before y in the total order of floats."""

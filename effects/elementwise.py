@@ -13,6 +13,7 @@ from effax.effects.signature import (
     INEXACT,
     NUMERIC,
     ORDERED,
+    REAL,
     nary,
     require,
     same,
@@ -30,7 +31,7 @@ mul = nary("mul", FAMILY, NUMERIC)
 """`x * y`; integers wrap around."""
 div = nary("div", FAMILY, NUMERIC)
 """`x / y`; for integers rounded towards zero, -1 for division by zero."""
-rem = nary("rem", FAMILY, NUMERIC)
+rem = nary("rem", FAMILY, REAL)
 """The remainder of the division rounded towards zero: it has the sign of x, as in C."""
 max = nary("max", FAMILY, ANY)
 """The larger; NaN where either is NaN; complex numbers in lexicographic order."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from effax.effects.effect import Effect
 from effax.effects.handler import Carrier, current
-from effax.effects.types import ShapedArray
+from effax.effects.types import ShapedArray, typeof
 
 
 class Variable(Carrier):
@@ -160,7 +160,7 @@ class Program:
                     environment[e.outputs[0]] = result
         finally:
             source.frame = before
-        return [environment[x] if type(x) is Variable else x.value for x in self.outputs]
+        return [environment[x] if type(x) is Variable else written_out(x) for x in self.outputs]
 
     def __str__(self) -> str:
         from effax.effects.printing import program_text
@@ -168,6 +168,16 @@ class Program:
         return program_text(self)
 
     __repr__ = __str__
+
+
+def written_out(literal: Literal) -> Any:
+    """A literal as a value of its own: of its type, whatever may stand around it."""
+    from effax.effects.shape import full
+
+    value, type = literal.value, literal.type
+    if type.shape:
+        return full(type.shape, value, type.dtype)
+    return value if typeof(value) is type else type.dtype.type(value)
 
 
 def programs_in(attributes: dict[str, Any]) -> Iterator[Program]:

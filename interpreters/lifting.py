@@ -44,6 +44,8 @@ class Lifting(Handler):
     __slots__ = ()
 
     rules: ClassVar[dict[Effect, Callable[..., Any]]]
+    overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}
+    """Higher-order effects whose meaning differs from the functor's: called as its entries are."""
 
     @property
     def static(self) -> tuple[Hashable, ...]:
@@ -102,7 +104,7 @@ class Lifting(Handler):
         rule = self.rules.get(effect)
         if rule is not None:
             return self.apply(rule, effect, operands, attributes)
-        lifting = functor.get(effect)
+        lifting = self.overrides.get(effect) or functor.get(effect)
         if lifting is not None:
             return lifting(self, effect, operands, attributes)
         return self.missing(effect, operands, attributes)

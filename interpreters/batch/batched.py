@@ -41,6 +41,7 @@ class Batch(Lifting):
 
     carrier = Batched
     rules: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
+    overrides: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
 
     def __init__(self, outer: Any = None, size: int = 1, axis_name: Hashable = None) -> None:
         super().__init__(outer)

@@ -61,7 +61,12 @@ def check_batch(effect, operands, attributes):
 
 def check_derivative(effect, operands, attributes, step=1e-3, tolerance=2e-2):
     """Forward mode agrees with differences, reverse mode with forward mode, once and twice."""
-    moving = [i for i, x in enumerate(operands) if is_inexact(np.asarray(x).dtype)]
+    # How often the initial value of a fold takes part is open, so it stays where it is.
+    moving = [
+        i
+        for i, x in enumerate(operands)
+        if is_inexact(np.asarray(x).dtype) and not (effect.higher_order and np.ndim(x) == 0)
+    ]
     random = np.random.default_rng(0)
 
     def total(*xs):

@@ -12,7 +12,7 @@ COUNTS = random.integers(-9, 9, X.shape).astype(np.int32)
 BOX = {
     "window_dimensions": (1, 3, 2),
     "window_strides": (1, 2, 1),
-    "padding": ((0, 0), (1, 1), (0, 2)),
+    "padding": ((0, 0), (1, 1), (0, 1)),
 }
 ONES = {"base_dilation": (1, 1, 1), "window_dilation": (1, 1, 1)}
 APART = {"base_dilation": (1, 2, 1), "window_dilation": (1, 1, 1)}
