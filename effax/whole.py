@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from effax.backends.xla.array import Array, asarray
+from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import common_placement, compile_program
 from effax.effects.config import trace_key
 from effax.effects.errors import UnexpectedTracerError
@@ -145,16 +145,18 @@ class _Entry:
         self.tree: Any = None
         staged = stage(body, [x.type for x in bound.arrays], function.__name__)
         captured = [_array(x) for x in staged.captured]
+        specs = [x.spec for x in bound.arrays]
+        where = common_placement([*specs, *(x.spec for x in captured)])
         self.executor = compile_program(
             staged.program,
-            common_placement(bound.arrays + captured),
-            any(x.spec.committed for x in bound.arrays),
+            where,
+            any(s.committed for s in specs),
             single_op=len(staged.program.equations) < 12,
-            captured=captured,
-        )
+            captured=[device_put(x, where) for x in captured],
+        ).gather(specs, where)
         is_leaf = self.tree == _LEAF
-        effectful = self.executor.executable.effectful
-        self.run = self._one if is_leaf and not effectful else self._many
+        simple = not (self.executor.executable.effectful or self.executor.moves)
+        self.run = self._one if is_leaf and simple else self._many
 
     def _one(self, buffers: list[Any]) -> Any:
         executor = self.executor

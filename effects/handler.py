@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from effax.effects.errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+)
 from effax.effects.value import Value
 
 if TYPE_CHECKING:
@@ -44,6 +51,71 @@ class Carrier(Value):
     handler: Any
 
     __hash__ = object.__hash__
+
+    def concrete(self) -> Any:
+        """The array that says what the elements are, or None: they are not known.
+
+        An interpreter whose carrier holds the value itself (a primal) returns it.
+        """
+        return None
+
+    def _concrete(self, error: type[Exception]) -> Any:
+        value = self.concrete()
+        if value is None:
+            raise error(self)
+        return value
+
+    def __bool__(self) -> bool:
+        return bool(self._concrete(TracerBoolConversionError))
+
+    def __index__(self) -> int:
+        return operator.index(self._concrete(TracerIntegerConversionError))
+
+    def __int__(self) -> int:
+        return int(self._concrete(ConcretizationTypeError))
+
+    def __float__(self) -> float:
+        return float(self._concrete(ConcretizationTypeError))
+
+    def __complex__(self) -> complex:
+        return complex(self._concrete(ConcretizationTypeError))
+
+    def __array__(self, *args: Any, **keywords: Any) -> Any:
+        raise TracerArrayConversionError(self)
+
+    def item(self, *args: Any) -> Any:
+        """The element as a Python number; raises `ConcretizationTypeError` where unknown."""
+        return self._concrete(ConcretizationTypeError).item(*args)
+
+    def tolist(self) -> Any:
+        """The elements as Python numbers; raises `ConcretizationTypeError` where unknown."""
+        return self._concrete(ConcretizationTypeError).tolist()
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object: the value is a scalar")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return iter([self[i] for i in range(self.shape[0])])  # type: ignore[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            f"'{type(self).__name__}' values are immutable and do not support item assignment; "
+            "instead of x[idx] = y write x = x.at[idx].set(y), or another .at[] method"
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<{self.type.str_short()}>"
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec)
+
+    def block_until_ready(self) -> Any:
+        """The value itself: what is traced has nothing to wait for."""
+        return self
 
 
 class Handler:

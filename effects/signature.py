@@ -81,9 +81,7 @@ def unary(name: str, family: str, kind: str, result: Result | None = None) -> Ef
     return Effect(name, family=family, typing=typing)
 
 
-def nary(
-    name: str, family: str, kind: str, result: Result | None = None, arity: int = 2
-) -> Effect:
+def nary(name: str, family: str, kind: str, result: Result | None = None, arity: int = 2) -> Effect:
     """An effect on operands of one shape and dtype, of which some may be literals."""
 
     def typing(*types: ShapedArray | None, **attributes: Any) -> ShapedArray:

@@ -55,7 +55,9 @@ def nan(x: Any) -> Any:
     return ne(x, x)
 
 
-def iterate(step: Callable[..., Any], active: Any, state: Sequence[Any], fixed: Sequence[Any]) -> Any:
+def iterate(
+    step: Callable[..., Any], active: Any, state: Sequence[Any], fixed: Sequence[Any]
+) -> Any:
     """Repeat `active, state = step(n, state, fixed)` for n = 1, 2, ..., element by element.
 
     An element that is no longer active keeps its state; the loop ends when none is.

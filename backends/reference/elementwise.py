@@ -10,7 +10,7 @@ import numpy as np
 
 from effax.backends.reference.table import rule
 from effax.effects import elementwise
-from effax.effects.types import is_complex, is_float, is_integer, is_unsigned, real_dtype
+from effax.effects.types import is_complex, is_float, is_integer, is_unsigned
 
 Array = np.ndarray[Any, Any]
 
@@ -38,7 +38,8 @@ def quotient(x: Array, y: Array) -> Array:
     floor = np.floor_divide(x, safe)
     inexact = np.multiply(floor, safe) != x
     rounded = floor + (inexact & ((x < 0) != (safe < 0))).astype(x.dtype)
-    return np.where(y == 0, np.full_like(x, np.iinfo(x.dtype).max if is_unsigned(x.dtype) else -1), rounded)
+    nothing = np.iinfo(x.dtype).max if is_unsigned(x.dtype) else -1
+    return np.where(y == 0, np.full_like(x, nothing), rounded)
 
 
 @wide
@@ -65,7 +66,6 @@ rule(elementwise.cbrt)(wide(np.cbrt))
 rule(elementwise.floor)(wide(np.floor))
 rule(elementwise.ceil)(wide(np.ceil))
 rule(elementwise.is_finite)(wide(np.isfinite))
-rule(elementwise.copy, elementwise.stop_gradient)(wide(np.positive))
 
 
 @rule(elementwise.copy, elementwise.stop_gradient)
@@ -109,8 +109,3 @@ def reference_integer_pow(x: Array, *, y: int) -> Array:
     for _ in range(abs(y)):
         result = result * x
     return 1 / result if y < 0 else result
-
-
-def part_dtype(x: Array) -> Any:
-    """The dtype of the real part."""
-    return real_dtype(x.dtype)

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from effax.backends.xla.array import Array, asarray
+from effax.backends.xla.array import Array, asarray, constant, device_put
 from effax.backends.xla.executable import compile_text
 from effax.backends.xla.lowering.writer import module_text
 from effax.backends.xla.placement import Placement, Spec, default
@@ -28,7 +28,7 @@ _by_text: Final[weakref.WeakValueDictionary[Any, Any]] = weakref.WeakValueDictio
 class Executor:
     """An executable with the specs of its results: arrays in, arrays out."""
 
-    __slots__ = ("captured", "executable", "handlers", "run", "single", "specs")
+    __slots__ = ("captured", "executable", "handlers", "moves", "run", "single", "specs")
 
     def __init__(
         self, executable: Any, specs: Sequence[Spec], captured: Sequence[Array] = ()
@@ -39,19 +39,30 @@ class Executor:
         self.specs = tuple(specs)
         self.single = self.specs[0] if len(self.specs) == 1 else None
         self.captured = [x.buffer for x in captured]
+        self.moves: tuple[tuple[int, Spec], ...] = ()
+
+    def gather(self, specs: Sequence[Spec], placement: Placement) -> Executor:
+        """Note which operands of these specs lie elsewhere, to be moved at each call."""
+        self.moves = tuple(
+            (i, s) for i, s in enumerate(specs) if s.placement is not placement
+        )
+        return self
 
     def __call__(self, buffers: list[Any]) -> list[Array]:
+        if self.moves:
+            buffers = self.moved(buffers)
         if self.executable.effectful:
             outs = self.executable.execute(self.captured + buffers)
         else:
             outs = self.run(self.captured + buffers).consume_with_handlers(self.handlers)
         return [Array(b, s) for b, s in zip(outs, self.specs, strict=True)]
 
-    def one(self, buffers: list[Any]) -> Array:
-        """Run an executable of a single result."""
-        return Array(
-            self.run(buffers).consume_with_handlers(self.handlers)[0], self.single
-        )
+    def moved(self, buffers: list[Any]) -> list[Any]:
+        """The operands, all of them where the executable runs."""
+        moved = list(buffers)
+        for i, spec in self.moves:
+            moved[i] = device_put(Array(buffers[i], spec), self.executable.placement).buffer
+        return moved
 
 
 def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
@@ -63,16 +74,23 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
     host = host_rules.get(effect)
     if host is not None:
         return host(*operands, **attributes)
-    arrays = [x if type(x) is Array else _array(x, effect, operands) for x in operands]
-    specs = tuple([x.spec for x in arrays])
+    buffers: list[Any] = []
+    specs: list[Spec] = []
+    for x in operands:
+        if type(x) is Array:
+            buffers.append(x.buffer)
+            specs.append(x.spec)
+        else:
+            _enter(x, effect, operands, buffers, specs)
     cache = _cache_of(attributes) if effect.higher_order else _singles
-    key = (effect, specs, *attributes.items())
+    key = (effect, *specs, *attributes.items())
     found = cache.get(key)
     if found is None:
-        cache[key] = found = _build(effect, operands, arrays, attributes)
-    if found.single is not None and not effect.multiple:
-        return found.one([x.buffer for x in arrays])
-    return found([x.buffer for x in arrays])
+        cache[key] = found = _build(effect, operands, specs, attributes)
+    if effect.multiple or found.moves or found.executable.effectful:
+        results = found(buffers)
+        return results if effect.multiple else results[0]
+    return Array(found.run(buffers).consume_with_handlers(found.handlers)[0], found.single)
 
 
 def _cache_of(attributes: dict[str, Any]) -> dict[Any, Any]:
@@ -80,19 +98,28 @@ def _cache_of(attributes: dict[str, Any]) -> dict[Any, Any]:
     return next(programs_in(attributes)).memo
 
 
-def _array(x: Any, effect: Effect, operands: tuple[Any, ...]) -> Array:
+def _enter(
+    x: Any, effect: Effect, operands: tuple[Any, ...], buffers: list[Any], specs: list[Spec]
+) -> None:
+    """Bring an operand that is no array to the device: a literal, or a NumPy value."""
     if isinstance(x, Carrier):
         raise UnexpectedTracerError.escaped(x)
     if effect.literals and type(x) in LITERALS:
-        types = tuple(effect.operand_type(y) for y in operands)
-        return asarray(x, effect.literal_type(x, types).update(shape=()))
-    return asarray(x)
+        types = tuple([effect.operand_type(y) for y in operands])
+        scalar = effect.literal_type(x, types).update(shape=())
+        where = next((y.spec.placement for y in operands if type(y) is Array), None) or default()
+        buffers.append(constant(x, scalar, where))
+        specs.append(Spec(scalar, where))
+        return
+    array = asarray(x)
+    buffers.append(array.buffer)
+    specs.append(array.spec)
 
 
 def _build(
     effect: Effect,
     operands: tuple[Any, ...],
-    arrays: Sequence[Array],
+    specs: Sequence[Spec],
     attributes: dict[str, Any],
 ) -> Executor:
     literal = [effect.literals and type(x) in LITERALS for x in operands]
@@ -110,33 +137,34 @@ def _build(
         return result if effect.multiple else (result,)
 
     effect.infer(types, attributes)
-    staged = stage(body, [x.type for x in arrays], effect.name)
-    placement = common_placement(arrays)
-    committed = any(x.spec.committed for x in arrays)
-    return compile_program(
+    staged = stage(body, [s.type for s in specs], effect.name)
+    placement = common_placement(specs)
+    committed = any(s.committed for s in specs)
+    executor = compile_program(
         staged.program, placement, committed, single_op=not effect.higher_order
     )
+    return executor.gather(specs, placement)
 
 
-def common_placement(arrays: Sequence[Array]) -> Placement:
+def common_placement(specs: Sequence[Spec]) -> Placement:
     """Where a computation on these arrays runs: with the committed ones, else by default.
 
     Raises `ValueError` when two arrays are committed to different devices.
     """
-    where: Array | None = None
-    for x in arrays:
-        if x.spec.committed and (where is None or where.spec.placement is not x.spec.placement):
+    where: Spec | None = None
+    for x in specs:
+        if x.committed and (where is None or where.placement is not x.placement):
             if where is not None:
                 raise ValueError(
                     "Received incompatible devices for jitted computation: an array of type "
-                    f"{where.type.str_short()} is committed to {where.spec.placement}, and one of "
-                    f"type {x.type.str_short()} to {x.spec.placement}; move one of them with "
+                    f"{where.type.str_short()} is committed to {where.placement}, and one of "
+                    f"type {x.type.str_short()} to {x.placement}; move one of them with "
                     "device_put"
                 )
             where = x
     if where is not None:
-        return where.spec.placement
-    return arrays[0].spec.placement if arrays else default()
+        return where.placement
+    return specs[0].placement if specs else default()
 
 
 def compile_program(

@@ -11,7 +11,7 @@ import attrs
 
 from effax.api.arguments import as_tuple, name_of, static_positions
 from effax.api.lowered import Lowered
-from effax.backends.xla.array import Array, asarray
+from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import Executor, common_placement, compile_program
 from effax.backends.xla.placement import single
 from effax.effects import config, control
@@ -136,23 +136,22 @@ class Jit:
         if executor is None:
             everything = captured + arrays
             where = single(self._device) if self._device is not None else (
-                common_placement(everything)
+                common_placement([x.spec for x in everything])
             )
             committed = self._device is not None or any(x.spec.committed for x in everything)
             executor = compile_program(
-                traced.program, where, committed, donate=donate, captured=captured
-            )
+                traced.program,
+                where,
+                committed,
+                donate=donate,
+                captured=[device_put(x, where) for x in captured],
+            ).gather([x.spec for x in arrays], where)
             traced.program.memo[memo_key] = executor
-        if self._plain and not executor.executable.effectful:
+        if self._plain and not (executor.executable.effectful or executor.moves):
             one = len(executor.specs) == 1 and traced.out_tree == _LEAF
             key = (trace_key(), parted.whole_tree, *[x.spec for x in arrays])
             self._fast[key] = executor, traced.out_tree, one
-        buffers = [x.buffer for x in arrays]
-        if self._device is not None:
-            from effax.backends.xla.array import device_put
-
-            buffers = [device_put(x, self._device).buffer for x in arrays]
-        return executor(buffers)
+        return executor([x.buffer for x in arrays])
 
     def trace(self, *args: Any, **keywords: Any) -> TracedCall:
         """Stage the function for these arguments (arrays or types) and stop there."""

@@ -44,7 +44,7 @@ class Lowered:
         captured = [asarray(x) for x in self.captured]
         executor = compile_program(
             self.program,
-            common_placement(captured),
+            common_placement([x.spec for x in captured]),
             any(x.spec.committed for x in captured),
             donate=self.donated,
             captured=captured,

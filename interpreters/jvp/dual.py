@@ -29,6 +29,11 @@ class Dual(Carrier):
         """The primal's type."""
         return typeof(self.primal)
 
+    def concrete(self) -> Any:
+        """The primal, where its elements are known: Python may branch on it."""
+        primal = self.primal
+        return primal.concrete() if isinstance(primal, Carrier) else primal
+
 
 class JVP(Lifting):
     """Dual numbers: each effect carries a tangent beside its primal (Wengert 1964).

@@ -23,6 +23,5 @@ def select_n_transpose(ct: Any, which: Any, *cases: Any) -> Sequence[Any]:
             select_n(which, 0.0, ct) if is_linear(cases[1]) else None,
         )
     return None, *(
-        select_n(eq(which, i), 0.0, ct) if is_linear(case) else None
-        for i, case in enumerate(cases)
+        select_n(eq(which, i), 0.0, ct) if is_linear(case) else None for i, case in enumerate(cases)
     )

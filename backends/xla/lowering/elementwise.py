@@ -101,7 +101,9 @@ def lower_is_finite(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
 
 
 @rule(round)
-def lower_round(w: Writer, types: Sequence[ShapedArray], x: Name, *, rounding_method: int = 0) -> Name:
+def lower_round(
+    w: Writer, types: Sequence[ShapedArray], x: Name, *, rounding_method: int = 0
+) -> Name:
     return w.simple("round_nearest_even" if rounding_method else "round_nearest_afz", [x], types[0])
 
 
@@ -158,9 +160,7 @@ def _extreme(w: Writer, type: ShapedArray, x: Name, y: Name, operation: str, fir
         return w.simple(operation, [x, y], type)
     # Complex numbers: by real parts, and where these are equal, by imaginary parts.
     part = type.update(dtype=real_dtype(type.dtype))
-    (xr, yr), (xi, yi) = (
-        [w.simple(p, [z], part) for z in (x, y)] for p in ("real", "imag")
-    )
+    (xr, yr), (xi, yi) = ([w.simple(p, [z], part) for z in (x, y)] for p in ("real", "imag"))
     truth = type.update(dtype=bool_)
     ahead = w.simple(
         "select",

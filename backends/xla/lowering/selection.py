@@ -32,9 +32,9 @@ def lower_clamp(w: Writer, types: Sequence[ShapedArray], lo: Name, x: Name, hi: 
         return w.simple("clamp", [lo, x, hi], type)
     # StableHLO wants both bounds scalar or both full.
     lo, hi = (
-        b if b.shape else w.op(
-            f"stablehlo.broadcast_in_dim {b}, dims = [] : ({b.text}) -> {x.text}", type
-        )
+        b
+        if b.shape
+        else w.op(f"stablehlo.broadcast_in_dim {b}, dims = [] : ({b.text}) -> {x.text}", type)
         for b in (lo, hi)
     )
     return w.simple("clamp", [lo, x, hi], type)

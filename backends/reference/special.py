@@ -1,0 +1,73 @@
+"""Special functions by SciPy, which is imported when the first is asked for."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from effax.backends.reference.elementwise import Array, wide
+from effax.backends.reference.table import rule
+from effax.effects import special
+from effax.effects.effect import Effect
+
+_NAMES: Final[dict[Effect, str]] = {
+    special.erf: "erf",
+    special.erfc: "erfc",
+    special.erf_inv: "erfinv",
+    special.lgamma: "gammaln",
+    special.digamma: "psi",
+    special.zeta: "zeta",
+    special.igamma: "gammainc",
+    special.igammac: "gammaincc",
+    special.regularized_incomplete_beta: "betainc",
+    special.bessel_i0e: "i0e",
+    special.bessel_i1e: "i1e",
+}
+
+
+def _scipy(name: str) -> Any:
+    import scipy.special
+
+    return getattr(scipy.special, name)
+
+
+def _function(effect: Effect, name: str) -> None:
+    @rule(effect)
+    @wide
+    def by_scipy(*xs: Array) -> Array:
+        return _scipy(name)(*xs)
+
+
+for _effect, _name in _NAMES.items():
+    _function(_effect, _name)
+
+
+@rule(special.polygamma)
+@wide
+def reference_polygamma(m: Array, x: Array) -> Array:
+    """`(-1)^(m+1) m! zeta(m + 1, x)`, and digamma for m = 0."""
+    higher = (-1.0) ** (m + 1) * _scipy("gamma")(m + 1) * _scipy("zeta")(m + 1, x)
+    return np.where(m == 0, _scipy("psi")(x), higher)
+
+
+@rule(special.igamma_grad_a)
+@wide
+def reference_igamma_grad_a(a: Array, x: Array) -> Array:
+    """By a central difference of fourth order, in double precision."""
+    a, x = a.astype(np.float64), x.astype(np.float64)
+    h = 1e-3 * a
+
+    def at(k: int) -> Array:
+        return np.asarray(_scipy("gammainc")(a + k * h, x))
+
+    return (at(-2) - 8 * at(-1) + 8 * at(1) - at(2)) / (12 * h)
+
+
+@rule(special.random_gamma_grad)
+@wide
+def reference_random_gamma_grad(a: Array, x: Array) -> Array:
+    """Minus the slope of the distribution function by a, over its density."""
+    wide_a, wide_x = a.astype(np.float64), x.astype(np.float64)
+    log_density = (wide_a - 1) * np.log(wide_x) - wide_x - _scipy("gammaln")(wide_a)
+    return -reference_igamma_grad_a(wide_a, wide_x) / np.exp(log_density)

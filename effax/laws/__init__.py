@@ -1,0 +1,1 @@
+from effax.laws.sketch import program as program

@@ -1,0 +1,156 @@
+"""Where effects on elements are safe: found by asking the reference, not by a list.
+
+An effect of this kind, defined today or by a user tomorrow, takes part in the laws without being
+mentioned anywhere: typing says which dtypes it takes, and a grid of points where it is finite and
+not too steep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import product
+from typing import Any, Final
+
+import attrs
+import numpy as np
+
+from effax.backends.reference.evaluate import evaluate_effect
+from effax.backends.reference.table import rules
+from effax.effects.columns import load
+from effax.effects.effect import Effect, all_effects
+from effax.effects.types import ShapedArray, bool_, float64, int32, is_float
+
+DOMAINS: Final = {
+    "any": (-4.0, 4.0),
+    "unit": (-0.8, 0.8),
+    "positive": (0.3, 4.0),
+    "inner": (0.2, 0.8),
+    "above one": (1.2, 4.0),
+}
+"""Intervals that operands can be brought into by smooth functions."""
+
+_STEEP: Final = 100.0
+# Not differentiable in every operand, or of no use in a random program.
+_LEFT_OUT: Final = frozenset(
+    {
+        "igamma_grad_a",
+        "nextafter",
+        "polygamma",
+        "random_gamma_grad",
+        "reduce_precision",
+        "regularized_incomplete_beta",
+        "rem",
+        "select_n",
+        "stop_gradient",
+        "threefry2x32",
+        "zeta",
+    }
+)
+# Finite everywhere, with a slope that is not.
+_NARROWER: Final = {"cbrt": ("positive",), "abs": ("any",)}
+
+
+@attrs.frozen
+class Pointwise:
+    """An effect on elements: dtype and domain of each operand, dtype and bound of the result.
+
+    `smooth` is False where the result jumps, or is constant between jumps.
+    """
+
+    effect: Effect
+    dtypes: tuple[Any, ...]
+    domains: tuple[str, ...]
+    result: Any
+    bound: float
+    smooth: bool
+
+
+def _attributeless(effect: Effect, types: Sequence[ShapedArray]) -> ShapedArray | None:
+    """The type of the result, where the effect keeps shapes and needs no attributes."""
+    try:
+        result = effect.infer(tuple(types), {})
+    except Exception:
+        return None
+    if effect.multiple or result.shape != types[0].shape:
+        return None
+    return result
+
+
+def _grid(domains: Sequence[str]) -> list[np.ndarray[Any, Any]]:
+    n = {1: 1001, 2: 61, 3: 13}[len(domains)]
+    axes = [np.linspace(*DOMAINS[d], n) + 1e-4 * np.pi * i for i, d in enumerate(domains)]
+    return [np.ascontiguousarray(x) for x in np.meshgrid(*axes, indexing="ij")]
+
+
+def _ask(effect: Effect, domains: Sequence[str]) -> Pointwise | None:
+    """The effect on this box, if it is finite there and not steep."""
+    grid = _grid(domains)
+    type = ShapedArray(grid[0].shape, float64)
+    result = effect.infer((type,) * len(grid), {})
+    try:
+        values = evaluate_effect(effect, grid, [result], {})[0]
+    except TypeError:
+        return None  # it has attributes after all
+    dtypes = (float64,) * len(grid)
+    if not is_float(result.dtype):
+        return Pointwise(effect, dtypes, tuple(domains), result.dtype, 1.0, False)
+    if not np.isfinite(values).all():
+        return None
+    jumps = True
+    for axis, domain in enumerate(domains):
+        step = np.ptp(DOMAINS[domain]) / (grid[0].shape[axis] - 1)
+        slopes = np.abs(np.diff(values, axis=axis)) / step
+        constant = np.mean(slopes == 0) > 0.9
+        jumps = jumps and constant
+        if not constant and slopes.max() > _STEEP:
+            return None
+    bound = float(np.abs(values).max())
+    return Pointwise(effect, dtypes, tuple(domains), result.dtype, bound, not jumps)
+
+
+@cache
+def float_effects() -> tuple[Pointwise, ...]:
+    """The effects on floats alone, each on the widest box where it is safe."""
+    load("effax.backends.reference")
+    return tuple(_float_effects())
+
+
+def _float_effects() -> Iterator[Pointwise]:
+    for effect in all_effects():
+        if effect.name in _LEFT_OUT or effect not in rules or effect.answerable:
+            continue
+        for n in (1, 2, 3):
+            if _attributeless(effect, (ShapedArray((2, 3), float64),) * n) is None:
+                continue
+            boxes = product(*[_NARROWER.get(effect.name, tuple(DOMAINS))] * n)
+            for box in sorted(boxes, key=_width):
+                found = _ask(effect, box)
+                if found is not None:
+                    yield found
+                    break
+            break
+
+
+def _width(box: Sequence[str]) -> float:
+    return -sum(float(np.ptp(DOMAINS[d])) for d in box)
+
+
+@cache
+def other_effects() -> tuple[Pointwise, ...]:
+    """The effects on integers, and on Booleans, that are defined for all of them."""
+    load("effax.backends.reference")
+    return tuple(_other_effects())
+
+
+def _other_effects() -> Iterator[Pointwise]:
+    for effect in all_effects():
+        if effect.name in _LEFT_OUT or effect not in rules or effect.answerable:
+            continue
+        if effect.name in ("div", "pow", "integer_pow") or effect.name.startswith("shift"):
+            continue
+        for dtype, n in product((int32, bool_), (1, 2)):
+            result = _attributeless(effect, (ShapedArray((2, 3), dtype),) * n)
+            if result is None or result.dtype not in (int32, bool_):
+                continue
+            yield Pointwise(effect, (dtype,) * n, ("any",) * n, result.dtype, 2.0**31, False)

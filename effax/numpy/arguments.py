@@ -1,0 +1,149 @@
+"""Arguments of NumPy's functions: arrays, axes, dtypes, and what is refused."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from effax.effects import conversion, shape
+from effax.effects.effect import LITERALS, Effect
+from effax.effects.handler import Carrier
+from effax.effects.promotion import lattice_result
+from effax.effects.types import inexact_dtype, typeof, user_dtype
+
+
+def check_arrays(name: str, *xs: Any) -> None:
+    """Raise `TypeError` for what is neither an array nor a number: lists, None, strings.
+
+    Lists are refused, as in JAX: each element would be transferred, or traced, by itself.
+    """
+    for i, x in enumerate(xs):
+        if isinstance(x, list | tuple | str | bytes | dict | set) or x is None:
+            raise TypeError(
+                f"{name} requires ndarray or scalar arguments, got {type(x)} at position {i}."
+                + (" Convert it with asarray first." if isinstance(x, list | tuple) else "")
+            )
+        try:
+            typeof(x)
+        except TypeError:
+            raise TypeError(
+                f"{name} requires ndarray or scalar arguments, got {type(x)} at position {i}."
+            ) from None
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Raise `NotImplementedError` where a result is asked to be written into an array."""
+    if out is not None:
+        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
+
+
+def concrete_int(x: Any, what: str) -> int:
+    """A Python int from what stands for one.
+
+    Raises `TypeError` for anything else; for a carrier, the error of its transform.
+    """
+    try:
+        return operator.index(x)
+    except TypeError as error:
+        if isinstance(x, Carrier):
+            raise
+        raise TypeError(f"{what} must be an integer, not {x!r}") from error
+
+
+def canonical_axis(axis: Any, ndim: int) -> int:
+    """An axis counted from the front.
+
+    Raises `ValueError` where there is no such axis, `TypeError` for what is not an integer.
+    """
+    number = concrete_int(axis, "an axis")
+    if not -ndim <= number < ndim:
+        raise ValueError(f"axis {number} is out of bounds for array of dimension {ndim}")
+    return number % ndim if ndim else number
+
+
+def canonical_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes counted from the front: all for None, one for an int.
+
+    Raises `ValueError` where one is given twice.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, tuple | list | np.ndarray) else (axis,)
+    axes = tuple(canonical_axis(a, ndim) for a in given)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"duplicate value in 'axis': {axis}")
+    return axes
+
+
+def asked_dtype(name: str, dtype: Any) -> Any:
+    """The dtype a user asked for, canonical; None for None."""
+    return None if dtype is None else user_dtype(dtype, name)
+
+
+def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
+    """The value with another dtype; a weak one becomes strong unless `weak_type`."""
+    given = typeof(x)
+    if given.dtype == dtype and given.weak_type == weak_type:
+        return x
+    return conversion.convert_element_type(x, dtype=dtype, weak_type=weak_type)
+
+
+def promoted(*xs: Any) -> list[Any]:
+    """The values with the dtype in which all of them meet, each in its own shape."""
+    dtype, weak = lattice_result([typeof(x) for x in xs])
+    return [cast(x, dtype, weak) for x in xs]
+
+
+def inexact(*xs: Any) -> list[Any]:
+    """The values with the floating-point or complex dtype in which all of them meet."""
+    dtype, weak = lattice_result([typeof(x) for x in xs])
+    return [cast(x, inexact_dtype(dtype), weak) for x in xs]
+
+
+def broadcast(x: Any, lengths: Sequence[int]) -> Any:
+    """The value repeated to a shape; axes are aligned from the last, as in NumPy."""
+    given = typeof(x).shape
+    wanted = tuple(lengths)
+    if given == wanted:
+        return x
+    first = len(wanted) - len(given)
+    return shape.broadcast_in_dim(x, shape=wanted, dims=tuple(range(first, len(wanted))))
+
+
+def common_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape to which all of these broadcast.
+
+    Raises `ValueError` where two lengths differ and neither is 1.
+    """
+    ndim = max((len(s) for s in shapes), default=0)
+    result = []
+    for column in zip(*((1,) * (ndim - len(s)) + tuple(s) for s in shapes), strict=True):
+        lengths = {n for n in column if n != 1}
+        if len(lengths) > 1:
+            shown = ", ".join(str(tuple(s)) for s in shapes)
+            raise ValueError(f"Incompatible shapes for broadcasting: shapes=[{shown}]")
+        result.append(lengths.pop() if lengths else 1)
+    return tuple(result)
+
+
+def combine(effect: Effect, *xs: Any) -> Any:
+    """Perform an elementwise effect on values of one dtype, broadcast to one shape.
+
+    Python numbers stay as they are, and take the dtype of the others.
+    """
+    lengths = common_shape(*(typeof(x).shape for x in xs if type(x) not in LITERALS))
+    return effect(*(x if type(x) in LITERALS else broadcast(x, lengths) for x in xs))
+
+
+def strong(x: Any) -> Any:
+    """The value without weakness of its dtype."""
+    return cast(x, typeof(x).dtype)
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of a value."""
+    return typeof(x).shape
+

@@ -1,0 +1,150 @@
+"""The operators and methods of every value, arrays and carriers alike: functions of this library.
+
+They are installed on `Value` once, so that a user's own carriers have them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from effax.effects.value import Value
+
+BINARY: Final = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "true_divide",
+    "floordiv": "floor_divide",
+    "mod": "mod",
+    "divmod": "divmod",
+    "pow": "power",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "left_shift",
+    "rshift": "right_shift",
+}
+COMPARISONS: Final = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
+UNARY: Final = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
+METHODS: Final = (
+    "all any argmax argmin argpartition argsort astype choose clip compress conj cumprod cumsum "
+    "diagonal dot max mean min nonzero prod ptp ravel repeat round searchsorted sort "
+    "squeeze std sum swapaxes take trace var"
+).split()
+
+_KNOWN: Final = (Value, np.ndarray, np.generic, bool, int, float, complex)
+
+
+def _accepts(x: Any) -> bool:
+    return isinstance(x, _KNOWN) or hasattr(x, "__jax_array__") or hasattr(x, "__effax_array__")
+
+
+def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, _KNOWN) or _accepts(other):
+            return function(self, other)
+        return NotImplemented
+
+    return operator
+
+
+def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    def operator(self: Any, other: Any) -> Any:
+        if _accepts(other):
+            return function(other, self)
+        return NotImplemented
+
+    return operator
+
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **keywords: Any) -> Any:
+        return function(self, *args, **keywords)
+
+    method.__name__ = function.__name__
+    method.__doc__ = function.__doc__
+    return method
+
+
+def install(numpy: ModuleType) -> None:
+    """Install the operators and methods, from the functions of `effax.numpy`."""
+    for name, target in BINARY.items():
+        function = getattr(numpy, target)
+        setattr(Value, f"__{name}__", _forward(function))
+        setattr(Value, f"__r{name}__", _reflected(function))
+    for name, target in COMPARISONS.items():
+        setattr(Value, f"__{name}__", _forward(getattr(numpy, target)))
+    for name, target in UNARY.items():
+        setattr(Value, f"__{name}__", _method(getattr(numpy, target)))
+    for name in METHODS:
+        setattr(Value, name, _method(getattr(numpy, name)))
+    _install_shapes(numpy)
+    _install_indexing(numpy)
+    Value.__array_priority__ = 100  # type: ignore[attr-defined]
+
+
+def _install_shapes(numpy: Any) -> None:
+    def reshape(self: Any, *args: Any, order: str = "C", copy: Any = None) -> Any:
+        """The same elements in another shape, given as one tuple or as integers."""
+        shape = args[0] if len(args) == 1 else args
+        return numpy.reshape(self, shape, order=order)
+
+    def transpose(self: Any, *args: Any) -> Any:
+        """The axes in another order, reversed by default."""
+        axes = args[0] if len(args) == 1 and not isinstance(args[0], int) else (args or None)
+        return numpy.transpose(self, axes)
+
+    def flatten(self: Any, order: str = "C") -> Any:
+        """The elements along one axis."""
+        return numpy.ravel(self, order=order)
+
+    def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
+        """The bits read as another dtype."""
+        if type is not None:
+            raise NotImplementedError("`type` argument of array.view() is not supported.")
+        from effax.effects.conversion import bitcast_convert_type
+        from effax.effects.types import user_dtype
+
+        if dtype is None:
+            return self
+        target = user_dtype(dtype, "view")
+        if target.itemsize != self.dtype.itemsize:
+            raise NotImplementedError(
+                f"view from {self.dtype} to {target}: dtypes of different sizes; use "
+                "lax.bitcast_convert_type"
+            )
+        return bitcast_convert_type(self, dtype=target)
+
+    def copy(self: Any) -> Any:
+        """A copy; values are immutable, so it matters for donation only."""
+        return numpy.copy(self)
+
+    for method in (reshape, transpose, flatten, view, copy):
+        setattr(Value, method.__name__, method)
+    Value.conjugate = Value.conj  # type: ignore[attr-defined]
+    Value.T = property(lambda self: numpy.transpose(self))  # type: ignore[attr-defined]
+    Value.mT = property(lambda self: numpy.matrix_transpose(self))  # type: ignore[attr-defined]
+    Value.real = property(lambda self: numpy.real(self))  # type: ignore[attr-defined]
+    Value.imag = property(lambda self: numpy.imag(self))  # type: ignore[attr-defined]
+    Value.__round__ = lambda self, ndigits=None: numpy.round(  # type: ignore[attr-defined]
+        self, ndigits or 0
+    )
+
+
+def _install_indexing(numpy: Any) -> None:
+    from effax.numpy.indexing import At, getitem
+
+    Value.__getitem__ = getitem  # type: ignore[attr-defined]
+    Value.at = property(At)  # type: ignore[attr-defined]
