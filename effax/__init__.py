@@ -1,12 +1,23 @@
-"""effax: numerical programs as effects, transformations as handlers."""
+"""effax: numerical programs as effects, transformations as handlers.
 
-from effax import start as start  # first: it gives the stack its bottom
+`import effax as jax, effax.numpy as jnp` is the whole change to a program written for JAX.
+"""
+
+from effax import start as start  # isort: skip  (it gives the stack its bottom)
+
 from effax.api.autodiff import grad as grad
 from effax.api.autodiff import jvp as jvp
 from effax.api.autodiff import linear_transpose as linear_transpose
 from effax.api.autodiff import linearize as linearize
 from effax.api.autodiff import value_and_grad as value_and_grad
 from effax.api.autodiff import vjp as vjp
+from effax.api.custom import custom_jvp as custom_jvp
+from effax.api.custom import custom_vjp as custom_vjp
+from effax.api.devices import block_until_ready as block_until_ready
+from effax.api.devices import clear_caches as clear_caches
+from effax.api.devices import copy_to_host_async as copy_to_host_async
+from effax.api.devices import device_get as device_get
+from effax.api.devices import device_put as device_put
 from effax.api.jacobian import hessian as hessian
 from effax.api.jacobian import jacfwd as jacfwd
 from effax.api.jacobian import jacobian as jacobian
@@ -17,3 +28,21 @@ from effax.api.staging import eval_shape as eval_shape
 from effax.api.staging import make_jaxpr as make_jaxpr
 from effax.api.staging import make_program as make_program
 from effax.api.vmap import vmap as vmap
+from effax.backends.xla.device import Device as Device
+from effax.backends.xla.device import default_backend as default_backend
+from effax.backends.xla.device import device_count as device_count
+from effax.backends.xla.device import devices as devices
+from effax.backends.xla.device import local_device_count as local_device_count
+from effax.backends.xla.device import local_devices as local_devices
+from effax.backends.xla.device import process_count as process_count
+from effax.backends.xla.device import process_index as process_index
+from effax.backends.xla.executable import effects_barrier as effects_barrier
+from effax.effects.config import config as config
+from effax.effects.config import debug_infs as debug_infs
+from effax.effects.config import debug_nans as debug_nans
+from effax.effects.config import disable_jit as disable_jit
+from effax.effects.config import enable_x64 as enable_x64
+from effax.effects.value import Value
+
+Array = Value
+__version__ = "0.1.0"

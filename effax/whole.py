@@ -18,6 +18,7 @@ from effax.interpreters.stage import stage
 P = ParamSpec("P")
 R = TypeVar("R")
 _LIMIT = 4096
+_caches: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
 
 
 def whole(*static: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -34,9 +35,7 @@ def whole(*static: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         parameters = list(inspect.signature(function).parameters.values())
         positional = [
-            p.name
-            for p in parameters
-            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
         names = frozenset(static)
         unknown = names - {p.name for p in parameters}
@@ -45,6 +44,7 @@ def whole(*static: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         mask = tuple(name in names for name in positional)
         arrays_only: dict[Any, _Entry] = {}
         others: dict[Any, _Entry] = {}
+        _caches.append((arrays_only, others))
         installed = current.get
 
         @wraps(function)
@@ -168,3 +168,10 @@ class _Entry:
 
 
 _LEAF = tree_flatten(0)[1]
+
+
+def clear() -> None:
+    """Forget what was compiled for every function."""
+    for caches in _caches:
+        for cache in caches:
+            cache.clear()

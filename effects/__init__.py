@@ -1,4 +1,29 @@
-"""ROWS, what can be asked: the kernel, and one file per family of effects."""
+"""ROWS, what can be asked: the kernel, and one file per family of effects.
+
+Each effect is an attribute of the package: `effects.add`, `effects.reduce_sum`. Where a module
+has the same name, the module is meant.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
 
 if __name__ != "effax.effects":
     raise ImportError(f"{__name__} is called effax.effects: two names would make two copies")
+
+
+def __getattr__(name: str) -> Any:
+    """The effect of that name, of those defined so far."""
+    kernel = sys.modules.get("effax.effects.effect")
+    found = kernel.named_effect(name) if kernel is not None else None
+    if found is None:
+        raise AttributeError(f"effax has no effect named {name!r}")
+    return found
+
+
+def __dir__() -> list[str]:
+    """The modules loaded, and every effect."""
+    kernel = sys.modules.get("effax.effects.effect")
+    effects = [effect.name for effect in kernel.all_effects()] if kernel is not None else []
+    return sorted({*globals(), *effects})

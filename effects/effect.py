@@ -65,7 +65,8 @@ class Effect:
         higher_order: bool = False,
     ) -> None:
         if name in _registry:
-            raise ValueError(f"an effect named {name!r} exists already, in {_registry[name].family}")
+            known = _registry[name].family
+            raise ValueError(f"an effect named {name!r} exists already, in {known}")
         self.name = name
         self.family = family
         self.typing = typing
@@ -132,6 +133,16 @@ def find_effect(name: str) -> Effect:
     Raises `KeyError` when there is none.
     """
     return _registry[name]
+
+
+def named_effect(name: str) -> Effect | None:
+    """The effect of that name as Python spells it (`and_` for "and", `while_loop` for "while").
+
+    >>> named_effect("and_")
+    and
+    """
+    base = name.removesuffix("_loop") if name.endswith("_loop") else name.removesuffix("_")
+    return _registry.get(name) or _registry.get(base)
 
 
 def all_effects() -> Iterator[Effect]:

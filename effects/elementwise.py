@@ -60,8 +60,6 @@ ceil = unary("ceil", FAMILY, FLOAT)
 """The nearest integer from above."""
 is_finite = unary("is_finite", FAMILY, ORDERED, lambda _: bool_)
 """Whether x is neither infinite nor NaN."""
-integer_pow = unary("integer_pow", FAMILY, NUMERIC)
-"""`integer_pow(x, y=n)`: x to the power of an integer known beforehand."""
 round = unary("round", FAMILY, FLOAT)
 """`round(x, rounding_method=m)`: the nearest integer; halves away from zero for 0, to the even
 neighbour for 1."""
@@ -82,3 +80,17 @@ def _pow_type(x: ShapedArray | None, y: ShapedArray | None) -> ShapedArray:
 
 pow = Effect("pow", family=FAMILY, typing=_pow_type, literals=True)
 """x to the power y; y may be an integer array where x is inexact."""
+
+
+def _integer_pow_type(x: ShapedArray, *, y: int) -> ShapedArray:
+    require("integer_pow", NUMERIC, x)
+    if y < 0 and is_integer(x.dtype):
+        raise TypeError(
+            f"Integers cannot be raised to negative powers, got {x.str_short()} ** {y}; "
+            "convert the base to a float first"
+        )
+    return x
+
+
+integer_pow = Effect("integer_pow", family=FAMILY, typing=_integer_pow_type)
+"""`integer_pow(x, y=n)`: x to the power of an integer known beforehand."""

@@ -91,7 +91,7 @@ _EMPTY: Final[frozenset[str]] = frozenset()
 
 
 class Source:
-    """Where the code being run again came from: recorders take it in place of the caller's frame."""
+    """Where code that runs again came from: recorders take it, not the caller's frame."""
 
     __slots__ = ("frame",)
 

@@ -309,9 +309,7 @@ def _captures(lifted: Lifted) -> Sequence[Variable]:
     return lifted.program.inputs[: len(lifted.captured)]
 
 
-def _join_all(
-    handler: Lifting, one: Sequence[Mode], other: Sequence[Mode]
-) -> tuple[Mode, ...]:
+def _join_all(handler: Lifting, one: Sequence[Mode], other: Sequence[Mode]) -> tuple[Mode, ...]:
     return tuple(handler.join(a, b) for a, b in zip(one, other, strict=True))
 
 

@@ -92,9 +92,7 @@ def split(
     return found
 
 
-def _split(
-    program: Program, unknown: tuple[bool, ...], force: tuple[bool, ...] | None
-) -> Split:
+def _split(program: Program, unknown: tuple[bool, ...], force: tuple[bool, ...] | None) -> Split:
     known_equations: list[Equation] = []
     recorder = _Partition(known_equations)
     recorder.mark(x for x, u in zip(program.inputs, unknown, strict=True) if u)
@@ -106,9 +104,7 @@ def _split(
     linear_outputs = [x for x, u in zip(program.outputs, later, strict=True) if u]
     linear_inputs = [x for x, u in zip(program.inputs, unknown, strict=True) if u]
     known_inputs = [x for x, u in zip(program.inputs, unknown, strict=True) if not u]
-    draft = without_dead_code(
-        Program(linear_inputs, recorder.linear, linear_outputs, program.name)
-    )
+    draft = without_dead_code(Program(linear_inputs, recorder.linear, linear_outputs, program.name))
     needed = _free_variables(draft)
     positions = {x: i for i, x in enumerate(known_inputs)}
     forwarded = [x for x in needed if x in positions]
@@ -488,9 +484,7 @@ def _perform_plan(
     plan = planners[effect](unknown, attributes)
     results = effect(*plan.known(operands), **plan.known_attributes)
     own = plan.unknown_outputs.count(False)
-    recorded = handler.record(
-        effect, plan.linear(operands, results[own:]), plan.linear_attributes
-    )
+    recorded = handler.record(effect, plan.linear(operands, results[own:]), plan.linear_attributes)
     if plan.whole:
         recorded = _pick(recorded, plan.unknown_outputs, True)
     return merge(plan.unknown_outputs, recorded, results[:own])
@@ -538,4 +532,3 @@ splitters: Final[dict[Effect, Callable[..., Any]]] = {
     custom.custom_vjp_call: _reopen,
 }
 partitioners: Final[dict[Effect, Callable[..., Any]]] = dict.fromkeys(planners, _partition_plan)
-

@@ -72,9 +72,7 @@ class Stage(Handler):
         frame = source.frame or user_frame()
         if effect.multiple:
             outputs = [Variable(self, t) for t in result]
-            self.equations.append(
-                Equation(effect, inputs, attributes, outputs, frame, self.scope)
-            )
+            self.equations.append(Equation(effect, inputs, attributes, outputs, frame, self.scope))
             return outputs
         output = Variable(self, result)
         self.equations.append(Equation(effect, inputs, attributes, (output,), frame, self.scope))

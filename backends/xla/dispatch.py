@@ -10,12 +10,12 @@ from effax.backends.xla.array import Array, asarray, constant, device_put
 from effax.backends.xla.executable import compile_text
 from effax.backends.xla.lowering.writer import module_text
 from effax.backends.xla.placement import Placement, Spec, default
+from effax.effects import shape
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
 from effax.effects.handler import Carrier
 from effax.effects.program import Program, programs_in
 from effax.effects.types import typeof
-from effax.effects import shape
 from effax.interpreters.stage import stage
 
 host_rules: Final[dict[Effect, Callable[..., Any]]] = {}
@@ -43,12 +43,11 @@ class Executor:
 
     def gather(self, specs: Sequence[Spec], placement: Placement) -> Executor:
         """Note which operands of these specs lie elsewhere, to be moved at each call."""
-        self.moves = tuple(
-            (i, s) for i, s in enumerate(specs) if s.placement is not placement
-        )
+        self.moves = tuple((i, s) for i, s in enumerate(specs) if s.placement is not placement)
         return self
 
     def __call__(self, buffers: list[Any]) -> list[Array]:
+        """Run on these buffers, the captured ones put before them."""
         if self.moves:
             buffers = self.moved(buffers)
         if self.executable.effectful:
@@ -208,6 +207,12 @@ def lower(
     return module_text(program, where.device.platform)
 
 
+def clear() -> None:
+    """Forget the executables of single effects, and those found by their text."""
+    _singles.clear()
+    _by_text.clear()
+
+
 _ANSWERED_BY_XLA: Final = frozenset({"callback"})
 _HANDLER_FOR: Final = {
     "check": "checkify.checkify",
@@ -229,4 +234,3 @@ def check_row(program: Program) -> None:
         raise UnhandledEffectError(
             f"this program performs `{entry}`, which XLA can't answer; wrap it in {wanted} first"
         )
-

@@ -184,9 +184,7 @@ def _with_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
-def _split_aux(
-    fun: Callable[..., Any], has_aux: bool
-) -> tuple[Callable[..., Any], list[Any]]:
+def _split_aux(fun: Callable[..., Any], has_aux: bool) -> tuple[Callable[..., Any], list[Any]]:
     """A function without its auxiliary result, and a list that holds it after the call."""
     kept: list[Any] = []
     if not has_aux:
@@ -455,9 +453,7 @@ def value_and_grad(
 
             one = asarray(one)
         pulled = done.pull([one])
-        gradients = [
-            _cotangent(ct, typeof(x)) for ct, x in zip(pulled, leaves, strict=True)
-        ]
+        gradients = [_cotangent(ct, typeof(x)) for ct, x in zip(pulled, leaves, strict=True)]
         gradient, _ = tree_unflatten(tree, gradients)
         if not isinstance(argnums, Sequence):
             gradient = gradient[0]

@@ -48,9 +48,7 @@ class _Call:
 
     def merged(self, dynamic: Sequence[Any]) -> list[Any]:
         rest = iter(dynamic)
-        return [
-            self.fixed_at[i] if i in self.fixed else next(rest) for i in range(self.count)
-        ]
+        return [self.fixed_at[i] if i in self.fixed else next(rest) for i in range(self.count)]
 
     def staged(self) -> Staged:
         def flat(*values: Any) -> list[Any]:
@@ -85,8 +83,7 @@ class _JvpRule:
         name = name_of(call.function)
         _refuse_captured(name, "custom_jvp", tangents[:n])
         directions = [
-            _direction(p, t, self.symbolic)
-            for p, t in zip(primals[n:], tangents[n:], strict=True)
+            _direction(p, t, self.symbolic) for p, t in zip(primals[n:], tangents[n:], strict=True)
         ]
         result = self.function(
             *call.statics,
@@ -200,9 +197,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         self.symbolic_zeros = False
         update_wrapper(self, fun)
 
-    def defjvp(
-        self, jvp: Callable[..., Any], symbolic_zeros: bool = False
-    ) -> Callable[..., Any]:
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Give the rule."""
         self.jvp = jvp
         self.symbolic_zeros = symbolic_zeros
@@ -236,11 +231,10 @@ class custom_jvp:  # noqa: N801  (JAX's name)
 
     @filtered
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """The function's value; its rule is used where a derivative is asked."""
         name = name_of(self.fun)
         if self.jvp is None:
-            raise AttributeError(
-                f"No JVP defined for custom_jvp function {name} using defjvp."
-            )
+            raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.")
         given = _bind(self.fun, args, keywords)
         fixed = normalise(self.nondiff_argnums, len(given), "nondiff_argnums")
         call = _Call(self.fun, given, fixed)
@@ -370,8 +364,8 @@ def _flat_cotangents(answers: Any, call: _Call, rule: _VjpRule) -> list[Any]:
         leaves, found = tree_flatten(answer, is_leaf=lambda x: x is None or _is_symbolic(x))
         if len(leaves) != tree.num_leaves:
             raise TypeError(
-                f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the trees of "
-                f"the arguments: expected {tree}, got {found}"
+                f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the trees "
+                f"of the arguments: expected {tree}, got {found}"
             )
         flat += leaves
     return flat
@@ -426,6 +420,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
 
     @filtered
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """The function's value; its rule is used where a derivative is asked."""
         name = name_of(self.fun)
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {name} using defvjp.")

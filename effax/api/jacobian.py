@@ -133,7 +133,7 @@ def hessian(
 
 
 def basis(tree: Any) -> Any:
-    """The standard basis of a tree of arrays: each leaf gets one more, leading axis of all sizes."""
+    """The standard basis of a tree of arrays: each leaf gets a leading axis, all sizes long."""
     leaves, structure = tree_flatten(tree)
     types = [tangent_type(typeof(x)) for x in leaves]
     total = sum(t.size for t in types)

@@ -26,7 +26,7 @@ from effax.interpreters.stage import stage
 
 @attrs.frozen(slots=True, eq=False)
 class Traced:
-    """A function staged for some types: a closed program, what it captured, and its results' tree."""
+    """A function staged for some types: a program, what it captured, and its results' tree."""
 
     program: Program
     captured: tuple[Any, ...]
@@ -73,6 +73,7 @@ class Jit:
         return partial(self, instance)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """The function's results, computed as one operation."""
         if current.get() is bottom:
             try:
                 leaves, tree = tree_flatten((args, keywords))
@@ -135,8 +136,10 @@ class Jit:
         executor: Executor | None = traced.program.memo.get(memo_key)
         if executor is None:
             everything = captured + arrays
-            where = single(self._device) if self._device is not None else (
-                common_placement([x.spec for x in everything])
+            where = (
+                single(self._device)
+                if self._device is not None
+                else (common_placement([x.spec for x in everything]))
             )
             committed = self._device is not None or any(x.spec.committed for x in everything)
             executor = compile_program(

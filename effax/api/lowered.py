@@ -62,6 +62,7 @@ class Compiled:
     out_tree: Any
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Run; raises `TypeError` for arguments of other trees or types."""
         leaves, tree = tree_flatten((args, keywords))
         expected = self.program.in_types[len(self.executor.captured) :]
         if self.in_tree is not None and tree != self.in_tree:
@@ -70,7 +71,8 @@ class Compiled:
         for i, (e, f) in enumerate(zip(expected, found, strict=True)):
             if e.shape != f.shape or e.dtype != f.dtype:
                 raise TypeError(
-                    f"Argument types differ from the types for which this computation was compiled: "
+                    "Argument types differ from the types for which this computation was "
+                    "compiled: "
                     f"argument {i} should be {e.str_short()}, but it is {f.str_short()}"
                 )
         arrays = [asarray(x) for x in leaves]

@@ -67,7 +67,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
     """
     from effax.api.jit import jit
 
-    leaves, tree = tree_flatten((args, keywords))
+    leaves = tree_flatten((args, keywords))[0]
     if any(not hasattr(x, "dtype") for x in leaves):
         return _eval_shape_with_values(fun, args, keywords)
     return jit(lambda *a, **k: fun(*a, **k)).eval_shape(*args, **keywords)

@@ -124,9 +124,7 @@ def _where(tree: Any, i: int) -> str:
     return f"args{rest}" if inside == 0 else f"kwargs{rest}"
 
 
-def _checked_axis(
-    axis: Any, shape_: tuple[int, ...], i: int, name: str, tree: Any
-) -> int | None:
+def _checked_axis(axis: Any, shape_: tuple[int, ...], i: int, name: str, tree: Any) -> int | None:
     if axis is None:
         return None
     if isinstance(axis, bool) or not isinstance(axis, int):
@@ -161,9 +159,7 @@ def _batch_size(
             f"how many times {name_of(fun)} is to be mapped"
         )
     if len(sizes) > 1:
-        listed = "; ".join(
-            f"length {n}: {', '.join(who[:3])}" for n, who in sorted(sizes.items())
-        )
+        listed = "; ".join(f"length {n}: {', '.join(who[:3])}" for n, who in sorted(sizes.items()))
         raise ValueError(
             f"vmap of {name_of(fun)} got inconsistent sizes for array axes to be mapped: {listed}."
             " Give the arguments that are not to be mapped in_axes=None"
@@ -202,5 +198,3 @@ def axis_size(name: Hashable) -> int:
     raise NameError(
         f"unbound axis name: {name}. Bind it with vmap(..., axis_name={name!r}) or pmap"
     )
-
-

@@ -1,1 +1,25 @@
+"""Laws: equations between transformations, asked about random programs.
+
+`check()` asks the library's own; `check(transform)` asks those of a transformation that you wrote,
+and prints the smallest program that breaks each one it does not keep. `python -m effax.laws` prints
+the table of all laws by classes of programs.
+"""
+
+from effax.laws.check import CLASSES as CLASSES
+from effax.laws.check import Report as Report
+from effax.laws.check import Verdict as Verdict
+from effax.laws.check import cases as cases
+from effax.laws.check import check as check
+from effax.laws.check import hold as hold
+from effax.laws.check import judge as judge
+from effax.laws.check import matrix as matrix
+from effax.laws.generate import arguments as arguments
+from effax.laws.generate import mixed_programs as mixed_programs
+from effax.laws.generate import programs as programs
+from effax.laws.law import LAWS as LAWS
+from effax.laws.law import Case as Case
+from effax.laws.law import Law as Law
+from effax.laws.law import Violation as Violation
+from effax.laws.law import law as law
+from effax.laws.sketch import Sketch as Sketch
 from effax.laws.sketch import program as program

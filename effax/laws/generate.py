@@ -45,7 +45,9 @@ class Known:
 class Builder:
     """An environment of values, and the steps that made them."""
 
-    def __init__(self, draw: Draw, types: Sequence[ShapedArray], depth: int, control: frozenset[str]) -> None:
+    def __init__(
+        self, draw: Draw, types: Sequence[ShapedArray], depth: int, control: frozenset[str]
+    ) -> None:
         self.draw = draw
         self.types = tuple(types)
         self.depth = depth
@@ -187,27 +189,40 @@ def shapes(max_rank: int = 2, smallest: int = 1) -> st.SearchStrategy[tuple[int,
 def programs(
     draw: Draw,
     control: frozenset[str] = CONTROL_KINDS,
-    other_inputs: bool = False,
-    max_steps: int = 6,
+    types: Sequence[ShapedArray] | None = None,
+    results: Sequence[ShapedArray] | None = None,
+    max_steps: int = 7,
     dtype: Any = float64,
     smallest: int = 1,
 ) -> Sketch:
     """Programs of one to three float inputs and one or two float outputs.
 
-    `control` names the kinds of control flow that may occur; with `other_inputs` there may be
-    integer and Boolean inputs too. `smallest` is the least length of an axis.
+    `control` names the kinds of control flow that may occur, `smallest` is the least length of an
+    axis. Where they are given, `types` are those of the inputs, and `results` of the outputs.
     """
-    types = [ShapedArray(draw(shapes(smallest=smallest)), dtype) for _ in range(draw(_LENGTHS))]
-    if other_inputs and draw(st.booleans()):
-        types.append(ShapedArray(draw(shapes(smallest=smallest)), draw(st.sampled_from((int32, bool_)))))
+    if types is None:
+        types = [ShapedArray(draw(shapes(smallest=smallest)), dtype) for _ in range(draw(_LENGTHS))]
     builder = Builder(draw, types, 2, control)
     for _ in range(draw(st.integers(1, max_steps))):
         builder.step()
     floats = builder.of(lambda k: is_float(k.type.dtype))
+    if results is not None:
+        # The newest first, so that what was built is used.
+        fitted = [builder.fitted(floats[i % len(floats)], t) for i, t in enumerate(results)]
+        return builder.sketch([builder.small(x, 2.0) for x in fitted])
     outputs = [floats[0]]
     if len(floats) > 1 and draw(st.booleans()):
         outputs.append(draw(st.sampled_from(floats[1:])))
     return builder.sketch([builder.small(x, 100.0) for x in outputs])
+
+
+@st.composite
+def mixed_programs(draw: Draw, **options: Any) -> Sketch:
+    """Programs that may have an integer or a Boolean among their inputs, and empty axes."""
+    types = [ShapedArray(draw(shapes(smallest=0)), float64)]
+    if draw(st.booleans()):
+        types.append(ShapedArray(draw(shapes(smallest=0)), draw(st.sampled_from((int32, bool_)))))
+    return draw(programs(types=types, **options))
 
 
 def arguments(sketch: Sketch, seed: int) -> list[np.ndarray[Any, Any]]:
@@ -236,5 +251,5 @@ def _others(b: Builder) -> None:
     b.pointwise(other_effects())
 
 
-POINTWISE: Final = (_floats, _floats, _floats, _jumps, _others)
+POINTWISE: Final = (_floats,) * 7 + (_jumps, _others)
 """Kinds of steps that are effects on elements, as often as they are to be drawn."""

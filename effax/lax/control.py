@@ -157,8 +157,10 @@ def switch(
 
 
 def _int32(x: Any, type: ShapedArray) -> Any:
-    return x if type.dtype == _INT32 and not type.weak_type else (
-        convert_element_type(x, dtype=_INT32, weak_type=False)
+    return (
+        x
+        if type.dtype == _INT32 and not type.weak_type
+        else (convert_element_type(x, dtype=_INT32, weak_type=False))
     )
 
 
@@ -169,8 +171,10 @@ def _branch(
     types = [typeof(x) for x in leaves]
     traced = [_traced(b, tree, types) for b in branches]
     (first, first_tree), rest = traced[0], traced[1:]
-    names = ("false_fun", "true_fun") if what == "cond" else tuple(
-        f"branch {i}" for i in range(len(branches))
+    names = (
+        ("false_fun", "true_fun")
+        if what == "cond"
+        else tuple(f"branch {i}" for i in range(len(branches)))
     )
     for i, (other, other_tree) in enumerate(rest, 1):
         if other_tree != first_tree or not _same_types(
@@ -252,8 +256,7 @@ def _pair(out_tree: Any) -> tuple[Any, Any]:
     children = out_tree.children()
     if len(children) != 2 or out_tree.node_data() is None:
         raise TypeError(
-            "scan body output must be a pair, (carry, y), got a result with the tree "
-            f"{out_tree}"
+            f"scan body output must be a pair, (carry, y), got a result with the tree {out_tree}"
         )
     return children[0], children[1]
 
@@ -394,9 +397,7 @@ def _scan_length(types: Sequence[ShapedArray], tree: Any, length: int | None) ->
     if not lengths:
         raise ValueError("scan got no values to scan over and `length` not provided.")
     if len(lengths) > 1:
-        raise ValueError(
-            f"scan got values with different leading axis sizes: {', '.join(map(str, sorted(lengths)))}."
-        )
+        raise ValueError(f"scan got values with different leading axis sizes: {sorted(lengths)}.")
     return lengths.pop()
 
 
@@ -423,7 +424,12 @@ def _scan_in_python(
 
 @filtered
 def fori_loop(
-    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: Any = None
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
 ) -> Any:
     """`for i in range(lower, upper): val = body_fun(i, val)`.
 
@@ -478,7 +484,7 @@ def _common_bounds(lower: Any, upper: Any) -> tuple[Any, Any]:
 
 
 @filtered
-def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Apply a function to each row in turn, as a loop (`vmap` does them all at once).
 
     With `batch_size`, that many rows at a time are done at once.
@@ -524,4 +530,3 @@ def _rows(x: Any, start: int, limit: int) -> Any:
         limit=(limit, *t.shape[1:]),
         strides=(1,) * len(t.shape),
     )
-

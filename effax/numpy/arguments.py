@@ -11,8 +11,7 @@ import numpy as np
 from effax.effects import conversion, shape
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.handler import Carrier
-from effax.effects.promotion import lattice_result
-from effax.effects.types import inexact_dtype, typeof, user_dtype
+from effax.effects.types import typeof, user_dtype
 
 
 def check_arrays(name: str, *xs: Any) -> None:
@@ -89,18 +88,6 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     if given.dtype == dtype and given.weak_type == weak_type:
         return x
     return conversion.convert_element_type(x, dtype=dtype, weak_type=weak_type)
-
-
-def promoted(*xs: Any) -> list[Any]:
-    """The values with the dtype in which all of them meet, each in its own shape."""
-    dtype, weak = lattice_result([typeof(x) for x in xs])
-    return [cast(x, dtype, weak) for x in xs]
-
-
-def inexact(*xs: Any) -> list[Any]:
-    """The values with the floating-point or complex dtype in which all of them meet."""
-    dtype, weak = lattice_result([typeof(x) for x in xs])
-    return [cast(x, inexact_dtype(dtype), weak) for x in xs]
 
 
 def broadcast(x: Any, lengths: Sequence[int]) -> Any:

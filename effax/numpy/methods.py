@@ -39,10 +39,40 @@ COMPARISONS: Final = {
 }
 UNARY: Final = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
 METHODS: Final = (
-    "all any argmax argmin argpartition argsort astype choose clip compress conj cumprod cumsum "
-    "diagonal dot max mean min nonzero prod ptp ravel repeat round searchsorted sort "
-    "squeeze std sum swapaxes take trace var"
-).split()
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argpartition",
+    "argsort",
+    "astype",
+    "choose",
+    "clip",
+    "compress",
+    "conj",
+    "cumprod",
+    "cumsum",
+    "diagonal",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "prod",
+    "ptp",
+    "ravel",
+    "repeat",
+    "round",
+    "searchsorted",
+    "sort",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "trace",
+    "var",
+)
 
 _KNOWN: Final = (Value, np.ndarray, np.generic, bool, int, float, complex)
 

@@ -152,6 +152,4 @@ def _elementwise_rule(effect: Effect) -> Callable[..., Any]:
 
 def all_batched(handler: Batch, values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
     """The values, those that are not batched repeated."""
-    return [
-        x if b else repeat(x, handler.size) for x, b in zip(values, batched, strict=True)
-    ]
+    return [x if b else repeat(x, handler.size) for x, b in zip(values, batched, strict=True)]

@@ -76,9 +76,7 @@ def _masked_while(
     verdict = lift(test, handler, cond_modes + all_batched, out_modes=(BATCHED,))
     step = lift(body, handler, body_modes + all_batched, out_modes=all_batched)
     k = len(verdict.captured) + n
-    many_types = [
-        handler.leaf_types(BATCHED, t)[0] for t in body.in_types[m:]
-    ]
+    many_types = [handler.leaf_types(BATCHED, t)[0] for t in body.in_types[m:]]
     key = "masked step", handler.static, cond_modes, body_modes, test
 
     def masked(*values: Any) -> list[Any]:
@@ -131,4 +129,3 @@ def _spread(active: Any, shape_: tuple[int, ...]) -> Any:
 
 Batch.overrides[control.cond] = batch_cond
 Batch.overrides[control.while_loop] = batch_while
-

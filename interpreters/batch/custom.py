@@ -27,6 +27,7 @@ class BatchedJvp:
         self.outs = outs
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        """Results and tangents of the batch."""
         handler = Batch(None, *self.static)
         values = _wrap(handler, primals, self.batched)
         directions = [
@@ -60,9 +61,7 @@ class BatchedVjp:
     def forward(self, primals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Results and residuals of the batch."""
         handler = Batch(None, *self.static)
-        results, residuals = handler.run(
-            self.rule.forward, _wrap(handler, primals, self.batched)
-        )
+        results, residuals = handler.run(self.rule.forward, _wrap(handler, primals, self.batched))
         self.residual_modes = tuple(handler.owns(x) for x in residuals)
         return (
             [_unwrap(handler, x, b) for x, b in zip(results, self.outs, strict=True)],
@@ -77,7 +76,7 @@ class BatchedVjp:
 class BatchedBackward:
     """A backward function for a batch."""
 
-    __slots__ = ("inner", "memo", "owner", "outs", "wanted")
+    __slots__ = ("inner", "memo", "outs", "owner", "wanted")
 
     def __init__(
         self, owner: BatchedVjp, inner: Any, moving: tuple[int, ...], wanted: tuple[bool, ...]
@@ -89,6 +88,7 @@ class BatchedBackward:
         self.memo: dict[Any, Any] = {}
 
     def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """Cotangents of the operands of the batch."""
         handler = Batch(None, *self.owner.static)
         given = handler.run(
             self.inner,

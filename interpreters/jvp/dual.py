@@ -52,7 +52,7 @@ class JVP(Lifting):
 
     def leaves(self, value: Any, mode: Mode) -> Sequence[Any]:
         """Primal and tangent, the latter zeros where there is none."""
-        return self.split(value) if self.owns(value) else (value, zeros(tangent_type(typeof(value))))
+        return self.split(value) if self.owns(value) else (value, zeros_like(value))
 
     def value(self, mode: Mode, leaves: Sequence[Any]) -> Any:
         """A dual number."""

@@ -84,9 +84,7 @@ def _transpose_program(
     return Transposed(staged.program, staged.captured, mask)
 
 
-def _place(
-    operands: Sequence[Any], given: Sequence[bool], results: Sequence[Any]
-) -> list[Any]:
+def _place(operands: Sequence[Any], given: Sequence[bool], results: Sequence[Any]) -> list[Any]:
     """Cotangents of all operands from those of the linear ones that have any."""
     answers, have = iter(results), iter(given)
     return [next(answers) if is_linear(x) and next(have) else None for x in operands]
@@ -217,9 +215,7 @@ def transpose_scan(
     ]
 
 
-def _memoised_step(
-    body: Program, key: Any, step: Any, types: Sequence[ShapedArray]
-) -> Program:
+def _memoised_step(body: Program, key: Any, step: Any, types: Sequence[ShapedArray]) -> Program:
     found = body.memo.get(("transposed step", key))
     if found is None:
         staged = stage(step, types, body.name)

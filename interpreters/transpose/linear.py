@@ -60,9 +60,7 @@ def unary(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]
     return fill
 
 
-def backward(
-    tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variable]
-) -> list[Any]:
+def backward(tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variable]) -> list[Any]:
     """Walk a tape's linear equations backwards, from the cotangents of results to the inputs'.
 
     `cotangents` maps variables to what is known of their cotangent, and is used up. Everything is

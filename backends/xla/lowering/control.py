@@ -58,9 +58,7 @@ def lower_cond(
     last = w.constant(len(branches) - 1, _INDEX)
     zero = w.constant(0, _INDEX)
     clamped = w.simple("clamp", [zero, index, last], _INDEX)
-    regions = [
-        w.region((), lambda b=b: w.body(b, operands), "stablehlo.return") for b in branches
-    ]
+    regions = [w.region((), lambda b=b: w.body(b, operands), "stablehlo.return") for b in branches]
     outs = ", ".join(map(tensor, types))
     text = f'"stablehlo.case"({clamped}) ({", ".join(regions)}) : ({tensor(_INDEX)}) -> ({outs})'
     return w.ops(text, types)
@@ -72,7 +70,7 @@ def while_text(
     test: Any,
     step: Any,
 ) -> list[Name]:
-    """A `stablehlo.while` over the carry: `test(*names)` gives [verdict], `step(*names)` the next."""
+    """A `stablehlo.while`: `test(*carry)` gives [verdict], `step(*carry)` the next carry."""
     types = [x.type for x in carry]
     cond_region = w.region(types, test, "stablehlo.return")
     body_region = w.region(types, step, "stablehlo.return")
@@ -116,7 +114,8 @@ def lower_scan(
     reverse: bool,
     unroll: int,
 ) -> list[Name]:
-    fixed, init, xs = operands[:consts], operands[consts : consts + carry], operands[consts + carry :]
+    fixed, rest = operands[:consts], operands[consts:]
+    init, xs = rest[:carry], rest[carry:]
     if unroll >= length:
         return _unrolled(w, types, fixed, init, xs, body, length, reverse)
     stacks = [_empty(w, t) for t in types[carry:]]
@@ -124,9 +123,7 @@ def lower_scan(
 
     def test(i: Name, *_: Name) -> list[Name]:
         n = w.constant(length, _INDEX)
-        return [
-            w.op(f"stablehlo.compare LT, {i}, {n} : ({i.text}, {n.text}) -> tensor<i1>", _PRED)
-        ]
+        return [w.op(f"stablehlo.compare LT, {i}, {n} : ({i.text}, {n.text}) -> tensor<i1>", _PRED)]
 
     def step(i: Name, *rest: Name) -> list[Name]:
         carried, stacked = list(rest[:carry]), list(rest[carry:])
@@ -135,9 +132,7 @@ def lower_scan(
             rows = [_row(w, x, at) for x in xs]
             results = w.body(body, [*fixed, *carried, *rows])
             carried = results[:carry]
-            stacked = [
-                _store(w, s, y, at) for s, y in zip(stacked, results[carry:], strict=True)
-            ]
+            stacked = [_store(w, s, y, at) for s, y in zip(stacked, results[carry:], strict=True)]
             i = w.simple("add", [i, w.constant(1, _INDEX)], _INDEX)
         return [i, *carried, *stacked]
 
@@ -188,5 +183,3 @@ def _store(w: Writer, stack: Name, y: Name, at: Name) -> Name:
     row = w.simple("reshape", [y], y.type.update(shape=(1, *y.shape)))
     zeros = [w.constant(0, _INDEX)] * len(y.shape)
     return w.simple("dynamic_update_slice", [stack, row, at, *zeros], stack.type)
-
-

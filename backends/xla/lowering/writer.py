@@ -1,4 +1,4 @@
-"""Writing StableHLO text: names, types, constants, functions; and how a lowering cell is written."""
+"""Writing StableHLO text: names, types, constants, functions; and how a cell is written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from effax.effects.effect import Effect
 from effax.effects.errors import UnhandledEffectError
-from effax.effects.program import Literal, Program, Variable
+from effax.effects.program import Program, Variable
 from effax.effects.types import ShapedArray, element_name
 
 rules: Final[dict[Effect, Callable[..., Any]]] = {}
@@ -213,9 +213,11 @@ class Writer:
 
     def module(self, text: str, name: str) -> str:
         """The module's whole text, around its main function."""
-        attributes = f" attributes {{{', '.join(self.module_attributes)}}}" if (
-            self.module_attributes
-        ) else ""
+        attributes = (
+            f" attributes {{{', '.join(self.module_attributes)}}}"
+            if (self.module_attributes)
+            else ""
+        )
         inside = "\n".join([text, *self.functions])
         return f"module @{name}{attributes} {{\n{inside}\n}}\n"
 

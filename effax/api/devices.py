@@ -1,0 +1,89 @@
+"""Moving values between host and devices, and waiting for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from effax.backends.xla import array as arrays
+from effax.effects.errors import ConcretizationTypeError
+from effax.effects.frames import filtered
+from effax.effects.handler import Carrier
+from effax.effects.tree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+
+
+@filtered
+def device_put(
+    x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: Any = None
+) -> Any:
+    """The arrays of a tree on a device (or placement), committed to it where one is named.
+
+    Under a handler (while tracing) values stay where they are: XLA places what is computed.
+
+    >>> import effax
+    >>> effax.device_put(1.0, effax.devices("cpu")[0])
+    Array(1., dtype=float32, weak_type=True)
+    """
+    leaves, tree = tree_flatten(x)
+    if device is None or not isinstance(device, (tuple, list, dict)):
+        places = [device] * len(leaves)
+    else:
+        places = list(broadcast_prefix(device, x, is_leaf=lambda d: d is None))
+    alias = True if may_alias is None else bool(may_alias)
+    return tree_unflatten(
+        tree,
+        [
+            v if isinstance(v, Carrier) else arrays.device_put(v, d, may_alias=alias)
+            for v, d in zip(leaves, places, strict=True)
+        ],
+    )
+
+
+@filtered
+def device_get(x: Any) -> Any:
+    """The arrays of a tree as NumPy arrays.
+
+    Raises `ConcretizationTypeError` for a traced value.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.device_get(jnp.arange(2))
+    array([0, 1], dtype=int32)
+    """
+
+    def get(v: Any) -> Any:
+        if isinstance(v, Carrier):
+            raise ConcretizationTypeError(v)
+        return np.asarray(v) if hasattr(v, "__array__") else v
+
+    return tree_map(get, x)
+
+
+def block_until_ready(x: Any) -> Any:
+    """Wait until the arrays of a tree are computed; the tree itself.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.block_until_ready([jnp.ones(2)])
+    [Array([1., 1.], dtype=float32)]
+    """
+    for v in tree_leaves(x):
+        if hasattr(v, "block_until_ready"):
+            v.block_until_ready()
+    return x
+
+
+def copy_to_host_async(x: Any) -> Any:
+    """Start copying the arrays of a tree to the host, without waiting; the tree itself."""
+    for v in tree_leaves(x):
+        if isinstance(v, arrays.Array):
+            v.copy_to_host_async()
+    return x
+
+
+def clear_caches() -> None:
+    """Forget the executables of single effects and of functions compiled whole."""
+    from effax import whole
+    from effax.backends.xla import dispatch
+
+    dispatch.clear()
+    whole.clear()

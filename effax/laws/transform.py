@@ -1,0 +1,106 @@
+"""Laws of a transformation that somebody wrote: what any handler of effects should keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from effax.effects import control
+from effax.laws.batching import mapped
+from effax.laws.law import CLOSE, Case, Law
+from effax.laws.loops import _loop, _scan, _while
+
+Transform = Callable[..., Any]
+
+
+def _same(*args: Any) -> tuple[Any, ...]:
+    return args
+
+
+def _itself(result: Any) -> Any:
+    return result
+
+
+def laws_of(
+    transform: Transform,
+    embed: Callable[..., tuple[Any, ...]] | None = None,
+    project: Callable[[Any], Any] | None = None,
+) -> list[Law]:
+    """The laws of a transformation T of functions.
+
+    `embed` makes the arguments of T(f) from those of f, and `project` arrays of its result.
+    """
+    enter, leave = embed or _same, project or _itself
+
+    def t(f: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *xs: leave(transform(f)(*enter(*xs)))
+
+    def keeps_results(c: Case) -> Any:
+        return t(c.f)(*c.args), c.f(*c.args)
+
+    def through_call(c: Case) -> Any:
+        program = c.f.program()
+        called = t(lambda *xs: tuple(control.call(*xs, program=program, name="f")))
+        return called(*c.args), t(c.f)(*c.args)
+
+    def inside_jit(c: Case) -> Any:
+        import effax
+
+        return effax.jit(t(c.f))(*c.args), t(c.f)(*c.args)
+
+    def inside_vmap(c: Case) -> Any:
+        import effax
+
+        args = c.batch()
+        return effax.vmap(lambda *xs: _flat(t(c.f)(*xs)))(*args), mapped(
+            lambda *xs: _flat(t(c.f)(*xs)), args
+        )
+
+    def inside_jvp(c: Case) -> Any:
+        import effax
+
+        args, u = tuple(c.args), tuple(c.directions())
+        return effax.jvp(lambda *xs: _flat(t(c.f)(*xs)), args, u)[0], _flat(t(c.f)(*args))
+
+    def composes(c: Case) -> Any:
+        both = transform(lambda *xs: c.g(*c.f(*xs)))(*enter(*c.args))
+        return leave(both), leave(transform(c.g)(*transform(c.f)(*enter(*c.args))))
+
+    def through_scan(c: Case) -> Any:
+        args = c.values(c.loop)
+        return t(_scan(c))(*args), t(_loop(c))(*args)
+
+    def through_while(c: Case) -> Any:
+        args = c.values(c.loop)
+        return t(_while(c))(*args), t(_loop(c))(*args)
+
+    def through_cond(c: Case) -> Any:
+        import numpy as np
+
+        branches = (c.loop.program(), c.loop.program())
+        index = c.lift(np.int32(c.seed % 2))
+        chosen = t(lambda *xs: tuple(control.cond(index, *xs, branches=branches)))
+        args = c.values(c.loop)
+        return chosen(*args), t(lambda *xs: tuple(c.loop(*xs)))(*args)
+
+    stated = {
+        "T f = f": (keeps_results, ""),
+        "T (call f) = T f": (through_call, ""),
+        "jit (T f) = T f": (inside_jit, ""),
+        "vmap (T f) = stack . map (T f)": (inside_vmap, ""),
+        "the primal of jvp (T f) is T f": (inside_jvp, ""),
+        "T (g . f) = T g . T f": (composes, "g"),
+        "T (scan f) = T of the loop": (through_scan, "loop"),
+        "T (while f) = T of the loop": (through_while, "loop"),
+        "T (cond p f f) = T f": (through_cond, "loop"),
+    }
+    return [
+        Law(name, sides, CLOSE, frozenset(filter(None, (needs,))))
+        for name, (sides, needs) in stated.items()
+    ]
+
+
+def _flat(results: Any) -> tuple[Any, ...]:
+    from effax.effects.tree import tree_leaves
+
+    return tuple(tree_leaves(results))

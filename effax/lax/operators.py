@@ -1,0 +1,459 @@
+"""Operators of `lax`, element by element: thin functions over the effects.
+
+Operands of one call have one dtype. Their shapes are equal up to axes of length 1 and scalars,
+which are repeated; Python numbers take the dtype of the others.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+from effax.effects import (
+    comparison,
+    conversion,
+    elementwise,
+    logical,
+    special,
+    transcendental,
+)
+from effax.effects import complex as complex_parts
+from effax.effects.effect import LITERALS, Effect
+from effax.effects.types import ShapedArray, is_complex, is_float, is_inexact, is_integer, typeof
+from effax.numpy.arguments import broadcast
+
+Array = Any
+ArrayLike = Any
+
+
+class RoundingMethod(enum.IntEnum):
+    """Where halves are rounded to: away from zero, or to the even neighbour."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+def together(name: str, *operands: ArrayLike) -> list[Any]:
+    """Operands as the effects want them: one dtype, one shape, Python numbers left as literals.
+
+    Raises `TypeError` where dtypes differ, where shapes do not fit, or where a Python number has
+    no place in the dtype of the others.
+    """
+    types = [typeof(x) for x in operands]
+    literal = [type(x) in LITERALS for x in operands]
+    peers = [t for t, number in zip(types, literal, strict=True) if not number]
+    if not peers:
+        peers = types
+        operands = tuple(
+            conversion.convert_element_type(x, dtype=t.dtype, weak_type=t.weak_type)
+            for x, t in zip(operands, types, strict=True)
+        )
+        literal = [False] * len(operands)
+    first = peers[0]
+    if all(t is first for t in peers) and not any(literal):
+        return list(operands)
+    dtype = first.dtype
+    fits = all(
+        t.dtype == dtype or (number and _fits(t, dtype))
+        for t, number in zip(types, literal, strict=True)
+    )
+    if not fits:
+        listed = ", ".join(t.dtype.name for t in types)
+        raise TypeError(
+            f"lax.{name} requires arguments to have the same dtypes, got {listed}. "
+            "(The functions of effax.numpy promote their arguments.)"
+        )
+    lengths = _common_shape(name, peers)
+    return [
+        x if number else broadcast(x, lengths) for x, number in zip(operands, literal, strict=True)
+    ]
+
+
+def _fits(number: ShapedArray, dtype: Any) -> bool:
+    """Whether a Python number keeps its value in a dtype: an int anywhere, a float in a float."""
+    if is_integer(number.dtype):
+        return is_integer(dtype) or is_inexact(dtype)
+    if is_float(number.dtype):
+        return is_inexact(dtype)
+    return is_complex(number.dtype) and is_complex(dtype)
+
+
+def _common_shape(name: str, types: list[ShapedArray]) -> tuple[int, ...]:
+    shapes = [t.shape for t in types if t.shape]
+    if not shapes:
+        return ()
+    equal_ranks = len({len(s) for s in shapes}) == 1
+    lengths = [{n for n in column if n != 1} for column in zip(*shapes, strict=False)]
+    if not equal_ranks or any(len(c) > 1 for c in lengths):
+        listed = ", ".join(str(t.shape) for t in types)
+        raise TypeError(
+            f"{name} got incompatible shapes for broadcasting: {listed}. "
+            "(The functions of effax.numpy broadcast over ranks.)"
+        )
+    return tuple(next(iter(c)) if c else 1 for c in lengths)
+
+
+def _named(function: Callable[..., Any], name: str, meaning: str, example: str) -> None:
+    function.__name__ = function.__qualname__ = name
+    call, _, answer = example.partition(" -> ")
+    function.__doc__ = f"{meaning}\n\n    >>> import effax.lax as lax\n    >>> {call}\n    {answer}\n    "
+
+
+def unary(
+    name: str, effect: Effect, meaning: str, example: str
+) -> Callable[..., Array]:
+    """A function of one operand, documented by what it means and one `call -> answer`."""
+
+    def operator(x: ArrayLike) -> Array:
+        return effect(x)
+
+    _named(operator, name, meaning, example)
+    return operator
+
+
+def tunable(name: str, effect: Effect, meaning: str, example: str) -> Callable[..., Array]:
+    """The same, with the parameter `accuracy`, of which only the default is offered."""
+
+    def operator(x: ArrayLike, *, accuracy: Any = None) -> Array:
+        if accuracy is not None:
+            raise NotImplementedError(
+                f"lax.{name}: accuracy={accuracy!r} is not supported; leave it out for the default"
+            )
+        return effect(x)
+
+    _named(operator, name, meaning, example)
+    return operator
+
+
+def binary(name: str, effect: Effect, meaning: str, example: str) -> Callable[..., Array]:
+    """A function of two operands."""
+
+    def operator(x: ArrayLike, y: ArrayLike) -> Array:
+        return effect(*together(name, x, y))
+
+    _named(operator, name, meaning, example)
+    return operator
+
+
+_WEAK = "dtype=float32, weak_type=True)"
+_INT = "dtype=int32, weak_type=True)"
+
+neg = unary("neg", elementwise.neg, "`-x`.", f"lax.neg(2.0) -> Array(-2., {_WEAK}")
+sign = unary("sign", elementwise.sign, "-1, 0 or 1.", f"lax.sign(-3.0) -> Array(-1., {_WEAK}")
+abs = unary("abs", elementwise.abs, "The absolute value.", f"lax.abs(-3) -> Array(3, {_INT}")
+floor = unary(
+    "floor", elementwise.floor, "Rounded down.", f"lax.floor(1.5) -> Array(1., {_WEAK}"
+)
+ceil = unary("ceil", elementwise.ceil, "Rounded up.", f"lax.ceil(1.5) -> Array(2., {_WEAK}")
+square = unary("square", elementwise.square, "`x * x`.", f"lax.square(3.0) -> Array(9., {_WEAK}")
+is_finite = unary(
+    "is_finite",
+    elementwise.is_finite,
+    "Whether x is neither infinite nor NaN.",
+    "bool(lax.is_finite(1.0)) -> True",
+)
+sqrt = tunable("sqrt", elementwise.sqrt, "The square root.", f"lax.sqrt(4.0) -> Array(2., {_WEAK}")
+rsqrt = tunable(
+    "rsqrt", elementwise.rsqrt, "`1 / sqrt(x)`.", f"lax.rsqrt(4.0) -> Array(0.5, {_WEAK}"
+)
+cbrt = tunable(
+    "cbrt", elementwise.cbrt, "The real cube root.", f"lax.cbrt(0.0) -> Array(0., {_WEAK}"
+)
+exp = tunable("exp", transcendental.exp, "e to the power x.", f"lax.exp(0.0) -> Array(1., {_WEAK}")
+exp2 = tunable(
+    "exp2", transcendental.exp2, "2 to the power x.", f"lax.exp2(3.0) -> Array(8., {_WEAK}"
+)
+expm1 = tunable(
+    "expm1",
+    transcendental.expm1,
+    "`exp(x) - 1`, exact near zero.",
+    f"lax.expm1(0.0) -> Array(0., {_WEAK}",
+)
+log = tunable(
+    "log", transcendental.log, "The natural logarithm.", f"lax.log(1.0) -> Array(0., {_WEAK}"
+)
+log1p = tunable(
+    "log1p",
+    transcendental.log1p,
+    "`log(1 + x)`, exact near zero.",
+    f"lax.log1p(0.0) -> Array(0., {_WEAK}",
+)
+logistic = tunable(
+    "logistic",
+    transcendental.logistic,
+    "`1 / (1 + exp(-x))`.",
+    f"lax.logistic(0.0) -> Array(0.5, {_WEAK}",
+)
+sin = tunable("sin", transcendental.sin, "The sine.", f"lax.sin(0.0) -> Array(0., {_WEAK}")
+cos = tunable("cos", transcendental.cos, "The cosine.", f"lax.cos(0.0) -> Array(1., {_WEAK}")
+tan = tunable("tan", transcendental.tan, "The tangent.", f"lax.tan(0.0) -> Array(0., {_WEAK}")
+tanh = tunable(
+    "tanh", transcendental.tanh, "The hyperbolic tangent.", f"lax.tanh(0.0) -> Array(0., {_WEAK}"
+)
+asin = unary("asin", transcendental.asin, "The inverse sine.", f"lax.asin(0.0) -> Array(0., {_WEAK}")
+acos = unary(
+    "acos", transcendental.acos, "The inverse cosine.", f"lax.acos(1.0) -> Array(0., {_WEAK}"
+)
+atan = unary(
+    "atan", transcendental.atan, "The inverse tangent.", f"lax.atan(0.0) -> Array(0., {_WEAK}"
+)
+sinh = unary(
+    "sinh", transcendental.sinh, "The hyperbolic sine.", f"lax.sinh(0.0) -> Array(0., {_WEAK}"
+)
+cosh = unary(
+    "cosh", transcendental.cosh, "The hyperbolic cosine.", f"lax.cosh(0.0) -> Array(1., {_WEAK}"
+)
+asinh = unary(
+    "asinh",
+    transcendental.asinh,
+    "The inverse hyperbolic sine.",
+    f"lax.asinh(0.0) -> Array(0., {_WEAK}",
+)
+acosh = unary(
+    "acosh",
+    transcendental.acosh,
+    "The inverse hyperbolic cosine.",
+    f"lax.acosh(1.0) -> Array(0., {_WEAK}",
+)
+atanh = unary(
+    "atanh",
+    transcendental.atanh,
+    "The inverse hyperbolic tangent.",
+    f"lax.atanh(0.0) -> Array(0., {_WEAK}",
+)
+erf = unary("erf", special.erf, "The error function.", f"lax.erf(0.0) -> Array(0., {_WEAK}")
+erfc = unary(
+    "erfc",
+    special.erfc,
+    "`1 - erf(x)`, exact where that is near zero.",
+    f"lax.erfc(0.0) -> Array(1., {_WEAK}",
+)
+erf_inv = unary(
+    "erf_inv", special.erf_inv, "The inverse of `erf`.", f"lax.erf_inv(0.0) -> Array(0., {_WEAK}"
+)
+lgamma = unary(
+    "lgamma",
+    special.lgamma,
+    "The logarithm of the absolute value of the gamma function.",
+    "float(lax.lgamma(10.0)) -> 12.80182...",
+)
+digamma = unary(
+    "digamma",
+    special.digamma,
+    "The derivative of `lgamma`.",
+    "float(lax.digamma(1.0)) -> -0.57721...",
+)
+bessel_i0e = unary(
+    "bessel_i0e",
+    special.bessel_i0e,
+    "The modified Bessel function of order 0, times `exp(-abs(x))`.",
+    f"lax.bessel_i0e(0.0) -> Array(1., {_WEAK}",
+)
+bessel_i1e = unary(
+    "bessel_i1e",
+    special.bessel_i1e,
+    "The modified Bessel function of order 1, times `exp(-abs(x))`.",
+    f"lax.bessel_i1e(0.0) -> Array(0., {_WEAK}",
+)
+real = unary(
+    "real", complex_parts.real, "The real part.", "float(lax.real(1.0 + 2.0j)) -> 1.0"
+)
+imag = unary(
+    "imag", complex_parts.imag, "The imaginary part.", "float(lax.imag(1.0 + 2.0j)) -> 2.0"
+)
+bitwise_not = unary("bitwise_not", logical.not_, "`~x`.", f"lax.bitwise_not(1) -> Array(-2, {_INT}")
+population_count = unary(
+    "population_count",
+    logical.population_count,
+    "How many bits are set.",
+    f"lax.population_count(7) -> Array(3, {_INT}",
+)
+clz = unary(
+    "clz", logical.clz, "How many bits before the first that is set.", f"lax.clz(1) -> Array(31, {_INT}"
+)
+
+add = binary("add", elementwise.add, "`x + y`.", f"lax.add(1.0, 2.0) -> Array(3., {_WEAK}")
+sub = binary("sub", elementwise.sub, "`x - y`.", f"lax.sub(1.0, 2.0) -> Array(-1., {_WEAK}")
+div = binary(
+    "div",
+    elementwise.div,
+    "`x / y`; for integers rounded towards zero.",
+    f"lax.div(-7, 2) -> Array(-3, {_INT}",
+)
+rem = binary(
+    "rem",
+    elementwise.rem,
+    "The remainder of the division rounded towards zero.",
+    f"lax.rem(-7, 2) -> Array(-1, {_INT}",
+)
+max = binary("max", elementwise.max, "The larger.", f"lax.max(1.0, 2.0) -> Array(2., {_WEAK}")
+min = binary("min", elementwise.min, "The smaller.", f"lax.min(1.0, 2.0) -> Array(1., {_WEAK}")
+nextafter = binary(
+    "nextafter",
+    elementwise.nextafter,
+    "The next float after x in the direction of y.",
+    "float(lax.nextafter(0.0, 1.0)) -> 1.4012...e-45",
+)
+atan2 = binary(
+    "atan2",
+    transcendental.atan2,
+    "The angle of the point (y, x), by quadrant.",
+    f"lax.atan2(0.0, 1.0) -> Array(0., {_WEAK}",
+)
+eq = binary("eq", comparison.eq, "`x == y`.", "bool(lax.eq(1, 1)) -> True")
+ne = binary("ne", comparison.ne, "`x != y`.", "bool(lax.ne(1, 1)) -> False")
+lt = binary("lt", comparison.lt, "`x < y`.", "bool(lax.lt(1, 2)) -> True")
+le = binary("le", comparison.le, "`x <= y`.", "bool(lax.le(1, 2)) -> True")
+gt = binary("gt", comparison.gt, "`x > y`.", "bool(lax.gt(1, 2)) -> False")
+ge = binary("ge", comparison.ge, "`x >= y`.", "bool(lax.ge(1, 2)) -> False")
+bitwise_and = binary("bitwise_and", logical.and_, "`x & y`.", f"lax.bitwise_and(6, 3) -> Array(2, {_INT}")
+bitwise_or = binary("bitwise_or", logical.or_, "`x | y`.", f"lax.bitwise_or(6, 3) -> Array(7, {_INT}")
+bitwise_xor = binary(
+    "bitwise_xor", logical.xor, "`x ^ y`.", f"lax.bitwise_xor(6, 3) -> Array(5, {_INT}"
+)
+shift_left = binary(
+    "shift_left", logical.shift_left, "`x << y`.", f"lax.shift_left(3, 2) -> Array(12, {_INT}"
+)
+shift_right_logical = binary(
+    "shift_right_logical",
+    logical.shift_right_logical,
+    "x shifted right by y bits, zeros coming in.",
+    f"lax.shift_right_logical(12, 2) -> Array(3, {_INT}",
+)
+shift_right_arithmetic = binary(
+    "shift_right_arithmetic",
+    logical.shift_right_arithmetic,
+    "x shifted right by y bits, copies of the sign bit coming in.",
+    f"lax.shift_right_arithmetic(-12, 2) -> Array(-3, {_INT}",
+)
+igamma = binary(
+    "igamma",
+    special.igamma,
+    "The regularised lower incomplete gamma function.",
+    "float(lax.igamma(1.0, 1.0)) -> 0.63212...",
+)
+igammac = binary(
+    "igammac",
+    special.igammac,
+    "The regularised upper incomplete gamma function.",
+    "float(lax.igammac(1.0, 1.0)) -> 0.36787...",
+)
+igamma_grad_a = binary(
+    "igamma_grad_a",
+    special.igamma_grad_a,
+    "The derivative of `igamma(a, x)` with respect to a.",
+    "float(lax.igamma_grad_a(1.0, 1.0)) -> -0.43173...",
+)
+random_gamma_grad = binary(
+    "random_gamma_grad",
+    special.random_gamma_grad,
+    "How a sample x of the gamma distribution moves with its shape a.",
+    "float(lax.random_gamma_grad(1.0, 1.0)) -> 1.1735...",
+)
+polygamma = binary(
+    "polygamma",
+    special.polygamma,
+    "`polygamma(m, x)`: the m-th derivative of `digamma`.",
+    "float(lax.polygamma(1.0, 1.0)) -> 1.64493...",
+)
+zeta = binary(
+    "zeta",
+    special.zeta,
+    "Hurwitz's zeta function.",
+    "float(lax.zeta(2.0, 1.0)) -> 1.64493...",
+)
+
+
+def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: Any = None) -> Array:
+    """`x * y`, in the operands' dtype or, where one is given, in another.
+
+    >>> import effax.lax as lax
+    >>> lax.mul(2.0, 3.0)
+    Array(6., dtype=float32, weak_type=True)
+    """
+    if out_dtype is not None:
+        x, y = (conversion.convert_element_type(z, dtype=out_dtype) for z in (x, y))
+    return elementwise.mul(*together("mul", x, y))
+
+
+def pow(x: ArrayLike, y: ArrayLike) -> Array:
+    """x to the power y; y may be an integer.
+
+    >>> import effax.lax as lax
+    >>> lax.pow(2.0, 3)
+    Array(8., dtype=float32, weak_type=True)
+    """
+    if type(y) is int and is_inexact(typeof(x).dtype):
+        return elementwise.integer_pow(x, y=y)
+    if is_integer(typeof(y).dtype) and type(y) not in LITERALS:
+        lengths = _common_shape("pow", [typeof(x), typeof(y)])
+        return elementwise.pow(broadcast(x, lengths), broadcast(y, lengths))
+    return elementwise.pow(*together("pow", x, y))
+
+
+def integer_pow(x: ArrayLike, y: int) -> Array:
+    """x to the power of an integer known beforehand.
+
+    >>> import effax.lax as lax
+    >>> lax.integer_pow(3, 2)
+    Array(9, dtype=int32, weak_type=True)
+    """
+    return elementwise.integer_pow(x, y=y)
+
+
+def reciprocal(x: ArrayLike) -> Array:
+    """`1 / x`.
+
+    >>> import effax.lax as lax
+    >>> lax.reciprocal(4.0)
+    Array(0.25, dtype=float32, weak_type=True)
+    """
+    return elementwise.integer_pow(x, y=-1)
+
+
+def round(
+    x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO
+) -> Array:
+    """The nearest integer.
+
+    >>> import effax.lax as lax
+    >>> lax.round(2.5), lax.round(2.5, lax.RoundingMethod.TO_NEAREST_EVEN)
+    (Array(3., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
+    """
+    return elementwise.round(x, rounding_method=int(rounding_method))
+
+
+def conj(x: ArrayLike) -> Array:
+    """The complex conjugate; real numbers become complex.
+
+    >>> import effax.lax as lax
+    >>> lax.conj(1.0 + 2.0j)
+    Array(1.-2.j, dtype=complex64, weak_type=True)
+    """
+    if not is_complex(typeof(x).dtype):
+        return complex(x, 0.0)
+    return complex_parts.conj(x)
+
+
+def complex(x: ArrayLike, y: ArrayLike) -> Array:
+    """The complex number of a real and an imaginary part.
+
+    >>> import effax.lax as lax
+    >>> lax.complex(1.0, 2.0)
+    Array(1.+2.j, dtype=complex64, weak_type=True)
+    """
+    return complex_parts.complex(*together("complex", x, y))
+
+
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
+    """The regularised incomplete beta function.
+
+    >>> import effax.lax as lax
+    >>> float(lax.betainc(1.0, 1.0, 0.25))
+    0.25
+    """
+    return special.regularized_incomplete_beta(*together("betainc", a, b, x))
+
+
+regularized_incomplete_beta = betainc

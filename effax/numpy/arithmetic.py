@@ -1,0 +1,385 @@
+"""Arithmetic on arrays: sums, products, quotients, remainders, powers, and the larger of two."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from effax.effects import comparison, elementwise, logical
+from effax.effects.conversion import convert_element_type
+from effax.effects.effect import LITERALS
+from effax.effects.selection import select_n
+from effax.effects.types import is_bool, is_complex, is_inexact, is_integer, is_unsigned, typeof
+from effax.numpy.operands import (
+    array,
+    arraylike,
+    broadcast_to_common,
+    direct,
+    learn,
+    numeric_dtype,
+    promote,
+    promote_inexact,
+    promote_numeric,
+    unary,
+    unary_inexact,
+)
+from effax.whole import whole
+
+
+def dtype_of(x: Any, y: Any) -> Any:
+    """The dtype of two operands that were promoted, of which one may be a Python number."""
+    return typeof(y if type(x) in LITERALS else x).dtype
+
+
+def choose(condition: Any, yes: Any, no: Any) -> Any:
+    """`yes` where the condition holds, else `no`: operands of one type, or Python numbers."""
+    return select_n(condition, no, yes)
+
+
+@whole()
+def add(x: Any, y: Any, /) -> Any:
+    """`x + y`; for Booleans their disjunction.
+
+    >>> add(1, 2.5)
+    Array(3.5, dtype=float32, weak_type=True)
+    """
+    if direct(x, y):
+        return elementwise.add(x, y)
+    x, y = promote(x, y, name="add")
+    learn(x, y)
+    return logical.or_(x, y) if is_bool(dtype_of(x, y)) else elementwise.add(x, y)
+
+
+@whole()
+def subtract(x: Any, y: Any, /) -> Any:
+    """`x - y`; refused for Booleans.
+
+    >>> subtract(1, 2)
+    Array(-1, dtype=int32, weak_type=True)
+    """
+    if direct(x, y):
+        return elementwise.sub(x, y)
+    x, y = promote(x, y, name="subtract")
+    learn(x, y)
+    return elementwise.sub(x, y)
+
+
+@whole()
+def multiply(x: Any, y: Any, /) -> Any:
+    """`x * y`; for Booleans their conjunction.
+
+    >>> multiply(2, 3)
+    Array(6, dtype=int32, weak_type=True)
+    """
+    if direct(x, y):
+        return elementwise.mul(x, y)
+    x, y = promote(x, y, name="multiply")
+    learn(x, y)
+    return logical.and_(x, y) if is_bool(dtype_of(x, y)) else elementwise.mul(x, y)
+
+
+@whole()
+def true_divide(x1: Any, x2: Any, /) -> Any:
+    """`x1 / x2`, in floating point.
+
+    >>> true_divide(1, 4)
+    Array(0.25, dtype=float32, weak_type=True)
+    """
+    if direct(x1, x2) and is_inexact(dtype_of(x1, x2)):
+        return elementwise.div(x1, x2)
+    x1, x2 = promote_inexact(x1, x2, name="true_divide")
+    return elementwise.div(x1, x2)
+
+
+divide = true_divide
+
+
+@whole()
+def floor_divide(x1: Any, x2: Any, /) -> Any:
+    """`x1 // x2`, rounded towards minus infinity.
+
+    >>> floor_divide(-7, 2)
+    Array(-4, dtype=int32, weak_type=True)
+    """
+    x1, x2 = promote_numeric(x1, x2, name="floor_divide")
+    dtype = dtype_of(x1, x2)
+    if is_complex(dtype):
+        raise TypeError("floor_divide does not support complex-valued inputs")
+    if not is_integer(dtype):
+        return _float_divmod(x1, x2)[0]
+    quotient = elementwise.div(x1, x2)
+    if is_unsigned(dtype):
+        return quotient
+    rest = elementwise.rem(x1, x2)
+    opposite = comparison.ne(comparison.lt(rest, 0), comparison.lt(*_pair(x2, 0, rest)))
+    return choose(
+        logical.and_(opposite, comparison.ne(rest, 0)), elementwise.sub(quotient, 1), quotient
+    )
+
+
+def _pair(x: Any, y: Any, like: Any) -> tuple[Any, Any]:
+    """Two operands of which both may be Python numbers: the first as an array like a third."""
+    if type(x) in LITERALS:
+        from effax.effects.shape import full
+
+        type_ = typeof(like)
+        x = full(type_.shape, x, type_.dtype)
+    return x, y
+
+
+def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    """Quotient and remainder of floats as Python has them: the remainder has the divisor's sign."""
+    rest = elementwise.rem(x, y)
+    y, _ = _pair(y, 0.0, rest)
+    whole_part = choose(comparison.eq(y, 0.0), *_pair(x, elementwise.sub(x, rest), rest))
+    quotient = elementwise.div(whole_part, y)
+    opposite = comparison.ne(comparison.lt(rest, 0.0), comparison.lt(y, 0.0))
+    opposite = logical.and_(opposite, comparison.ne(rest, 0.0))
+    rest = choose(opposite, elementwise.add(rest, y), rest)
+    quotient = choose(opposite, elementwise.sub(quotient, 1.0), quotient)
+    return elementwise.round(quotient, rounding_method=0), rest
+
+
+@whole()
+def remainder(x1: Any, x2: Any, /) -> Any:
+    """`x1 % x2`, with the sign of x2; zero for integers where x2 is zero.
+
+    >>> remainder(-7, 3)
+    Array(2, dtype=int32, weak_type=True)
+    """
+    x1, x2 = promote_numeric(x1, x2, name="remainder")
+    if is_integer(dtype_of(x1, x2)):
+        x2 = _without_zeros(x2)
+    rest = elementwise.rem(x1, x2)
+    if is_unsigned(typeof(rest).dtype):
+        return rest
+    negative_divisor = comparison.lt(*_pair(x2, 0, rest))
+    opposite = comparison.ne(comparison.lt(rest, 0), negative_divisor)
+    return choose(
+        logical.and_(opposite, comparison.ne(rest, 0)), elementwise.add(rest, x2), rest
+    )
+
+
+mod = remainder
+
+
+def _without_zeros(x: Any) -> Any:
+    if type(x) in LITERALS:
+        return x or 1
+    return choose(comparison.eq(x, 0), 1, x)
+
+
+@whole()
+def fmod(x1: Any, x2: Any, /) -> Any:
+    """The remainder with the sign of x1, as in C.
+
+    >>> fmod(-7, 3)
+    Array(-1, dtype=int32, weak_type=True)
+    """
+    x1, x2 = promote_numeric(x1, x2, name="fmod")
+    return elementwise.rem(x1, _without_zeros(x2) if is_integer(dtype_of(x1, x2)) else x2)
+
+
+@whole()
+def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+    """`(x1 // x2, x1 % x2)`.
+
+    >>> divmod(7, 2)[1]
+    Array(1, dtype=int32, weak_type=True)
+    """
+    x1, x2 = promote_numeric(x1, x2, name="divmod")
+    if is_integer(dtype_of(x1, x2)):
+        return floor_divide(x1, x2), remainder(x1, x2)
+    return _float_divmod(x1, x2)
+
+
+def power(x1: Any, x2: Any, /) -> Any:
+    """`x1 ** x2`.
+
+    A Python integer as exponent makes repeated products, exact for integers and differentiable
+    everywhere. Raises `TypeError` for integers to a negative power known beforehand.
+
+    >>> power(3, 2)
+    Array(9, dtype=int32, weak_type=True)
+    """
+    kind = type(x2)
+    if kind is int or kind is bool or isinstance(x2, np.integer):
+        return _integer_power(x1, operator.index(x2))
+    return _power(x1, x2)
+
+
+pow = power
+
+
+@whole("n")
+def _integer_power(x: Any, n: int) -> Any:
+    return elementwise.integer_pow(unary("power", x, numeric_dtype), y=n)
+
+
+@whole()
+def _power(x1: Any, x2: Any) -> Any:
+    x1, x2 = arraylike("power", x1, x2)
+    x, n = promote_numeric(x1, x2, name="power")
+    if is_integer(dtype_of(x, n)):
+        return _power_of_integers(*_pair(x, n, n))
+    if is_inexact(typeof(x1).dtype) and is_integer(typeof(x2).dtype):
+        # The exponent stays an integer, so that the derivative is right where the base is zero.
+        x = array(x1) if type(x1) in LITERALS else x1
+        return elementwise.pow(*broadcast_to_common(x, x2, name="power"))
+    return elementwise.pow(x, n)
+
+
+def _power_of_integers(x: Any, n: Any) -> Any:
+    """By squaring, for exponents below 64: for larger ones all but 0 and 1 overflow."""
+    n, _ = _pair(n, 0, x)
+    vanishing = logical.and_(comparison.eq(x, 0), comparison.ne(n, 0))
+    one = convert_element_type(comparison.eq(x, x), dtype=typeof(x).dtype)
+    result = choose(vanishing, 0, one)
+    for _ in range(6):
+        odd = comparison.ne(logical.and_(n, 1), 0)
+        result = choose(odd, elementwise.mul(result, x), result)
+        x = elementwise.mul(x, x)
+        n = logical.shift_right_logical(n, 1)
+    return result
+
+
+@whole()
+def float_power(x: Any, y: Any, /) -> Any:
+    """`x ** y`, in floating point.
+
+    >>> float_power(2, -1)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    return elementwise.pow(*promote_inexact(x, y, name="float_power"))
+
+
+@whole()
+def negative(x: Any, /) -> Any:
+    """`-x`; refused for Booleans.
+
+    >>> negative(2)
+    Array(-2, dtype=int32, weak_type=True)
+    """
+    return elementwise.neg(unary("negative", x))
+
+
+@whole()
+def positive(x: Any, /) -> Any:
+    """`+x`: x itself.
+
+    >>> positive(2)
+    Array(2, dtype=int32, weak_type=True)
+    """
+    return array(unary("positive", x))
+
+
+@whole()
+def absolute(x: Any, /) -> Any:
+    """The absolute value; real for complex numbers.
+
+    >>> absolute(-2)
+    Array(2, dtype=int32, weak_type=True)
+    """
+    x = array(unary("absolute", x))
+    dtype = typeof(x).dtype
+    return x if is_bool(dtype) or is_unsigned(dtype) else elementwise.abs(x)
+
+
+abs = absolute
+
+
+@whole()
+def fabs(x: Any, /) -> Any:
+    """The absolute value in floating point; refused for complex numbers.
+
+    >>> fabs(-2)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    x = unary_inexact("fabs", x)
+    if is_complex(typeof(x).dtype):
+        raise TypeError("ufunc 'fabs' does not support complex dtypes")
+    return elementwise.abs(x)
+
+
+@whole()
+def sign(x: Any, /) -> Any:
+    """-1, 0 or 1; for complex numbers `x / abs(x)`.
+
+    >>> sign(-2)
+    Array(-1, dtype=int32, weak_type=True)
+    """
+    return elementwise.sign(unary("sign", x))
+
+
+@whole()
+def reciprocal(x: Any, /) -> Any:
+    """`1 / x`, in floating point.
+
+    >>> reciprocal(4)
+    Array(0.25, dtype=float32, weak_type=True)
+    """
+    return elementwise.integer_pow(unary_inexact("reciprocal", x), y=-1)
+
+
+@whole()
+def square(x: Any, /) -> Any:
+    """`x * x`.
+
+    >>> square(3)
+    Array(9, dtype=int32, weak_type=True)
+    """
+    return elementwise.square(unary("square", x, numeric_dtype))
+
+
+@whole()
+def maximum(x: Any, y: Any, /) -> Any:
+    """The larger; NaN where either is NaN.
+
+    >>> maximum(2, 3)
+    Array(3, dtype=int32, weak_type=True)
+    """
+    if direct(x, y):
+        return elementwise.max(x, y)
+    return elementwise.max(*promote(x, y, name="maximum"))
+
+
+@whole()
+def minimum(x: Any, y: Any, /) -> Any:
+    """The smaller; NaN where either is NaN.
+
+    >>> minimum(2, 3)
+    Array(2, dtype=int32, weak_type=True)
+    """
+    if direct(x, y):
+        return elementwise.min(x, y)
+    return elementwise.min(*promote(x, y, name="minimum"))
+
+
+@whole()
+def fmax(x1: Any, x2: Any) -> Any:
+    """The larger; where one is NaN, the other.
+
+    >>> fmax(float("nan"), 3.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    return _ignoring_nan(elementwise.max, *promote(x1, x2, name="fmax"))
+
+
+@whole()
+def fmin(x1: Any, x2: Any) -> Any:
+    """The smaller; where one is NaN, the other.
+
+    >>> fmin(float("nan"), 3.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    return _ignoring_nan(elementwise.min, *promote(x1, x2, name="fmin"))
+
+
+def _ignoring_nan(extreme: Any, x: Any, y: Any) -> Any:
+    result = extreme(x, y)
+    x, y = _pair(x, y, result)
+    y, x = _pair(y, x, result)
+    result = choose(comparison.ne(y, y), x, result)
+    return choose(comparison.ne(x, x), y, result)

@@ -1,0 +1,448 @@
+"""Arrays from nothing: of one value, of a shape like another's, and of even spacing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from effax.backends.xla.array import Array, device_put
+from effax.backends.xla.array import asarray as device_array
+from effax.effects import conversion, elementwise, shape, transcendental
+from effax.effects.handler import bottom, current
+from effax.effects.promotion import result_type
+from effax.effects.types import (
+    canonical_shape,
+    default_float,
+    default_int,
+    inexact_dtype,
+    is_bool,
+    is_complex,
+    is_integer,
+    real_dtype,
+    typeof,
+    user_dtype,
+)
+from effax.effects.value import Value
+from effax.numpy.arguments import (
+    asked_dtype,
+    broadcast,
+    canonical_axis,
+    cast,
+    check_arrays,
+    combine,
+    common_shape,
+    concrete_int,
+    shape_of,
+)
+from effax.whole import whole
+
+_SMALL = 1 << 16  # elements; smaller arrays come from the host rather than from an executable
+
+
+def constant(host: np.ndarray[Any, Any], device: Any = None) -> Array:
+    """An array whose contents are known now."""
+    array = device_array(host)
+    return array if device is None else device_put(array, device)
+
+
+def filled(lengths: tuple[int, ...], value: Any, dtype: Any, device: Any = None) -> Any:
+    """An array of one Python number everywhere."""
+    if current.get() is bottom and np.prod(lengths, dtype=object) <= _SMALL:
+        return constant(np.full(lengths, value, dtype), device)
+    result = shape.full(lengths, value, dtype)
+    return result if device is None else device_put(result, device)
+
+
+def _dtype(name: str, dtype: Any) -> Any:
+    return default_float() if dtype is None else user_dtype(dtype, name)
+
+
+def _shape(name: str, lengths: Any, dtype: Any = None) -> tuple[int, ...]:
+    if isinstance(dtype, int) and not isinstance(dtype, bool):
+        raise TypeError(
+            f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write "
+            f"`jax.numpy.{name}({lengths}, {dtype})` when you meant "
+            f"`jax.numpy.{name}(({lengths}, {dtype}))`, i.e. with a single tuple argument for the "
+            "shape?"
+        )
+    return canonical_shape(lengths)
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """An array of zeros.
+
+    >>> zeros((2, 3)).shape
+    (2, 3)
+    """
+    return filled(_shape("zeros", shape, dtype), 0, _dtype("zeros", dtype), device)
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """An array of ones.
+
+    >>> ones(3, dtype="int32").tolist()
+    [1, 1, 1]
+    """
+    return filled(_shape("ones", shape, dtype), 1, _dtype("ones", dtype), device)
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """An array of zeros: XLA has no arrays without contents.
+
+    >>> empty(2).tolist()
+    [0.0, 0.0]
+    """
+    return filled(_shape("empty", shape, dtype), 0, _dtype("empty", dtype), device)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """An array of a value everywhere; an array is broadcast.
+
+    >>> full((2, 2), 7).tolist()
+    [[7, 7], [7, 7]]
+    """
+    check_arrays("full", fill_value)
+    lengths = _shape("full", shape)
+    given = typeof(fill_value)
+    if dtype is None:
+        x = fill_value
+    else:
+        x = cast(fill_value, user_dtype(dtype, "full"))
+    if given.ndim > len(lengths) or common_shape(given.shape, lengths) != lengths:
+        raise ValueError(f"Incompatible shapes for broadcasting: {given.shape} and {lengths}")
+    result = broadcast(x, lengths)
+    return result if device is None else device_put(result, device)
+
+
+def _like(name: str, a: Any, dtype: Any, lengths: Any) -> tuple[tuple[int, ...], Any, bool]:
+    """Shape, dtype and weakness of what is like another array, or like anything with those."""
+    if isinstance(a, Value | np.ndarray | np.generic) or not (
+        hasattr(a, "shape") and hasattr(a, "dtype")
+    ):
+        check_arrays(name, a)
+        type = typeof(a)
+        given, own, weak = type.shape, type.dtype, type.weak_type
+    else:
+        given, own, weak = tuple(a.shape), a.dtype, False
+    if lengths is not None:
+        given = canonical_shape(lengths)
+    return given, own if dtype is None else user_dtype(dtype, name), weak and dtype is None
+
+
+def _filled_like(name: str, a: Any, value: Any, dtype: Any, lengths: Any, device: Any) -> Any:
+    wanted, kind, weak = _like(name, a, dtype, lengths)
+    result = filled(wanted, value, kind, device)
+    return cast(result, kind, True) if weak else result
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Zeros in the shape and dtype of an array, or of anything that has those.
+
+    >>> zeros_like(ones((2, 2))).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    return _filled_like("zeros_like", a, 0, dtype, shape, device)
+
+
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Ones in the shape and dtype of an array, or of anything that has those.
+
+    >>> ones_like(zeros(2), dtype=int).tolist()
+    [1, 1]
+    """
+    return _filled_like("ones_like", a, 1, dtype, shape, device)
+
+
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Zeros in the shape and dtype of an array, or of anything that has those.
+
+    >>> empty_like(ones(2)).shape
+    (2,)
+    """
+    return _filled_like("empty_like", prototype, 0, dtype, shape, device)
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+) -> Any:
+    """A value everywhere, in the shape and dtype of an array, or of anything that has those.
+
+    >>> full_like(zeros(2, "int32"), 3).tolist()
+    [3, 3]
+    """
+    check_arrays("full_like", 0, fill_value)
+    wanted, kind, weak = _like("full_like", a, dtype, shape)
+    result = broadcast(cast(fill_value, kind, weak), wanted)
+    return result if device is None else device_put(result, device)
+
+
+def _known(name: str, x: Any) -> Any:
+    """A number known now; a carrier refuses by its own error."""
+    if isinstance(x, Value):
+        return np.asarray(x)[()]
+    return x
+
+
+def arange(
+    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
+) -> Any:
+    """Evenly spaced numbers from `start` (0 when one number is given) up to before `stop`.
+
+    >>> arange(3).tolist(), arange(1, 2, 0.25).tolist()
+    ([0, 1, 2], [1.0, 1.25, 1.5, 1.75])
+    """
+    given = [_known("arange", x) for x in (start, stop, step)]
+    check_arrays("arange", *(x for x in given if x is not None))
+    for x in given:
+        if x is not None and np.ndim(x) != 0:
+            raise TypeError(f"arange: arguments must be scalars, but one has shape {np.shape(x)}")
+    kind = user_dtype(dtype, "arange") if dtype is not None else None
+    if kind is None:
+        kind = result_type(*(x for x in (start, stop, step) if x is not None))
+    if given[1] is None:
+        given = [0, given[0], given[2]]
+    first, last, by = given[0], given[1], 1 if given[2] is None else given[2]
+    if by == 0:
+        raise ZeroDivisionError("arange: a step of zero reaches no end")
+    if not is_integer(kind) or isinstance(first + last + by, float | complex | np.inexact):
+        return constant(_host_arange(first, last, by, kind), device)
+    count = max(0, ceil((int(last) - int(first)) / int(by)))
+    if current.get() is bottom and count <= _SMALL:
+        return constant(np.arange(first, last, by).astype(kind), device)
+    result = shape.iota(dtype=kind, shape=(count,), dimension=0)
+    if by != 1:
+        result = elementwise.mul(result, int(by))
+    if first != 0:
+        result = elementwise.add(result, int(first))
+    return result if device is None else device_put(result, device)
+
+
+def _host_arange(first: Any, last: Any, by: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    if is_bool(dtype):
+        return np.arange(first, last, by).astype(dtype)
+    return np.arange(first, last, by, dtype=dtype)
+
+
+@whole("num", "endpoint", "retstep", "dtype", "axis")
+def _linspace(
+    start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
+) -> Any:
+    kind = inexact_dtype(result_type(start, stop))
+    kind = inexact_dtype(dtype) if dtype is not None and is_complex(dtype) else kind
+    lengths = common_shape(shape_of(start), shape_of(stop))
+    first, last = (broadcast(cast(x, kind), lengths) for x in (start, stop))
+    axis = axis + len(lengths) + 1 if axis < 0 else axis
+    axis = canonical_axis(axis, len(lengths) + 1)
+    first_row, last_row = (shape.expand_dims(x, (axis,)) for x in (first, last))
+    steps = num - 1 if endpoint else num
+    delta = shape.full(lengths, np.nan, kind)
+    if num > 1:
+        delta = combine(elementwise.div, elementwise.sub(last, first), float(steps))
+        part = elementwise.div(
+            shape.iota(dtype=real_dtype(kind), shape=(steps,), dimension=0), float(steps)
+        )
+        ladder = shape.reshape(
+            cast(part, kind),
+            shape=tuple(steps if i == axis else 1 for i in range(len(lengths) + 1)),
+        )
+        rest = elementwise.sub(1.0, ladder)
+        result = elementwise.add(
+            combine(elementwise.mul, first_row, rest), combine(elementwise.mul, last_row, ladder)
+        )
+        if endpoint:
+            result = shape.concatenate(result, last_row, axis=axis)
+    elif num == 1:
+        delta = delta if endpoint else elementwise.sub(last, first)
+        result = first_row
+    else:
+        result = shape.slice_axis(first_row, axis, 0, 0)
+    if dtype is not None:
+        if is_integer(dtype):
+            result = elementwise.floor(result)
+        result = cast(result, dtype)
+    return (result, delta) if retstep else result
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """`num` evenly spaced numbers from `start` to `stop`, the last included if `endpoint`.
+
+    With `retstep` the distance between them is returned too.
+
+    >>> linspace(0, 1, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    count = concrete_int(num, "argument 'num' of linspace")
+    if count < 0:
+        raise ValueError(f"Number of samples, {count}, must be non-negative.")
+    check_arrays("linspace", start, stop)
+    kind = asked_dtype("linspace", dtype)
+    result = _linspace(start, stop, count, bool(endpoint), bool(retstep), kind, axis)
+    return result if device is None else device_put(result, device)
+
+
+@whole("num", "endpoint", "dtype", "axis")
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`num` numbers from `base ** start` to `base ** stop`, evenly spaced on a logarithmic scale.
+
+    >>> logspace(0, 2, 3).tolist()
+    [1.0, 10.0, 100.0]
+    """
+    check_arrays("logspace", start, stop)
+    kind = asked_dtype("logspace", dtype)
+    working = kind if kind is not None and not is_integer(kind) else None
+    if working is None:
+        working = inexact_dtype(result_type(start, stop))
+    ladder = _linspace.__wrapped__(start, stop, num, endpoint, False, working, axis)
+    result = combine(elementwise.pow, cast(base, working), ladder)
+    return cast(result, kind) if kind is not None else result
+
+
+@whole("num", "endpoint", "dtype", "axis")
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`num` numbers from `start` to `stop`, each a constant multiple of the one before.
+
+    >>> [round(x, 3) for x in geomspace(1, 1000, 4).tolist()]
+    [1.0, 10.0, 100.0, 1000.0]
+    """
+    check_arrays("geomspace", start, stop)
+    kind = asked_dtype("geomspace", dtype)
+    working = inexact_dtype(result_type(start, stop) if kind is None else kind)
+    lengths = common_shape(shape_of(start), shape_of(stop))
+    first, last = (broadcast(cast(x, working), lengths) for x in (start, stop))
+    # The direction of the start is divided out, so that negative numbers have logarithms.
+    turn = elementwise.sign(first)
+    logs = [transcendental.log(elementwise.div(x, turn)) for x in (first, last)]
+    axis = canonical_axis(axis, len(lengths) + 1)
+    ladder = _linspace.__wrapped__(*logs, num, endpoint, False, working, axis)
+    result = combine(
+        elementwise.mul, transcendental.exp(ladder), shape.expand_dims(turn, (axis,))
+    )
+    ends = [shape.expand_dims(x, (axis,)) for x in (first, last)]
+    if num > 0:
+        rest = shape.slice_axis(result, axis, 1, num)
+        result = shape.concatenate(ends[0], rest, axis=axis)
+    if endpoint and num > 1:
+        rest = shape.slice_axis(result, axis, 0, num - 1)
+        result = shape.concatenate(rest, ends[1], axis=axis)
+    return result if kind is None else cast(result, kind)
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
+) -> Any:
+    """What a function of indices gives at each place of a shape.
+
+    The function is called once, on all indices along each axis by `vmap`.
+
+    >>> fromfunction(lambda i, j: i + 2 * j, (2, 2), dtype=int).tolist()
+    [[0, 2], [1, 3]]
+    """
+    from effax.api.vmap import vmap
+
+    lengths = canonical_shape(shape)
+    kind = user_dtype(dtype, "fromfunction")
+
+    def bound(*indices: Any) -> Any:
+        return function(*indices, **kwargs)
+
+    mapped = bound
+    for i in reversed(range(len(lengths))):
+        axes = [0 if j == i else None for j in range(len(lengths))]
+        mapped = vmap(mapped, in_axes=tuple(axes))
+    return mapped(*(cast(arange(n), kind) for n in lengths))
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+    """A vector of the numbers in a buffer's bytes.
+
+    >>> frombuffer(bytes([1, 2]), dtype="uint8").tolist()
+    [1, 2]
+    """
+    return constant(np.frombuffer(buffer, np.dtype(dtype), count, offset))
+
+
+def fromiter(*_: Any, **__: Any) -> Any:
+    """Refused, as in JAX: it empties an iterator; call `numpy.fromiter` and then `asarray`."""
+    raise NotImplementedError(
+        "fromiter() is not supported because it uses up an iterator, a side effect; use "
+        "numpy.fromiter and then asarray"
+    )
+
+
+def fromfile(*_: Any, **__: Any) -> Any:
+    """Refused, as in JAX: reading is a side effect; call `numpy.fromfile` and then `asarray`."""
+    raise NotImplementedError(
+        "fromfile() is not supported because it reads a file, a side effect; use numpy.fromfile "
+        "and then asarray"
+    )
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+    """A vector of the numbers written in a text, parted by `sep`.
+
+    >>> fromstring("1 2", dtype=int, sep=" ").tolist()
+    [1, 2]
+    """
+    return constant(np.fromstring(string, np.dtype(dtype), count, sep=sep))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """An array from one of another library, over DLPack.
+
+    >>> import numpy
+    >>> from_dlpack(numpy.ones(2, numpy.float32)).tolist()
+    [1.0, 1.0]
+    """
+    from effax.backends.xla.array import from_dlpack as imported
+
+    return imported(x, device, copy=copy)
+
+
+__all__ = [
+    "arange",
+    "empty",
+    "empty_like",
+    "from_dlpack",
+    "frombuffer",
+    "fromfile",
+    "fromfunction",
+    "fromiter",
+    "fromstring",
+    "full",
+    "full_like",
+    "geomspace",
+    "linspace",
+    "logspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]

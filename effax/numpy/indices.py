@@ -1,0 +1,282 @@
+"""Reading `x[...]`: an index is parted into a static skeleton and the values it is filled with.
+
+The skeleton is hashable and says how the parts of the index meet the axes of the array; integers
+and index arrays are values. An eager `x[i]` is then one executable for every `i`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from effax.effects.errors import NonConcreteBooleanIndexError
+from effax.effects.handler import Carrier
+from effax.effects.types import typeof
+from effax.effects.value import Value
+
+
+class New(NamedTuple):
+    """`None`: a new axis of length 1."""
+
+
+class Span(NamedTuple):
+    """A slice of one axis, all of it known: `count` positions from `start` by `step`."""
+
+    start: int
+    count: int
+    step: int
+    whole: bool
+
+
+class Fixed(NamedTuple):
+    """An integer that is part of the program; it counts from the front, and may lie outside."""
+
+    position: int
+    inside: bool
+
+
+class Moving(NamedTuple):
+    """An integer that is a value, counted from the front already."""
+
+    inside: bool
+
+
+class Indices(NamedTuple):
+    """An integer array of that rank, which is a value."""
+
+    ndim: int
+
+
+class Truth(NamedTuple):
+    """A scalar Boolean: a new axis of length 1 or 0, among the index arrays."""
+
+    value: bool
+
+
+class Skeleton(NamedTuple):
+    """The static part of an index: one entry a part, ellipses written out.
+
+    `together` says whether integers and index arrays stand side by side, which decides where
+    their axes go in the result.
+    """
+
+    entries: tuple[Any, ...]
+    together: bool
+
+
+_NOT_AN_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean "
+    "arrays are valid indices. Got {}"
+)
+
+
+def read(
+    index: Any, lengths: Sequence[int], eager: bool, wrap: bool = True
+) -> tuple[Skeleton, list[Any]]:
+    """The skeleton of an index into an array of that shape, and the values it is filled with.
+
+    Where `eager`, integers become values. Where `wrap`, negative ones count from the end.
+
+    Raises `IndexError` for too many indices and for what is no index, `TypeError` for lists and
+    numbers that are not integers, `NonConcreteBooleanIndexError` for traced masks.
+    """
+    if not isinstance(index, tuple):
+        _refuse_sequence(index)
+        index = (index,)
+    _check_masks(index, lengths)
+    parts = [x for item in index for x in _expanded(item)]
+    consumed = [_axes_of(x) for x in parts]
+    dots = [i for i, x in enumerate(parts) if x is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    total = sum(consumed)
+    if total > len(lengths):
+        raise IndexError(
+            f"Too many indices: array is {len(lengths)}-dimensional, but {total} were indexed"
+        )
+    together = _side_by_side(parts)
+    missing = [slice(None)] * (len(lengths) - total)
+    at = dots[0] if dots else len(parts)
+    parts[at : at + len(dots)] = missing
+    entries: list[Any] = []
+    values: list[Any] = []
+    axis = 0
+    for part in parts:
+        if part is None:
+            entries.append(New())
+        elif isinstance(part, bool):
+            entries.append(Truth(part))
+        else:
+            entries.append(_entry(part, axis, lengths[axis], eager, wrap, values))
+            axis += 1
+    return Skeleton(tuple(entries), together), values
+
+
+def _check_masks(index: tuple[Any, ...], lengths: Sequence[int]) -> None:
+    """Raise `IndexError` where a mask does not have the lengths of the axes it lies along."""
+    axes = [_rank(x) for x in index]
+    axis = 0
+    for position, (item, n) in enumerate(zip(index, axes, strict=True)):
+        if item is Ellipsis:
+            axis = max(len(lengths) - sum(axes[position:]), axis)
+        elif n and is_mask(item):
+            expected = tuple(lengths[axis : axis + n])
+            found = np.shape(item) if isinstance(item, list) else typeof(item).shape
+            if len(expected) == n and any(m not in (0, k) for m, k in zip(found, expected)):
+                raise IndexError(
+                    "boolean index did not match shape of indexed array in index "
+                    f"{position}: got {found}, expected {list(expected)}"
+                )
+        axis += n
+
+
+def _rank(item: Any) -> int:
+    """How many axes a part of an index takes up."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+        return 0
+    if is_mask(item):
+        return len(np.shape(item)) if isinstance(item, list) else len(typeof(item).shape)
+    return 1
+
+
+def is_mask(item: Any) -> bool:
+    """Whether a part of an index is an array of Booleans (or a list of them)."""
+    if isinstance(item, (Value, np.ndarray)):
+        return bool(typeof(item).dtype.kind == "b")
+    return isinstance(item, list) and bool(item) and all(
+        isinstance(x, (bool, np.bool_)) for x in item
+    )
+
+
+def _entry(part: Any, axis: int, n: int, eager: bool, wrap: bool, values: list[Any]) -> Any:
+    """The entry of a part that takes up one axis; its value is appended to `values`."""
+    if isinstance(part, slice):
+        return span(part, n)
+    if isinstance(part, int):
+        if n == 0:
+            raise IndexError(f"index is out of bounds for axis {axis} with size 0")
+        position = part + n if wrap and part < 0 else part
+        inside = 0 <= position < n
+        if not eager:
+            return Fixed(position, inside)
+        values.append(np.int32(min(max(position, -(1 << 31)), (1 << 31) - 1)))
+        return Moving(inside)
+    values.append(part)
+    return Indices(len(typeof(part).shape))
+
+
+def span(part: slice, n: int) -> Span:
+    """A slice of an axis of length n.
+
+    Raises `IndexError` where its bounds are traced.
+    """
+    try:
+        bounds = [
+            None if b is None else operator.index(b) for b in (part.start, part.stop, part.step)
+        ]
+    except TypeError as error:
+        if any(isinstance(b, Carrier) for b in (part.start, part.stop, part.step)):
+            raise IndexError(
+                f"Slice entries must be static integers. Got {part}: the shape of the result "
+                "would depend on traced values. For a slice of known length at a traced place "
+                "write lax.dynamic_slice; else make the bounds static arguments of jit."
+            ) from error
+        raise TypeError(f"Slice entries must be integers or None. Got {part}") from error
+    start, stop, step = slice(*bounds).indices(n)
+    count = len(range(start, stop, step))
+    return Span(start if count else 0, count, step, (start, count, step) == (0, n, 1))
+
+
+def _refuse_sequence(index: Any) -> None:
+    """Raise `TypeError` for a list that is not in a tuple, as JAX does."""
+    if not isinstance(index, Sequence) or isinstance(index, str):
+        return
+    nested = any(
+        x is None
+        or x is Ellipsis
+        or isinstance(x, (Sequence, slice))
+        or (isinstance(x, (Value, np.ndarray)) and x.ndim)
+        for x in index
+    )
+    write = "arr[tuple(seq)]" if nested else "arr[array(seq)]"
+    raise TypeError(
+        "Using a non-tuple sequence for multidimensional indexing is not allowed; "
+        f"use `{write}` instead of `arr[seq]`."
+    )
+
+
+def _expanded(item: Any) -> list[Any]:
+    """A part in canonical form: None, Ellipsis, slice, int, bool or an array of integers.
+
+    A mask becomes as many index arrays as it has axes.
+    """
+    if item is None or item is Ellipsis or type(item) is int or isinstance(item, slice):
+        return [item]
+    if isinstance(item, (bool, np.bool_)):
+        return [bool(item)]
+    if isinstance(item, (int, np.integer)):
+        return [int(item)]
+    if isinstance(item, str):
+        raise TypeError(f"effax does not support string indexing; got idx={item!r}")
+    if isinstance(item, Sequence):
+        item = _as_array(item)
+    if isinstance(item, (float, complex, np.generic)):
+        _refuse_dtype(np.dtype(type(item)))
+    if not isinstance(item, (Value, np.ndarray)):
+        if hasattr(item, "__jax_array__"):
+            return _expanded(item.__jax_array__())
+        raise IndexError(_NOT_AN_INDEX.format(item))
+    dtype = typeof(item).dtype
+    if dtype.kind == "b":
+        return _positions(item)
+    if dtype.kind not in "iu":
+        _refuse_dtype(dtype)
+    return [item]
+
+
+def _refuse_dtype(dtype: Any) -> None:
+    raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {dtype}")
+
+
+def _as_array(item: Sequence[Any]) -> Any:
+    """A list inside an index tuple, as an array."""
+    if not item:
+        return np.zeros(np.shape(item), np.int32)
+    if _has_values(item):
+        from effax.numpy.creation import asarray
+
+        return asarray(item)
+    return np.asarray(item)
+
+
+def _has_values(item: Any) -> bool:
+    return isinstance(item, Value) or (
+        isinstance(item, (list, tuple)) and any(_has_values(x) for x in item)
+    )
+
+
+def _positions(mask: Any) -> list[Any]:
+    """A mask as index arrays; a scalar one stays a Boolean."""
+    if isinstance(mask, Carrier):
+        raise NonConcreteBooleanIndexError(mask)
+    known = np.asarray(mask)
+    if known.ndim == 0:
+        return [bool(known)]
+    return [i.astype(np.int32) for i in known.nonzero()]
+
+
+def _axes_of(part: Any) -> int:
+    return 0 if part is None or part is Ellipsis or isinstance(part, bool) else 1
+
+
+def _side_by_side(parts: Sequence[Any]) -> bool:
+    """Whether integers and arrays stand next to each other, nothing between them."""
+    places = [
+        i
+        for i, x in enumerate(parts)
+        if x is not None and x is not Ellipsis and not isinstance(x, slice)
+    ]
+    return not places or places[-1] - places[0] == len(places) - 1

@@ -1,0 +1,288 @@
+"""Joining and splitting: arrays put together along an axis, and taken apart again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from effax.effects import shape as effects
+from effax.effects.handler import Carrier
+from effax.numpy.arguments import (
+    asked_dtype,
+    broadcast,
+    canonical_axis,
+    cast,
+    check_arrays,
+    concrete_int,
+    refuse_out,
+    shape_of,
+)
+from effax.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
+from effax.numpy.operands import promote_dtypes
+from effax.whole import whole
+
+
+def _sequence(name: str, arrays: Any) -> list[Any]:
+    """The arrays to be joined: a sequence of them, or the rows of one."""
+    if isinstance(arrays, list | tuple):
+        check_arrays(name, *arrays)
+        return list(arrays)
+    check_arrays(name, arrays)
+    lengths = shape_of(arrays)
+    if not lengths:
+        raise TypeError(f"{name} takes a sequence of arrays, not one scalar")
+    rows = (effects.slice_axis(arrays, 0, i, i + 1) for i in range(lengths[0]))
+    return [effects.squeeze(r, (0,)) for r in rows]
+
+
+def _with_dtype(name: str, arrays: Sequence[Any], dtype: Any) -> list[Any]:
+    kind = asked_dtype(name, dtype)
+    return list(promote_dtypes(*arrays)) if kind is None else [cast(x, kind) for x in arrays]
+
+
+@whole("axis", "dtype")
+def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+    """The arrays one after the other along an axis they have; None lays them flat first.
+
+    >>> concatenate([np.ones(2), np.zeros(1)]).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    xs = _sequence("concatenate", arrays)
+    if not xs:
+        raise ValueError("Need at least one array to concatenate.")
+    if axis is None:
+        xs, axis = [ravel(x) for x in xs], 0
+    ndim = len(shape_of(xs[0]))
+    if ndim == 0:
+        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+    return effects.concatenate(
+        *_with_dtype("concatenate", xs, dtype), axis=canonical_axis(axis, ndim)
+    )
+
+
+@whole("axis")
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    """`concatenate`, under the name of the array API standard.
+
+    >>> concat([np.ones(2), np.zeros(1)]).shape
+    (3,)
+    """
+    return concatenate(arrays, axis)
+
+
+@whole("axis", "dtype")
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+    """The arrays, of one shape, along a new axis.
+
+    >>> stack([np.ones(2), np.zeros(2)], axis=1).shape
+    (2, 2)
+    """
+    refuse_out("stack", out)
+    xs = _sequence("stack", arrays)
+    if not xs:
+        raise ValueError("Need at least one array to stack.")
+    lengths = shape_of(xs[0])
+    if any(shape_of(x) != lengths for x in xs):
+        raise ValueError("All input arrays must have the same shape.")
+    axis = canonical_axis(axis, len(lengths) + 1)
+    rows = [effects.expand_dims(x, (axis,)) for x in _with_dtype("stack", xs, dtype)]
+    return effects.concatenate(*rows, axis=axis)
+
+
+@whole("dtype")
+def vstack(tup: Any, dtype: Any = None) -> Any:
+    """The arrays one under the other; vectors are rows.
+
+    >>> vstack([np.ones(3), np.zeros((2, 3))]).shape
+    (3, 3)
+    """
+    rows = [atleast_2d(x) for x in _sequence("vstack", tup)]
+    return concatenate(rows, 0, dtype)
+
+
+@whole("dtype")
+def hstack(tup: Any, dtype: Any = None) -> Any:
+    """The arrays side by side; vectors one after the other.
+
+    >>> hstack([np.ones((2, 1)), np.zeros((2, 3))]).shape
+    (2, 4)
+    """
+    xs = [atleast_1d(x) for x in _sequence("hstack", tup)]
+    return concatenate(xs, 0 if xs and len(shape_of(xs[0])) == 1 else 1, dtype)
+
+
+@whole("dtype")
+def dstack(tup: Any, dtype: Any = None) -> Any:
+    """The arrays one behind the other, along a third axis.
+
+    >>> dstack([np.ones((2, 3)), np.zeros((2, 3))]).shape
+    (2, 3, 2)
+    """
+    return concatenate([atleast_3d(x) for x in _sequence("dstack", tup)], 2, dtype)
+
+
+@whole()
+def column_stack(tup: Any) -> Any:
+    """Vectors as columns, matrices side by side.
+
+    >>> column_stack([np.ones(2), np.zeros((2, 3))]).shape
+    (2, 4)
+    """
+    columns = []
+    for x in _sequence("column_stack", tup):
+        lengths = shape_of(x)
+        columns.append(x if len(lengths) > 1 else reshape(x, (prod(lengths), 1)))
+    return concatenate(columns, 1)
+
+
+@whole()
+def block(arrays: Any) -> Any:
+    """Nested lists of arrays, joined along as many of the last axes as lists are nested.
+
+    >>> block([[np.ones((2, 2)), np.zeros((2, 1))]]).shape
+    (2, 3)
+    """
+    result, _ = _block(arrays)
+    return result
+
+
+def _block(arrays: Any) -> tuple[Any, int]:
+    if isinstance(arrays, tuple):
+        raise TypeError(
+            f"arrays is a tuple {arrays!r}. Only lists can be used to arrange blocks, and "
+            "np.block does not allow implicit conversion from tuple to ndarray."
+        )
+    if not isinstance(arrays, list):
+        check_arrays("block", arrays)
+        return atleast_1d(arrays), 1
+    if not arrays:
+        raise ValueError("List at arrays cannot be empty")
+    parts, depths = zip(*map(_block, arrays), strict=True)
+    if len(set(depths)) != 1:
+        raise ValueError("block: List depths are mismatched")
+    depth = depths[0]
+    ndim = max(depth, *(len(shape_of(x)) for x in parts))
+    wide = [broadcast_rank(x, ndim) for x in parts]
+    return concatenate(wide, -depth), depth + 1
+
+
+def broadcast_rank(x: Any, ndim: int) -> Any:
+    """The array with axes of length 1 in front, so that it has at least `ndim`."""
+    return effects.expand_dims(x, range(max(0, ndim - len(shape_of(x)))))
+
+
+def _places(indices: Any) -> tuple[int, ...] | int:
+    """Where to split, known now: one number of parts, or the places themselves."""
+    if isinstance(indices, Carrier):
+        raise TypeError(
+            "split: indices_or_sections must be known while tracing, since the shapes of the "
+            "parts depend on them"
+        )
+    if np.ndim(indices) == 0:
+        return concrete_int(indices, "the number of sections")
+    return tuple(concrete_int(i, "an index to split at") for i in np.asarray(indices).tolist())
+
+
+def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any]:
+    check_arrays(name, ary)
+    lengths = shape_of(ary)
+    axis = canonical_axis(axis, len(lengths))
+    size = lengths[axis]
+    places = _places(indices_or_sections)
+    if isinstance(places, int):
+        each, more = divmod(size, places)
+        if more and name != "array_split":
+            raise ValueError("array split does not result in an equal division")
+        widths = [each + 1] * more + [each] * (places - more)
+        ends = [sum(widths[: i + 1]) for i in range(places)]
+        places = tuple(ends[:-1])
+    bounds = tuple(min(p + size if p < 0 else p, size) for p in places)
+    bounds = tuple(max(p, 0) for p in bounds)
+    return _parts(ary, bounds, axis)
+
+
+@whole("bounds", "axis")
+def _parts(ary: Any, bounds: tuple[int, ...], axis: int) -> list[Any]:
+    size = shape_of(ary)[axis]
+    return [
+        effects.slice_axis(ary, axis, a, max(a, b))
+        for a, b in zip((0, *bounds), (*bounds, size), strict=True)
+    ]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """The array in parts along an axis: equal ones, or cut at given places.
+
+    >>> [x.tolist() for x in split(np.arange(4), 2)]
+    [[0, 1], [2, 3]]
+    """
+    return _split("split", ary, indices_or_sections, axis)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """The array in parts along an axis, the first ones longer where they can't be equal.
+
+    >>> [x.tolist() for x in array_split(np.arange(3), 2)]
+    [[0, 1], [2]]
+    """
+    return _split("array_split", ary, indices_or_sections, axis)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along the first axis.
+
+    >>> [x.shape for x in vsplit(np.ones((4, 2)), 2)]
+    [(2, 2), (2, 2)]
+    """
+    return _split("vsplit", ary, indices_or_sections, 0)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along the second axis; the first of a vector.
+
+    >>> [x.shape for x in hsplit(np.ones((2, 4)), 2)]
+    [(2, 2), (2, 2)]
+    """
+    check_arrays("hsplit", ary)
+    return _split("hsplit", ary, indices_or_sections, 0 if len(shape_of(ary)) == 1 else 1)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along the third axis.
+
+    >>> [x.shape for x in dsplit(np.ones((1, 1, 4)), 2)]
+    [(1, 1, 2), (1, 1, 2)]
+    """
+    return _split("dsplit", ary, indices_or_sections, 2)
+
+
+@whole("axis")
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The arrays that make up an array along an axis.
+
+    >>> [y.tolist() for y in unstack(np.array([[1, 2], [3, 4]]))]
+    [[1, 2], [3, 4]]
+    """
+    check_arrays("unstack", x)
+    lengths = shape_of(x)
+    if not lengths:
+        raise ValueError("Unstack requires arrays with rank > 0, however a scalar array was passed.")
+    axis = canonical_axis(axis, len(lengths))
+    return tuple(
+        effects.squeeze(effects.slice_axis(x, axis, i, i + 1), (axis,))
+        for i in range(lengths[axis])
+    )
+
+
+@whole("axis")
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """The values after the array; both laid flat if no axis is given.
+
+    >>> append(np.ones(2), np.zeros(1)).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    check_arrays("append", arr, values)
+    return concatenate([arr, values], axis)

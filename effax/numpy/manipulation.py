@@ -1,0 +1,295 @@
+"""Shapes: the same elements under other axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from effax.effects import shape as effects
+from effax.effects.types import canonical_shape
+from effax.numpy.arguments import (
+    broadcast,
+    canonical_axes,
+    canonical_axis,
+    check_arrays,
+    common_shape,
+    concrete_int,
+    shape_of,
+)
+from effax.whole import whole
+
+
+def _wanted_shape(lengths: Any, given: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape with one -1 in it, completed; raises `TypeError` where sizes differ."""
+    if np.ndim(lengths) == 0:
+        lengths = (lengths,)
+    wanted = [concrete_int(n, "the length of an axis") for n in lengths]
+    size = prod(given)
+    if wanted.count(-1) > 1:
+        raise ValueError(f"reshape: only one length can be -1, not several in {tuple(wanted)}")
+    if -1 in wanted:
+        known = prod(n for n in wanted if n != -1)
+        if known == 0 or size % known:
+            raise TypeError(
+                f"cannot reshape array of shape {given} (size {size}) into shape "
+                f"{tuple(wanted)} because the product of specified axis sizes ({known}) does not "
+                f"evenly divide {size}"
+            )
+        wanted[wanted.index(-1)] = size // known
+    result = canonical_shape(wanted)
+    if prod(result) != size:
+        raise TypeError(
+            f"cannot reshape array of shape {given} (size {size}) into shape {result} "
+            f"(size {prod(result)})"
+        )
+    return result
+
+
+@whole("shape", "order", "copy")
+def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+    """The elements in another shape; one length may be -1, and follows from the others.
+
+    `order` is "C" (last axis fastest) or "F" (first axis fastest).
+
+    >>> reshape(np.arange(6), (2, -1)).shape
+    (2, 3)
+    """
+    check_arrays("reshape", a)
+    if copy is False:
+        raise NotImplementedError("reshape: copy=False is not supported, arrays being immutable")
+    given = shape_of(a)
+    wanted = _wanted_shape(shape, given)
+    if order == "C":
+        return effects.reshape(a, shape=wanted)
+    if order == "F":
+        turned = effects.transpose(a, permutation=tuple(range(len(given)))[::-1])
+        turned = effects.reshape(turned, shape=wanted[::-1])
+        return effects.transpose(turned, permutation=tuple(range(len(wanted)))[::-1])
+    if order == "A":
+        raise NotImplementedError("np.reshape order=A is not implemented.")
+    raise ValueError(f"Unexpected value for 'order' argument: {order}.")
+
+
+@whole("order", "out_sharding")
+def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+    """The elements along one axis.
+
+    >>> ravel(np.ones((2, 3))).shape
+    (6,)
+    """
+    check_arrays("ravel", a)
+    if order == "K":
+        raise NotImplementedError("Ravel not implemented for order='K'.")
+    return reshape(a, -1, order)
+
+
+@whole("axes")
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+    """The axes in another order; reversed if none is given.
+
+    >>> transpose(np.ones((2, 3, 4)), (1, 2, 0)).shape
+    (3, 4, 2)
+    """
+    check_arrays("transpose", a)
+    ndim = len(shape_of(a))
+    if axes is None:
+        order = tuple(range(ndim))[::-1]
+    else:
+        order = tuple(canonical_axis(i, ndim) for i in axes)
+    return effects.transpose(a, permutation=order)
+
+
+@whole("axes")
+def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
+    """The axes in another order.
+
+    >>> permute_dims(np.ones((2, 3, 4)), (1, 2, 0)).shape
+    (3, 4, 2)
+    """
+    check_arrays("permute_dims", a)
+    return transpose(a, axes)
+
+
+@whole()
+def matrix_transpose(x: Any, /) -> Any:
+    """The last two axes exchanged.
+
+    >>> matrix_transpose(np.ones((5, 2, 3))).shape
+    (5, 3, 2)
+    """
+    check_arrays("matrix_transpose", x)
+    ndim = len(shape_of(x))
+    if ndim < 2:
+        raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={ndim}")
+    return swapaxes(x, -1, -2)
+
+
+@whole("axis1", "axis2")
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Two axes exchanged.
+
+    >>> swapaxes(np.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
+    check_arrays("swapaxes", a)
+    ndim = len(shape_of(a))
+    order = list(range(ndim))
+    i, j = canonical_axis(axis1, ndim), canonical_axis(axis2, ndim)
+    order[i], order[j] = order[j], order[i]
+    return effects.transpose(a, permutation=tuple(order))
+
+
+@whole("source", "destination")
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Axes moved to other places; the others keep their order.
+
+    >>> moveaxis(np.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    check_arrays("moveaxis", a)
+    ndim = len(shape_of(a))
+    sources = [canonical_axis(i, ndim) for i in _listed(source)]
+    targets = [canonical_axis(i, ndim) for i in _listed(destination)]
+    if len(sources) != len(targets):
+        raise ValueError(
+            f"Inconsistent number of elements: {len(sources)} vs {len(targets)} axes to move"
+        )
+    if len(set(sources)) != len(sources) or len(set(targets)) != len(targets):
+        raise ValueError(f"repeated axis in moveaxis: {source} to {destination}")
+    order = [i for i in range(ndim) if i not in sources]
+    for target, moved in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, moved)
+    return effects.transpose(a, permutation=tuple(order))
+
+
+def _listed(x: Any) -> Sequence[Any]:
+    return x if isinstance(x, tuple | list | np.ndarray) else (x,)
+
+
+@whole("axis", "start")
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """An axis moved to before the place `start`.
+
+    >>> rollaxis(np.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
+    check_arrays("rollaxis", a)
+    ndim = len(shape_of(a))
+    axis = canonical_axis(axis, ndim)
+    if not -ndim <= start <= ndim:
+        raise ValueError(f"start={start} must satisfy -{ndim}<=start<={ndim}")
+    start = start + ndim if start < 0 else start
+    return moveaxis(a, axis, start - 1 if axis < start else start)
+
+
+@whole("axis")
+def expand_dims(a: Any, axis: Any) -> Any:
+    """New axes of length 1, at these positions of the result.
+
+    >>> expand_dims(np.ones((2, 3)), (0, 3)).shape
+    (1, 2, 3, 1)
+    """
+    check_arrays("expand_dims", a)
+    places = _listed(axis)
+    ndim = len(shape_of(a)) + len(places)
+    axes = [canonical_axis(i, ndim) for i in places]
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"repeated axis in expand_dims: {axis}")
+    return effects.expand_dims(a, axes)
+
+
+@whole("axis")
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """Without axes of length 1: all of them, or those given.
+
+    >>> squeeze(np.ones((1, 3, 1)), 0).shape
+    (3, 1)
+    """
+    check_arrays("squeeze", a)
+    lengths = shape_of(a)
+    if axis is None:
+        axes: Sequence[int] = [i for i, n in enumerate(lengths) if n == 1]
+    else:
+        axes = canonical_axes(axis, len(lengths))
+    if any(lengths[i] != 1 for i in axes):
+        raise ValueError(
+            "cannot select an axis to squeeze out which has size not equal to one, got "
+            f"shape={lengths} and dimensions={tuple(axes)}"
+        )
+    return effects.squeeze(a, axes) if axes else a
+
+
+@whole("shape", "out_sharding")
+def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+    """The array repeated along axes of length 1 and along new ones, to a shape.
+
+    >>> broadcast_to(np.arange(3), (2, 3)).tolist()
+    [[0, 1, 2], [0, 1, 2]]
+    """
+    check_arrays("broadcast_to", array)
+    wanted, given = canonical_shape(shape), shape_of(array)
+    last = wanted[len(wanted) - len(given) :] if len(given) <= len(wanted) else ()
+    if len(last) != len(given) or any(n not in (1, m) for n, m in zip(given, last, strict=True)):
+        raise ValueError(f"Incompatible shapes for broadcasting: {given} and requested shape {wanted}")
+    return broadcast(array, wanted)
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape to which all of these broadcast.
+
+    >>> broadcast_shapes((2, 1), (3,), ())
+    (2, 3)
+    """
+    return common_shape(*(canonical_shape(s) for s in shapes))
+
+
+@whole()
+def broadcast_arrays(*args: Any) -> list[Any]:
+    """The arrays, broadcast to one shape.
+
+    >>> [x.shape for x in broadcast_arrays(np.ones((2, 1)), np.ones(3))]
+    [(2, 3), (2, 3)]
+    """
+    check_arrays("broadcast_arrays", *args)
+    wanted = common_shape(*(shape_of(x) for x in args))
+    return [broadcast(x, wanted) for x in args]
+
+
+def _at_least(name: str, arys: Sequence[Any], axes: dict[int, tuple[int, ...]]) -> Any:
+    """Arrays with axes added to those of few; one alone is returned as itself."""
+    check_arrays(name, *arys)
+    results = [effects.expand_dims(x, axes.get(len(shape_of(x)), ())) for x in arys]
+    return results[0] if len(results) == 1 else results
+
+
+@whole()
+def atleast_1d(*arys: Any) -> Any:
+    """Scalars as vectors of length 1.
+
+    >>> atleast_1d(3.0).shape
+    (1,)
+    """
+    return _at_least("atleast_1d", arys, {0: (0,)})
+
+
+@whole()
+def atleast_2d(*arys: Any) -> Any:
+    """Scalars and vectors as matrices of one row.
+
+    >>> atleast_2d(np.ones(3)).shape
+    (1, 3)
+    """
+    return _at_least("atleast_2d", arys, {0: (0, 1), 1: (0,)})
+
+
+@whole()
+def atleast_3d(*arys: Any) -> Any:
+    """Axes of length 1 added until there are three.
+
+    >>> atleast_3d(np.ones(3)).shape, atleast_3d(np.ones((3, 4))).shape
+    ((1, 3, 1), (3, 4, 1))
+    """
+    return _at_least("atleast_3d", arys, {0: (0, 1, 2), 1: (0, 2), 2: (2,)})

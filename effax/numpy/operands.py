@@ -1,0 +1,264 @@
+"""Operands of elementwise functions: brought to one dtype and one shape, as JAX does.
+
+Python numbers among arrays stay what they are: an elementwise effect gives them the dtype and
+the shape of the others.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from effax.effects import shape
+from effax.effects.config import read
+from effax.effects.conversion import convert_element_type
+from effax.effects.effect import LITERALS
+from effax.effects.promotion import lattice_result
+from effax.effects.types import (
+    DType,
+    ShapedArray,
+    bit_width,
+    bool_,
+    default_int,
+    inexact_dtype,
+    is_bool,
+    is_inexact,
+    is_integer,
+    is_unsigned,
+    typeof,
+)
+from effax.effects.value import Value
+from effax.numpy.arguments import broadcast, cast, check_arrays, common_shape
+
+
+class BroadcastError(TypeError, ValueError):
+    """Shapes that can't be brought to one: a `TypeError` as in lax, a `ValueError` as in NumPy."""
+
+
+Kind = Callable[[DType], DType]
+
+
+def as_they_are(dtype: DType) -> DType:
+    """The dtype itself."""
+    return dtype
+
+
+def numeric_dtype(dtype: DType) -> DType:
+    """The dtype itself, the default integer for Booleans."""
+    return default_int() if dtype == bool_ else dtype
+
+
+def asarray(x: Any, name: str = "asarray") -> Any:
+    """A value or NumPy array for an array-like: nested lists of numbers or values are stacked.
+
+    Python numbers become arrays of rank 0 with a weak type. Raises `TypeError` for the rest.
+    """
+    if isinstance(x, Value | np.ndarray | np.generic):
+        return x
+    if type(x) in LITERALS:
+        return weak(x)
+    if isinstance(x, list | tuple):
+        return _stacked([asarray(y, name) for y in x], name) if _holds_values(x) else np.asarray(x)
+    if hasattr(x, "__jax_array__"):
+        return x.__jax_array__()
+    check_arrays(name, x)
+    return np.asarray(x)
+
+
+def _holds_values(x: Any) -> bool:
+    return isinstance(x, Value) or (isinstance(x, list | tuple) and any(map(_holds_values, x)))
+
+
+def _stacked(rows: Sequence[Any], name: str) -> Any:
+    parts = [shape.expand_dims(x, (0,)) for x in promote_dtypes(*rows)]
+    lengths = {typeof(x).shape for x in parts}
+    if len(lengths) > 1:
+        raise ValueError(f"{name}: rows of a list have different shapes: {sorted(lengths)}")
+    return shape.concatenate(*parts, axis=0)
+
+
+def weak(x: Any) -> Any:
+    """A Python number as an array of rank 0 whose dtype yields to others."""
+    type = typeof(x)
+    return convert_element_type(x, dtype=type.dtype, weak_type=type.weak_type)
+
+
+def arraylike(name: str, *xs: Any) -> list[Any]:
+    """The operands, objects with `__jax_array__` opened.
+
+    Raises `TypeError` for what is neither an array nor a number.
+    """
+    opened = [x.__jax_array__() if hasattr(x, "__jax_array__") else x for x in xs]
+    check_arrays(name, *opened)
+    return opened
+
+
+def promote(*xs: Any, name: str = "function", to: Kind = as_they_are) -> tuple[Any, ...]:
+    """Operands of one dtype and one shape; Python numbers stay, if there is an array among them.
+
+    `to` says in which dtype to compute, given the one in which the operands meet. Raises
+    `TypeError` for what is no array, `BroadcastError` for shapes that don't fit, and
+    `TypePromotionError` for dtypes that don't meet.
+    """
+    try:
+        types = [typeof(x) for x in xs]
+    except TypeError:
+        xs = tuple(arraylike(name, *xs))
+        types = [typeof(x) for x in xs]
+    met, is_weak = lattice_result(types)
+    dtype = to(met)
+    result = list(xs)
+    literals = [type(x) in LITERALS for x in xs]
+    if all(literals):
+        # An array to give the others their type; to a dtype that isn't the weak one's own,
+        # Python numbers are converted as arrays are.
+        result[0] = convert_element_type(xs[0], dtype=dtype, weak_type=is_weak)
+        literals[0] = False
+        types[0] = types[0].update(dtype=dtype)
+    for i, literal in enumerate(literals):
+        if literal:
+            result[i] = literal_of(xs[i], dtype)
+        elif types[i].dtype != dtype:
+            result[i] = convert_element_type(xs[i], dtype=dtype, weak_type=is_weak)
+    shapes = [t.shape for t, literal in zip(types, literals, strict=True) if not literal]
+    if shapes.count(shapes[0]) == len(shapes):
+        return tuple(result)
+    common = broadcast_shapes(name, shapes)
+    return tuple(
+        x if literal else broadcast(x, common) for x, literal in zip(result, literals, strict=True)
+    )
+
+
+def literal_of(x: Any, dtype: DType) -> Any:
+    """A Python number as an operand of a dtype: an integer that is out of range wraps around."""
+    if type(x) is int and is_integer(dtype):
+        bits = bit_width(dtype)
+        low = 0 if is_unsigned(dtype) else -(1 << (bits - 1))
+        return (x - low) % (1 << bits) + low
+    return x
+
+
+def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape to which all broadcast.
+
+    Raises `BroadcastError` where there is none, or where the setting `numpy_rank_promotion` says
+    that ranks must agree.
+    """
+    try:
+        common = common_shape(*shapes)
+    except ValueError:
+        shown = ", ".join(map(str, shapes))
+        raise BroadcastError(
+            f"{name} got incompatible shapes for broadcasting: {shown}. Incompatible shapes for "
+            f"broadcasting: shapes=[{shown}]"
+        ) from None
+    ranks = {len(s) for s in shapes if s}
+    if len(ranks) > 1 and read("numpy_rank_promotion") != "allow":
+        message = (
+            f"Operands could not be broadcast together for {name} on shapes "
+            f"{' '.join(map(str, shapes))} and with the config option "
+            f"numpy_rank_promotion={read('numpy_rank_promotion')!r}. Reshape them to one rank."
+        )
+        if read("numpy_rank_promotion") == "raise":
+            raise BroadcastError(message)
+        warnings.warn(message, stacklevel=4)
+    return common
+
+
+def promote_numeric(*xs: Any, name: str = "function") -> tuple[Any, ...]:
+    """`promote`, with Booleans as integers."""
+    return promote(*xs, name=name, to=numeric_dtype)
+
+
+def promote_inexact(*xs: Any, name: str = "function") -> tuple[Any, ...]:
+    """`promote`, with Booleans and integers as floats."""
+    return promote(*xs, name=name, to=inexact_dtype)
+
+
+def promote_dtypes(*xs: Any) -> tuple[Any, ...]:
+    """Arrays of the dtype in which all meet, each in its own shape; Python numbers become arrays."""
+    types = [typeof(x) for x in xs]
+    dtype, is_weak = lattice_result(types)
+    return tuple(
+        x
+        if t.dtype == dtype and type(x) not in LITERALS
+        else convert_element_type(x, dtype=dtype, weak_type=is_weak)
+        for x, t in zip(xs, types, strict=True)
+    )
+
+
+def promote_dtypes_inexact(*xs: Any) -> tuple[Any, ...]:
+    """`promote_dtypes`, with Booleans and integers as floats."""
+    dtype, is_weak = lattice_result([typeof(x) for x in xs])
+    return tuple(cast(x, inexact_dtype(dtype), is_weak) for x in xs)
+
+
+def broadcast_to_common(*xs: Any, name: str = "function") -> tuple[Any, ...]:
+    """The arrays in the shape to which all broadcast, each with its own dtype."""
+    common = broadcast_shapes(name, [typeof(x).shape for x in xs])
+    return tuple(broadcast(x, common) for x in xs)
+
+
+def unary_inexact(name: str, x: Any) -> Any:
+    """The operand of a function on floats: integers are converted."""
+    try:
+        type = typeof(x)
+    except TypeError:
+        (x,) = arraylike(name, x)
+        type = typeof(x)
+    if is_inexact(type.dtype):
+        return x
+    return convert_element_type(x, dtype=inexact_dtype(type.dtype), weak_type=type.weak_type)
+
+
+def unary(name: str, x: Any, to: Kind = as_they_are) -> Any:
+    """The operand of a function of one: checked, and converted where `to` says so."""
+    try:
+        type = typeof(x)
+    except TypeError:
+        (x,) = arraylike(name, x)
+        type = typeof(x)
+    dtype = to(type.dtype)
+    if dtype == type.dtype:
+        return x
+    return convert_element_type(x, dtype=dtype, weak_type=type.weak_type)
+
+
+def array(x: Any) -> Any:
+    """The value as an array: a Python number gets a weak type."""
+    return weak(x) if type(x) in LITERALS else x
+
+
+_numbers: Final[set[ShapedArray]] = set()
+_floats: Final[set[ShapedArray]] = set()
+
+
+def direct(x: Any, y: Any) -> bool:
+    """Whether two operands can go to an arithmetic effect as they are. Quick; False when unsure.
+
+    So it is for two values of one type, and for a value and a Python number of its kind.
+    """
+    one, other = getattr(x, "type", None), getattr(y, "type", None)
+    if one is other:
+        return one in _numbers
+    if other is None:
+        kind = type(y)
+        return kind is float and one in _floats or kind is int and 0 <= y < 128 and one in _numbers
+    if one is None:
+        kind = type(x)
+        return kind is float and other in _floats or kind is int and 0 <= x < 128 and other in _numbers
+    return False
+
+
+def learn(x: Any, y: Any) -> None:
+    """Let `direct` know the types of two operands that went through `promote`."""
+    for value in (x, y):
+        if isinstance(value, Value):
+            type = value.type
+            if not is_bool(type.dtype):
+                _numbers.add(type)
+            if is_inexact(type.dtype):
+                _floats.add(type)

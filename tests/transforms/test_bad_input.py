@@ -1,0 +1,169 @@
+"""Each mistake raises JAX's class of error, and the message says what was found and what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+from effax import lax
+from effax.errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    UnexpectedTracerError,
+)
+
+HERE = "test_bad_input.py"
+
+
+def refused(error, match, function, *args, **keywords):
+    with pytest.raises(error, match=match) as caught:
+        function(*args, **keywords)
+    return str(caught.value)
+
+
+def test_shapes_that_do_not_match():
+    refused((TypeError, ValueError), r"\(3,\).*\(4,\)", jnp.add, jnp.ones(3), jnp.ones(4))
+    refused(TypeError, r"f32\[3\].*f32\[4\]", lax.add, jnp.ones(3), jnp.ones(4))
+    refused(TypeError, r"contract|shape", jnp.dot, jnp.ones((2, 3)), jnp.ones((2, 3)))
+
+
+def test_dtypes_that_do_not_match():
+    refused(TypeError, r"f32.*i32|i32.*f32", lax.add, jnp.ones(3), jnp.arange(3))
+
+
+def test_wrong_axes():
+    refused(ValueError, r"axis 2", jnp.sum, jnp.ones((2, 3)), axis=2)
+    refused((ValueError, TypeError), r"axis|reshape|size", jnp.reshape, jnp.ones(3), (2, 2))
+
+
+def test_traced_boolean_in_if():
+    def f(x):
+        return x if x > 0 else -x
+
+    message = refused(TracerBoolConversionError, "lax.cond", effax.jit(f), 1.0)
+    assert HERE in message
+    refused(TracerBoolConversionError, "jnp.where", effax.vmap(f), jnp.ones(3))
+    assert float(effax.grad(f)(-2.0)) == -1.0
+
+
+def test_traced_integer_and_array_conversions():
+    refused(TracerIntegerConversionError, "static", effax.jit(lambda i: [1, 2, 3][i]), 1)
+    refused(TracerArrayConversionError, "effax.numpy", effax.jit(lambda x: np.sin(x)), 1.0)
+    refused(ConcretizationTypeError, "static", effax.jit(lambda x: float(x)), 1.0)
+
+
+def test_leaked_carrier():
+    kept = []
+
+    def f(x):
+        kept.append(x * 2.0)
+        return x
+
+    effax.jit(f)(1.0)
+    message = refused(UnexpectedTracerError, "", lambda: kept[0] + 1.0)
+    assert HERE in message or "jit" in message or "Stage" in message
+    effax.vmap(f)(jnp.ones(3))
+    refused(UnexpectedTracerError, "", lambda: jnp.sin(kept[1]))
+    effax.grad(lambda x: f(x) * 1.0)(1.0)
+    refused(UnexpectedTracerError, "", lambda: jnp.sin(kept[2]))
+    refused(UnexpectedTracerError, "", lambda: effax.jit(lambda: kept[0] + 1.0)())
+
+
+def test_grad_of_what_has_no_gradient():
+    refused(TypeError, r"scalar-output.*\(3,\)", effax.grad(lambda x: x), jnp.ones(3))
+    refused(TypeError, "int32", effax.grad(lambda x: x * 1.0), 3)
+    refused(TypeError, "int32", effax.grad(lambda x: jnp.int32(x)), 3.0)
+    refused(TypeError, "complex", effax.grad(lambda x: x), 1j)
+    refused(TypeError, "argnums|callable", effax.grad, 3.0)
+    refused(ValueError, "argnums=2", effax.grad(lambda x: x, argnums=2), 1.0)
+
+
+def test_ragged_vmap():
+    message = refused(
+        ValueError, "inconsistent sizes", effax.vmap(jnp.add), jnp.ones(3), jnp.ones(4)
+    )
+    assert "(3,)" in message and "(4,)" in message
+    refused(ValueError, "rank", effax.vmap(jnp.sin), 1.0)
+    refused(ValueError, "in_axes", effax.vmap(jnp.add, in_axes=(0,)), jnp.ones(3), jnp.ones(3))
+    refused(ValueError, "axis_size", effax.vmap(jnp.sin, in_axes=None), jnp.ones(3))
+    refused(ValueError, "out_axes", effax.vmap(jnp.sin, out_axes=None), jnp.ones(3))
+
+
+def test_unhashable_static_argument():
+    f = effax.jit(lambda n, x: x, static_argnums=0)
+    refused(ValueError, "[Hh]ashable.*tuple", f, [1, 2], 1.0)
+
+
+def test_leaves_that_are_no_arrays():
+    message = refused(TypeError, "static_argnums", effax.jit(lambda x: x), {"a": "text"})
+    assert "['a']" in message
+    refused(TypeError, "return arrays", effax.jit(lambda x: "text"), 1.0)
+    refused((TypeError, ValueError), "str|text", jnp.sin, "text")
+    refused(TypeError, "list", jnp.sin, [1.0, 2.0])
+
+
+def test_branches_and_bodies_of_different_types():
+    x = jnp.ones(3)
+    message = refused(TypeError, "equal types", lax.cond, True, lambda v: v, lambda v: v.sum(), x)
+    assert "f32[3]" in message and "f32[]" in message
+    message = refused(TypeError, "carry", lax.scan, lambda c, _: (c[:1], None), x, None, length=2)
+    assert "f32[3]" in message and "f32[1]" in message
+    refused(TypeError, "carry", lax.while_loop, lambda v: True, lambda v: (v, v), x)
+    refused(TypeError, "boolean", lax.while_loop, lambda v: v, lambda v: v, 1.0)
+    refused(TypeError, "scalar", lax.cond, x > 0, lambda v: v, lambda v: v, x)
+    refused(ValueError, "length", lax.scan, lambda c, _: (c, c), 0.0)
+
+
+def test_writing_to_an_array():
+    x = jnp.ones(3)
+
+    def write():
+        x[0] = 1.0
+
+    refused(TypeError, r"\.at\[", write)
+
+    def traced(x):
+        x[0] = 1.0
+
+    refused(TypeError, r"\.at\[", effax.jit(traced), x)
+
+
+def test_donated_array_used_again():
+    f = effax.jit(lambda x: x + 1.0, donate_argnums=0)
+    x = jnp.ones(1000) * 1.0
+    f(x)
+    assert x.is_deleted()
+    refused(RuntimeError, "deleted", lambda: x + 1.0)
+    refused(RuntimeError, "deleted", lambda: np.asarray(x))
+
+
+def test_unbound_axis_name():
+    refused(NameError, "unbound axis name: i", lambda: lax.psum(jnp.ones(()), "i"))
+    refused(NameError, "unbound axis name: i", effax.jit(lambda x: lax.psum(x, "i")), 1.0)
+
+
+def test_structure_of_cotangents():
+    _, pull = effax.vjp(lambda x: (x, x), 1.0)
+    refused(ValueError, "[Tt]ree", pull, 1.0)
+    _, pull = effax.vjp(jnp.sin, jnp.ones(3))
+    refused(ValueError, r"f32\[2\].*f32\[3\]", pull, jnp.ones(2))
+    refused(TypeError, "tree", effax.jvp, jnp.add, (1.0, 2.0), (1.0,))
+    refused(TypeError, r"f32\[2\]", effax.jvp, jnp.sin, (jnp.ones(3),), (jnp.ones(2),))
+
+
+def test_custom_rules_that_are_missing_or_wrong():
+    f = effax.custom_jvp(lambda x: x)
+    refused(AttributeError, "defjvp", f, 1.0)
+    g = effax.custom_vjp(lambda x: x)
+    refused(AttributeError, "defvjp", g, 1.0)
+    f.defjvp(lambda p, t: p[0])
+    refused(TypeError, "pair", effax.grad(f), 1.0)
+    g.defvjp(lambda x: (x, None), lambda r, ct: ct)
+    refused(TypeError, "tuple", effax.grad(g), 1.0)
+    h = effax.custom_vjp(lambda x: x)
+    h.defvjp(lambda x: (x, None), lambda r, ct: (jnp.sin(ct),))
+    refused(ValueError, "linear.*sin", effax.jvp, h, (1.0,), (1.0,))
