@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import common_placement, compile_program
+from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.effects.config import trace_key
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.handler import Carrier, bottom, current
@@ -160,7 +161,12 @@ class _Entry:
 
     def _one(self, buffers: list[Any]) -> Any:
         executor = self.executor
-        outs = executor.run(executor.captured + buffers).consume_with_handlers(executor.handlers)
+        everything = executor.captured + buffers if executor.captured else buffers
+        try:
+            outs = executor.run(everything).consume_with_handlers(executor.handlers)
+        except XlaRuntimeError as error:
+            explain_failure(error, zip(executor.in_specs, everything, strict=True))
+            raise
         return Array(outs[0], executor.single)
 
     def _many(self, buffers: list[Any]) -> Any:

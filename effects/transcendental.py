@@ -44,3 +44,5 @@ atanh = unary("atanh", FAMILY, INEXACT)
 """The inverse hyperbolic tangent."""
 atan2 = nary("atan2", FAMILY, INEXACT)
 """The angle of the point (second, first): the inverse tangent of first / second, by quadrant."""
+logaddexp = nary("logaddexp", FAMILY, INEXACT)
+"""`log(exp(x) + exp(y))`, without overflow."""

@@ -81,13 +81,14 @@ from effax.effects.transcendental import (
     expm1,
     log,
     log1p,
+    logaddexp,
     logistic,
     sin,
     sinh,
     tan,
     tanh,
 )
-from effax.effects.types import finfo, is_integer, typeof
+from effax.effects.types import finfo, is_complex, is_integer, typeof
 
 Derivative = Callable[..., Any]
 
@@ -169,6 +170,18 @@ def _integer_pow_dx(ans: Any, x: Any, *, y: int) -> Any:
     if y == 0:
         return like(x, 0.0)
     return like(x, 1.0) if y == 1 else mul(integer_pow(x, y=y - 1) if y != 2 else x, float(y))
+
+
+def _part_of_sum(i: int) -> Derivative:
+    """exp(x - log(exp(x) + exp(y))): which part of the sum is exp(x), also at infinity."""
+
+    def part(ans: Any, *operands: Any) -> Any:
+        x = arrays(*operands)[i]
+        infinite = eq(abs(ans), math.inf) if not is_complex(typeof(ans).dtype) else eq(ans, math.inf)
+        apart = _where(eq(x, ans), like(ans, 0.0), -math.inf)
+        return exp(_where(infinite, apart, sub(x, ans)))
+
+    return part
 
 
 def _rem_dy(ans: Any, x: Any, y: Any) -> Any:
@@ -253,6 +266,7 @@ partials: Final[dict[Effect, tuple[Partial, ...]]] = {
     expm1: (lambda ans, x: add(ans, 1.0),),
     log: (over(lambda ans, x: x),),
     log1p: (over(lambda ans, x: add(x, 1.0)),),
+    logaddexp: (_part_of_sum(0), _part_of_sum(1)),
     logistic: (lambda ans, x: mul(ans, sub(1.0, ans)),),
     # trigonometric
     sin: (lambda ans, x: cos(x),),

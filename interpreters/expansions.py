@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from effax.effects import shape
 from effax.effects.comparison import eq, ge, gt, le, lt, ne
+from effax.effects.complex import complex, imag, real
 from effax.effects.control import while_loop
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
-from effax.effects.elementwise import abs, add, div, mul, neg, rem, sqrt, sub
+from effax.effects.elementwise import abs, add, div, max, mul, neg, rem, sqrt, sub
 from effax.effects.logical import and_, not_, or_
 from effax.effects.program import Program
 from effax.effects.reduction import reduce_or
@@ -29,8 +30,8 @@ from effax.effects.special import (
     random_gamma_grad,
     regularized_incomplete_beta,
 )
-from effax.effects.transcendental import exp, log, log1p
-from effax.effects.types import ShapedArray, finfo, float32, typeof
+from effax.effects.transcendental import atan2, cos, exp, log, log1p, logaddexp, sin
+from effax.effects.types import ShapedArray, finfo, float32, is_complex, typeof
 from effax.interpreters.calculus import like
 from effax.interpreters.stage import stage
 
@@ -245,6 +246,27 @@ def expand_incomplete_beta(a: Any, b: Any, x: Any) -> Any:
     return where(wrong, float("nan"), result)
 
 
+def expand_logaddexp(x: Any, y: Any) -> Any:
+    """The larger, plus `log1p` of the exponential of minus the distance."""
+    if is_complex(typeof(x).dtype):
+        return _complex_logaddexp(x, y)
+    distance = sub(x, y)
+    equal_infinities = ne(distance, distance)
+    sum_ = add(max(x, y), log1p(exp(neg(abs(distance)))))
+    return where(equal_infinities, add(x, y), sum_)
+
+
+def _complex_logaddexp(x: Any, y: Any) -> Any:
+    """The same, the larger being that of larger real part; the imaginary part within (-pi, pi]."""
+    first = gt(real(x), real(y))
+    larger, smaller = where(first, x, y), where(first, y, x)
+    distance = sub(smaller, larger)
+    sum_ = add(larger, log1p(exp(distance)))
+    sum_ = where(ne(distance, distance), add(x, y), sum_)
+    angle = atan2(sin(imag(sum_)), cos(imag(sum_)))
+    return complex(real(sum_), angle)
+
+
 # Chebyshev coefficients of exp(-x) I0(x) on [0, 8], and of sqrt(x) exp(-x) I0(x) on [8, inf) in
 # 32/x - 2 (Cephes).
 _I0_NEAR: Final = (
@@ -298,6 +320,7 @@ EXPANSIONS: Final[dict[Effect, Callable[..., Any]]] = {
     random_gamma_grad: expand_random_gamma_grad,
     regularized_incomplete_beta: expand_incomplete_beta,
     bessel_i0e: expand_bessel_i0e,
+    logaddexp: expand_logaddexp,
 }
 _programs: Final[dict[Any, Program]] = {}
 

@@ -40,3 +40,12 @@ def reference_atan2(x: Array, y: Array) -> Array:
         return np.arctan2(x, y)
     # The complex function of which the real one is a part: -i log((y + ix) / sqrt(x^2 + y^2)).
     return -1j * np.log((y + 1j * x) / np.sqrt(x * x + y * y))
+
+
+@rule(transcendental.logaddexp)
+@wide
+def reference_logaddexp(x: Array, y: Array) -> Array:
+    if x.dtype.kind != "c":
+        return np.logaddexp(x, y)
+    larger, smaller = np.where(x.real > y.real, [x, y], [y, x])
+    return np.log(np.exp(smaller - larger) + 1) + larger

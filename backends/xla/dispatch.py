@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from effax.backends.xla.array import Array, asarray, constant, device_put
-from effax.backends.xla.executable import compile_text
+from effax.backends.xla.executable import XlaRuntimeError, compile_text, explain_failure
 from effax.backends.xla.lowering.writer import module_text
 from effax.backends.xla.placement import Placement, Spec, default
 from effax.effects import shape
@@ -16,6 +16,7 @@ from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
 from effax.effects.handler import Carrier
 from effax.effects.program import Program, programs_in
 from effax.effects.types import typeof
+from effax.interpreters.ordering import has_ordered, in_order
 from effax.interpreters.stage import stage
 
 host_rules: Final[dict[Effect, Callable[..., Any]]] = {}
@@ -28,7 +29,7 @@ _by_text: Final[weakref.WeakValueDictionary[Any, Any]] = weakref.WeakValueDictio
 class Executor:
     """An executable with the specs of its results: arrays in, arrays out."""
 
-    __slots__ = ("captured", "executable", "handlers", "moves", "run", "single", "specs")
+    __slots__ = ("captured", "executable", "handlers", "in_specs", "moves", "run", "single", "specs")
 
     def __init__(
         self, executable: Any, specs: Sequence[Spec], captured: Sequence[Array] = ()
@@ -39,10 +40,12 @@ class Executor:
         self.specs = tuple(specs)
         self.single = self.specs[0] if len(self.specs) == 1 else None
         self.captured = [x.buffer for x in captured]
+        self.in_specs = [x.spec for x in captured]
         self.moves: tuple[tuple[int, Spec], ...] = ()
 
     def gather(self, specs: Sequence[Spec], placement: Placement) -> Executor:
-        """Note which operands of these specs lie elsewhere, to be moved at each call."""
+        """Note the operands' specs, and which lie elsewhere, to be moved at each call."""
+        self.in_specs += specs
         self.moves = tuple((i, s) for i, s in enumerate(specs) if s.placement is not placement)
         return self
 
@@ -50,11 +53,16 @@ class Executor:
         """Run on these buffers, the captured ones put before them."""
         if self.moves:
             buffers = self.moved(buffers)
-        if self.executable.effectful:
-            outs = self.executable.execute(self.captured + buffers)
-        else:
-            outs = self.run(self.captured + buffers).consume_with_handlers(self.handlers)
-        return [Array(b, s) for b, s in zip(outs, self.specs, strict=True)]
+        everything = self.captured + buffers if self.captured else buffers
+        try:
+            if self.executable.effectful:
+                outs = self.executable.execute(everything)
+            else:
+                outs = self.run(everything).consume_with_handlers(self.handlers)
+        except XlaRuntimeError as error:
+            explain_failure(error, zip(self.in_specs, everything, strict=False))
+            raise
+        return [*map(Array, outs, self.specs)]
 
     def moved(self, buffers: list[Any]) -> list[Any]:
         """The operands, all of them where the executable runs."""
@@ -89,7 +97,11 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
     if effect.multiple or found.moves or found.executable.effectful:
         results = found(buffers)
         return results if effect.multiple else results[0]
-    return Array(found.run(buffers).consume_with_handlers(found.handlers)[0], found.single)
+    try:
+        return Array(found.run(buffers).consume_with_handlers(found.handlers)[0], found.single)
+    except XlaRuntimeError as error:
+        explain_failure(error, zip(specs, buffers, strict=True))
+        raise
 
 
 def _cache_of(attributes: dict[str, Any]) -> dict[Any, Any]:
@@ -190,7 +202,8 @@ def compile_program(
             out_types=program.out_types,
             donate=tuple(donate),
             host_callbacks=tuple(callbacks),
-            effectful=bool(program.row),
+            effectful="callback" in program.row,
+            ordered=has_ordered(program),
             single_op=single_op,
         )
         if not callbacks:
@@ -204,7 +217,7 @@ def lower(
 ) -> tuple[str, list[Callable[..., Any]]]:
     """The StableHLO text of a program, and the host functions it calls."""
     where = default() if placement is None else placement
-    return module_text(program, where.device.platform)
+    return module_text(in_order(program), where.device.platform)
 
 
 def clear() -> None:
@@ -213,7 +226,7 @@ def clear() -> None:
     _by_text.clear()
 
 
-_ANSWERED_BY_XLA: Final = frozenset({"callback"})
+_ANSWERED_BY_XLA: Final = frozenset({"callback", "debug_check"})
 _HANDLER_FOR: Final = {
     "check": "checkify.checkify",
     "sample": "seed",

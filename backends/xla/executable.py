@@ -31,6 +31,7 @@ class Executable:
         "committed_specs",
         "effectful",
         "handlers",
+        "ordered",
         "out_specs",
         "placement",
         "raw",
@@ -38,7 +39,12 @@ class Executable:
     )
 
     def __init__(
-        self, raw: Any, placement: Placement, out_specs: Sequence[Spec], effectful: bool
+        self,
+        raw: Any,
+        placement: Placement,
+        out_specs: Sequence[Spec],
+        effectful: bool,
+        ordered: bool = False,
     ) -> None:
         self.raw = raw
         self.run: Callable[..., Any] = raw.execute_sharded
@@ -47,6 +53,7 @@ class Executable:
         self.committed_specs = [spec.update(committed=True) for spec in out_specs]
         self.handlers = [spec.handler for spec in out_specs]
         self.effectful = effectful
+        self.ordered = ordered
 
     def execute(self, buffers: Sequence[Any]) -> list[Any]:
         """The results' buffers; returns before they are computed.
@@ -56,6 +63,8 @@ class Executable:
         if not self.effectful:
             results: list[Any] = self.run(buffers).consume_with_handlers(self.handlers)
             return results
+        if self.ordered:
+            effects_barrier()  # its effects come after those of programs called before
         outcome = self.run(buffers, with_tokens=True)
         _remember(outcome.consume_token())
         results = outcome.consume_with_handlers(self.handlers)
@@ -104,6 +113,7 @@ def compile_text(
     donate: Sequence[int] = (),
     host_callbacks: Sequence[Callable[..., Any]] = (),
     effectful: bool = False,
+    ordered: bool = False,
     single_op: bool = False,
     persistent: bool = True,
     options: compiling.Options | None = None,
@@ -135,7 +145,7 @@ def compile_text(
         Spec(type, where, committed=True)
         for type, where in zip(out_types, out_placements, strict=True)
     ]
-    return Executable(raw, placement, specs, effectful)
+    return Executable(raw, placement, specs, effectful, ordered)
 
 
 def _result_placements(raw: Any, placement: Placement, n: int) -> list[Placement]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from effax.api.arguments import as_tuple, flat_function, name_of, normalise
+from effax.backends.xla.array import asarray
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current
 from effax.effects.program import Variable
@@ -21,6 +22,7 @@ from effax.effects.types import (
     tangent_dtype,
     typeof,
 )
+from effax.effects.value import Value
 from effax.interpreters.jvp.dual import JVP, moves, tangent_type, zeros
 from effax.interpreters.residual import Record
 from effax.interpreters.transpose.linear import backward
@@ -31,7 +33,11 @@ def jvp_flat(
 ) -> tuple[list[Any], list[Any]]:
     """Forward mode on flat values; a tangent may be None. Missing tangents of results are None."""
     handler = JVP()
-    duals = [handler.dual(p, t) for p, t in zip(primals, tangents, strict=True)]
+    ready = [
+        p if t is None or isinstance(p, Value) else asarray(p)
+        for p, t in zip(primals, tangents, strict=True)
+    ]
+    duals = [handler.dual(p, t) for p, t in zip(ready, tangents, strict=True)]
     results = handler.run(function, *duals)
     pairs = [handler.split(x) for x in results]
     return [p for p, _ in pairs], [t for _, t in pairs]

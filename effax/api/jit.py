@@ -11,15 +11,23 @@ import attrs
 
 from effax.api.arguments import as_tuple, name_of, static_positions
 from effax.api.lowered import Lowered
-from effax.backends.xla.array import Array, asarray, device_put
+from effax.backends.xla.array import Array, asarray, constant, device_put
 from effax.backends.xla.dispatch import Executor, common_placement, compile_program
-from effax.backends.xla.placement import single
+from effax.backends.xla.executable import XlaRuntimeError, explain_failure
+from effax.backends.xla.placement import Spec, default, single
 from effax.effects import config, control
 from effax.effects.config import trace_key
+from effax.effects.effect import LITERALS
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier, bottom, current
 from effax.effects.program import Program
-from effax.effects.tree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from effax.effects.tree import (
+    keystr,
+    registry,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
 from effax.effects.types import typeof
 from effax.interpreters.stage import stage
 
@@ -55,13 +63,15 @@ class Jit:
         self._static_numbers = frozenset(static_numbers)
         self._static_names = frozenset(static_names)
         self._donated = frozenset(donated)
+        self._donates = bool(donated or donated_names)
         self._donated_names = frozenset(donated_names)
         self._has_static = bool(static_numbers or static_names)
-        self._plain = not (self._has_static or donated or donated_names or device is not None)
+        self._static_places: dict[int, tuple[int, ...]] = {}
         self._inline = inline
         self._device = device
         self._traces: dict[Any, Traced] = {}
-        self._fast: dict[Any, Any] = {}
+        self._fast: dict[Any, _Entry] = {}
+        self._flat: dict[Any, tuple[Any, Any, Spec]] = {}
         self._name = name_of(function)
         update_wrapper(self, function, updated=())
 
@@ -75,22 +85,48 @@ class Jit:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """The function's results, computed as one operation."""
         if current.get() is bottom:
-            try:
-                leaves, tree = tree_flatten((args, keywords))
-                entry = self._fast.get((trace_key(), tree, *[x.spec for x in leaves]))
-            except AttributeError:
-                entry = None
+            if not keywords:
+                try:  # arrays in, one array out: the common case needs no trees
+                    found = self._flat.get((trace_key(), *[x.spec for x in args]))
+                    if found is not None:
+                        run, handlers, spec = found
+                        outs = run([x.buffer for x in args]).consume_with_handlers(handlers)
+                        return Array(outs[0], spec)
+                except AttributeError:
+                    pass
+                except XlaRuntimeError as error:
+                    explain_failure(error, [(x.spec, x.buffer) for x in args])
+                    raise
+            entry, leaves = self._find(args, keywords)
             if entry is not None:
-                executor, out_tree, one = entry
-                outs = executor.run(
-                    executor.captured + [x.buffer for x in leaves]
-                ).consume_with_handlers(executor.handlers)
-                if one:
-                    return Array(outs[0], executor.single)
-                return tree_unflatten(
-                    out_tree, [Array(b, s) for b, s in zip(outs, executor.specs, strict=True)]
-                )
+                return entry(leaves)
         return self._call(args, keywords)
+
+    def _find(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, Any]:
+        """The compiled call for these arguments, if there is one, and its operands."""
+        statics: tuple[Any, ...] = ()
+        if self._has_static:
+            if self._static_names & keywords.keys():
+                return None, ()
+            places = self._places(len(args))
+            statics = tuple([(type(args[i]), args[i]) for i in places])
+            args = tuple([x for i, x in enumerate(args) if i not in places])
+        leaves, tree = flatten((args, keywords))
+        try:
+            enter = asarray if self._donates else _operand
+            ready = [x if type(x) is Array else enter(x) for x in leaves]
+            key = (trace_key(), tree, statics, *[x.spec for x in ready])
+            return self._fast.get(key), ready
+        except TypeError:  # no array, or a static that can't be hashed: the long way says so
+            return None, ()
+
+    def _places(self, count: int) -> tuple[int, ...]:
+        found = self._static_places.get(count)
+        if found is None:
+            numbers = self._static_numbers
+            found = tuple(sorted({n % count for n in numbers if -count <= n < count}))
+            self._static_places[count] = found
+        return found
 
     @filtered
     def _call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -99,11 +135,10 @@ class Jit:
         parted = self._part(args, keywords)
         traced = self._trace(parted)
         if current.get() is bottom:
-            results = self._run(parted, traced)
-        else:
-            results = control.call(
-                *traced.captured, *parted.leaves, program=traced.program, name=self._name
-            )
+            return self._run(parted, traced)
+        results = control.call(
+            *traced.captured, *parted.leaves, program=traced.program, name=self._name
+        )
         return tree_unflatten(traced.out_tree, results)
 
     def _part(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Parted:
@@ -127,7 +162,7 @@ class Jit:
         self._traces[key] = traced
         return traced
 
-    def _run(self, parted: Parted, traced: Traced) -> list[Any]:
+    def _run(self, parted: Parted, traced: Traced) -> Any:
         captured = [asarray(x) for x in traced.captured]
         arrays = [x if type(x) is Array else asarray(x) for x in parted.leaves]
         donate = [len(captured) + i for i in parted.donated]
@@ -150,11 +185,16 @@ class Jit:
                 captured=[device_put(x, where) for x in captured],
             ).gather([x.spec for x in arrays], where)
             traced.program.memo[memo_key] = executor
-        if self._plain and not (executor.executable.effectful or executor.moves):
-            one = len(executor.specs) == 1 and traced.out_tree == _LEAF
-            key = (trace_key(), parted.whole_tree, *[x.spec for x in arrays])
-            self._fast[key] = executor, traced.out_tree, one
-        return executor([x.buffer for x in arrays])
+        entry = _Entry(executor, traced.out_tree)
+        if self._device is None and not executor.moves:
+            specs_of_rest = [x.spec for x in arrays]
+            statics = tuple([(type(x.value), x.value) for _, x in parted.statics])
+            if all(isinstance(at, int) for at, _ in parted.statics):
+                self._fast[(trace_key(), parted.tree, statics, *specs_of_rest)] = entry
+            if not statics and parted.is_flat and entry.spec is not None and not captured:
+                flat = executor.run, executor.handlers, entry.spec
+                self._flat[(trace_key(), *specs_of_rest)] = flat
+        return entry(arrays)
 
     def trace(self, *args: Any, **keywords: Any) -> TracedCall:
         """Stage the function for these arguments (arrays or types) and stop there."""
@@ -185,12 +225,61 @@ class Jit:
         """Forget what was staged and compiled."""
         self._traces.clear()
         self._fast.clear()
+        self._flat.clear()
 
     def _cache_size(self) -> int:
         return len(self._traces)
 
     def __repr__(self) -> str:
         return f"<jit of {self._function!r}>"
+
+
+class _Entry:
+    """A compiled call: arrays in, the results' tree out."""
+
+    __slots__ = ("captured", "executor", "handlers", "run", "spec", "specs", "tree")
+
+    def __init__(self, executor: Executor, tree: Any) -> None:
+        self.executor = executor
+        self.tree = tree
+        self.run = executor.run
+        self.handlers = executor.handlers
+        self.captured = executor.captured
+        self.specs = executor.specs
+        simple = not (executor.executable.effectful or executor.moves)
+        self.spec = executor.single if simple and tree == _LEAF else None
+
+    def __call__(self, arrays: Sequence[Array]) -> Any:
+        if self.spec is None:
+            return tree_unflatten(self.tree, self.executor([x.buffer for x in arrays]))
+        buffers = [x.buffer for x in arrays]
+        if self.captured:
+            buffers = self.captured + buffers
+        try:
+            outs = self.run(buffers).consume_with_handlers(self.handlers)
+        except XlaRuntimeError as error:
+            explain_failure(error, [(x.spec, x.buffer) for x in arrays])
+            raise
+        return Array(outs[0], self.spec)
+
+
+class _Constant:
+    """A Python number as an operand: its buffer is shared, so it is no `Array` of the user's."""
+
+    __slots__ = ("buffer", "spec")
+
+    def __init__(self, x: Any) -> None:
+        type = typeof(x)
+        self.buffer = constant(x, type)
+        self.spec = Spec(type, default())
+
+
+def _operand(x: Any) -> Any:
+    if type(x) in LITERALS:
+        return _Constant(x)
+    if isinstance(x, Carrier):
+        raise TypeError("a carrier goes the long way")
+    return asarray(x)
 
 
 @attrs.frozen(slots=True)
@@ -222,7 +311,7 @@ class Parted:
     leaves: list[Any]
     types: list[Any]
     tree: Any
-    whole_tree: Any
+    is_flat: bool
     statics: tuple[tuple[Any, Any], ...]
     donated: tuple[int, ...]
     key: Any
@@ -247,11 +336,12 @@ class Parted:
         leaves, tree = tree_flatten((tuple(rest), named))
         types = _leaf_types(leaves, rest, named, jit._name)
         donated: tuple[int, ...] = ()
-        if jit._donated or jit._donated_names:
+        if jit._donates:
             donated = _donated_leaves(jit, args, statics, rest, named)
         fixed = tuple(statics)
         key = trace_key(), axes_in_scope(), tree, fixed, tuple(types)
-        return cls(leaves, types, tree, tree if not fixed else None, fixed, donated, key)
+        is_flat = not keywords and all(type(x) is Array for x in args)
+        return cls(leaves, types, tree, is_flat, fixed, donated, key)
 
     def call(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
         """Call the function with these leaves in place of its dynamic arguments."""
@@ -368,6 +458,7 @@ def check_results(leaves: Sequence[Any], name: str, tree: Any) -> None:
 
 
 _LEAF = tree_flatten(0)[1]
+flatten = registry.flatten
 
 
 def jit(

@@ -47,20 +47,20 @@ def _swapped(x: Any) -> Any:
     return shape.transpose(x, permutation=(1, 0, *range(2, n)))
 
 
-@law("vmap f = stack . map f")
+@law("vmap f = stack . map f", needs="mixed")
 def vmap_is_map(c: Case) -> Any:
     args = c.batch()
     return _vmap(c.f, *args), mapped(c.f, args)
 
 
-@law("vmap over the last axis = vmap over the first")
+@law("vmap over the last axis = vmap over the first", needs="mixed")
 def vmap_axes_permute(c: Case) -> Any:
     args = c.batch()
     moved = _vmap(c.f, *map(_first_axis_last, args), in_axes=-1, out_axes=-1)
     return tuple(map(_last_axis_first, moved)), _vmap(c.f, *args)
 
 
-@law("vmap (vmap f) = swap . vmap (vmap f) . swap")
+@law("vmap (vmap f) = swap . vmap (vmap f) . swap", needs="mixed")
 def vmaps_swap(c: Case) -> Any:
     import effax
 
@@ -75,7 +75,7 @@ def vmap_composes(c: Case) -> Any:
     return _vmap(lambda *xs: c.g(*c.f(*xs)), *args), _vmap(c.g, *_vmap(c.f, *args))
 
 
-@law("vmap (jit f) = jit (vmap f)")
+@law("vmap (jit f) = jit (vmap f)", needs="mixed")
 def vmap_commutes_with_jit(c: Case) -> Any:
     import effax
 

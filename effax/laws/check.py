@@ -17,7 +17,14 @@ from effax.effects import config
 from effax.effects.errors import EffaxError
 from effax.effects.types import ShapedArray, float64
 from effax.laws import batching, evaluation, forward, loops, reverse
-from effax.laws.generate import CONTROL_KINDS, Draw, arguments, programs, shapes
+from effax.laws.generate import (
+    CONTROL_KINDS,
+    Draw,
+    arguments,
+    mixed_programs,
+    programs,
+    shapes,
+)
 from effax.laws.law import LAWS, Case, Law, Violation, compare
 
 STATED: Final = (evaluation, forward, reverse, batching, loops)
@@ -81,7 +88,7 @@ def cases(draw: Draw, needs: frozenset[str], control: frozenset[str]) -> Case:
     if "no while" in needs:
         control = control - {"while"}
     seed = draw(st.integers(0, 99))
-    f = draw(programs(control=control))
+    f = draw((mixed_programs if "mixed" in needs else programs)(control=control))
     g = loop = None
     if "g" in needs:
         g = draw(programs(control=control, types=f.program().out_types, max_steps=4))

@@ -129,13 +129,10 @@ def while_loop(b: Builder) -> None:
     for t in types[1:]:
         peers = inner.of(lambda k, t=t: k.type is t)
         outputs.append(inner.small(inner.draw(st.sampled_from(peers)), 2.0))
-    zero = b.perform(
-        conversion.convert_element_type, _zero(b), dtype=int32, bound=0
-    )
     b.perform(
         control.while_loop,
         *consts,
-        zero,
+        np.int32(0),
         *carry,
         cond=test.sketch([verdict], "test"),
         body=inner.sketch(outputs, "body"),
@@ -143,12 +140,6 @@ def while_loop(b: Builder) -> None:
         body_consts=len(consts),
         bound=4.0,
     )
-
-
-def _zero(b: Builder) -> Known:
-    from effax.effects import shape
-
-    return b.perform(shape.broadcast_in_dim, np.float32(0), shape=(), dims=(), bound=0)
 
 
 CONTROL: Final[dict[str, Callable[[Builder], None]]] = {

@@ -25,26 +25,26 @@ class _Idle(Handler):
     carrier = _Nothing
 
 
-@law("jit f = f")
+@law("jit f = f", needs="mixed")
 def jit_is_identity(c: Case) -> Any:
     import effax
 
     return effax.jit(c.f)(*c.args), c.f(*c.args)
 
 
-@law("jit (jit f) = jit f")
+@law("jit (jit f) = jit f", needs="mixed")
 def jit_is_idempotent(c: Case) -> Any:
     import effax
 
     return effax.jit(effax.jit(c.f))(*c.args), effax.jit(c.f)(*c.args)
 
 
-@law("run (stage f) = f")
+@law("run (stage f) = f", needs="mixed")
 def staging_is_evaluation(c: Case) -> Any:
     return tuple(c.f.program().run(*c.args)), c.f(*c.args)
 
 
-@law("stage (run (stage f)) = stage f", relation=SAME)
+@law("stage (run (stage f)) = stage f", relation=SAME, needs="mixed")
 def staging_is_idempotent(c: Case) -> Any:
     once = c.f.program()
     return str(program(once.run, *once.in_types, name=once.name)), str(once)
@@ -56,32 +56,32 @@ def staging_composes(c: Case) -> Any:
     return composed.run(*c.args), c.g.program().run(*c.f.program().run(*c.args))
 
 
-@law("the types of f's results are those of stage f", relation=SAME)
+@law("the types of f's results are those of stage f", relation=SAME, needs="mixed")
 def typing_is_right(c: Case) -> Any:
     found = [typeof(x).str_short() for x in c.f(*c.args)]
     return found, [t.str_short() for t in c.f.program().out_types]
 
 
-@law("run (without dead code) = run")
+@law("run (without dead code) = run", needs="mixed")
 def dead_code_is_dead(c: Case) -> Any:
     once = c.f.program()
     return without_dead_code(once).run(*c.args), once.run(*c.args)
 
 
-@law("an idle handler is the identity")
+@law("an idle handler is the identity", needs="mixed")
 def idle_handler(c: Case) -> Any:
     args = c.args
     return _Idle().run(c.f, *args), c.f(*args)
 
 
-@law("an idle handler inside jit is the identity")
+@law("an idle handler inside jit is the identity", needs="mixed")
 def idle_handler_staged(c: Case) -> Any:
     import effax
 
     return effax.jit(lambda *xs: _Idle().run(c.f, *xs))(*c.args), c.f(*c.args)
 
 
-@law("the compiler agrees with the reference", needs="both")
+@law("the compiler agrees with the reference", needs="mixed")
 def compiler_is_reference(c: Case) -> Any:
     """The left side is compiled, the right side evaluated by the reference."""
     import numpy as np

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -101,7 +102,7 @@ def broadcast(b: Builder) -> None:
     n = b.draw(_integers(1, 3))
     at = b.draw(_integers(0, len(x.shape)))
     new = (*x.shape[:at], n, *x.shape[at:])
-    if int(np.prod(new)) <= LARGEST:
+    if prod(new) <= LARGEST:
         dims = tuple(i for i in range(len(new)) if i != at)
         b.perform(shape.broadcast_in_dim, x, shape=new, dims=dims, bound=x.bound)
 
@@ -137,7 +138,8 @@ def pad(b: Builder) -> None:
         (b.draw(_integers(-1, 1)) if n > 1 else 0, b.draw(_integers(0, 1)), b.draw(_integers(0, 1)))
         for n in x.shape
     )
-    if int(np.prod([shape.padded_length(n, c) for n, c in zip(x.shape, config, strict=True)])) <= LARGEST:
+    lengths = [shape.padded_length(n, c) for n, c in zip(x.shape, config, strict=True)]
+    if prod(lengths) <= LARGEST:
         value = b.draw(st.sampled_from((0.0, 0.5)))
         b.perform(shape.pad, x, shape.scalar(value, x.type.dtype), config=config, bound=x.bound + 1)
 
@@ -156,7 +158,7 @@ def reduce(b: Builder) -> None:
     if x is None:
         return
     axes = tuple(sorted(b.draw(st.sets(_integers(0, len(x.shape) - 1), min_size=1))))
-    n = int(np.prod([x.shape[a] for a in axes]))
+    n = prod(x.shape[a] for a in axes)
     kind = b.draw(st.sampled_from(("sum", "sum", "prod", "max", "min")))
     if kind in ("max", "min") and n == 0:
         return

@@ -67,7 +67,8 @@ class Case:
             if sketch is not None:
                 body = attrs.evolve(sketch, name=name).text().split("\n\n\n")[-1]
                 lines.append(f"\n\n{body}")
-        values = [f"np.array({x.tolist()!r}, {x.dtype.name!r})" for x in arguments(self.f, self.seed)]
+        arrays = arguments(self.f, self.seed)
+        values = [f"np.array({x.tolist()!r}, {x.dtype.name!r})" for x in arrays]
         lines.append(f"\n\nargs = [{', '.join(values)}]")
         return "\n".join(lines)
 
@@ -82,8 +83,9 @@ Sides = Callable[[Case], tuple[Any, Any]]
 class Law:
     """A named equation between two computations.
 
-    `sides(case)` gives both. `needs` says what a case must have: "g" (a program behind `f`), "loop",
-    "no while" (the law needs derivatives backwards), "smooth" (it needs them to be continuous).
+    `sides(case)` gives both. `needs` says what a case has: "g" (a program that fits behind `f`),
+    "loop" (one whose results are as its inputs), "no while" (it can be differentiated backwards),
+    "mixed" (integers and Booleans may be among its inputs, and empty arrays).
     """
 
     name: str

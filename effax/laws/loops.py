@@ -171,8 +171,12 @@ def ragged_while(c: Case) -> Any:
     args, counts = _args(c), np.array([2, 0, 3], np.int32)
     batched = effax.vmap(looped, in_axes=(0, *[None] * len(args)))(c.lift(counts), *args)
     lanes = [_loop(c, int(n))(*args) for n in counts]
-    stacked = tuple(np.stack([np.asarray(x) for x in column]) for column in zip(*lanes, strict=True))
-    return batched, tuple(c.lift(x) for x in stacked)
+    return batched, _stacked(c, lanes)
+
+
+def _stacked(c: Case, lanes: list[Any]) -> tuple[Any, ...]:
+    columns = zip(*lanes, strict=True)
+    return tuple(c.lift(np.stack([np.asarray(x) for x in column])) for column in columns)
 
 
 def _cond(c: Case, index: Any) -> Any:
@@ -223,5 +227,4 @@ def vmap_of_cond(c: Case) -> Any:
     axes = (0, *[None] * len(args))
     batched = effax.vmap(lambda i, *xs: _cond(c, i)(*xs), in_axes=axes)(c.lift(which), *args)
     lanes = [_cond(c, c.lift(i))(*args) for i in which]
-    stacked = tuple(np.stack([np.asarray(x) for x in column]) for column in zip(*lanes, strict=True))
-    return batched, tuple(c.lift(x) for x in stacked)
+    return batched, _stacked(c, lanes)

@@ -21,7 +21,7 @@ from effax.effects import (
 from effax.effects import complex as complex_parts
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.types import ShapedArray, is_complex, is_float, is_inexact, is_integer, typeof
-from effax.numpy.arguments import broadcast
+from effax.lax.shapes import repeated
 
 Array = Any
 ArrayLike = Any
@@ -66,7 +66,7 @@ def together(name: str, *operands: ArrayLike) -> list[Any]:
         )
     lengths = _common_shape(name, peers)
     return [
-        x if number else broadcast(x, lengths) for x, number in zip(operands, literal, strict=True)
+        x if number else repeated(x, lengths) for x, number in zip(operands, literal, strict=True)
     ]
 
 
@@ -97,12 +97,12 @@ def _common_shape(name: str, types: list[ShapedArray]) -> tuple[int, ...]:
 def _named(function: Callable[..., Any], name: str, meaning: str, example: str) -> None:
     function.__name__ = function.__qualname__ = name
     call, _, answer = example.partition(" -> ")
-    function.__doc__ = f"{meaning}\n\n    >>> import effax.lax as lax\n    >>> {call}\n    {answer}\n    "
+    function.__doc__ = (
+        f"{meaning}\n\n    >>> import effax.lax as lax\n    >>> {call}\n    {answer}\n    "
+    )
 
 
-def unary(
-    name: str, effect: Effect, meaning: str, example: str
-) -> Callable[..., Array]:
+def unary(name: str, effect: Effect, meaning: str, example: str) -> Callable[..., Array]:
     """A function of one operand, documented by what it means and one `call -> answer`."""
 
     def operator(x: ArrayLike) -> Array:
@@ -142,9 +142,7 @@ _INT = "dtype=int32, weak_type=True)"
 neg = unary("neg", elementwise.neg, "`-x`.", f"lax.neg(2.0) -> Array(-2., {_WEAK}")
 sign = unary("sign", elementwise.sign, "-1, 0 or 1.", f"lax.sign(-3.0) -> Array(-1., {_WEAK}")
 abs = unary("abs", elementwise.abs, "The absolute value.", f"lax.abs(-3) -> Array(3, {_INT}")
-floor = unary(
-    "floor", elementwise.floor, "Rounded down.", f"lax.floor(1.5) -> Array(1., {_WEAK}"
-)
+floor = unary("floor", elementwise.floor, "Rounded down.", f"lax.floor(1.5) -> Array(1., {_WEAK}")
 ceil = unary("ceil", elementwise.ceil, "Rounded up.", f"lax.ceil(1.5) -> Array(2., {_WEAK}")
 square = unary("square", elementwise.square, "`x * x`.", f"lax.square(3.0) -> Array(9., {_WEAK}")
 is_finite = unary(
@@ -191,7 +189,12 @@ tan = tunable("tan", transcendental.tan, "The tangent.", f"lax.tan(0.0) -> Array
 tanh = tunable(
     "tanh", transcendental.tanh, "The hyperbolic tangent.", f"lax.tanh(0.0) -> Array(0., {_WEAK}"
 )
-asin = unary("asin", transcendental.asin, "The inverse sine.", f"lax.asin(0.0) -> Array(0., {_WEAK}")
+asin = unary(
+    "asin",
+    transcendental.asin,
+    "The inverse sine.",
+    f"lax.asin(0.0) -> Array(0., {_WEAK}",
+)
 acos = unary(
     "acos", transcendental.acos, "The inverse cosine.", f"lax.acos(1.0) -> Array(0., {_WEAK}"
 )
@@ -256,9 +259,7 @@ bessel_i1e = unary(
     "The modified Bessel function of order 1, times `exp(-abs(x))`.",
     f"lax.bessel_i1e(0.0) -> Array(0., {_WEAK}",
 )
-real = unary(
-    "real", complex_parts.real, "The real part.", "float(lax.real(1.0 + 2.0j)) -> 1.0"
-)
+real = unary("real", complex_parts.real, "The real part.", "float(lax.real(1.0 + 2.0j)) -> 1.0")
 imag = unary(
     "imag", complex_parts.imag, "The imaginary part.", "float(lax.imag(1.0 + 2.0j)) -> 2.0"
 )
@@ -270,7 +271,10 @@ population_count = unary(
     f"lax.population_count(7) -> Array(3, {_INT}",
 )
 clz = unary(
-    "clz", logical.clz, "How many bits before the first that is set.", f"lax.clz(1) -> Array(31, {_INT}"
+    "clz",
+    logical.clz,
+    "How many bits before the first that is set.",
+    f"lax.clz(1) -> Array(31, {_INT}",
 )
 
 add = binary("add", elementwise.add, "`x + y`.", f"lax.add(1.0, 2.0) -> Array(3., {_WEAK}")
@@ -307,8 +311,18 @@ lt = binary("lt", comparison.lt, "`x < y`.", "bool(lax.lt(1, 2)) -> True")
 le = binary("le", comparison.le, "`x <= y`.", "bool(lax.le(1, 2)) -> True")
 gt = binary("gt", comparison.gt, "`x > y`.", "bool(lax.gt(1, 2)) -> False")
 ge = binary("ge", comparison.ge, "`x >= y`.", "bool(lax.ge(1, 2)) -> False")
-bitwise_and = binary("bitwise_and", logical.and_, "`x & y`.", f"lax.bitwise_and(6, 3) -> Array(2, {_INT}")
-bitwise_or = binary("bitwise_or", logical.or_, "`x | y`.", f"lax.bitwise_or(6, 3) -> Array(7, {_INT}")
+bitwise_and = binary(
+    "bitwise_and",
+    logical.and_,
+    "`x & y`.",
+    f"lax.bitwise_and(6, 3) -> Array(2, {_INT}",
+)
+bitwise_or = binary(
+    "bitwise_or",
+    logical.or_,
+    "`x | y`.",
+    f"lax.bitwise_or(6, 3) -> Array(7, {_INT}",
+)
 bitwise_xor = binary(
     "bitwise_xor", logical.xor, "`x ^ y`.", f"lax.bitwise_xor(6, 3) -> Array(5, {_INT}"
 )
@@ -388,7 +402,7 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:
         return elementwise.integer_pow(x, y=y)
     if is_integer(typeof(y).dtype) and type(y) not in LITERALS:
         lengths = _common_shape("pow", [typeof(x), typeof(y)])
-        return elementwise.pow(broadcast(x, lengths), broadcast(y, lengths))
+        return elementwise.pow(repeated(x, lengths), repeated(y, lengths))
     return elementwise.pow(*together("pow", x, y))
 
 
@@ -412,9 +426,7 @@ def reciprocal(x: ArrayLike) -> Array:
     return elementwise.integer_pow(x, y=-1)
 
 
-def round(
-    x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO
-) -> Array:
+def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:
     """The nearest integer.
 
     >>> import effax.lax as lax

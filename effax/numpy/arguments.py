@@ -11,6 +11,7 @@ import numpy as np
 from effax.effects import conversion, shape
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.handler import Carrier
+from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode, gather
 from effax.effects.types import typeof, user_dtype
 
 
@@ -55,11 +56,12 @@ def concrete_int(x: Any, what: str) -> int:
 def canonical_axis(axis: Any, ndim: int) -> int:
     """An axis counted from the front.
 
-    Raises `ValueError` where there is no such axis, `TypeError` for what is not an integer.
+    Raises NumPy's `AxisError` (a `ValueError` and an `IndexError`) where there is no such axis,
+    `TypeError` for what is not an integer.
     """
     number = concrete_int(axis, "an axis")
     if not -ndim <= number < ndim:
-        raise ValueError(f"axis {number} is out of bounds for array of dimension {ndim}")
+        raise np.exceptions.AxisError(number, ndim)
     return number % ndim if ndim else number
 
 
@@ -134,3 +136,34 @@ def shape_of(x: Any) -> tuple[int, ...]:
     """The shape of a value."""
     return typeof(x).shape
 
+
+
+def is_static(x: Any) -> bool:
+    """Whether a value can be looked at now: it is no carrier, and has no carriers in it."""
+    if isinstance(x, list | tuple):
+        return all(map(is_static, x))
+    return not isinstance(x, Carrier)
+
+
+def pick(x: Any, indices: Any, axis: int) -> Any:
+    """The slices of x at these positions along an axis; positions are clipped to it.
+
+    The axes of `indices` take the axis's place.
+    """
+    lengths, places = typeof(x).shape, typeof(indices).shape
+    new = range(axis, axis + len(places))
+    ndim = len(lengths) - 1 + len(places)
+    return gather(
+        x,
+        shape.expand_dims(indices, (len(places),)),
+        dimension_numbers=GatherDimensionNumbers(
+            offset_dims=tuple(i for i in range(ndim) if i not in new),
+            collapsed_slice_dims=(axis,),
+            start_index_map=(axis,),
+        ),
+        slice_sizes=tuple(1 if i == axis else n for i, n in enumerate(lengths)),
+        mode=GatherScatterMode.CLIP,
+        fill_value=None,
+        indices_are_sorted=False,
+        unique_indices=False,
+    )

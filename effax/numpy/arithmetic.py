@@ -157,9 +157,7 @@ def remainder(x1: Any, x2: Any, /) -> Any:
         return rest
     negative_divisor = comparison.lt(*_pair(x2, 0, rest))
     opposite = comparison.ne(comparison.lt(rest, 0), negative_divisor)
-    return choose(
-        logical.and_(opposite, comparison.ne(rest, 0)), elementwise.add(rest, x2), rest
-    )
+    return choose(logical.and_(opposite, comparison.ne(rest, 0)), elementwise.add(rest, x2), rest)
 
 
 mod = remainder

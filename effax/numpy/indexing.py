@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +12,12 @@ from effax.effects import elementwise, indexing, selection, shape
 from effax.effects.handler import bottom, current
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode, scatter_dims
 from effax.effects.promotion import lattice_result
-from effax.effects.types import int32, int64, iinfo, typeof
+from effax.effects.types import iinfo, int32, int64, typeof
+from effax.effects.value import Value
 from effax.lax.slicing import from_front
-from effax.numpy.arguments import broadcast, cast, promoted
+from effax.numpy.arguments import broadcast, cast
 from effax.numpy.indices import Fixed, Indices, Moving, New, Skeleton, Span, Truth, is_mask, read
+from effax.numpy.operands import asarray, promote_dtypes
 from effax.whole import whole
 
 Array = Any
@@ -169,15 +171,7 @@ def _gather_with(
         return _read_box(x, entries, values, wrap)
     # The slices first; what is left are integers, arrays, and whole axes.
     x = _read_slices(x, entries)
-    lengths = iter(typeof(x).shape)
-    rest = [
-        Span(0, next(lengths), 1, True)
-        if type(e) is Span
-        else e
-        for e in entries
-        if type(e) in (New, Truth) or not (type(e) is not Span and next(lengths) < 0)
-    ]
-    plan = _planned(typeof(x).shape, rest, values, skeleton.together, wrap)
+    plan = _planned(typeof(x).shape, _without_slices(entries), values, skeleton.together, wrap)
     if 0 in plan.shape:
         return shape.full(plan.shape, 0, typeof(x).dtype)
     if plan.truths:
@@ -193,6 +187,11 @@ def _gather_with(
         unique_indices=unique_indices or plan.alone,
     )
     return _reshaped(found, plan.shape)
+
+
+def _without_slices(entries: Sequence[Any]) -> list[Any]:
+    """The index that is left when its slices have been read: whole axes in their place."""
+    return [Span(0, e.count, 1, True) if type(e) is Span else e for e in entries]
 
 
 def _reshaped(x: Array, lengths: Sequence[int]) -> Array:
@@ -346,8 +345,8 @@ def _planned(
     block = _block_shape(parts) if advanced else ()
     first = next((i for i, e in enumerate(entries) if type(e) in kinds), -1)
     place = (first if together else 0) if advanced else -1
-    # Each component of an index: the axis it counts along, its value, its first batch axis.
-    components: list[tuple[int, Any, int]] = []
+    # Each component of an index: the axis it counts along, its value, the batch axes of that.
+    components: list[tuple[int, Any, tuple[int, ...]]] = []
     batch: list[int] = []
     result: list[int] = []
     bare: list[int] = []
@@ -356,13 +355,13 @@ def _planned(
     sizes: list[int] = []
     truths: list[int] = []
     own_lengths = iter(lengths)
-    # The block may begin after other batch axes: those of stepped slices before it.
-    at = _stepped_before(entries, place)
+    end = 0  # of the block, among the batch axes
     for i, (e, value) in enumerate(parts):
         if i == place:
             batch.extend(block)
             result.extend(block)
             bare.extend(block)
+            end = len(batch)
         if type(e) is New:
             result.append(1)
             continue
@@ -376,39 +375,32 @@ def _planned(
                     offset.append(len(bare) - 1)
                     sizes.append(count)
                     if not everything:
-                        components.append((axis, np.int32(start), 0))
+                        components.append((axis, np.int32(start), ()))
                     continue
                 positions = np.arange(start, start + count * step, step, dtype=np.int32)
-                components.append((axis, positions, len(batch)))
+                components.append((axis, positions, (len(batch),)))
                 batch.append(count)
             case Truth(truth):
                 truths.append(axis)
-                components.append((axis, np.arange(int(truth), dtype=np.int32), at))
+                positions = np.arange(int(truth), dtype=np.int32)
+                components.append((axis, positions, (end - 1,)))
             case Fixed(position, _):
-                components.append((axis, np.int32(position), 0))
+                components.append((axis, np.int32(position), ()))
             case Moving():
-                components.append((axis, value, 0))
+                components.append((axis, value, ()))
             case _:
                 if n == 0 and 0 not in typeof(value).shape:
                     raise IndexError(f"index is out of bounds for axis {axis} with size 0")
-                components.append((axis, _front(value, n, wrap), at))
+                components.append((axis, _front(value, n, wrap), tuple(range(end - e.ndim, end))))
         collapsed.append(axis)
         sizes.append(1)
     dims = GatherDimensionNumbers(
         tuple(offset), tuple(collapsed), tuple(axis for axis, _, _ in components)
     )
-    indices = _stacked([c[1:] for c in components], tuple(batch), len(block))
+    indices = _stacked([c[1:] for c in components], tuple(batch))
     alone = not advanced and all(type(e) is not Span or e.step > 0 for e in entries)
     return _Plan(
         indices, dims, tuple(sizes), tuple(result), tuple(bare), tuple(truths), alone
-    )
-
-
-def _stepped_before(entries: Sequence[Any], place: int) -> int:
-    """How many slices before a place are gathered position by position."""
-    return sum(
-        type(e) is Span and not (e.whole or e.step == 1 or e.count <= 1)
-        for e in entries[: max(place, 0)]
     )
 
 
@@ -426,30 +418,15 @@ def _block_shape(parts: Sequence[tuple[Any, Any]]) -> tuple[int, ...]:
 
 
 def _stacked(
-    components: Sequence[tuple[Any, int]], batch: tuple[int, ...], block: int
+    components: Sequence[tuple[Any, tuple[int, ...]]], batch: tuple[int, ...]
 ) -> Array:
-    """The components of all indices as one array, [*batch, components].
-
-    A component lies along the batch axes from its own first on; one of an index array is aligned
-    with the last of the block's axes.
-    """
-    types = [typeof(value) for value, _ in components]
-    dtype = int64 if any(t.dtype == int64 for t in types) else int32
-    columns = []
-    for (value, at), type in zip(components, types, strict=True):
-        ndim = len(type.shape)
-        last = at + max(block, ndim) if _in_block(at, batch, block, type.shape) else at + ndim
-        dims = tuple(range(last - ndim, last))
-        value = cast(value, dtype)
-        columns.append(shape.broadcast_in_dim(value, shape=(*batch, 1), dims=dims))
-    if len(columns) == 1:
-        return columns[0]
-    return shape.concatenate(*columns, axis=len(batch))
-
-
-def _in_block(at: int, batch: tuple[int, ...], block: int, lengths: tuple[int, ...]) -> bool:
-    """Whether a component belongs to an index array, not to a slice."""
-    return bool(lengths) and block > 0 and at + block <= len(batch)
+    """The components of all indices as one array, [*batch, components]."""
+    dtype = int64 if any(typeof(value).dtype == int64 for value, _ in components) else int32
+    columns = [
+        shape.broadcast_in_dim(cast(value, dtype), shape=(*batch, 1), dims=dims)
+        for value, dims in components
+    ]
+    return columns[0] if len(columns) == 1 else shape.concatenate(*columns, axis=len(batch))
 
 
 _COMBINE: dict[str, Any] = {
@@ -477,7 +454,7 @@ def update(
     """An array with a part of it combined with values, broadcast to the shape of the part."""
     type = typeof(x)
     values = _as_values(values, type)
-    if is_mask(index) and len(typeof(values).shape) <= type.ndim - len(np.shape(index)):
+    if isinstance(index, (Value, np.ndarray)) and is_mask(index) and len(typeof(values).shape) <= type.ndim - len(np.shape(index)):
         lengths = np.shape(index)
         if tuple(type.shape[: len(lengths)]) == lengths:
             return _update_where(x, index, values, operation)
@@ -498,8 +475,6 @@ def update(
 def _as_values(values: Any, type: Any) -> Any:
     """What is to be written, as an array or number; warns where it won't fit the dtype."""
     if isinstance(values, (list, tuple)):
-        from effax.numpy.creation import asarray
-
         values = asarray(values)
     if isinstance(values, int) and type.dtype.kind in "iu":
         limits = iinfo(type.dtype)
@@ -520,7 +495,7 @@ def _as_values(values: Any, type: Any) -> Any:
 def _update_where(x: Array, mask: Array, values: Array, operation: str) -> Array:
     """The update where a mask over the first axes is True: nothing needs to be counted."""
     type = typeof(x)
-    x, values = promoted(x, values)
+    x, values = promote_dtypes(x, values)
     mask = shape.broadcast_in_dim(
         mask, shape=type.shape, dims=tuple(range(len(typeof(mask).shape)))
     )
@@ -547,7 +522,7 @@ def _scatter_with(
     type = typeof(x)
     effect, combine = _COMBINE[operation]
     entries = skeleton.entries
-    x, values = promoted(x, values)
+    x, values = promote_dtypes(x, values)
     if _is_box(entries, mode, reading=False):
         box = _box(type.shape, entries, dynamic, wrap)
         out = _write_box(x, values, box, combine if operation != "set" else None)
@@ -644,7 +619,3 @@ def _apply(
         mode=mode,
     )
     return _reshaped(out, lengths)
-
-
-def _unused() -> Iterator[None]:
-    yield

@@ -2,6 +2,8 @@
 
 The skeleton is hashable and says how the parts of the index meet the axes of the array; integers
 and index arrays are values. An eager `x[i]` is then one executable for every `i`.
+
+Entries are tuples, which hash fast; their last field keeps those of different classes apart.
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ from effax.effects.errors import NonConcreteBooleanIndexError
 from effax.effects.handler import Carrier
 from effax.effects.types import typeof
 from effax.effects.value import Value
+from effax.numpy.operands import asarray
 
 
 class New(NamedTuple):
     """`None`: a new axis of length 1."""
+
+    kind: str = "new"
 
 
 class Span(NamedTuple):
@@ -29,6 +34,7 @@ class Span(NamedTuple):
     count: int
     step: int
     whole: bool
+    kind: str = "span"
 
 
 class Fixed(NamedTuple):
@@ -36,24 +42,28 @@ class Fixed(NamedTuple):
 
     position: int
     inside: bool
+    kind: str = "fixed"
 
 
 class Moving(NamedTuple):
     """An integer that is a value, counted from the front already."""
 
     inside: bool
+    kind: str = "moving"
 
 
 class Indices(NamedTuple):
     """An integer array of that rank, which is a value."""
 
     ndim: int
+    kind: str = "indices"
 
 
 class Truth(NamedTuple):
     """A scalar Boolean: a new axis of length 1 or 0, among the index arrays."""
 
     value: bool
+    kind: str = "truth"
 
 
 class Skeleton(NamedTuple):
@@ -160,9 +170,10 @@ def _entry(part: Any, axis: int, n: int, eager: bool, wrap: bool, values: list[A
             raise IndexError(f"index is out of bounds for axis {axis} with size 0")
         position = part + n if wrap and part < 0 else part
         inside = 0 <= position < n
+        position = min(max(position, -(1 << 31)), (1 << 31) - 1)
         if not eager:
             return Fixed(position, inside)
-        values.append(np.int32(min(max(position, -(1 << 31)), (1 << 31) - 1)))
+        values.append(np.int32(position))
         return Moving(inside)
     values.append(part)
     return Indices(len(typeof(part).shape))
@@ -245,17 +256,7 @@ def _as_array(item: Sequence[Any]) -> Any:
     """A list inside an index tuple, as an array."""
     if not item:
         return np.zeros(np.shape(item), np.int32)
-    if _has_values(item):
-        from effax.numpy.creation import asarray
-
-        return asarray(item)
-    return np.asarray(item)
-
-
-def _has_values(item: Any) -> bool:
-    return isinstance(item, Value) or (
-        isinstance(item, (list, tuple)) and any(_has_values(x) for x in item)
-    )
+    return asarray(item, "indexing")
 
 
 def _positions(mask: Any) -> list[Any]:

@@ -151,10 +151,7 @@ def block(arrays: Any) -> Any:
 
 def _block(arrays: Any) -> tuple[Any, int]:
     if isinstance(arrays, tuple):
-        raise TypeError(
-            f"arrays is a tuple {arrays!r}. Only lists can be used to arrange blocks, and "
-            "np.block does not allow implicit conversion from tuple to ndarray."
-        )
+        raise ValueError("block takes nested lists, not tuples: a tuple is not clear about its depth")
     if not isinstance(arrays, list):
         check_arrays("block", arrays)
         return atleast_1d(arrays), 1

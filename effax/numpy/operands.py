@@ -179,7 +179,7 @@ def promote_inexact(*xs: Any, name: str = "function") -> tuple[Any, ...]:
 
 
 def promote_dtypes(*xs: Any) -> tuple[Any, ...]:
-    """Arrays of the dtype in which all meet, each in its own shape; Python numbers become arrays."""
+    """Arrays of the dtype in which all meet, each in its own shape, Python numbers included."""
     types = [typeof(x) for x in xs]
     dtype, is_weak = lattice_result(types)
     return tuple(
@@ -203,13 +203,13 @@ def broadcast_to_common(*xs: Any, name: str = "function") -> tuple[Any, ...]:
 
 
 def unary_inexact(name: str, x: Any) -> Any:
-    """The operand of a function on floats: integers are converted."""
+    """The operand of a function on floats, as an array: integers are converted."""
     try:
         type = typeof(x)
     except TypeError:
         (x,) = arraylike(name, x)
         type = typeof(x)
-    if is_inexact(type.dtype):
+    if is_inexact(type.dtype) and not isinstance(x, float | complex):
         return x
     return convert_element_type(x, dtype=inexact_dtype(type.dtype), weak_type=type.weak_type)
 
@@ -245,12 +245,18 @@ def direct(x: Any, y: Any) -> bool:
     if one is other:
         return one in _numbers
     if other is None:
-        kind = type(y)
-        return kind is float and one in _floats or kind is int and 0 <= y < 128 and one in _numbers
+        return _fits(y, one)
     if one is None:
-        kind = type(x)
-        return kind is float and other in _floats or kind is int and 0 <= x < 128 and other in _numbers
+        return _fits(x, other)
     return False
+
+
+def _fits(number: Any, type_: Any) -> bool:
+    """Whether a Python number is one that arrays of the type hold."""
+    kind = type(number)
+    if kind is float:
+        return type_ in _floats
+    return kind is int and 0 <= number < 128 and type_ in _numbers
 
 
 def learn(x: Any, y: Any) -> None:

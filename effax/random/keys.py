@@ -218,13 +218,13 @@ def words_of(function: str, key: Any, batched: bool = False) -> Any:
     words = key.words if type(key) is KeyArray else key
     if not all(hasattr(words, a) for a in ("ndim", "shape", "dtype")):
         raise TypeError(
-            f"random.{function}: unexpected PRNG key type {type(key)}; a key comes from random.key, "
-            f"random.PRNGKey or random.split, but {key!r} was given"
+            f"random.{function}: unexpected PRNG key type {type(key)}; a key comes from "
+            f"random.key, random.PRNGKey or random.split, but {key!r} was given"
         )
     if words.dtype != uint32 or not words.ndim or words.shape[-1] != 2:
         raise TypeError(
-            f"random.{function}: invalid PRNG key data: the words of a key are a uint32 array whose "
-            f"last axis has length 2, but {typeof(words).str_short()} was given"
+            f"random.{function}: invalid PRNG key data: the words of a key are a uint32 array "
+            f"whose last axis has length 2, but {typeof(words).str_short()} was given"
         )
     if words.ndim > 1 and not batched:
         raise ValueError(

@@ -182,7 +182,8 @@ def _fixed_point(high: Any, low: Any) -> Any:
         lax.shift_left(low, low_zeros),
         lax.shift_right_logical(low, np.uint32(32) - high_zeros),
     )
-    mantissa = lax.shift_right_logical(lax.shift_left(high, high_zeros) | rest, lax.full_like(low, 8))
+    leading = lax.shift_left(high, high_zeros) | rest
+    mantissa = lax.shift_right_logical(leading, lax.full_like(low, 8))
     mantissa = mantissa & np.uint32((1 << 23) - 1)
     zeros = jnp.where(no_high, np.uint32(32) + low_zeros, high_zeros)
     exponent = lax.shift_left(np.uint32(126) - zeros, lax.full_like(low, 23))
@@ -259,7 +260,8 @@ def safe_to_cast(function: str, dtype: DType, *parameters: Any) -> None:
             continue
         if is_float(found) and finfo(found).nmant > finfo(dtype).nmant:
             raise TypeError(
-                f"In arguments to {function}, cannot safely cast argument of type {found} to {dtype}"
+                f"In arguments to {function}, cannot safely cast argument of type {found} to "
+                f"{dtype}"
             )
 
 

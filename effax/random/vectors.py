@@ -54,10 +54,11 @@ def multivariate_normal(
     if method not in ("svd", "eigh", "cholesky"):
         raise ValueError("method must be one of {'svd', 'eigh', 'cholesky'}")
     asked = float_dtype("multivariate_normal", mean.dtype if dtype is None else dtype)
-    if mean.ndim < 1:
-        raise ValueError(f"multivariate_normal requires mean.ndim >= 1, got mean.ndim == {mean.ndim}")
-    if cov.ndim < 2:
-        raise ValueError(f"multivariate_normal requires cov.ndim >= 2, got cov.ndim == {cov.ndim}")
+    for name, found, least in (("mean", mean.ndim, 1), ("cov", cov.ndim, 2)):
+        if found < least:
+            raise ValueError(
+                f"multivariate_normal requires {name}.ndim >= {least}, got {name}.ndim == {found}"
+            )
     n = mean.shape[-1]
     if cov.shape[-2:] != (n, n):
         raise ValueError(

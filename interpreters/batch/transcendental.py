@@ -17,6 +17,7 @@ from effax.effects.transcendental import (
     expm1,
     log,
     log1p,
+    logaddexp,
     logistic,
     sin,
     sinh,
@@ -26,4 +27,4 @@ from effax.effects.transcendental import (
 from effax.interpreters.batch.batched import elementwise
 
 elementwise(exp, exp2, expm1, log, log1p, logistic, sin, cos, tan, asin, acos, atan, sinh)
-elementwise(cosh, tanh, asinh, acosh, atanh, atan2)
+elementwise(cosh, tanh, asinh, acosh, atanh, atan2, logaddexp)

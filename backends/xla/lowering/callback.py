@@ -1,0 +1,113 @@
+"""Callbacks in StableHLO: custom calls to functions that the executable keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.effects.callback import (
+    TOKEN,
+    answer,
+    debug_callback,
+    io_callback,
+    pure_callback,
+    sequenced_callback,
+)
+from effax.effects.errors import UnhandledEffectError
+from effax.effects.types import ShapedArray
+
+_TARGETS: Final = {
+    "cpu": "xla_ffi_python_cpu_callback",
+    "gpu": "xla_ffi_python_gpu_callback",
+    "cuda": "xla_ffi_python_gpu_callback",
+    "rocm": "xla_ffi_python_gpu_callback",
+}
+
+
+def call_host(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    operands: Sequence[Name],
+    host: Callable[..., tuple[Any, ...]],
+    acts: bool,
+) -> list[Name]:
+    """Write a call of a function of NumPy arrays; one that `acts` is neither dropped nor repeated."""
+    target = _TARGETS.get(w.platform)
+    if target is None:
+        raise UnhandledEffectError(
+            f"callbacks need a backend that calls Python, and {w.platform} does not; run this "
+            "program on one of " + ", ".join(_TARGETS)
+        )
+    index = len(w.callbacks)
+    w.callbacks.append(host)
+    ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
+    result = outs if len(types) == 1 else f"({outs})"
+    return w.ops(
+        f"stablehlo.custom_call @{target}({', '.join(operands)}) {{api_version = 4 : i32, "
+        f"has_side_effect = {'true' if acts else 'false'}, "
+        f"backend_config = {{index = {index} : ui64}}, "
+        f"operand_layouts = {_layouts([x.type for x in operands])}, "
+        f"result_layouts = {_layouts(types)}}} : ({ins}) -> {result}",
+        types,
+    )
+
+
+def _layouts(types: Sequence[ShapedArray]) -> str:
+    """Row-major for all: what NumPy expects."""
+    return "[" + ", ".join(map(_layout, types)) + "]"
+
+
+def _layout(type: ShapedArray) -> str:
+    axes = ", ".join(map(str, reversed(range(type.ndim))))
+    dense = f"[{axes}]" if axes else ""
+    return f"dense<{dense}> : tensor<{type.ndim}xindex>"
+
+
+@rule(debug_callback)
+def lower_debug_callback(
+    w: Writer, types: Sequence[ShapedArray], *operands: Name, callback: Any, ordered: bool
+) -> list[Name]:
+    return call_host(w, types, operands, _host(callback, ()), acts=True)
+
+
+@rule(pure_callback)
+def lower_pure_callback(
+    w: Writer, types: Sequence[ShapedArray], *operands: Name, callback: Any, **_: Any
+) -> list[Name]:
+    return call_host(w, types, operands, _host(callback, types), acts=False)
+
+
+@rule(io_callback)
+def lower_io_callback(
+    w: Writer, types: Sequence[ShapedArray], *operands: Name, callback: Any, **_: Any
+) -> list[Name]:
+    return call_host(w, types, operands, _host(callback, types), acts=True)
+
+
+@rule(sequenced_callback)
+def lower_sequenced_callback(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    token: Name,
+    *operands: Name,
+    callback: Any,
+    result_types: tuple[ShapedArray, ...],
+) -> list[Name]:
+    plain = _host(callback, result_types)
+
+    def host(token: Any, *arrays: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+        return (np.zeros((), TOKEN.dtype), *plain(*arrays))
+
+    return call_host(w, types, [token, *operands], host, acts=True)
+
+
+def _host(callback: Any, types: Sequence[ShapedArray]) -> Callable[..., tuple[Any, ...]]:
+    types = tuple(types)
+
+    def host(*arrays: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+        return answer(callback, arrays, types)
+
+    return host

@@ -1,0 +1,124 @@
+"""What an extender may rely on: interpreters, effects, and cells for either, from outside.
+
+A transform is a class of fields and rules (`Interpreter`); an effect is a signature (`Effect`) and
+a cell in each column that should know it:
+
+    double = extend.Effect("double", family="mine", typing=lambda x: x)
+    extend.jvp.linear(double)
+    extend.batch.elementwise(double)
+    extend.expand(double)(lambda x: x + x)           # for everyone who has no cell of their own
+
+Nothing is registered elsewhere, and the library's own columns are filled by the same decorators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from effax import effects as effects
+from effax import traits as traits
+from effax.backends.reference import table as reference
+from effax.backends.xla.lowering import writer as lowering
+from effax.backends.xla.lowering.writer import Name, Writer
+from effax.effects.effect import Effect as Effect
+from effax.effects.effect import all_effects as all_effects
+from effax.effects.effect import find_effect as find_effect
+from effax.effects.errors import MissingRuleError as MissingRuleError
+from effax.effects.handler import Carrier as Carrier
+from effax.effects.handler import Handler as Handler
+from effax.effects.program import Equation as Equation
+from effax.effects.program import Program as Program
+from effax.effects.program import Variable as Variable
+from effax.effects.types import ShapedArray as ShapedArray
+from effax.effects.types import typeof as typeof
+from effax.effects.value import Value as Value
+from effax.interpreters.batch import batched as batch
+from effax.interpreters.definitions import definition
+from effax.interpreters.interpreter import Interpreter as Interpreter
+from effax.interpreters.interpreter import Leaf as Leaf
+from effax.interpreters.interpreter import State as State
+from effax.interpreters.interpreter import Static as Static
+from effax.interpreters.jvp import dual as jvp
+from effax.interpreters.lifting import Lifting as Lifting
+from effax.interpreters.stage import stage as stage
+from effax.interpreters.transpose import linear as transpose
+
+__all__ = [
+    "Carrier",
+    "Effect",
+    "Equation",
+    "Handler",
+    "Interpreter",
+    "Leaf",
+    "Lifting",
+    "MissingRuleError",
+    "Program",
+    "ShapedArray",
+    "State",
+    "Static",
+    "Value",
+    "Variable",
+    "all_effects",
+    "batch",
+    "effects",
+    "expand",
+    "find_effect",
+    "jvp",
+    "lowering",
+    "reference",
+    "stage",
+    "traits",
+    "transpose",
+    "typeof",
+]
+
+
+def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate the function that says what an effect means in terms of others.
+
+    Every handler without a rule of its own for the effect, and both backends, take it from there.
+    The function is called with the operands and the attributes.
+
+    >>> from effax import extend
+    >>> thrice = extend.Effect("doctest_thrice", family="mine", typing=lambda x: x)
+    >>> @extend.expand(thrice)
+    ... def thrice_is_a_product(x):
+    ...     return extend.effects.mul(x, 3.0)
+    >>> import effax
+    >>> float(effax.grad(thrice)(2.0))
+    3.0
+    """
+
+    def fill(function: Callable[..., Any]) -> Callable[..., Any]:
+        definition(effect)(function)
+
+        @lowering.rule(effect)
+        def lower_expanded(
+            w: Writer, types: Sequence[ShapedArray], *operands: Name, **attributes: Any
+        ) -> Any:
+            program = _expanded(effect, function, [x.type for x in operands], attributes)
+            results = w.body(program, operands)
+            return results if effect.multiple else results[0]
+
+        @reference.rule(effect)
+        def evaluate_expanded(*operands: Any, **attributes: Any) -> Any:
+            from effax.backends.reference.evaluate import run
+
+            program = _expanded(effect, function, [typeof(x) for x in operands], attributes)
+            results = run(program, operands)
+            return results if effect.multiple else results[0]
+
+        return function
+
+    return fill
+
+
+def _expanded(
+    effect: Effect, function: Callable[..., Any], types: Sequence[ShapedArray], attributes: Any
+) -> Program:
+    def body(*values: Any) -> Sequence[Any]:
+        result = function(*values, **attributes)
+        return list(result) if effect.multiple else [result]
+
+    return stage(body, types, effect.name).program

@@ -1,0 +1,394 @@
+"""Folds in `lax`: reductions, cumulative ones, windows; and what puts elements in order."""
+
+from __future__ import annotations
+
+import operator as python_operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from effax.effects import cumulative, reduction, sorting, window
+from effax.effects.effect import Effect
+from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.types import typeof, user_dtype
+from effax.interpreters.stage import stage
+from effax.lax import operators
+from effax.lax.shapes import axis_of, convert_element_type
+
+Array = Any
+ArrayLike = Any
+
+
+def _named(function: Callable[..., Any], name: str, meaning: str, example: str) -> None:
+    function.__name__ = function.__qualname__ = name
+    call, _, answer = example.partition(" -> ")
+    function.__doc__ = (
+        f"{meaning}\n\n    >>> import effax.lax as lax, effax.numpy as jnp\n"
+        f"    >>> {call}\n    {answer}\n    "
+    )
+
+
+def _reduction(
+    name: str, effect: Effect, meaning: str, example: str
+) -> Callable[[ArrayLike, Sequence[int]], Array]:
+    def reduction_over(operand: ArrayLike, axes: Sequence[int]) -> Array:
+        ndim = typeof(operand).ndim
+        return effect(operand, axes=tuple(axis_of(a, ndim) for a in axes))
+
+    _named(reduction_over, name, meaning, example)
+    return reduction_over
+
+
+_X = "jnp.arange(4)"
+_ARRAY = "dtype=int32)"
+reduce_sum = _reduction(
+    "reduce_sum",
+    reduction.reduce_sum,
+    "The sum over some axes.",
+    f"lax.reduce_sum({_X}, (0,)) -> Array(6, {_ARRAY}",
+)
+reduce_prod = _reduction(
+    "reduce_prod",
+    reduction.reduce_prod,
+    "The product over some axes.",
+    f"lax.reduce_prod({_X}, (0,)) -> Array(0, {_ARRAY}",
+)
+reduce_max = _reduction(
+    "reduce_max",
+    reduction.reduce_max,
+    "The largest over some axes; NaN where there is one.",
+    f"lax.reduce_max({_X}, (0,)) -> Array(3, {_ARRAY}",
+)
+reduce_min = _reduction(
+    "reduce_min",
+    reduction.reduce_min,
+    "The smallest over some axes; NaN where there is one.",
+    f"lax.reduce_min({_X}, (0,)) -> Array(0, {_ARRAY}",
+)
+reduce_and = _reduction(
+    "reduce_and",
+    reduction.reduce_and,
+    "Whether all are true, over some axes; for integers bit by bit.",
+    "bool(lax.reduce_and(jnp.array([True, False]), (0,))) -> False",
+)
+reduce_or = _reduction(
+    "reduce_or",
+    reduction.reduce_or,
+    "Whether any is true, over some axes; for integers bit by bit.",
+    "bool(lax.reduce_or(jnp.array([True, False]), (0,))) -> True",
+)
+reduce_xor = _reduction(
+    "reduce_xor",
+    reduction.reduce_xor,
+    "The parity over some axes; for integers bit by bit.",
+    f"lax.reduce_xor({_X}, (0,)) -> Array(0, {_ARRAY}",
+)
+
+
+def _position(
+    name: str, effect: Effect, meaning: str, example: str
+) -> Callable[[ArrayLike, int, Any], Array]:
+    def position(operand: ArrayLike, axis: int, index_dtype: Any) -> Array:
+        dtype = user_dtype(index_dtype, name)
+        return effect(operand, axis=axis_of(axis, typeof(operand).ndim), index_dtype=dtype)
+
+    _named(position, name, meaning, example)
+    return position
+
+
+argmax = _position(
+    "argmax",
+    reduction.argmax,
+    "Where the largest is along an axis, the first of equals.",
+    f'lax.argmax({_X}, 0, "int32") -> Array(3, {_ARRAY}',
+)
+argmin = _position(
+    "argmin",
+    reduction.argmin,
+    "Where the smallest is along an axis, the first of equals.",
+    f'lax.argmin({_X}, 0, "int32") -> Array(0, {_ARRAY}',
+)
+
+
+def _cumulative(name: str, effect: Effect, meaning: str, example: str) -> Callable[..., Array]:
+    def running(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
+        return effect(operand, axis=axis_of(axis, typeof(operand).ndim), reverse=bool(reverse))
+
+    _named(running, name, meaning, example)
+    return running
+
+
+cumsum = _cumulative(
+    "cumsum",
+    cumulative.cumsum,
+    "The sum of each element and all before it, along an axis.",
+    f"lax.cumsum({_X}) -> Array([0, 1, 3, 6], {_ARRAY}",
+)
+cumprod = _cumulative(
+    "cumprod",
+    cumulative.cumprod,
+    "The product of each element and all before it, along an axis.",
+    f"lax.cumprod({_X}, reverse=True) -> Array([0, 6, 6, 3], {_ARRAY}",
+)
+cummax = _cumulative(
+    "cummax",
+    cumulative.cummax,
+    "The largest so far, along an axis.",
+    f"lax.cummax({_X}) -> Array([0, 1, 2, 3], {_ARRAY}",
+)
+cummin = _cumulative(
+    "cummin",
+    cumulative.cummin,
+    "The smallest so far, along an axis.",
+    f"lax.cummin({_X}) -> Array([0, 0, 0, 0], {_ARRAY}",
+)
+cumlogsumexp = _cumulative(
+    "cumlogsumexp",
+    cumulative.cumlogsumexp,
+    "The logarithm of the sum of exponentials so far, along an axis.",
+    "lax.cumlogsumexp(jnp.zeros(1)) -> Array([0.], dtype=float32)",
+)
+
+
+def _monoid(computation: Any, inits: Sequence[Any], dtypes: Sequence[Any], folds: Any) -> Any:
+    """The effect that does the same as folding by one of lax's operators from its identity."""
+    found = folds.get(computation) if len(inits) == 1 else None
+    if found is None or not _is_number(inits[0]):
+        return None
+    effect, identity = found
+    return effect if inits[0] == identity(dtypes[0]) else None
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, bool | int | float | complex | np.generic) or (
+        isinstance(x, np.ndarray) and not x.shape
+    )
+
+
+_REDUCTIONS = {
+    operators.add: (reduction.reduce_sum, lambda _: 0),
+    operators.mul: (reduction.reduce_prod, lambda _: 1),
+    operators.max: (reduction.reduce_max, reduction.lowest),
+    operators.min: (reduction.reduce_min, reduction.highest),
+}
+_WINDOWS = {
+    operators.add: (window.reduce_window_sum, lambda _: 0),
+    operators.max: (window.reduce_window_max, reduction.lowest),
+    operators.min: (window.reduce_window_min, reduction.highest),
+}
+
+
+def _folded(operands: Any, init_values: Any, computation: Any) -> tuple[Any, ...]:
+    """Flat operands and initial values, the computation as a program on scalars, and the tree."""
+    xs, tree = tree_flatten(operands)
+    inits, init_tree = tree_flatten(init_values)
+    if tree != init_tree:
+        raise ValueError(
+            f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}"
+        )
+    inits = [convert_element_type(i, typeof(x).dtype) for i, x in zip(inits, xs, strict=True)]
+    scalars = [typeof(i).strong() for i in inits]
+
+    def flat(*values: Any) -> list[Any]:
+        half = len(values) // 2
+        result = computation(
+            tree_unflatten(tree, values[:half]), tree_unflatten(tree, values[half:])
+        )
+        return list(tree_flatten(result)[0])
+
+    staged = stage(flat, scalars * 2, getattr(computation, "__name__", "computation"))
+    if staged.captured:
+        raise NotImplementedError(
+            "the computation of a reduction closes over a traced value; make it an operand"
+        )
+    return xs, inits, staged.program, tree
+
+
+def reduce(
+    operands: Any,
+    init_values: Any,
+    computation: Callable[[Any, Any], Any],
+    dimensions: Sequence[int],
+) -> Any:
+    """Fold some axes by an associative function whose identity is the initial value.
+
+    Several arrays of one shape (a pytree of them) can be folded together.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.reduce(jnp.arange(4), 0, lax.add, (0,))
+    Array(6, dtype=int32)
+    """
+    xs, tree = tree_flatten(operands)
+    axes = tuple(axis_of(d, typeof(xs[0]).ndim) for d in dimensions)
+    effect = _monoid(
+        computation, tree_flatten(init_values)[0], [typeof(x).dtype for x in xs], _REDUCTIONS
+    )
+    if effect is not None:
+        return tree_unflatten(tree, [effect(xs[0], axes=axes)])
+    xs, inits, body, tree = _folded(operands, init_values, computation)
+    return tree_unflatten(tree, reduction.reduce(*xs, *inits, body=body, axes=axes))
+
+
+def _padding(
+    padding: Any,
+    lengths: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+) -> tuple[tuple[int, int], ...]:
+    if not isinstance(padding, str):
+        return tuple((python_operator.index(a), python_operator.index(b)) for a, b in padding)
+    return tuple(padtype_to_pads(lengths, sizes, strides, padding))
+
+
+def padtype_to_pads(
+    in_shape: Sequence[int],
+    window_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str,
+) -> list[tuple[int, int]]:
+    """The padding (low, high) of each axis that "SAME", "SAME_LOWER" or "VALID" stands for.
+
+    Raises `ValueError` for another word.
+
+    >>> import effax.lax as lax
+    >>> lax.padtype_to_pads((5,), (2,), (2,), "SAME")
+    [(0, 1)]
+    """
+    word = padding.upper()
+    if word not in ("SAME", "SAME_LOWER", "VALID"):
+        raise ValueError(
+            f"Unknown padding type {padding!r}: expected 'SAME', 'SAME_LOWER' or 'VALID'"
+        )
+    if word == "VALID":
+        return [(0, 0)] * len(in_shape)
+    pads = []
+    for n, size, stride in zip(in_shape, window_shape, window_strides, strict=True):
+        total = max(0, (-(-n // stride) - 1) * stride + size - n)
+        less, more = total // 2, total - total // 2
+        pads.append((less, more) if word == "SAME" else (more, less))
+    return pads
+
+
+def reduce_window(
+    operand: Any,
+    init_value: Any,
+    computation: Callable[..., Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any:
+    """Fold a box that slides over an array, by an associative function.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.reduce_window(jnp.arange(4), 0, lax.add, (2,))
+    Array([1, 3, 5], dtype=int32)
+    """
+    xs, tree = tree_flatten(operand)
+    lengths = typeof(xs[0]).shape
+    sizes = tuple(python_operator.index(n) for n in window_dimensions)
+    ones = (1,) * len(sizes)
+    strides = ones if window_strides is None else tuple(window_strides)
+    base = ones if base_dilation is None else tuple(base_dilation)
+    holes = ones if window_dilation is None else tuple(window_dilation)
+    attributes = {
+        "window_dimensions": sizes,
+        "window_strides": strides,
+        "padding": _padding(
+            padding,
+            [window.dilated(n, b) for n, b in zip(lengths, base, strict=True)],
+            [window.dilated(n, h) for n, h in zip(sizes, holes, strict=True)],
+            strides,
+        ),
+        "base_dilation": base,
+        "window_dilation": holes,
+    }
+    effect = _monoid(
+        computation, tree_flatten(init_value)[0], [typeof(x).dtype for x in xs], _WINDOWS
+    )
+    if effect is not None:
+        return tree_unflatten(tree, [effect(xs[0], **attributes)])
+    xs, inits, body, tree = _folded(operand, init_value, computation)
+    return tree_unflatten(tree, window.reduce_window(*xs, *inits, body=body, **attributes))
+
+
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """An array in ascending order along an axis; a sequence of them in the order of the first.
+
+    The first `num_keys` are compared, lexicographically. NaN comes last.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.sort((jnp.array([2, 1]), jnp.array([10, 20])))
+    (Array([1, 2], dtype=int32), Array([20, 10], dtype=int32))
+    """
+    several = isinstance(operand, Sequence)
+    operands = tuple(operand) if several else (operand,)
+    if not operands:
+        raise TypeError("Sort requires at least one operand")
+    at = axis_of(dimension, typeof(operands[0]).ndim)
+    done = sorting.sort(*operands, dimension=at, is_stable=bool(is_stable), num_keys=num_keys)
+    return tuple(done) if several else done[0]
+
+
+def sort_key_val(
+    keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
+) -> tuple[Array, Array]:
+    """Keys in ascending order, and values in the order of their keys.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.sort_key_val(jnp.array([2, 1]), jnp.array([10, 20]))[1]
+    Array([20, 10], dtype=int32)
+    """
+    one, other = sort((keys, values), dimension, is_stable)
+    return one, other
+
+
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
+    """The k largest along an axis, in descending order, and where they were.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.top_k(jnp.array([1, 3, 2]), 2)
+    (Array([3, 2], dtype=int32), Array([1, 2], dtype=int32))
+    """
+    ndim = typeof(operand).ndim
+    if ndim == 0:
+        raise TypeError("top_k operand must have >= 1 dimension, got ()")
+    values, places = sorting.top_k(operand, k=python_operator.index(k), axis=axis_of(axis, ndim))
+    return values, places
+
+
+def approx_max_k(
+    operand: ArrayLike,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[Array, Array]:
+    """The k largest along an axis, and where they were; here all of them are found.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.approx_max_k(jnp.array([1.0, 3.0, 2.0]), 2)[0]
+    Array([3., 2.], dtype=float32)
+    """
+    return top_k(operand, k, axis=reduction_dimension)
+
+
+def approx_min_k(
+    operand: ArrayLike,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[Array, Array]:
+    """The k smallest along an axis, and where they were; here all of them are found.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.approx_min_k(jnp.array([1.0, 3.0, 2.0]), 2)[0]
+    Array([1., 2.], dtype=float32)
+    """
+    values, places = top_k(operators.neg(operand), k, axis=reduction_dimension)
+    return operators.neg(values), places

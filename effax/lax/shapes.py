@@ -1,0 +1,492 @@
+"""Shapes in `lax`: arrays made, moved, joined, chosen from and converted. Nothing is promoted."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from effax.effects import conversion, elementwise, selection, shape
+from effax.effects.tree import tree_map
+from effax.effects.types import (
+    bool_,
+    canonical_dtype,
+    canonical_shape,
+    is_extended,
+    typeof,
+    user_dtype,
+)
+from effax.effects.value import Value
+
+Array = Any
+ArrayLike = Any
+
+
+def repeated(x: ArrayLike, lengths: Sequence[int]) -> Array:
+    """A value repeated to a shape; axes are aligned from the last, as in NumPy."""
+    given, wanted = typeof(x).shape, tuple(lengths)
+    if given == wanted:
+        return x
+    first = len(wanted) - len(given)
+    return shape.broadcast_in_dim(x, shape=wanted, dims=tuple(range(first, len(wanted))))
+
+
+def axis_of(axis: Any, ndim: int) -> int:
+    """An axis counted from the front.
+
+    Raises `ValueError` where there is no such axis.
+    """
+    number = operator.index(axis)
+    if not -ndim <= number < ndim:
+        raise ValueError(f"axis {number} is out of bounds for array of dimension {ndim}")
+    return number % ndim
+
+
+def _axes(axes: Any, ndim: int) -> tuple[int, ...]:
+    given = axes if isinstance(axes, Sequence | np.ndarray) else (axes,)
+    found = tuple(axis_of(a, ndim) for a in given)
+    if len(set(found)) != len(found):
+        raise ValueError(f"the dimensions {tuple(given)} name one axis twice")
+    return found
+
+
+def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any = None) -> Array:
+    """An array of one value everywhere.
+
+    Raises `TypeError` where the value is not a scalar.
+
+    >>> import effax.lax as lax
+    >>> lax.full((2,), 7, "float32")
+    Array([7., 7.], dtype=float32)
+    """
+    if sharding is not None:
+        raise NotImplementedError("lax.full: give the result to device_put to shard it")
+    given = typeof(fill_value)
+    if given.shape:
+        raise TypeError(
+            f"full must be called with scalar fill_value, got fill_value.shape {given.shape}."
+        )
+    weak = dtype is None and given.weak_type
+    wanted = given.dtype if dtype is None else user_dtype(dtype, "full")
+    value = fill_value
+    if given.dtype != wanted or given.weak_type != weak:
+        value = convert_element_type(value, wanted)
+    return _broadcast(value, canonical_shape(shape), ())
+
+
+def full_like(
+    x: Any, fill_value: ArrayLike, dtype: Any = None, shape: Any = None, sharding: Any = None
+) -> Array:
+    """An array like another, of one value everywhere.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.full_like(jnp.zeros(2), 3)
+    Array([3., 3.], dtype=float32)
+    """
+    like = x if hasattr(x, "shape") and hasattr(x, "dtype") else typeof(x)
+    lengths = like.shape if shape is None else canonical_shape(shape)
+    weak = dtype is None and getattr(like, "weak_type", False)
+    wanted = canonical_dtype(like.dtype) if dtype is None else dtype
+    result = full(lengths, fill_value, wanted, sharding=sharding)
+    if not weak:
+        return result
+    return conversion.convert_element_type(result, dtype=typeof(result).dtype, weak_type=True)
+
+
+def empty(shape: Any, dtype: Any) -> Array:
+    """An array whose elements are not to be relied on; they are zeros.
+
+    >>> import effax.lax as lax
+    >>> lax.empty((2,), "int32")
+    Array([0, 0], dtype=int32)
+    """
+    return full(shape, 0, dtype)
+
+
+def iota(dtype: Any, size: int) -> Array:
+    """0, 1, 2, ... up to but not including `size`.
+
+    >>> import effax.lax as lax
+    >>> lax.iota("int32", 3)
+    Array([0, 1, 2], dtype=int32)
+    """
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> Array:
+    """An array whose elements are their own positions along one axis.
+
+    >>> import effax.lax as lax
+    >>> lax.broadcasted_iota("int32", (2, 2), 1)
+    Array([[0, 1], [0, 1]], dtype=int32)
+    """
+    from effax.effects.shape import iota as effect
+
+    lengths = canonical_shape(shape)
+    wanted = user_dtype(dtype, "iota")
+    return effect(dtype=wanted, shape=lengths, dimension=axis_of(dimension, len(lengths)))
+
+
+def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
+    """The array in another dtype; Python's types `int`, `float`, `complex` give weak types.
+
+    >>> import effax.lax as lax
+    >>> lax.convert_element_type(1.7, "int32")
+    Array(1, dtype=int32)
+    """
+    weak = new_dtype in (int, float, complex)
+    given = typeof(operand)
+    if is_extended(given.dtype) and new_dtype == given.dtype:
+        return operand
+    wanted = user_dtype(new_dtype, "convert_element_type")
+    if given.dtype == wanted and given.weak_type == weak and isinstance(operand, Value):
+        return operand
+    return conversion.convert_element_type(operand, dtype=wanted, weak_type=weak)
+
+
+def bitcast_convert_type(operand: ArrayLike, new_dtype: Any) -> Array:
+    """The same bits, seen as another dtype.
+
+    >>> import effax.lax as lax
+    >>> lax.bitcast_convert_type(1.0, "uint32")
+    Array(1065353216, dtype=uint32)
+    """
+    return conversion.bitcast_convert_type(
+        operand, dtype=user_dtype(new_dtype, "bitcast_convert_type")
+    )
+
+
+def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
+    """x rounded to what a float with so many bits holds.
+
+    >>> import effax.lax as lax
+    >>> lax.reduce_precision(1.1, 8, 1)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    return conversion.reduce_precision(
+        operand, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits
+    )
+
+
+def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Array:
+    """The array repeated along new first axes.
+
+    >>> import effax.lax as lax
+    >>> lax.broadcast(1.0, (2,))
+    Array([1., 1.], dtype=float32, weak_type=True)
+    """
+    given = typeof(operand).shape
+    lengths = canonical_shape(sizes)
+    if not lengths and isinstance(operand, Value):
+        return operand
+    return _broadcast(
+        operand, lengths + given, tuple(range(len(lengths), len(lengths) + len(given)))
+    )
+
+
+def _broadcast(x: ArrayLike, lengths: tuple[int, ...], dims: tuple[int, ...]) -> Array:
+    return shape.broadcast_in_dim(x, shape=lengths, dims=dims)
+
+
+def broadcast_in_dim(operand: ArrayLike, shape: Any, broadcast_dimensions: Sequence[int]) -> Array:
+    """The array in a larger shape; its axis i lies along axis `broadcast_dimensions[i]`.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.broadcast_in_dim(jnp.arange(2), (2, 2), (0,))
+    Array([[0, 0], [1, 1]], dtype=int32)
+    """
+    dims = tuple(operator.index(d) for d in broadcast_dimensions)
+    return _broadcast(operand, canonical_shape(shape), dims)
+
+
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
+    """The array with leading axes of length 1, until it has so many axes.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.broadcast_to_rank(jnp.arange(2), 2).shape
+    (1, 2)
+    """
+    given = typeof(x).shape
+    if len(given) == rank:
+        return x
+    return shape.reshape(x, shape=(1,) * (rank - len(given)) + given)
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape to which all of these broadcast.
+
+    Raises `ValueError` where there is none.
+
+    >>> import effax.lax as lax
+    >>> lax.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
+    given = [canonical_shape(s) for s in shapes]
+    rank = max((len(s) for s in given), default=0)
+    result = []
+    for column in zip(*((1,) * (rank - len(s)) + s for s in given), strict=True):
+        lengths = {n for n in column if n != 1}
+        if len(lengths) > 1:
+            raise ValueError(f"Incompatible shapes for broadcasting: shapes={list(given)}")
+        result.append(lengths.pop() if lengths else 1)
+    return tuple(result)
+
+
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
+    """The array repeated to the shape of another.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.broadcast_like(1.0, jnp.zeros(2))
+    Array([1., 1.], dtype=float32, weak_type=True)
+    """
+    return repeated(arr, typeof(like_arr).shape)
+
+
+def reshape(operand: ArrayLike, new_sizes: Any, dimensions: Sequence[int] | None = None) -> Array:
+    """The elements in another shape, read in row-major order of `dimensions`.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.reshape(jnp.arange(4), (2, 2))
+    Array([[0, 1], [2, 3]], dtype=int32)
+    """
+    given = typeof(operand)
+    if dimensions is not None:
+        operand = transpose(operand, dimensions)
+    lengths = canonical_shape(new_sizes)
+    if lengths == given.shape and isinstance(operand, Value):
+        return operand
+    return shape.reshape(operand, shape=lengths)
+
+
+def transpose(operand: ArrayLike, permutation: Any) -> Array:
+    """The axes in another order.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.transpose(jnp.zeros((2, 3)), (1, 0)).shape
+    (3, 2)
+    """
+    order = tuple(operator.index(i) for i in permutation)
+    if order == tuple(range(len(order))) == tuple(range(typeof(operand).ndim)) and isinstance(
+        operand, Value
+    ):
+        return operand
+    return shape.transpose(operand, permutation=order)
+
+
+def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
+    """The elements in opposite order along some axes.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.rev(jnp.arange(3), (0,))
+    Array([2, 1, 0], dtype=int32)
+    """
+    return shape.rev(operand, dims=_axes(dimensions, typeof(operand).ndim))
+
+
+def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
+    """The array with new axes of length 1 at these positions of the result.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.expand_dims(jnp.arange(3), (0, -1)).shape
+    (1, 3, 1)
+    """
+    given = typeof(array)
+    count = len(dimensions) if isinstance(dimensions, Sequence) else 1
+    return shape.expand_dims(array, _axes(dimensions, given.ndim + count))
+
+
+def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
+    """The array without some axes of length 1.
+
+    Raises `ValueError` where one has another length.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.squeeze(jnp.zeros((1, 3)), (0,)).shape
+    (3,)
+    """
+    given = typeof(array)
+    axes = _axes(dimensions, given.ndim)
+    if any(given.shape[a] != 1 for a in axes):
+        raise ValueError(
+            "cannot select an axis to squeeze out which has size not equal to one, got "
+            f"shape={given.shape} and dimensions={tuple(dimensions)}"
+        )
+    return shape.squeeze(array, axes)
+
+
+def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
+    """A range of axes made one.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.collapse(jnp.zeros((2, 3, 4)), 1, 3).shape
+    (2, 12)
+    """
+    lengths = typeof(operand).shape
+    start, stop, _ = slice(start_dimension, stop_dimension).indices(len(lengths))
+    if stop < start:
+        raise ValueError(f"collapse: dimensions {start} to {stop} are in the wrong order")
+    middle = (prod(lengths[start:stop]),)
+    return shape.reshape(operand, shape=lengths[:start] + middle + lengths[stop:])
+
+
+def concatenate(operands: Any, dimension: int) -> Array:
+    """The arrays one after the other along an axis.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.concatenate([jnp.arange(2), jnp.arange(2)], 0)
+    Array([0, 1, 0, 1], dtype=int32)
+    """
+    parts = list(operands)
+    if not parts:
+        raise ValueError("concatenate requires a non-empty sequences of arrays")
+    return shape.concatenate(*parts, axis=axis_of(dimension, typeof(parts[0]).ndim))
+
+
+def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
+    """The arrays along a new axis.
+
+    >>> import effax.lax as lax
+    >>> lax.stack([1.0, 2.0])
+    Array([1., 2.], dtype=float32, weak_type=True)
+    """
+    at = axis_of(axis, typeof(operands[0]).ndim + 1)
+    return shape.concatenate(*(shape.expand_dims(x, (at,)) for x in operands), axis=at)
+
+
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
+    """The slices along an axis, as a tuple.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> len(lax.unstack(jnp.zeros((3, 2))))
+    3
+    """
+    at = axis_of(axis, typeof(x).ndim)
+    rows = (shape.slice_axis(x, at, i, i + 1) for i in range(typeof(x).shape[at]))
+    return tuple(shape.squeeze(row, (at,)) for row in rows)
+
+
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]:
+    """The array in parts of these lengths along an axis.
+
+    Raises `ValueError` where the lengths do not add up to the axis's.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.split(jnp.arange(3), (1, 2))
+    [Array([0], dtype=int32), Array([1, 2], dtype=int32)]
+    """
+    given = typeof(operand)
+    at = axis_of(axis, given.ndim)
+    if sum(sizes) != given.shape[at] or any(n < 0 for n in sizes):
+        raise ValueError(
+            f"Sizes passed to split must be nonnegative and sum to the size of axis {at}, "
+            f"{given.shape[at]}; got {tuple(sizes)}"
+        )
+    bounds = [sum(sizes[:i]) for i in range(len(sizes) + 1)]
+    return [shape.slice_axis(operand, at, a, b) for a, b in pairwise(bounds)]
+
+
+def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
+    """The array repeated along each of its axes.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.tile(jnp.arange(2), (2,))
+    Array([0, 1, 0, 1], dtype=int32)
+    """
+    for axis, count in enumerate(reps):
+        if count == 0:
+            operand = shape.slice_axis(operand, axis, 0, 0)
+        elif count > 1:
+            operand = shape.concatenate(*[operand] * count, axis=axis)
+    return operand
+
+
+def pad(
+    operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]
+) -> Array:
+    """A scalar put before, after and between the elements: (low, high, interior) for each axis.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.pad(jnp.ones(2), 0.0, [(1, 0, 1)])
+    Array([0., 1., 0., 1.], dtype=float32)
+    """
+    config = tuple(tuple(operator.index(n) for n in axis) for axis in padding_config)
+    return shape.pad(operand, padding_value, config=config)
+
+
+def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
+    """One array where the predicate is true, the other where it is not.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.select(jnp.array([True, False]), jnp.ones(2), jnp.zeros(2))
+    Array([1., 0.], dtype=float32)
+    """
+    return select_n(pred, on_false, on_true)
+
+
+def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
+    """`cases[which]`, element by element; `which` holds Booleans or integers.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.select_n(jnp.array([0, 1]), jnp.zeros(2), jnp.ones(2))
+    Array([0., 1.], dtype=float32)
+    """
+    given = typeof(which)
+    if isinstance(which, bool | int):
+        which = (np.bool_ if given.dtype == bool_ else np.int32)(which)
+    if all(isinstance(c, bool | int | float | complex) for c in cases):
+        types = [typeof(c) for c in cases]
+        cases = tuple(
+            conversion.convert_element_type(c, dtype=t.dtype, weak_type=t.weak_type)
+            for c, t in zip(cases, types, strict=True)
+        )
+    return selection.select_n(which, *cases)
+
+
+def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
+    """x where it lies between the bounds, else the nearer bound.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.clamp(0.0, jnp.array([-1.0, 0.5, 2.0]), 1.0)
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
+    if isinstance(x, bool | int | float):
+        given = typeof(x)
+        x = conversion.convert_element_type(x, dtype=given.dtype, weak_type=given.weak_type)
+    return selection.clamp(min, x, max)
+
+
+def optimization_barrier(operand: Any, /) -> Any:
+    """The values themselves.
+
+    >>> import effax.lax as lax
+    >>> lax.optimization_barrier((1.0, 2.0))
+    (Array(1., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
+    """
+    return tree_map(elementwise.copy, operand)
+
+
+def dtype(x: Any) -> Any:
+    """The dtype of a value.
+
+    >>> import effax.lax as lax
+    >>> lax.dtype(1.0)
+    dtype('float32')
+    """
+    return typeof(x).dtype
+
+
+def shape_as_value(shape: Any) -> Array:
+    """A shape as an array of integers.
+
+    >>> import effax.lax as lax
+    >>> lax.shape_as_value((2, 3))
+    Array([2, 3], dtype=int32)
+    """
+    lengths = canonical_shape(shape)
+    if not lengths:
+        return full((0,), 0, np.int32)
+    return stack([full((), n, np.int32) for n in lengths])

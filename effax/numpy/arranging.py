@@ -1,0 +1,417 @@
+"""Arranging: elements reversed, rolled, repeated, left out and put in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from effax.effects import comparison, elementwise, indexing, selection
+from effax.effects import shape as effects
+from effax.effects.errors import ConcretizationTypeError
+from effax.effects.handler import Carrier
+from effax.effects.types import canonical_shape, int32, typeof
+from effax.numpy.arguments import (
+    broadcast,
+    canonical_axes,
+    canonical_axis,
+    cast,
+    check_arrays,
+    combine,
+    concrete_int,
+    is_static,
+    pick,
+    shape_of,
+)
+from effax.numpy.creation import constant
+from effax.numpy.joining import concatenate
+from effax.numpy.manipulation import moveaxis, ravel, reshape
+from effax.numpy.operands import promote_dtypes
+from effax.whole import whole
+
+
+@whole("axis")
+def flip(m: Any, axis: Any = None) -> Any:
+    """The elements in opposite order along some axes, all by default.
+
+    >>> flip(np.arange(3)).tolist()
+    [2, 1, 0]
+    """
+    check_arrays("flip", m)
+    return effects.rev(m, dims=canonical_axes(axis, len(shape_of(m))))
+
+
+def fliplr(m: Any) -> Any:
+    """The columns in opposite order.
+
+    >>> fliplr(np.arange(4).reshape(2, 2)).tolist()
+    [[1, 0], [3, 2]]
+    """
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    """The rows in opposite order.
+
+    >>> flipud(np.arange(4).reshape(2, 2)).tolist()
+    [[2, 3], [0, 1]]
+    """
+    return flip(m, 0)
+
+
+@whole("k", "axes")
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """Turned by k quarter turns, from the first of two axes towards the second.
+
+    >>> rot90(np.array([[1, 2], [3, 4]])).tolist()
+    [[2, 4], [1, 3]]
+    """
+    check_arrays("rot90", m)
+    ndim = len(shape_of(m))
+    if len(axes) != 2:
+        raise ValueError(f"rot90: axes must be two axes, not {axes}")
+    first, second = (canonical_axis(a, ndim) for a in axes)
+    if first == second:
+        raise ValueError("Axes must be different")
+    order = list(range(ndim))
+    order[first], order[second] = second, first
+    turns = concrete_int(k, "the number of quarter turns") % 4
+    if turns == 0:
+        return m
+    if turns == 2:
+        return effects.rev(m, dims=(first, second))
+    if turns == 1:
+        return effects.transpose(effects.rev(m, dims=(second,)), permutation=tuple(order))
+    return effects.rev(effects.transpose(m, permutation=tuple(order)), dims=(second,))
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """The elements moved along some axes; those that leave at one end come in at the other.
+
+    >>> roll(np.arange(4), 1).tolist()
+    [3, 0, 1, 2]
+    """
+    check_arrays("roll", a)
+    if axis is not None and isinstance(axis, list):
+        axis = tuple(axis)
+    if type(shift) is int or (isinstance(shift, tuple) and all(type(s) is int for s in shift)):
+        return _roll_static(a, shift, axis)
+    if isinstance(shift, list | tuple):
+        shift = np.asarray(shift) if is_static(shift) else concatenate([ravel(s) for s in shift])
+    return _roll_dynamic(a, shift, axis)
+
+
+@whole("shift", "axis")
+def _roll_static(a: Any, shift: Any, axis: Any) -> Any:
+    lengths = shape_of(a)
+    if axis is None:
+        if isinstance(shift, tuple):
+            shift = sum(shift)
+        return reshape(_rolled(ravel(a), [(0, shift)]), lengths)
+    return _rolled(a, _shifts(shift, axis, len(lengths)))
+
+
+def _shifts(shift: Any, axis: Any, ndim: int) -> list[tuple[int, Any]]:
+    shifts = shift if isinstance(shift, tuple) else (shift,)
+    axes = [canonical_axis(i, ndim) for i in (axis if isinstance(axis, tuple) else (axis,))]
+    if len(shifts) == 1:
+        shifts = shifts * len(axes)
+    elif len(axes) == 1:
+        axes = axes * len(shifts)
+    if len(shifts) != len(axes):
+        raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
+    return list(zip(axes, shifts, strict=True))
+
+
+def _rolled(a: Any, shifts: Sequence[tuple[int, int]]) -> Any:
+    for axis, shift in shifts:
+        n = shape_of(a)[axis]
+        at = -shift % n if n else 0
+        if at:
+            parts = effects.slice_axis(a, axis, at, n), effects.slice_axis(a, axis, 0, at)
+            a = effects.concatenate(*parts, axis=axis)
+    return a
+
+
+@whole("axis")
+def _roll_dynamic(a: Any, shift: Any, axis: Any) -> Any:
+    lengths = shape_of(a)
+    if axis is None:
+        flat = ravel(a)
+        places = shape_of(shift)
+        total = shift if not places else _sum_all(shift)
+        return reshape(_rolled_by(flat, total, 0), lengths)
+    axes = [canonical_axis(i, len(lengths)) for i in (axis if isinstance(axis, tuple) else (axis,))]
+    shifts = ravel(shift)
+    if shape_of(shifts)[0] == 1:
+        shifts = broadcast(shifts, (len(axes),))
+    elif len(axes) == 1:
+        axes = axes * shape_of(shifts)[0]
+    if shape_of(shifts)[0] != len(axes):
+        raise ValueError(f"roll: {shape_of(shifts)[0]} shifts for {len(axes)} axes")
+    for i, along in enumerate(axes):
+        a = _rolled_by(a, effects.squeeze(effects.slice_axis(shifts, 0, i, i + 1), (0,)), along)
+    return a
+
+
+def _sum_all(x: Any) -> Any:
+    from effax.effects.reduction import reduce_sum
+
+    return reduce_sum(x, axes=tuple(range(len(shape_of(x)))))
+
+
+def _rolled_by(a: Any, shift: Any, axis: int) -> Any:
+    n = shape_of(a)[axis]
+    if n == 0:
+        return a
+    kind = typeof(shift).dtype
+    counts = effects.iota(dtype=kind, shape=(n,), dimension=0)
+    apart = elementwise.sub(counts, broadcast(shift, (n,)))
+    inside = elementwise.rem(apart, n)
+    places = selection.select_n(comparison.lt(inside, 0), inside, elementwise.add(inside, n))
+    return pick(a, places, axis)
+
+
+def tile(A: Any, reps: Any) -> Any:  # noqa: N803  (NumPy's name)
+    """The array repeated as a whole, `reps` times along each axis.
+
+    >>> tile(np.arange(2), (2, 2)).tolist()
+    [[0, 1, 0, 1], [0, 1, 0, 1]]
+    """
+    check_arrays("tile", A)
+    given = reps if isinstance(reps, tuple | list | np.ndarray) else (reps,)
+    return _tile(A, tuple(concrete_int(r, "a number of repetitions") for r in given))
+
+
+@whole("reps")
+def _tile(a: Any, reps: tuple[int, ...]) -> Any:
+    lengths = shape_of(a)
+    ndim = max(len(lengths), len(reps))
+    lengths = (1,) * (ndim - len(lengths)) + lengths
+    reps = (1,) * (ndim - len(reps)) + reps
+    pairs = tuple(n for pair in zip(reps, lengths, strict=True) for n in pair)
+    wide = effects.broadcast_in_dim(
+        effects.reshape(a, shape=lengths), shape=pairs, dims=tuple(range(1, 2 * ndim, 2))
+    )
+    return effects.reshape(wide, shape=tuple(n * r for n, r in zip(lengths, reps, strict=True)))
+
+
+def repeat(
+    a: Any,
+    repeats: Any,
+    axis: int | None = None,
+    *,
+    total_repeat_length: int | None = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Each element repeated, all equally often or each by a number of its own.
+
+    Under a transform the numbers may be unknown; then `total_repeat_length` says how long the
+    result is: it is cut there, or filled up with the last element.
+
+    >>> repeat(np.arange(3), np.array([1, 0, 2])).tolist()
+    [0, 2, 2]
+    """
+    check_arrays("repeat", a, repeats)
+    if axis is None:
+        a, axis = ravel(a), 0
+    a = a if shape_of(a) else reshape(a, (1,))
+    axis = canonical_axis(axis, len(shape_of(a)))
+    if isinstance(repeats, Carrier) or total_repeat_length is not None:
+        if total_repeat_length is None:
+            raise ConcretizationTypeError(
+                "repeat: when jit-compiling or transforming jnp.repeat, the total number of "
+                "repeats must be static: it is the length of the result. To fix this, pass "
+                "`total_repeat_length`, or integers known while tracing for `repeats`"
+            )
+        return _repeat_unknown(a, repeats, axis, total_repeat_length)
+    counts = np.asarray(repeats)
+    if counts.dtype.kind not in "iub":
+        raise TypeError(f"repeat: repeats must be integers, not {counts.dtype}")
+    if counts.size == 1:
+        return _repeat_equally(a, int(counts.reshape(())), axis)
+    if counts.ndim != 1:
+        raise ValueError("repeat: repeats must be an integer or a vector of them")
+    if counts.shape[0] != shape_of(a)[axis]:
+        raise ValueError(
+            f"repeat: {counts.shape[0]} repeats for an axis of length {shape_of(a)[axis]}"
+        )
+    places = np.repeat(np.arange(counts.shape[0]), counts)
+    return _pick(a, constant(places.astype(np.int32)), axis)
+
+
+@whole("axis")
+def _pick(a: Any, places: Any, axis: int) -> Any:
+    return pick(a, places, axis)
+
+
+@whole("count", "axis")
+def _repeat_equally(a: Any, count: int, axis: int) -> Any:
+    lengths = shape_of(a)
+    wide = effects.broadcast_in_dim(
+        a,
+        shape=(*lengths[: axis + 1], count, *lengths[axis + 1 :]),
+        dims=tuple(i for i in range(len(lengths) + 1) if i != axis + 1),
+    )
+    return effects.reshape(
+        wide, shape=(*lengths[:axis], lengths[axis] * count, *lengths[axis + 1 :])
+    )
+
+
+@whole("axis", "total")
+def _repeat_unknown(a: Any, repeats: Any, axis: int, total: int) -> Any:
+    """Where each repetition begins is marked; the sum of marks so far says which element it is."""
+    from effax.effects.cumulative import cumsum
+
+    n = shape_of(a)[axis]
+    counts = broadcast(cast(repeats, int32), (n,))
+    ends = cumsum(counts, axis=0, reverse=False)
+    marks = indexing.scatter_add(
+        effects.full((total,), 0, int32),
+        effects.expand_dims(ends, (1,)),
+        effects.full((n,), 1, int32),
+        dimension_numbers=indexing.ScatterDimensionNumbers((), (0,), (0,)),
+        mode=indexing.GatherScatterMode.FILL_OR_DROP,
+        indices_are_sorted=True,
+        unique_indices=False,
+    )
+    return pick(a, cumsum(marks, axis=0, reverse=False), axis)
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements, from the beginning again as often as needed, in a new shape.
+
+    >>> resize(np.arange(3), (2, 2)).tolist()
+    [[0, 1], [2, 0]]
+    """
+    check_arrays("resize", a)
+    lengths = canonical_shape(new_shape)
+    size, given = prod(lengths), prod(shape_of(a))
+    if size == 0 or given == 0:
+        return effects.full(lengths, 0, typeof(a).dtype)
+    return _resize(a, lengths, -(-size // given), size)
+
+
+@whole("lengths", "times", "size")
+def _resize(a: Any, lengths: tuple[int, ...], times: int, size: int) -> Any:
+    flat = _tile(ravel(a), (times,))
+    return effects.reshape(effects.slice_axis(flat, 0, 0, size), shape=lengths)
+
+
+def trim_zeros(filt: Any, trim: str = "fb") -> Any:
+    """A vector without the zeros at its front ("f") and back ("b"). Its values must be known.
+
+    >>> trim_zeros(np.array([0, 1, 0])).tolist()
+    [1]
+    """
+    check_arrays("trim_zeros", filt)
+    if isinstance(filt, Carrier):
+        raise ConcretizationTypeError(
+            filt, "trim_zeros: the length of the result depends on the elements."
+        )
+    nonzero = np.flatnonzero(np.asarray(filt))
+    n = shape_of(filt)[0]
+    first = int(nonzero[0]) if nonzero.size and "f" in trim.lower() else 0
+    last = int(nonzero[-1]) + 1 if nonzero.size and "b" in trim.lower() else n
+    return effects.slice_axis(filt, 0, first if nonzero.size else n, last)
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+    """Without the elements at some positions: an integer, a slice, positions or a mask.
+
+    Under a transform an integer may be unknown, and so may positions if `assume_unique_indices`.
+
+    >>> delete(np.arange(4), 1).tolist()
+    [0, 2, 3]
+    """
+    check_arrays("delete", arr)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = canonical_axis(axis, len(shape_of(arr)))
+    n = shape_of(arr)[axis]
+    if isinstance(obj, slice):
+        kept = np.delete(np.arange(n), obj)
+    elif isinstance(obj, Carrier):
+        if len(obj.shape) and not assume_unique_indices:
+            raise ConcretizationTypeError(
+                "delete: how many positions are different, and so the length of the result, is "
+                "not known while tracing; pass assume_unique_indices=True if they are"
+            )
+        return _delete_unknown(arr, ravel(obj), axis)
+    else:
+        check_arrays("delete", arr, obj)
+        kept = np.delete(np.arange(n), np.asarray(obj))
+    return _pick(arr, constant(kept.astype(np.int32)), axis)
+
+
+@whole("axis")
+def _delete_unknown(arr: Any, places: Any, axis: int) -> Any:
+    """Each kept element moves up by the number of places before it: found by sorting those."""
+    n, count = shape_of(arr)[axis], shape_of(places)[0]
+    places = cast(places, int32)
+    negative = comparison.lt(places, 0)
+    places = selection.select_n(negative, places, elementwise.add(places, n))
+    from effax.effects.sorting import sort
+
+    (ordered,) = sort(places, dimension=0, is_stable=True, num_keys=1)
+    earlier = effects.iota(dtype=int32, shape=(count,), dimension=0)
+    shifted = elementwise.sub(ordered, earlier)
+    kept = effects.iota(dtype=int32, shape=(n - count,), dimension=0)
+    before = combine(
+        comparison.ge, effects.expand_dims(kept, (1,)), effects.expand_dims(shifted, (0,))
+    )
+    from effax.effects.reduction import reduce_sum
+
+    return pick(arr, elementwise.add(kept, reduce_sum(cast(before, int32), axes=(1,))), axis)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """The values put in before some positions: an integer, a slice or positions.
+
+    >>> insert(np.arange(3), 1, 9).tolist()
+    [0, 9, 1, 2]
+    """
+    check_arrays("insert", arr, 0 if isinstance(obj, slice | list) else obj, values)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = canonical_axis(axis, len(shape_of(arr)))
+    n = shape_of(arr)[axis]
+    if isinstance(obj, slice):
+        obj = np.arange(*obj.indices(n))
+    scalar = isinstance(obj, int) or len(np.shape(obj)) == 0
+    if not isinstance(obj, Carrier):
+        places = np.atleast_1d(np.asarray(obj))
+        obj = constant(places.astype(np.int32))
+    return _insert(arr, obj, values, axis, scalar)
+
+
+@whole("axis", "scalar")
+def _insert(arr: Any, places: Any, values: Any, axis: int, scalar: bool) -> Any:
+    """Old and new elements are sorted by where they go: before the element they are put before."""
+    arr, values = promote_dtypes(arr, values)
+    lengths = shape_of(arr)
+    n = lengths[axis]
+    places = cast(ravel(places), int32)
+    places = selection.select_n(comparison.lt(places, 0), places, elementwise.add(places, n))
+    rows = values if len(shape_of(values)) else reshape(values, (1,))
+    if scalar:
+        # One position: all the values go there, the axis of the result being their first.
+        rows = effects.reshape(rows, shape=(1,) * (len(lengths) - len(shape_of(rows))) + shape_of(rows))
+        rows = moveaxis(rows, 0, axis)
+    count = shape_of(places)[0]
+    if scalar:
+        count = shape_of(rows)[axis]
+    wanted = tuple(count if i == axis else m for i, m in enumerate(lengths))
+    rows = broadcast(rows, wanted)
+    from effax.effects.sorting import sort
+
+    keys = effects.concatenate(
+        broadcast(places, (count,)), effects.iota(dtype=int32, shape=(n,), dimension=0), axis=0
+    )
+    order = effects.iota(dtype=int32, shape=(count + n,), dimension=0)
+    _, order = sort(keys, order, dimension=0, is_stable=True, num_keys=1)
+    return pick(effects.concatenate(rows, arr, axis=axis), order, axis)
+
+

@@ -1,0 +1,144 @@
+"""Bits of integers, and what integers divide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects import comparison, elementwise, logical, reduction
+from effax.effects.types import is_integer, is_unsigned, typeof, uint8
+from effax.lax.control import while_loop
+from effax.numpy.arguments import cast
+from effax.numpy.arithmetic import absolute, choose, dtype_of, floor_divide
+from effax.numpy.operands import array, numeric_dtype, promote, promote_numeric, unary
+from effax.whole import whole
+
+
+@whole()
+def bitwise_and(x: Any, y: Any, /) -> Any:
+    """`x & y`.
+
+    >>> bitwise_and(6, 3)
+    Array(2, dtype=int32, weak_type=True)
+    """
+    return logical.and_(*promote(x, y, name="bitwise_and"))
+
+
+@whole()
+def bitwise_or(x: Any, y: Any, /) -> Any:
+    """`x | y`.
+
+    >>> bitwise_or(6, 3)
+    Array(7, dtype=int32, weak_type=True)
+    """
+    return logical.or_(*promote(x, y, name="bitwise_or"))
+
+
+@whole()
+def bitwise_xor(x: Any, y: Any, /) -> Any:
+    """`x ^ y`.
+
+    >>> bitwise_xor(6, 3)
+    Array(5, dtype=int32, weak_type=True)
+    """
+    return logical.xor(*promote(x, y, name="bitwise_xor"))
+
+
+@whole()
+def bitwise_invert(x: Any, /) -> Any:
+    """`~x`.
+
+    >>> bitwise_invert(0)
+    Array(-1, dtype=int32, weak_type=True)
+    """
+    return logical.not_(unary("bitwise_invert", x))
+
+
+bitwise_not = invert = bitwise_invert
+
+
+@whole()
+def left_shift(x: Any, y: Any, /) -> Any:
+    """`x << y`.
+
+    >>> left_shift(1, 3)
+    Array(8, dtype=int32, weak_type=True)
+    """
+    return logical.shift_left(*promote_numeric(x, y, name="left_shift"))
+
+
+bitwise_left_shift = left_shift
+
+
+@whole()
+def right_shift(x1: Any, x2: Any, /) -> Any:
+    """`x1 >> x2`; the sign stays.
+
+    >>> right_shift(-8, 2)
+    Array(-2, dtype=int32, weak_type=True)
+    """
+    x1, x2 = promote_numeric(x1, x2, name="right_shift")
+    if is_unsigned(dtype_of(x1, x2)):
+        return logical.shift_right_logical(x1, x2)
+    return logical.shift_right_arithmetic(x1, x2)
+
+
+bitwise_right_shift = right_shift
+
+
+@whole()
+def bitwise_count(x: Any, /) -> Any:
+    """How many bits of the absolute value are set.
+
+    >>> bitwise_count(7)
+    Array(3, dtype=uint8)
+    """
+    return cast(logical.population_count(absolute(unary("bitwise_count", x, numeric_dtype))), uint8)
+
+
+@whole()
+def gcd(x1: Any, x2: Any) -> Any:
+    """The greatest common divisor of integers.
+
+    >>> gcd(12, 18)
+    Array(6, dtype=int32, weak_type=True)
+    """
+    x1, x2 = _integers("gcd", x1, x2)
+    return _common_divisor(absolute(x1), absolute(x2))
+
+
+@whole()
+def lcm(x1: Any, x2: Any) -> Any:
+    """The least common multiple of integers.
+
+    >>> lcm(4, 6)
+    Array(12, dtype=int32, weak_type=True)
+    """
+    x1, x2 = (absolute(x) for x in _integers("lcm", x1, x2))
+    divisor = _common_divisor(x1, x2)
+    none = comparison.eq(divisor, 0)
+    multiple = elementwise.mul(x1, floor_divide(x2, choose(none, 1, divisor)))
+    return choose(none, 0, multiple)
+
+
+def _integers(name: str, *xs: Any) -> tuple[Any, ...]:
+    xs = promote(*xs, name=name)
+    xs = promote(*map(array, xs))
+    if not is_integer(typeof(xs[0]).dtype):
+        raise ValueError(f"Arguments to jax.numpy.{name} must be integers.")
+    return xs
+
+
+def _common_divisor(x: Any, y: Any) -> Any:
+    """By Euclid's algorithm, until the remainders of all elements are zero."""
+    axes = tuple(range(len(typeof(x).shape)))
+
+    def unfinished(pair: tuple[Any, Any]) -> Any:
+        return reduction.reduce_or(comparison.ne(pair[1], 0), axes=axes)
+
+    def step(pair: tuple[Any, Any]) -> tuple[Any, Any]:
+        x, y = pair
+        done = comparison.eq(y, 0)
+        rest = elementwise.rem(x, choose(done, 1, y))
+        return choose(done, x, y), choose(done, 0, rest)
+
+    return while_loop(unfinished, step, (x, y))[0]

@@ -1,0 +1,115 @@
+"""Choosing between values, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects import comparison, complex
+from effax.effects.effect import LITERALS
+from effax.effects.selection import select_n
+from effax.effects.types import finfo, is_complex, is_inexact, real_dtype, typeof
+from effax.numpy.arguments import broadcast, cast, strong
+from effax.numpy.arithmetic import choose, maximum, minimum
+from effax.numpy.comparing import truth
+from effax.numpy.operands import array, arraylike, broadcast_shapes, promote, unary
+from effax.whole import whole
+
+
+def where(
+    condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, fill_value: Any = None
+) -> Any:
+    """x where the condition holds, y elsewhere; with the condition alone, where that is so.
+
+    The latter is `nonzero(condition, size=size, fill_value=fill_value)`.
+
+    >>> where(True, 1, 2)
+    Array(1, dtype=int32, weak_type=True)
+    """
+    if x is None and y is None:
+        import effax.numpy
+
+        arraylike("where", condition)
+        return effax.numpy.nonzero(condition, size=size, fill_value=fill_value)
+    if x is None or y is None:
+        raise ValueError("Either both or neither of the x and y arguments should be provided.")
+    if size is not None or fill_value is not None:
+        raise ValueError("size and fill_value are not supported by the form of where with x and y.")
+    return _where(condition, x, y)
+
+
+@whole()
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    (condition,) = arraylike("where", condition)
+    condition = truth(array(condition))
+    x, y = promote(x, y, name="where")
+    shapes = [typeof(v).shape for v in (x, y) if type(v) not in LITERALS]
+    lengths = broadcast_shapes("where", [typeof(condition).shape, *shapes])
+    x, y = (v if type(v) in LITERALS else broadcast(v, lengths) for v in (x, y))
+    if typeof(condition).shape:
+        condition = broadcast(condition, lengths)
+    return select_n(condition, y, x)
+
+
+def clip(arr: Any = None, /, min: Any = None, max: Any = None, **given: Any) -> Any:
+    """The array with all below `min` replaced by it, and all above `max` by that.
+
+    >>> clip(5, 0, 3)
+    Array(3, dtype=int32, weak_type=True)
+    """
+    arr = given.pop("a", arr)
+    min, max = given.pop("a_min", min), given.pop("a_max", max)
+    if given:
+        raise TypeError(f"clip() got unexpected keyword arguments {sorted(given)}")
+    return _clip(arr, min, max)
+
+
+@whole()
+def _clip(arr: Any, least: Any, most: Any) -> Any:
+    (arr,) = arraylike("clip", arr)
+    bounds = [x for x in (least, most) if x is not None]
+    if any(is_complex(typeof(x).dtype) for x in arraylike("clip", arr, *bounds)):
+        raise ValueError(
+            "Clip received a complex value either through the input or the min/max keywords. "
+            "Complex values have no ordering and cannot be clipped. Please convert to a real "
+            "value or array by taking the real or imaginary components."
+        )
+    if least is not None:
+        arr = maximum(least, arr)
+    if most is not None:
+        arr = minimum(most, arr)
+    return array(arr)
+
+
+@whole("copy")
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """NaN replaced by `nan`, infinities by `posinf` and `neginf`: by default the largest floats.
+
+    >>> nan_to_num(float("nan"))
+    Array(0., dtype=float32)
+    """
+    x = array(unary("nan_to_num", x))
+    dtype = typeof(x).dtype
+    if not is_inexact(dtype):
+        return x
+    x = strong(x)
+    if is_complex(dtype):
+        parts = complex.real(x), complex.imag(x)
+        return complex.complex(
+            *(nan_to_num(p, nan=nan, posinf=posinf, neginf=neginf) for p in parts)
+        )
+    info = finfo(real_dtype(dtype))
+    infinity = float("inf")
+    x = choose(comparison.ne(x, x), _like(nan, x), x)
+    most = float(info.max) if posinf is None else posinf
+    least = float(info.min) if neginf is None else neginf
+    x = choose(comparison.eq(x, infinity), _like(most, x), x)
+    return choose(comparison.eq(x, -infinity), _like(least, x), x)
+
+
+def _like(value: Any, x: Any) -> Any:
+    """A number or array in the dtype and shape of x."""
+    if type(value) in LITERALS:
+        return value
+    return broadcast(cast(value, typeof(x).dtype), typeof(x).shape)

@@ -1,0 +1,343 @@
+"""Questions about elements: comparisons, logic, and tests for NaN, infinities and closeness."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from effax.effects import comparison, complex, elementwise, logical, reduction
+from effax.effects.effect import LITERALS, Effect
+from effax.effects.shape import full
+from effax.effects.types import bool_, is_bool, is_complex, is_float, is_inexact, typeof
+from effax.numpy.arguments import refuse_out
+from effax.numpy.arithmetic import choose, dtype_of
+from effax.numpy.operands import (
+    array,
+    arraylike,
+    broadcast_to_common,
+    direct,
+    promote,
+    promote_inexact,
+    unary,
+)
+from effax.whole import whole
+
+
+@whole()
+def equal(x: Any, y: Any, /) -> Any:
+    """`x == y`.
+
+    >>> equal(1, 1.0)
+    Array(True, dtype=bool, weak_type=True)
+    """
+    if direct(x, y):
+        return comparison.eq(x, y)
+    return comparison.eq(*promote(x, y, name="equal"))
+
+
+@whole()
+def not_equal(x: Any, y: Any, /) -> Any:
+    """`x != y`.
+
+    >>> not_equal(1, 2)
+    Array(True, dtype=bool, weak_type=True)
+    """
+    if direct(x, y):
+        return comparison.ne(x, y)
+    return comparison.ne(*promote(x, y, name="not_equal"))
+
+
+def _order(name: str, effect: Effect, x: Any, y: Any) -> Any:
+    """A comparison; complex numbers by their real parts, then by their imaginary parts."""
+    x, y = promote(x, y, name=name)
+    if not is_complex(dtype_of(x, y)):
+        return effect(x, y)
+    xr, yr = real_part(x), real_part(y)
+    xi, yi = imaginary_part(x), imaginary_part(y)
+    return choose(comparison.eq(xr, yr), effect(xi, yi), effect(xr, yr))
+
+
+def real_part(x: Any) -> Any:
+    """The real part of an operand, which may be a Python number."""
+    return x.real if type(x) in LITERALS else complex.real(x)
+
+
+def imaginary_part(x: Any) -> Any:
+    """The imaginary part of an operand, which may be a Python number."""
+    return x.imag if type(x) in LITERALS else complex.imag(x)
+
+
+@whole()
+def less(x: Any, y: Any, /) -> Any:
+    """`x < y`; complex numbers in lexicographic order.
+
+    >>> less(1, 2)
+    Array(True, dtype=bool, weak_type=True)
+    """
+    return _order("less", comparison.lt, x, y)
+
+
+@whole()
+def less_equal(x: Any, y: Any, /) -> Any:
+    """`x <= y`; complex numbers in lexicographic order.
+
+    >>> less_equal(2, 1)
+    Array(False, dtype=bool, weak_type=True)
+    """
+    return _order("less_equal", comparison.le, x, y)
+
+
+@whole()
+def greater(x: Any, y: Any, /) -> Any:
+    """`x > y`; complex numbers in lexicographic order.
+
+    >>> greater(2, 1)
+    Array(True, dtype=bool, weak_type=True)
+    """
+    return _order("greater", comparison.gt, x, y)
+
+
+@whole()
+def greater_equal(x: Any, y: Any, /) -> Any:
+    """`x >= y`; complex numbers in lexicographic order.
+
+    >>> greater_equal(1, 2)
+    Array(False, dtype=bool, weak_type=True)
+    """
+    return _order("greater_equal", comparison.ge, x, y)
+
+
+def truth(x: Any) -> Any:
+    """Whether elements are not zero."""
+    if type(x) in LITERALS:
+        return bool(x)
+    return x if is_bool(typeof(x).dtype) else comparison.ne(x, 0)
+
+
+def _truths(name: str, *xs: Any) -> tuple[Any, ...]:
+    truths = [truth(array(x)) for x in arraylike(name, *xs)]
+    return broadcast_to_common(*truths, name=name)
+
+
+@whole()
+def logical_and(x: Any, y: Any, /) -> Any:
+    """Whether neither is zero.
+
+    >>> logical_and(1, 0)
+    Array(False, dtype=bool, weak_type=True)
+    """
+    return logical.and_(*_truths("logical_and", x, y))
+
+
+@whole()
+def logical_or(x: Any, y: Any, /) -> Any:
+    """Whether not both are zero.
+
+    >>> logical_or(1, 0)
+    Array(True, dtype=bool, weak_type=True)
+    """
+    return logical.or_(*_truths("logical_or", x, y))
+
+
+@whole()
+def logical_xor(x: Any, y: Any, /) -> Any:
+    """Whether one of them is zero, and one is not.
+
+    >>> logical_xor(1, 2)
+    Array(False, dtype=bool, weak_type=True)
+    """
+    return logical.xor(*_truths("logical_xor", x, y))
+
+
+@whole()
+def logical_not(x: Any, /) -> Any:
+    """Whether x is zero.
+
+    >>> logical_not(0)
+    Array(True, dtype=bool, weak_type=True)
+    """
+    return logical.not_(*_truths("logical_not", x))
+
+
+def _everywhere(x: Any, value: bool) -> Any:
+    return full(typeof(x).shape, value, bool_)
+
+
+@whole()
+def isnan(x: Any, /) -> Any:
+    """Whether x is not a number.
+
+    >>> isnan(0.0)
+    Array(False, dtype=bool, weak_type=True)
+    """
+    x = array(unary("isnan", x))
+    return comparison.ne(x, x)
+
+
+@whole()
+def isfinite(x: Any, /) -> Any:
+    """Whether x is neither infinite nor NaN.
+
+    >>> isfinite(0.0)
+    Array(True, dtype=bool, weak_type=True)
+    """
+    return _parts("isfinite", x, elementwise.is_finite, logical.and_, otherwise=True)
+
+
+@whole()
+def isinf(x: Any, /) -> Any:
+    """Whether x is infinite.
+
+    >>> isinf(0.0)
+    Array(False, dtype=bool, weak_type=True)
+    """
+
+    def infinite(part: Any) -> Any:
+        return comparison.eq(elementwise.abs(part), math.inf)
+
+    return _parts("isinf", x, infinite, logical.or_, otherwise=False)
+
+
+def _parts(name: str, x: Any, ask: Callable[[Any], Any], both: Effect, *, otherwise: bool) -> Any:
+    """A question about floats, put to both parts of complex numbers; integers have one answer."""
+    x = unary(name, x)
+    dtype = typeof(x).dtype
+    if is_float(dtype):
+        return ask(x)
+    if is_complex(dtype):
+        return both(ask(complex.real(x)), ask(complex.imag(x)))
+    return _everywhere(x, otherwise)
+
+
+def isposinf(x: Any, /, out: None = None) -> Any:
+    """Whether x is plus infinity; refused for complex numbers.
+
+    >>> isposinf(float("inf"))
+    Array(True, dtype=bool, weak_type=True)
+    """
+    refuse_out("isposinf", out)
+    return _is_infinity(x, positive=True)
+
+
+def isneginf(x: Any, /, out: None = None) -> Any:
+    """Whether x is minus infinity; refused for complex numbers.
+
+    >>> isneginf(float("inf"))
+    Array(False, dtype=bool, weak_type=True)
+    """
+    refuse_out("isneginf", out)
+    return _is_infinity(x, positive=False)
+
+
+@whole("positive")
+def _is_infinity(x: Any, *, positive: bool) -> Any:
+    x = unary("isposinf" if positive else "isneginf", x)
+    dtype = typeof(x).dtype
+    if is_complex(dtype):
+        raise ValueError("isposinf/isneginf are not well defined for complex types")
+    if not is_float(dtype):
+        return _everywhere(x, False)
+    return comparison.eq(array(x), math.inf if positive else -math.inf)
+
+
+@whole()
+def isreal(x: Any) -> Any:
+    """Whether the imaginary part is zero.
+
+    >>> isreal(1j)
+    Array(False, dtype=bool, weak_type=True)
+    """
+    x = unary("isreal", x)
+    if not is_complex(typeof(x).dtype):
+        return _everywhere(x, True)
+    return comparison.eq(complex.imag(x), 0.0)
+
+
+@whole()
+def iscomplex(x: Any) -> Any:
+    """Whether the imaginary part is not zero.
+
+    >>> iscomplex(1j)
+    Array(True, dtype=bool, weak_type=True)
+    """
+    x = unary("iscomplex", x)
+    if not is_complex(typeof(x).dtype):
+        return _everywhere(x, False)
+    return comparison.ne(complex.imag(x), 0.0)
+
+
+@whole("equal_nan")
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether `abs(a - b) <= atol + rtol * abs(b)`.
+
+    Infinities are close to themselves, and NaN is so with `equal_nan`.
+
+    >>> isclose(1.0, 1.000001)
+    Array(True, dtype=bool, weak_type=True)
+    """
+    a, b = arraylike("isclose", a, b)
+    exact_a, exact_b = (array(x) for x in promote(array(a), array(b), name="isclose"))
+    if not is_inexact(typeof(exact_a).dtype):
+        a, b = (array(x) for x in promote_inexact(exact_a, exact_b))
+    else:
+        a, b = exact_a, exact_b
+    size, distance = elementwise.abs(b), elementwise.abs(elementwise.sub(a, b))
+    allowed = promote_inexact(rtol, size, name="isclose")
+    bound = elementwise.mul(*allowed)
+    bound = elementwise.add(*promote(atol, bound, name="isclose"))
+    near = comparison.le(*promote(distance, bound, name="isclose"))
+    # Within any distance of infinity is infinity only; the comparison above says otherwise.
+    finite = logical.and_(isfinite(a), isfinite(b))
+    near = logical.and_(*broadcast_to_common(near, finite))
+    near = logical.or_(*broadcast_to_common(near, comparison.eq(exact_a, exact_b)))
+    if equal_nan:
+        both = logical.and_(comparison.ne(a, a), comparison.ne(b, b))
+        near = logical.or_(*broadcast_to_common(near, both))
+    return near
+
+
+@whole("equal_nan")
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether all elements are close, as `isclose` has it.
+
+    >>> allclose(1.0, 2.0)
+    Array(False, dtype=bool, weak_type=True)
+    """
+    return _every(isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+def _every(x: Any) -> Any:
+    return reduction.reduce_and(x, axes=tuple(range(len(typeof(x).shape))))
+
+
+@whole("equal_nan")
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether shapes are equal, and all elements.
+
+    >>> array_equal(1, 2)
+    Array(False, dtype=bool, weak_type=True)
+    """
+    a1, a2 = arraylike("array_equal", a1, a2)
+    if typeof(a1).shape != typeof(a2).shape:
+        return full((), False, bool_)
+    a1, a2 = promote(array(a1), array(a2), name="array_equal")
+    same = comparison.eq(a1, a2)
+    if equal_nan:
+        same = logical.or_(same, logical.and_(comparison.ne(a1, a1), comparison.ne(a2, a2)))
+    return _every(same)
+
+
+@whole()
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Whether the arrays broadcast to one shape, and are equal there.
+
+    >>> array_equiv(1, 1)
+    Array(True, dtype=bool, weak_type=True)
+    """
+    a1, a2 = arraylike("array_equiv", a1, a2)
+    try:
+        a1, a2 = promote(array(a1), array(a2), name="array_equiv")
+    except ValueError:
+        return full((), False, bool_)
+    return _every(comparison.eq(a1, a2))

@@ -1,0 +1,92 @@
+"""Parts of complex numbers; real numbers have them too."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from effax.effects import complex, elementwise, transcendental
+from effax.effects.shape import full
+from effax.effects.types import is_complex, typeof
+from effax.numpy.arguments import cast, strong
+from effax.numpy.operands import array, unary, unary_inexact
+from effax.whole import whole
+
+
+@whole()
+def real(val: Any, /) -> Any:
+    """The real part.
+
+    >>> real(1 + 2j)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    val = array(unary("real", val))
+    return complex.real(val) if is_complex(typeof(val).dtype) else val
+
+
+@whole()
+def imag(val: Any, /) -> Any:
+    """The imaginary part; zeros for real numbers.
+
+    >>> imag(1 + 2j)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    val = array(unary("imag", val))
+    type_ = typeof(val)
+    if is_complex(type_.dtype):
+        return complex.imag(val)
+    zeros = full(type_.shape, 0, type_.dtype)
+    return cast(zeros, type_.dtype, type_.weak_type)
+
+
+@whole()
+def conjugate(x: Any, /) -> Any:
+    """The complex conjugate; real numbers as they are.
+
+    >>> conjugate(1 + 2j)
+    Array(1.-2.j, dtype=complex64, weak_type=True)
+    """
+    x = array(unary("conjugate", x))
+    return complex.conj(x) if is_complex(typeof(x).dtype) else x
+
+
+conj = conjugate
+
+
+@whole("deg")
+def angle(z: Any, deg: bool = False) -> Any:
+    """The angle of a complex number, in radians, or with `deg` in degrees.
+
+    >>> angle(-1)
+    Array(3.1415927, dtype=float32)
+    """
+    z = strong(unary_inexact("angle", z))
+    re, im = real(z), imag(z)
+    result = transcendental.atan2(im, re)
+    return elementwise.mul(result, 180 / math.pi) if deg else result
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype is complex.
+
+    >>> iscomplexobj(1j), iscomplexobj([1.0])
+    (True, False)
+    """
+    return bool(is_complex(_dtype(x)))
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype is not complex.
+
+    >>> isrealobj(1j), isrealobj([1.0])
+    (False, True)
+    """
+    return not iscomplexobj(x)
+
+
+def _dtype(x: Any) -> Any:
+    return (
+        np.asarray(x).dtype if isinstance(x, list | tuple | str) or x is None else typeof(x).dtype
+    )

@@ -1,0 +1,213 @@
+"""Elementary functions, computed in floating point: exponentials, logarithms, trigonometry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from effax.effects import comparison, complex, elementwise, special, transcendental
+from effax.effects.effect import LITERALS, Effect
+from effax.effects.types import is_complex, typeof
+from effax.numpy.arguments import strong
+from effax.numpy.arithmetic import choose
+from effax.numpy.operands import promote_inexact, unary_inexact
+from effax.whole import whole
+
+Function = Callable[[Any], Any]
+
+
+def _function(name: str, effect: Effect, what: str) -> Function:
+    """The function that performs an effect on its operand, integers converted to floats."""
+
+    def elementary(x: Any, /) -> Any:
+        return effect(unary_inexact(name, x))
+
+    elementary.__name__ = elementary.__qualname__ = name
+    elementary.__doc__ = f"{what}\n\nIntegers and Booleans are computed as floats."
+    return whole()(elementary)
+
+
+exp = _function("exp", transcendental.exp, "e to the power x.")
+exp2 = _function("exp2", transcendental.exp2, "2 to the power x.")
+expm1 = _function("expm1", transcendental.expm1, "`exp(x) - 1`, exact near zero.")
+log = _function("log", transcendental.log, "The natural logarithm.")
+log1p = _function("log1p", transcendental.log1p, "`log(1 + x)`, exact near zero.")
+sqrt = _function("sqrt", elementwise.sqrt, "The square root, NaN for negative real numbers.")
+cbrt = _function("cbrt", elementwise.cbrt, "The real cube root.")
+sin = _function("sin", transcendental.sin, "The sine.")
+cos = _function("cos", transcendental.cos, "The cosine.")
+tan = _function("tan", transcendental.tan, "The tangent.")
+arcsin = _function("arcsin", transcendental.asin, "The inverse sine, in [-pi/2, pi/2].")
+arccos = _function("arccos", transcendental.acos, "The inverse cosine, in [0, pi].")
+arctan = _function("arctan", transcendental.atan, "The inverse tangent, in [-pi/2, pi/2].")
+sinh = _function("sinh", transcendental.sinh, "The hyperbolic sine.")
+cosh = _function("cosh", transcendental.cosh, "The hyperbolic cosine.")
+tanh = _function("tanh", transcendental.tanh, "The hyperbolic tangent.")
+arcsinh = _function("arcsinh", transcendental.asinh, "The inverse hyperbolic sine.")
+arctanh = _function("arctanh", transcendental.atanh, "The inverse hyperbolic tangent.")
+asin, acos, atan = arcsin, arccos, arctan
+asinh, atanh = arcsinh, arctanh
+
+
+@whole()
+def arccosh(x: Any, /) -> Any:
+    """The inverse hyperbolic cosine; for complex numbers the one with a real part >= 0.
+
+    >>> arccosh(1)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    result = transcendental.acosh(unary_inexact("arccosh", x))
+    if not is_complex(typeof(result).dtype):
+        return result
+    left = comparison.lt(complex.real(result), 0.0)
+    return choose(left, elementwise.neg(result), result)
+
+
+acosh = arccosh
+
+
+@whole()
+def log2(x: Any, /) -> Any:
+    """The logarithm to base 2.
+
+    >>> log2(8)
+    Array(3., dtype=float32)
+    """
+    return _each_part(transcendental.log(unary_inexact("log2", x)), elementwise.div, math.log(2))
+
+
+@whole()
+def log10(x: Any, /) -> Any:
+    """The logarithm to base 10.
+
+    >>> log10(1)
+    Array(0., dtype=float32)
+    """
+    log_x = transcendental.log(unary_inexact("log10", x))
+    return _each_part(log_x, elementwise.mul, 1 / math.log(10))
+
+
+def _each_part(x: Any, operation: Effect, number: float) -> Any:
+    """An operation with a real number, done to the parts of a complex one; never weak."""
+    if is_complex(typeof(x).dtype):
+        parts = complex.real(x), complex.imag(x)
+        return strong(complex.complex(*(operation(part, number) for part in parts)))
+    return strong(operation(x, number))
+
+
+@whole()
+def arctan2(x1: Any, x2: Any, /) -> Any:
+    """The angle of the point (x2, x1), in [-pi, pi].
+
+    >>> arctan2(0, -1)
+    Array(3.1415927, dtype=float32, weak_type=True)
+    """
+    return transcendental.atan2(*promote_inexact(x1, x2, name="arctan2"))
+
+
+atan2 = arctan2
+
+
+@whole()
+def logaddexp(x1: Any, x2: Any, /) -> Any:
+    """`log(exp(x1) + exp(x2))`, without overflow.
+
+    >>> logaddexp(1000.0, 0.0)
+    Array(1000., dtype=float32, weak_type=True)
+    """
+    return transcendental.logaddexp(*promote_inexact(x1, x2, name="logaddexp"))
+
+
+@whole()
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
+    """`log2(2**x1 + 2**x2)`, without overflow.
+
+    >>> logaddexp2(3.0, 3.0)
+    Array(4., dtype=float32, weak_type=True)
+    """
+    x1, x2 = promote_inexact(x1, x2, name="logaddexp2")
+    unit = math.log(2)
+    x1, x2 = (x * unit if type(x) in LITERALS else elementwise.mul(x, unit) for x in (x1, x2))
+    return elementwise.div(transcendental.logaddexp(x1, x2), unit)
+
+
+@whole()
+def hypot(x1: Any, x2: Any, /) -> Any:
+    """`sqrt(x1**2 + x2**2)`, without overflow.
+
+    >>> hypot(3, 4)
+    Array(5., dtype=float32, weak_type=True)
+    """
+    x1, x2 = promote_inexact(x1, x2, name="hypot")
+    x1, x2 = (abs(x) if type(x) in LITERALS else elementwise.abs(x) for x in (x1, x2))
+    larger, smaller = elementwise.max(x1, x2), elementwise.min(x1, x2)
+    if is_complex(typeof(larger).dtype):
+        raise ValueError(
+            "jnp.hypot is not well defined for complex-valued inputs. "
+            "Please convert to real values first, such as by using abs(x)"
+        )
+    ratio = elementwise.div(smaller, choose(comparison.eq(larger, 0.0), 1.0, larger))
+    root = elementwise.sqrt(elementwise.add(elementwise.square(ratio), 1.0))
+    result = choose(comparison.eq(larger, 0.0), larger, elementwise.mul(larger, root))
+    return choose(comparison.eq(elementwise.max(*_no_nan(x1, x2)), math.inf), math.inf, result)
+
+
+def _no_nan(x: Any, y: Any) -> tuple[Any, Any]:
+    return tuple(x if type(x) in LITERALS else choose(comparison.ne(x, x), 0.0, x) for x in (x, y))
+
+
+@whole()
+def sinc(x: Any, /) -> Any:
+    """`sin(pi x) / (pi x)`, and 1 at zero.
+
+    >>> sinc(0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    angle = elementwise.mul(unary_inexact("sinc", x), math.pi)
+    near = comparison.lt(elementwise.abs(angle), 0.1)
+    # Near zero the series, which has the right derivatives there too.
+    power = elementwise.square(choose(near, angle, 0.0))
+    series = elementwise.mul(power, -1 / math.factorial(11))
+    for n in (9, 7, 5, 3, 1):
+        sign = 1 if n % 4 == 1 else -1
+        series = elementwise.add(series, sign / math.factorial(n))
+        series = elementwise.mul(series, power) if n > 1 else series
+    away = choose(near, 1.0, angle)
+    return choose(near, series, elementwise.div(transcendental.sin(away), away))
+
+
+@whole()
+def i0(x: Any, /) -> Any:
+    """The modified Bessel function of order 0.
+
+    >>> round(float(i0(1)), 4)
+    1.2661
+    """
+    x = unary_inexact("i0", x)
+    # As the larger of x and -x, the absolute value has the derivative 0 at zero.
+    size = elementwise.max(x, elementwise.neg(x))
+    return elementwise.mul(transcendental.exp(size), special.bessel_i0e(x))
+
+
+@whole()
+def deg2rad(x: Any, /) -> Any:
+    """Radians from degrees.
+
+    >>> deg2rad(180)
+    Array(3.1415927, dtype=float32, weak_type=True)
+    """
+    return elementwise.mul(unary_inexact("deg2rad", x), math.pi / 180)
+
+
+@whole()
+def rad2deg(x: Any, /) -> Any:
+    """Degrees from radians.
+
+    >>> rad2deg(0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return elementwise.mul(unary_inexact("rad2deg", x), 180 / math.pi)
+
+
+radians, degrees = deg2rad, rad2deg

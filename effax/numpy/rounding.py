@@ -1,0 +1,289 @@
+"""Rounding, and the parts of floats: signs, exponents, neighbours."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from effax.effects import comparison, complex, conversion, elementwise, logical
+from effax.effects.shape import full
+from effax.effects.types import (
+    bit_width,
+    bool_,
+    finfo,
+    float32,
+    int32,
+    is_bool,
+    is_complex,
+    is_float,
+    is_inexact,
+    typeof,
+)
+from effax.numpy.arguments import cast, refuse_out, strong
+from effax.numpy.arithmetic import choose
+from effax.numpy.operands import (
+    array,
+    arraylike,
+    broadcast_to_common,
+    promote_inexact,
+    unary,
+    unary_inexact,
+)
+from effax.whole import whole
+
+_TO_EVEN = 1
+
+
+@whole()
+def floor(x: Any, /) -> Any:
+    """The nearest integer from below; integers as they are.
+
+    >>> floor(-1.5)
+    Array(-2., dtype=float32, weak_type=True)
+    """
+    x = array(unary("floor", x))
+    return elementwise.floor(x) if is_inexact(typeof(x).dtype) else x
+
+
+@whole()
+def ceil(x: Any, /) -> Any:
+    """The nearest integer from above; integers as they are.
+
+    >>> ceil(-1.5)
+    Array(-1., dtype=float32, weak_type=True)
+    """
+    x = array(unary("ceil", x))
+    return elementwise.ceil(x) if is_inexact(typeof(x).dtype) else x
+
+
+@whole()
+def trunc(x: Any) -> Any:
+    """The nearest integer towards zero; integers as they are.
+
+    >>> trunc(-1.5)
+    Array(-1., dtype=float32, weak_type=True)
+    """
+    x = array(unary("trunc", x))
+    if not is_inexact(typeof(x).dtype):
+        return x
+    return choose(comparison.lt(x, 0.0), elementwise.ceil(x), elementwise.floor(x))
+
+
+fix = trunc
+
+
+@whole()
+def rint(x: Any, /) -> Any:
+    """The nearest integer, the even one of two; always floating-point.
+
+    >>> rint(2.5)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    given = typeof(unary("rint", x))
+    x = unary_inexact("rint", x)
+    return _round_to_even(x if is_inexact(given.dtype) else strong(x))
+
+
+def _round_to_even(x: Any) -> Any:
+    if is_complex(typeof(x).dtype):
+        parts = complex.real(x), complex.imag(x)
+        return complex.complex(*map(_round_to_even, parts))
+    return elementwise.round(x, rounding_method=_TO_EVEN)
+
+
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+    """The nearest number of that many decimals, the even one of two; integers as they are.
+
+    >>> round(2.5)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    refuse_out("round", out)
+    return _round(a, decimals)
+
+
+@whole("decimals")
+def _round(a: Any, decimals: int) -> Any:
+    a = array(unary("round", a))
+    dtype = typeof(a).dtype
+    if is_bool(dtype):
+        raise TypeError("round takes numbers, but was given Booleans")
+    if not is_inexact(dtype):
+        if decimals < 0:
+            raise NotImplementedError("integer np.round not implemented for decimals < 0")
+        return a
+    if decimals == 0:
+        return _round_to_even(a)
+    if is_complex(dtype):
+        parts = complex.real(a), complex.imag(a)
+        return complex.complex(*(_round(x, decimals) for x in parts))
+    wide = cast(a, float32, typeof(a).weak_type) if bit_width(dtype) < 32 else a
+    scale = 10.0**decimals
+    whole_number = _round_to_even(elementwise.mul(wide, scale))
+    return cast(elementwise.div(whole_number, scale), dtype, typeof(a).weak_type)
+
+
+around = round
+
+
+@whole()
+def signbit(x: Any, /) -> Any:
+    """Whether the sign is negative, also that of -0.0 and of NaN.
+
+    >>> signbit(-0.0)
+    Array(True, dtype=bool)
+    """
+    x = array(unary("signbit", x))
+    dtype = typeof(x).dtype
+    if is_bool(dtype):
+        return full(typeof(x).shape, False, bool_)
+    if is_float(dtype):
+        x = bits_of(x)
+    elif is_complex(dtype):
+        raise ValueError(f"jax.numpy.signbit is not well defined for {dtype}")
+    return comparison.lt(x, 0)
+
+
+def bits_of(x: Any) -> Any:
+    """A float's bits as a signed integer."""
+    integer = np.dtype(f"int{bit_width(typeof(x).dtype)}")
+    return conversion.bitcast_convert_type(x, dtype=integer)
+
+
+@whole()
+def copysign(x1: Any, x2: Any, /) -> Any:
+    """x1 with the sign of x2.
+
+    >>> copysign(2, -1)
+    Array(-2., dtype=float32, weak_type=True)
+    """
+    x1, x2 = map(array, promote_inexact(x1, x2, name="copysign"))
+    if is_complex(typeof(x1).dtype):
+        raise TypeError("copysign does not support complex-valued inputs")
+    size = elementwise.abs(x1)
+    size, x2 = broadcast_to_common(size, x2)
+    return choose(comparison.lt(bits_of(x2), 0), elementwise.neg(size), size)
+
+
+@whole()
+def nextafter(x: Any, y: Any, /) -> Any:
+    """The next float after x in the direction of y.
+
+    >>> float(nextafter(1.0, 2.0))
+    1.0000001192092896
+    """
+    return elementwise.nextafter(*promote_inexact(x, y, name="nextafter"))
+
+
+@whole()
+def spacing(x: Any, /) -> Any:
+    """The distance to the next float away from zero, with the sign of x.
+
+    >>> spacing(1.0)
+    Array(1.1920929e-07, dtype=float32, weak_type=True)
+    """
+    x = array(unary_inexact("spacing", x))
+    dtype = typeof(x).dtype
+    if is_complex(dtype):
+        raise ValueError("jnp.spacing is not defined for complex inputs.")
+    if dtype == np.float16:  # NumPy looks upwards for this one dtype
+        return elementwise.sub(elementwise.nextafter(x, math.inf), x)
+    outwards = copysign(math.inf, x)
+    result = elementwise.sub(elementwise.nextafter(x, outwards), x)
+    least = copysign(float(finfo(dtype).smallest_subnormal), x)
+    return choose(comparison.eq(result, 0.0), least, result)
+
+
+def _power_of_two(n: Any, dtype: Any) -> Any:
+    """2 to the power n, an integer array, for exponents of normal numbers: made of its bits."""
+    info = finfo(dtype)
+    integer = np.dtype(f"int{bit_width(dtype)}")
+    biased = elementwise.add(cast(n, integer), 1 - int(info.minexp))
+    return conversion.bitcast_convert_type(logical.shift_left(biased, int(info.nmant)), dtype=dtype)
+
+
+def _scaled(x: Any, n: Any, pieces: int) -> Any:
+    """`x * 2**n`, in several steps, since one power of two may not be a float."""
+    dtype = typeof(x).dtype
+    rest = n
+    for k in range(pieces, 0, -1):
+        part = elementwise.div(rest, k)
+        rest = elementwise.sub(rest, part)
+        x = elementwise.mul(x, _power_of_two(part, dtype))
+    return x
+
+
+def _exponent(x: Any) -> Any:
+    """The exponent n of a float in [1/2, 1) * 2**n, as int32; for finite numbers except zero."""
+    dtype = typeof(x).dtype
+    info = finfo(dtype)
+    tiny = comparison.lt(elementwise.abs(x), float(info.tiny))
+    lifted = choose(tiny, elementwise.mul(x, 2.0 ** int(info.nmant)), x)
+    mask = (1 << int(info.nexp)) - 1
+    field = logical.and_(logical.shift_right_logical(bits_of(lifted), int(info.nmant)), mask)
+    n = elementwise.sub(cast(field, int32), -int(info.minexp))
+    return choose(tiny, elementwise.sub(n, int(info.nmant)), n)
+
+
+@whole()
+def frexp(x: Any, /) -> tuple[Any, Any]:
+    """`(m, n)` with `x == m * 2**n` and m in [1/2, 1).
+
+    >>> frexp(6.0)[1]
+    Array(3, dtype=int32)
+    """
+    x = array(unary_inexact("frexp", x))
+    if is_complex(typeof(x).dtype):
+        raise TypeError("frexp does not support complex-valued inputs")
+    special = logical.or_(comparison.eq(x, 0.0), logical.not_(elementwise.is_finite(x)))
+    n = choose(special, 0, _exponent(choose(special, 1.0, x)))
+    return choose(special, x, _scaled(x, elementwise.neg(n), 2)), n
+
+
+@whole()
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """`x1 * 2**x2`.
+
+    >>> ldexp(0.5, 3)
+    Array(4., dtype=float32)
+    """
+    x1, x2 = map(array, arraylike("ldexp", x1, x2))
+    given = typeof(x1).dtype, typeof(x2).dtype
+    if is_complex(given[0]) or is_inexact(given[1]):
+        raise ValueError(f"ldexp not supported for input types {given}")
+    x1, n = broadcast_to_common(unary_inexact("ldexp", x1), cast(x2, int32), name="ldexp")
+    info = finfo(typeof(x1).dtype)
+    # Beyond this every result is zero or infinite, and three powers of two reach this far.
+    limit = 3 * (int(info.maxexp) - 2)
+    return _scaled(x1, elementwise.min(elementwise.max(n, -limit), limit), 3)
+
+
+def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
+    """The fractional and the integral part, both with the sign of x.
+
+    >>> modf(2.5)[0]
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    refuse_out("modf", out)
+    return _modf(x)
+
+
+@whole()
+def _modf(x: Any) -> tuple[Any, Any]:
+    x = array(unary_inexact("modf", x))
+    whole_number = trunc(x)
+    return elementwise.sub(x, whole_number), whole_number
+
+
+@whole()
+def heaviside(x1: Any, x2: Any, /) -> Any:
+    """0 for negative x1, 1 for positive, and x2 at zero.
+
+    >>> heaviside(0.0, 0.5)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    x1, x2 = map(array, promote_inexact(x1, x2, name="heaviside"))
+    x1, x2 = broadcast_to_common(x1, x2)
+    at_zero = choose(comparison.ne(x1, x1), x1, x2)
+    return choose(comparison.lt(x1, 0.0), 0.0, choose(comparison.gt(x1, 0.0), 1.0, at_zero))

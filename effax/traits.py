@@ -1,0 +1,144 @@
+"""Effects by what is true of them: families of rules that an interpreter gives once.
+
+    Interval.leafwise(*traits.structural, *traits.increasing)
+
+Each trait is a tuple of effects; the union of two traits is their sum. What a trait says holds on
+the whole of each effect's domain.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from effax.effects import (
+    comparison,
+    contraction,
+    conversion,
+    convolution,
+    cumulative,
+    elementwise,
+    indexing,
+    logical,
+    reduction,
+    selection,
+    shape,
+    special,
+    transcendental,
+)
+from effax.effects.effect import Effect
+
+Trait = tuple[Effect, ...]
+
+structural: Final[Trait] = (
+    shape.broadcast_in_dim,
+    shape.reshape,
+    shape.transpose,
+    shape.concatenate,
+    shape.pad,
+    shape.rev,
+    shape.slice,
+    indexing.gather,
+    indexing.scatter,
+    indexing.dynamic_slice,
+    indexing.dynamic_update_slice,
+    selection.select_n,
+    elementwise.copy,
+)
+"""Each element of the result is an element of an operand: elements are moved, not computed."""
+
+elementwise_increasing: Final[Trait] = (
+    elementwise.sqrt,
+    elementwise.cbrt,
+    elementwise.floor,
+    elementwise.ceil,
+    elementwise.round,
+    elementwise.sign,
+    transcendental.exp,
+    transcendental.exp2,
+    transcendental.expm1,
+    transcendental.log,
+    transcendental.log1p,
+    transcendental.logistic,
+    transcendental.asin,
+    transcendental.atan,
+    transcendental.sinh,
+    transcendental.tanh,
+    transcendental.asinh,
+    transcendental.acosh,
+    transcendental.atanh,
+    special.erf,
+    special.erf_inv,
+    special.digamma,
+)
+"""Functions of one number that grow with it."""
+
+increasing: Final[Trait] = (
+    *elementwise_increasing,
+    elementwise.add,
+    elementwise.max,
+    elementwise.min,
+    selection.clamp,
+    reduction.reduce_sum,
+    reduction.reduce_max,
+    reduction.reduce_min,
+    cumulative.cumsum,
+    cumulative.cummax,
+    cumulative.cummin,
+    cumulative.cumlogsumexp,
+    conversion.convert_element_type,
+    conversion.reduce_precision,
+)
+"""Effects that grow with each of their operands: bounds of operands give bounds of the result."""
+
+decreasing: Final[Trait] = (
+    elementwise.neg,
+    transcendental.acos,
+    special.erfc,
+)
+"""Functions of one number that fall as it grows."""
+
+linear: Final[Trait] = (
+    *structural[:7],
+    elementwise.add,
+    elementwise.sub,
+    elementwise.neg,
+    elementwise.copy,
+    reduction.reduce_sum,
+    cumulative.cumsum,
+    conversion.convert_element_type,
+)
+"""Effects linear in all their operands taken together."""
+
+bilinear: Final[Trait] = (
+    elementwise.mul,
+    contraction.dot_general,
+    convolution.conv_general_dilated,
+)
+"""Effects linear in each of their two operands."""
+
+comparing: Final[Trait] = (
+    comparison.eq,
+    comparison.ne,
+    comparison.lt,
+    comparison.le,
+    comparison.gt,
+    comparison.ge,
+    comparison.eq_to,
+    comparison.lt_to,
+    comparison.le_to,
+    elementwise.is_finite,
+)
+"""Effects that answer yes or no, element by element."""
+
+discrete: Final[Trait] = (
+    *comparing,
+    logical.and_,
+    logical.or_,
+    logical.xor,
+    logical.not_,
+    reduction.reduce_and,
+    reduction.reduce_or,
+    reduction.argmax,
+    reduction.argmin,
+)
+"""Effects whose results do not move with small changes of their operands."""

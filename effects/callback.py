@@ -1,0 +1,117 @@
+"""Callbacks: effects that Python code on the host answers.
+
+The attribute `callback` is a function of flat NumPy arrays that gives a sequence of results; it is
+hashable, and equal to another exactly when the two may stand for each other in a compiled program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from effax.effects.effect import LITERALS, Effect
+from effax.effects.types import ShapedArray
+
+FAMILY = "callback"
+
+TOKEN = ShapedArray((), np.dtype(np.bool_))
+"""The type of what ordered callbacks hand on from one to the next; its value means nothing."""
+
+
+def _nothing(*operands: ShapedArray, **attributes: Any) -> Sequence[ShapedArray]:
+    return ()
+
+
+def _given(
+    *operands: ShapedArray, result_types: tuple[ShapedArray, ...], **attributes: Any
+) -> Sequence[ShapedArray]:
+    return result_types
+
+
+def _sequenced_type(
+    token: ShapedArray, *operands: ShapedArray, result_types: tuple[ShapedArray, ...], **_: Any
+) -> Sequence[ShapedArray]:
+    if token is not TOKEN:
+        raise TypeError(f"sequenced_callback: its first operand is a token, not {token.str_short()}")
+    return (TOKEN, *result_types)
+
+
+debug_callback = Effect(
+    "debug_callback", family=FAMILY, typing=_nothing, multiple=True, row="callback"
+)
+"""`debug_callback(*operands, callback, ordered)`: show operands to the host; no results.
+
+It happens once for each time the program comes by, and never changes what is computed.
+"""
+
+pure_callback = Effect("pure_callback", family=FAMILY, typing=_given, multiple=True)
+"""`pure_callback(*operands, callback, result_types, vmap_method)`: a function computed by the host.
+
+It may be dropped, repeated and moved like any pure effect.
+"""
+
+io_callback = Effect("io_callback", family=FAMILY, typing=_given, multiple=True, row="callback")
+"""`io_callback(*operands, callback, result_types, ordered)`: ask the host, which may act."""
+
+sequenced_callback = Effect(
+    "sequenced_callback", family=FAMILY, typing=_sequenced_type, multiple=True, row="callback"
+)
+"""`sequenced_callback(token, *operands, callback, result_types)`: an ordered callback, after the
+one that gave the token; its first result is the token of the next."""
+
+
+def answer(
+    callback: Callable[..., Sequence[Any]],
+    operands: Sequence[Any],
+    result_types: Sequence[ShapedArray],
+) -> tuple[np.ndarray[Any, Any], ...]:
+    """What the host answers, as arrays of these types.
+
+    Raises `TypeError` where the callback gives another number of results, or other types; Python
+    numbers take the dtype that is expected.
+    """
+    results = callback(*operands)
+    if len(results) != len(result_types):
+        raise TypeError(
+            f"the callback {callback} gave {len(results)} results, and {len(result_types)} were "
+            "announced"
+        )
+    return tuple(
+        _typed(callback, i, x, t) for i, (x, t) in enumerate(zip(results, result_types, strict=True))
+    )
+
+
+def _typed(callback: Any, i: int, x: Any, type_: ShapedArray) -> np.ndarray[Any, Any]:
+    array = np.asarray(x, type_.dtype if type(x) in LITERALS else None)
+    if array.shape != type_.shape or array.dtype != type_.dtype:
+        raise TypeError(
+            f"result {i} of the callback {callback} was announced as {type_.str_short()}, but it "
+            f"is {array.dtype.name}{list(array.shape)}"
+        )
+    return array
+
+
+@attrs.frozen(slots=True)
+class PerLane:
+    """A callback for a batch: the callback for one lane, called for each in order.
+
+    `batched` says which operands have a lane axis, their first; results get one.
+    """
+
+    callback: Callable[..., Sequence[Any]]
+    batched: tuple[bool, ...]
+    size: int
+    result_types: tuple[ShapedArray, ...] = ()
+
+    def __call__(self, *operands: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+        results = [np.empty((self.size, *t.shape), t.dtype) for t in self.result_types]
+        for i in range(self.size):
+            lane = [x[i] if b else x for x, b in zip(operands, self.batched, strict=True)]
+            for many, one in zip(
+                results, answer(self.callback, lane, self.result_types), strict=True
+            ):
+                many[i] = one
+        return results

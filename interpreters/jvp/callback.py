@@ -1,0 +1,29 @@
+"""Forward mode through callbacks: the host sees primals; what it computes has no known derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects.callback import debug_callback, io_callback, pure_callback, sequenced_callback
+from effax.interpreters.jvp.dual import rule
+
+
+@rule(debug_callback)
+def debug_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
+    return debug_callback(*primals, **attributes), []
+
+
+@rule(pure_callback)
+def pure_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
+    raise ValueError(
+        "Pure callbacks do not support JVP. Please use `custom_jvp` (or `custom_vjp`) to use "
+        "callbacks while taking gradients: only the author of the callback knows its derivative."
+    )
+
+
+@rule(io_callback, sequenced_callback)
+def io_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
+    raise ValueError(
+        "IO callbacks do not support JVP. Give it operands that do not move (stop_gradient), or "
+        "wrap it in a function with `custom_jvp`."
+    )

@@ -1,0 +1,7 @@
+"""Residual staging, and the splitting of programs into a known and a linear part."""
+
+from effax.interpreters.residual import control as control
+from effax.interpreters.residual.partition import merge as merge
+from effax.interpreters.residual.partition import planners as planners
+from effax.interpreters.residual.partition import split as split
+from effax.interpreters.residual.record import Record as Record

@@ -1,0 +1,300 @@
+"""How calls, branches and loops are split into a known and a linear half."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from effax.effects import control
+from effax.effects.program import Literal, Program, Variable, without_dead_code
+from effax.effects.types import ShapedArray
+from effax.interpreters.residual.partition import Plan, Split, pick, planners, split
+
+
+def plan_call(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+    """A call in two: each half of its program is called."""
+    parts = split(attributes["program"], unknown)
+
+    def known(operands: Sequence[Any]) -> list[Any]:
+        return pick(operands, unknown, False)
+
+    def linear(operands: Sequence[Any], residuals: Sequence[Any]) -> list[Any]:
+        plain = known(operands)
+        return [
+            *(plain[i] for i in parts.forwarded),
+            *residuals,
+            *pick(operands, unknown, True),
+        ]
+
+    return Plan(
+        {**attributes, "program": parts.known},
+        {**attributes, "program": parts.linear},
+        parts.unknown_outputs,
+        known,
+        linear,
+    )
+
+
+def plan_whole(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+    """For `remat`: nothing is stored; the linear half does the whole of the work again."""
+    program: Program = attributes["program"]
+    parts = split(program, unknown)
+    later = parts.unknown_outputs
+    keep_known = [not u for u in later]
+    known_program = without_dead_code(
+        Program(parts.known.inputs, parts.known.equations, parts.known.outputs[: sum(keep_known)])
+    )
+    linear_program = without_dead_code(program, later)
+    return Plan(
+        {**attributes, "program": known_program},
+        {**attributes, "program": linear_program},
+        later,
+        lambda operands: pick(operands, unknown, False),
+        lambda operands, residuals: list(operands),
+    )
+
+
+def plan_cond(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+    """Branches in two; those that make fewer residuals fill the others' places with zeros."""
+    branches: tuple[Program, ...] = attributes["branches"]
+    mask = unknown[1:]
+    later = tuple(map(any, zip(*(split(b, mask).unknown_outputs for b in branches), strict=True)))
+    parts = [split(b, mask, later) for b in branches]
+    slots: list[ShapedArray] = []
+    places = [_place(slots, p.known.out_types[len(p.known.outputs) - p.made :]) for p in parts]
+    known = tuple(_with_slots(p, slots, where) for p, where in zip(parts, places, strict=True))
+    forwarded = sorted({i for p in parts for i in p.forwarded})
+    linear = tuple(
+        _from_slots(p, slots, where, forwarded, mask, branches[0])
+        for p, where in zip(parts, places, strict=True)
+    )
+
+    def known_operands(operands: Sequence[Any]) -> list[Any]:
+        return [operands[0], *pick(operands[1:], mask, False)]
+
+    def linear_operands(operands: Sequence[Any], residuals: Sequence[Any]) -> list[Any]:
+        plain = pick(operands[1:], mask, False)
+        return [
+            operands[0],
+            *(plain[i] for i in forwarded),
+            *residuals,
+            *pick(operands[1:], mask, True),
+        ]
+
+    return Plan({"branches": known}, {"branches": linear}, later, known_operands, linear_operands)
+
+
+def _place(slots: list[ShapedArray], types: Sequence[ShapedArray]) -> list[int]:
+    """Give each residual of a branch a slot of its type, shared with other branches' residuals."""
+    taken: set[int] = set()
+    places = []
+    for t in types:
+        at = next((i for i, s in enumerate(slots) if s is t and i not in taken), None)
+        if at is None:
+            at = len(slots)
+            slots.append(t)
+        taken.add(at)
+        places.append(at)
+    return places
+
+
+def _with_slots(part: Split, slots: Sequence[ShapedArray], places: Sequence[int]) -> Program:
+    p = part.known
+    own = len(p.outputs) - part.made
+    residuals: list[Any] = [Literal(0, t) for t in slots]
+    for at, x in zip(places, p.outputs[own:], strict=True):
+        residuals[at] = x
+    return Program(p.inputs, p.equations, [*p.outputs[:own], *residuals], p.name)
+
+
+def _from_slots(
+    part: Split,
+    slots: Sequence[ShapedArray],
+    places: Sequence[int],
+    forwarded: Sequence[int],
+    mask: Sequence[bool],
+    branch: Program,
+) -> Program:
+    p = part.linear
+    known_types = pick([x.type for x in branch.inputs], mask, False)
+    sent = {i: Variable(None, known_types[i]) for i in forwarded}
+    for i, x in zip(part.forwarded, p.inputs, strict=False):
+        sent[i] = x
+    residuals = [Variable(None, t) for t in slots]
+    n = len(part.forwarded)
+    for at, x in zip(places, p.inputs[n : n + part.made], strict=True):
+        residuals[at] = x
+    rest = p.inputs[n + part.made :]
+    return Program(
+        [*(sent[i] for i in forwarded), *residuals, *rest], p.equations, p.outputs, p.name
+    )
+
+
+def plan_scan(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+    """A scan in two: the known one stacks the residuals that the linear one scans.
+
+    Residuals that are constants of the loop, or scanned operands, are passed on as they are.
+    """
+    body: Program = attributes["body"]
+    n, m = attributes["consts"], attributes["carry"]
+    carry = list(unknown[n : n + m])
+    while True:
+        mask = (*unknown[:n], *carry, *unknown[n + m :])
+        later = split(body, mask).unknown_outputs[:m]
+        joined = [a or b for a, b in zip(carry, later, strict=True)]
+        if joined == carry:
+            break
+        carry = joined
+    ys = len(body.outputs) - m
+    parts = _stored_carries(split(body, mask, (*carry, *(False,) * ys)), mask, n, m)
+    shares = _scan_shares(parts, mask, n)
+    known_attributes = {
+        **attributes,
+        "body": parts.known,
+        "consts": sum(not u for u in mask[:n]),
+        "carry": sum(not c for c in carry),
+    }
+    linear_attributes = {
+        **attributes,
+        "body": _reorder_linear(parts, shares, sum(mask[:n]), sum(carry)),
+        "consts": len(shares.consts) + sum(mask[:n]),
+        "carry": sum(carry),
+    }
+    unknown_carry = tuple(carry)
+
+    def known(operands: Sequence[Any]) -> list[Any]:
+        return pick(operands, mask, False)
+
+    def linear(operands: Sequence[Any], residuals: Sequence[Any]) -> list[Any]:
+        plain, rest = known(operands), pick(operands, mask, True)
+        a = sum(mask[:n])
+        b = a + sum(unknown_carry)
+        return [
+            *(plain[i] for i in shares.consts),
+            *rest[:b],
+            *(plain[i] for i in shares.scanned),
+            *residuals,
+            *rest[b:],
+        ]
+
+    return Plan(known_attributes, linear_attributes, parts.unknown_outputs, known, linear)
+
+
+def plan_while(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+    """The known part of the carry is iterated now; the linear half does all of the loop again.
+
+    A loop of unknown length can't stack what its steps leave, so nothing is stored.
+    """
+    body: Program = attributes["body"]
+    n, m = attributes["cond_consts"], attributes["body_consts"]
+    consts, carry = unknown[n : n + m], list(unknown[n + m :])
+    while True:
+        parts = split(body, (*consts, *carry), tuple(carry))
+        if list(parts.unknown_outputs) == carry:
+            break
+        carry = list(parts.unknown_outputs)
+    test: Program = attributes["cond"]
+    parts_of_test = split(test, (*unknown[:n], *carry))
+    if any(parts_of_test.unknown_outputs):
+        raise TypeError("the condition of a while loop depends on a tangent")
+    own = len(parts.known.outputs) - parts.made
+    known_body = without_dead_code(
+        Program(parts.known.inputs, parts.known.equations, parts.known.outputs[:own], body.name)
+    )
+    known_mask = (*unknown[: n + m], *carry)
+    return Plan(
+        {
+            "cond": parts_of_test.known,
+            "body": known_body,
+            "cond_consts": unknown[:n].count(False),
+            "body_consts": consts.count(False),
+        },
+        attributes,
+        tuple(carry),
+        lambda operands: pick(operands, known_mask, False),
+        lambda operands, residuals: list(operands),
+        whole=True,
+    )
+
+
+@attrs.frozen(slots=True, eq=False)
+class _Shares:
+    """Which forwarded residuals are constants of the loop, and which are scanned with it."""
+
+    consts: list[int]
+    scanned: list[int]
+    order: list[tuple[str, int]]
+
+
+def _scan_shares(parts: Split, mask: Sequence[bool], n: int) -> _Shares:
+    known_consts = sum(not u for u in mask[:n])
+    consts, scanned = [], []
+    order: list[tuple[str, int]] = []
+    for k, i in enumerate(parts.forwarded):
+        if i < known_consts:
+            order.append(("const", k))
+            consts.append(i)
+        else:
+            order.append(("scan", k))
+            scanned.append(i)
+    return _Shares(consts, scanned, order)
+
+
+def _reorder_linear(parts: Split, shares: _Shares, consts: int, carry: int) -> Program:
+    p = parts.linear
+    f = len(parts.forwarded)
+    made, rest = p.inputs[f : f + parts.made], p.inputs[f + parts.made :]
+    pick = {kind: [p.inputs[k] for s, k in shares.order if s == kind] for kind in ("const", "scan")}
+    return Program(
+        [*pick["const"], *rest[: consts + carry], *pick["scan"], *made, *rest[consts + carry :]],
+        p.equations,
+        p.outputs,
+        p.name,
+    )
+
+
+def _stored_carries(parts: Split, mask: Sequence[bool], n: int, m: int) -> Split:
+    """A carry of the known loop that the linear one needs changes at each step: it is stacked."""
+    known_consts = sum(not u for u in mask[:n])
+    known_carry = sum(not u for u in mask[n : n + m])
+    moving = [i for i in parts.forwarded if known_consts <= i < known_consts + known_carry]
+    if not moving:
+        return parts
+    kept = [i for i in parts.forwarded if i not in moving]
+    where = {i: k for k, i in enumerate(parts.forwarded)}
+    f = len(parts.forwarded)
+    linear = Program(
+        [
+            *(parts.linear.inputs[where[i]] for i in kept),
+            *(parts.linear.inputs[where[i]] for i in moving),
+            *parts.linear.inputs[f:],
+        ],
+        parts.linear.equations,
+        parts.linear.outputs,
+        parts.linear.name,
+    )
+    own = len(parts.known.outputs) - parts.made
+    known = Program(
+        parts.known.inputs,
+        parts.known.equations,
+        [
+            *parts.known.outputs[:own],
+            *(parts.known.inputs[i] for i in moving),
+            *parts.known.outputs[own:],
+        ],
+        parts.known.name,
+    )
+    return Split(known, linear, parts.unknown_outputs, tuple(kept), parts.made + len(moving))
+
+
+planners.update(
+    {
+        control.call: plan_call,
+        control.remat: plan_whole,
+        control.cond: plan_cond,
+        control.scan: plan_scan,
+        control.while_loop: plan_while,
+    }
+)

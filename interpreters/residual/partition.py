@@ -1,0 +1,168 @@
+"""Programs in two: what is known is done first, the rest is linear over residuals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import attrs
+
+from effax.effects.effect import Effect
+from effax.effects.program import Equation, Program, Variable, without_dead_code
+
+
+@attrs.frozen(slots=True, eq=False)
+class Plan:
+    """The known and the linear half of one higher-order effect.
+
+    `known(operands)` are the operands of the known half; `linear(operands, residuals)` those of
+    the linear half, given the results of the known half after the effect's own known results.
+    When `whole` is set the linear half gives all of the effect's results, the known ones again.
+    """
+
+    known_attributes: dict[str, Any]
+    linear_attributes: dict[str, Any]
+    unknown_outputs: tuple[bool, ...]
+    known: Callable[[Sequence[Any]], list[Any]]
+    linear: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+    whole: bool = False
+
+
+planners: Final[dict[Effect, Callable[..., Plan]]] = {}
+"""How each higher-order effect is split: called with which operands are unknown, and attributes."""
+
+
+@attrs.frozen(slots=True, eq=False)
+class Split:
+    """A program in two: what the known inputs give, and what is left.
+
+    The known program takes the known inputs and gives the known results, then the residuals it
+    makes. The linear program takes residuals and the unknown inputs, in this order, and gives the
+    unknown results. `forwarded` are positions of known inputs that are residuals as they are, and
+    come before the residuals made.
+    """
+
+    known: Program
+    linear: Program
+    unknown_outputs: tuple[bool, ...]
+    forwarded: tuple[int, ...]
+    made: int
+
+
+def split(
+    program: Program, unknown: tuple[bool, ...], force: tuple[bool, ...] | None = None
+) -> Split:
+    """Split a program by which of its inputs are unknown.
+
+    `force` marks results to be given by the linear program even where they are known.
+    """
+    key = "split", unknown, force
+    found = program.memo.get(key)
+    if found is None:
+        found = program.memo[key] = _split(program, unknown, force)
+    return found
+
+
+def _split(program: Program, unknown: tuple[bool, ...], force: tuple[bool, ...] | None) -> Split:
+    known_equations: list[Equation] = []
+    recorder = _Partition(known_equations)
+    recorder.mark(x for x, u in zip(program.inputs, unknown, strict=True) if u)
+    for e in program.equations:
+        recorder.equation(e)
+    later = tuple(
+        bool(force and force[i]) or recorder.is_unknown(x) for i, x in enumerate(program.outputs)
+    )
+    linear_outputs = [x for x, u in zip(program.outputs, later, strict=True) if u]
+    linear_inputs = [x for x, u in zip(program.inputs, unknown, strict=True) if u]
+    known_inputs = [x for x, u in zip(program.inputs, unknown, strict=True) if not u]
+    draft = without_dead_code(Program(linear_inputs, recorder.linear, linear_outputs, program.name))
+    needed = _free_variables(draft)
+    positions = {x: i for i, x in enumerate(known_inputs)}
+    forwarded = [x for x in needed if x in positions]
+    made = [x for x in needed if x not in positions]
+    linear = Program(
+        [*forwarded, *made, *linear_inputs], draft.equations, draft.outputs, program.name
+    )
+    known_outputs = [x for x, u in zip(program.outputs, later, strict=True) if not u]
+    known = without_dead_code(
+        Program(known_inputs, known_equations, [*known_outputs, *made], program.name)
+    )
+    return Split(known, linear, later, tuple(positions[x] for x in forwarded), len(made))
+
+
+class _Partition:
+    """The walk that sorts equations into known and linear."""
+
+    def __init__(self, known: list[Equation]) -> None:
+        self.known = known
+        self.linear: list[Equation] = []
+        self.unknown: set[Variable] = set()
+
+    def mark(self, variables: Any) -> None:
+        self.unknown.update(variables)
+
+    def is_unknown(self, x: Any) -> bool:
+        return type(x) is Variable and x in self.unknown
+
+    def equation(self, e: Equation) -> None:
+        if not any(map(self.is_unknown, e.inputs)):
+            self.known.append(e)
+            return
+        planner = planners.get(e.effect)
+        if planner is not None:
+            self.halves(e, planner)
+        else:
+            self.linear.append(e)
+            self.mark(e.outputs)
+
+    def halves(self, e: Equation, planner: Callable[..., Plan]) -> None:
+        """Write both halves of a higher-order effect as equations."""
+        unknown = tuple(map(self.is_unknown, e.inputs))
+        plan = planner(unknown, e.attributes)
+        operands = plan.known(e.inputs)
+        types = e.effect.infer(tuple(x.type for x in operands), plan.known_attributes)
+        own = plan.unknown_outputs.count(False)
+        outputs = [
+            *pick(e.outputs, plan.unknown_outputs, False),
+            *(Variable(None, t) for t in types[own:]),
+        ]
+        self.known.append(
+            Equation(e.effect, operands, plan.known_attributes, outputs, e.frame, e.scope)
+        )
+        later = pick(e.outputs, plan.unknown_outputs, True)
+        inputs = plan.linear(e.inputs, outputs[own:])
+        all_later: Sequence[Variable] = later
+        if plan.whole:
+            spare = [Variable(None, x.type) for x in e.outputs]
+            all_later = [
+                x if u else s
+                for x, s, u in zip(e.outputs, spare, plan.unknown_outputs, strict=True)
+            ]
+        self.linear.append(
+            Equation(e.effect, inputs, plan.linear_attributes, all_later, e.frame, e.scope)
+        )
+        self.mark(later)
+
+
+def _free_variables(program: Program) -> list[Variable]:
+    bound = set(program.inputs)
+    free: dict[Variable, None] = {}
+    for e in program.equations:
+        for x in e.inputs:
+            if type(x) is Variable and x not in bound:
+                free[x] = None
+        bound.update(e.outputs)
+    for x in program.outputs:
+        if type(x) is Variable and x not in bound:
+            free[x] = None
+    return list(free)
+
+
+def pick(items: Sequence[Any], mask: Sequence[bool], wanted: bool) -> list[Any]:
+    return [x for x, m in zip(items, mask, strict=True) if m is wanted]
+
+
+def merge(mask: Sequence[bool], yes: Sequence[Any], no: Sequence[Any]) -> list[Any]:
+    """Interleave: the next of `yes` where the mask is set, else the next of `no`."""
+    ones, others = iter(yes), iter(no)
+    return [next(ones) if m else next(others) for m in mask]

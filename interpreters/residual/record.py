@@ -1,0 +1,76 @@
+"""Residual staging: what is known is done now, what depends on an unknown is recorded.
+
+Installed inside forward mode it makes linearization: primal effects touch no unknown, pass
+through and are evaluated (or traced by whatever is outside), tangent effects are recorded.
+Sources: Frostig et al. 2021, Radul et al. 2023.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from effax.effects import custom
+from effax.effects.effect import Effect
+from effax.effects.frames import user_frame
+from effax.effects.handler import Handler, outside
+from effax.effects.program import Equation, Variable, source
+from effax.effects.types import ShapedArray
+from effax.interpreters.residual.partition import Plan, merge, pick, planners
+
+
+class Record(Handler):
+    """Record the effects that touch an unknown; values from outside stay in the equations."""
+
+    __slots__ = ("equations",)
+
+    carrier = Variable
+
+    def __init__(self, outer: Any = None) -> None:
+        super().__init__(outer)
+        self.equations: list[Equation] = []
+
+    def unknown(self, type: ShapedArray) -> Variable:
+        """A value not known yet."""
+        return Variable(self, type)
+
+    def handle(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Record an equation; programs that are partly known are split first."""
+        if effect.higher_order:
+            planner = planners.get(effect)
+            if planner is not None:
+                return self.halves(effect, operands, attributes, planner)
+            if effect in _OPENED:
+                with outside(self):
+                    return attributes["program"].run(*operands)
+        return self.record(effect, operands, attributes)
+
+    def record(self, effect: Effect, operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
+        """Record an equation whole."""
+        result = effect.infer(tuple(map(effect.operand_type, operands)), attributes)
+        types = result if effect.multiple else (result,)
+        outputs = [Variable(self, t) for t in types]
+        frame = source.frame or user_frame()
+        self.equations.append(Equation(effect, operands, attributes, outputs, frame))
+        return outputs if effect.multiple else outputs[0]
+
+    def halves(
+        self,
+        effect: Effect,
+        operands: tuple[Any, ...],
+        attributes: dict[str, Any],
+        planner: Callable[..., Plan],
+    ) -> list[Any]:
+        """Perform the known half of a higher-order effect outside, record the linear half."""
+        unknown = tuple(self.owns(x) for x in operands)
+        plan = planner(unknown, attributes)
+        results = effect(*plan.known(operands), **plan.known_attributes)
+        own = plan.unknown_outputs.count(False)
+        recorded = self.record(effect, plan.linear(operands, results[own:]), plan.linear_attributes)
+        if plan.whole:
+            recorded = pick(recorded, plan.unknown_outputs, True)
+        return merge(plan.unknown_outputs, recorded, results[:own])
+
+
+_OPENED = frozenset({custom.custom_jvp_call, custom.custom_vjp_call})
+# Programs with their own derivative, met without one being asked, are their equations.
