@@ -5,12 +5,6 @@
 
 from effax import start as start  # isort: skip  (it gives the stack its bottom)
 
-from effax.api.autodiff import grad as grad
-from effax.api.autodiff import jvp as jvp
-from effax.api.autodiff import linear_transpose as linear_transpose
-from effax.api.autodiff import linearize as linearize
-from effax.api.autodiff import value_and_grad as value_and_grad
-from effax.api.autodiff import vjp as vjp
 from effax.api.custom import custom_jvp as custom_jvp
 from effax.api.custom import custom_vjp as custom_vjp
 from effax.api.devices import block_until_ready as block_until_ready
@@ -18,11 +12,17 @@ from effax.api.devices import clear_caches as clear_caches
 from effax.api.devices import copy_to_host_async as copy_to_host_async
 from effax.api.devices import device_get as device_get
 from effax.api.devices import device_put as device_put
+from effax.api.forward import jvp as jvp
+from effax.api.forward import linearize as linearize
 from effax.api.jacobian import hessian as hessian
 from effax.api.jacobian import jacfwd as jacfwd
 from effax.api.jacobian import jacobian as jacobian
 from effax.api.jacobian import jacrev as jacrev
 from effax.api.jit import jit as jit
+from effax.api.reverse import grad as grad
+from effax.api.reverse import linear_transpose as linear_transpose
+from effax.api.reverse import value_and_grad as value_and_grad
+from effax.api.reverse import vjp as vjp
 from effax.api.staging import ShapeDtypeStruct as ShapeDtypeStruct
 from effax.api.staging import eval_shape as eval_shape
 from effax.api.staging import make_jaxpr as make_jaxpr

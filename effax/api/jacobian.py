@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any
 
-from effax.api.autodiff import (
-    _check_input,
-    _check_output,
-    _chosen,
-    _plain_aux,
-    _split_aux,
-    _with_chosen,
-    jvp,
-    vjp,
+from effax.api.differentiable import (
+    check_input,
+    check_output,
+    plain_aux,
+    split_aux,
+    with_chosen,
 )
+from effax.api.differentiable import chosen as chosen_places
+from effax.api.forward import jvp
+from effax.api.reverse import vjp
 from effax.api.vmap import vmap
 from effax.effects import shape
 from effax.effects.elementwise import add
@@ -50,19 +50,19 @@ def jacfwd(
 
     @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
     def jacobian_of(*args: Any, **keywords: Any) -> Any:
-        places = _chosen(argnums, args, "jacfwd")
+        places = chosen_places(argnums, args, "jacfwd")
         chosen = tuple(args[i] for i in places)
         for x in tree_flatten(chosen)[0]:
-            _check_input(x, holomorphic, False, "jacfwd")
-        value_only, aux = _split_aux(fun, has_aux)
-        of_chosen = _with_chosen(value_only, places, args, keywords)
+            check_input(x, holomorphic, False, "jacfwd")
+        value_only, aux = split_aux(fun, has_aux)
+        of_chosen = with_chosen(value_only, places, args, keywords)
         push = partial(jvp, of_chosen, chosen)
         value, columns = vmap(push, out_axes=(None, -1))(basis(chosen))
         if holomorphic:
             for x in tree_flatten(value)[0]:
-                _check_output(x, holomorphic, "jacfwd")
+                check_output(x, holomorphic, "jacfwd")
         result = _blocks(columns, chosen, argnums)
-        return (result, _plain_aux(_unmapped(aux[0]))) if has_aux else result
+        return (result, plain_aux(_unmapped(aux[0]))) if has_aux else result
 
     return jacobian_of
 
@@ -84,14 +84,14 @@ def jacrev(
 
     @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
     def jacobian_of(*args: Any, **keywords: Any) -> Any:
-        places = _chosen(argnums, args, "jacrev")
+        places = chosen_places(argnums, args, "jacrev")
         chosen = tuple(args[i] for i in places)
         for x in tree_flatten(chosen)[0]:
-            _check_input(x, holomorphic, allow_int, "jacrev")
-        value_only, aux = _split_aux(fun, has_aux)
-        value, pull = vjp(_with_chosen(value_only, places, args, keywords), *chosen)
+            check_input(x, holomorphic, allow_int, "jacrev")
+        value_only, aux = split_aux(fun, has_aux)
+        value, pull = vjp(with_chosen(value_only, places, args, keywords), *chosen)
         for x in tree_flatten(value)[0]:
-            _check_output(x, holomorphic, "jacrev")
+            check_output(x, holomorphic, "jacrev")
         rows = vmap(pull)(basis(value))
         pieces = tree_structure(value)
         per_argument = [_split_first(r, value) for r in tree_flatten(rows)[0]]
@@ -103,7 +103,7 @@ def jacrev(
         if not isinstance(argnums, Sequence):
             leaves = [x[0] for x in leaves]
         result = tree_unflatten(pieces, leaves)
-        return (result, _plain_aux(aux[0])) if has_aux else result
+        return (result, plain_aux(aux[0])) if has_aux else result
 
     return jacobian_of
 

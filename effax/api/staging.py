@@ -87,7 +87,7 @@ def _eval_shape_with_values(
             filled[i] = x
         return flat(*filled)
 
-    from effax.api.autodiff import typeof_like
+    from effax.api.differentiable import typeof_like
 
     staged = stage(of_arrays, [typeof_like(leaves[i]) for i in dynamic], name_of(fun))
     return tree_unflatten(out[0], [ShapeDtypeStruct.of(t) for t in staged.program.out_types])
@@ -111,7 +111,7 @@ def make_jaxpr(
     """
 
     def staged_program(*args: Any, **keywords: Any) -> Program | tuple[Program, Any]:
-        from effax.api.autodiff import typeof_like
+        from effax.api.differentiable import typeof_like
 
         fixed = set(normalise(as_tuple(static_argnums), len(args), "static_argnums"))
         dynamic = [x for i, x in enumerate(args) if i not in fixed]

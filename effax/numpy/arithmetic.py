@@ -103,8 +103,8 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     >>> floor_divide(-7, 2)
     Array(-4, dtype=int32, weak_type=True)
     """
-    x1, x2 = promote_numeric(x1, x2, name="floor_divide")
-    dtype = dtype_of(x1, x2)
+    x1, x2 = promote_numeric(x1, x2, name="floor_divide", arrays=True)
+    dtype = typeof(x1).dtype
     if is_complex(dtype):
         raise TypeError("floor_divide does not support complex-valued inputs")
     if not is_integer(dtype):
@@ -113,30 +113,20 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     if is_unsigned(dtype):
         return quotient
     rest = elementwise.rem(x1, x2)
-    opposite = comparison.ne(comparison.lt(rest, 0), comparison.lt(*_pair(x2, 0, rest)))
-    return choose(
-        logical.and_(opposite, comparison.ne(rest, 0)), elementwise.sub(quotient, 1), quotient
-    )
+    return choose(_opposite(rest, x2), elementwise.sub(quotient, 1), quotient)
 
 
-def _pair(x: Any, y: Any, like: Any) -> tuple[Any, Any]:
-    """Two operands of which both may be Python numbers: the first as an array like a third."""
-    if type(x) in LITERALS:
-        from effax.effects.shape import full
-
-        type_ = typeof(like)
-        x = full(type_.shape, x, type_.dtype)
-    return x, y
+def _opposite(rest: Any, divisor: Any) -> Any:
+    """Whether a remainder is not zero, and has another sign than the divisor."""
+    differ = comparison.ne(comparison.lt(rest, 0), comparison.lt(divisor, 0))
+    return logical.and_(differ, comparison.ne(rest, 0))
 
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     """Quotient and remainder of floats as Python has them: the remainder has the divisor's sign."""
     rest = elementwise.rem(x, y)
-    y, _ = _pair(y, 0.0, rest)
-    whole_part = choose(comparison.eq(y, 0.0), *_pair(x, elementwise.sub(x, rest), rest))
-    quotient = elementwise.div(whole_part, y)
-    opposite = comparison.ne(comparison.lt(rest, 0.0), comparison.lt(y, 0.0))
-    opposite = logical.and_(opposite, comparison.ne(rest, 0.0))
+    quotient = elementwise.div(choose(comparison.eq(y, 0.0), x, elementwise.sub(x, rest)), y)
+    opposite = _opposite(rest, y)
     rest = choose(opposite, elementwise.add(rest, y), rest)
     quotient = choose(opposite, elementwise.sub(quotient, 1.0), quotient)
     return elementwise.round(quotient, rounding_method=0), rest
@@ -155,9 +145,12 @@ def remainder(x1: Any, x2: Any, /) -> Any:
     rest = elementwise.rem(x1, x2)
     if is_unsigned(typeof(rest).dtype):
         return rest
-    negative_divisor = comparison.lt(*_pair(x2, 0, rest))
-    opposite = comparison.ne(comparison.lt(rest, 0), negative_divisor)
-    return choose(logical.and_(opposite, comparison.ne(rest, 0)), elementwise.add(rest, x2), rest)
+    if type(x2) in LITERALS:
+        # The sign of the divisor is known.
+        wrong = comparison.lt(rest, 0) if x2 >= 0 else comparison.gt(rest, 0)
+    else:
+        wrong = _opposite(rest, x2)
+    return choose(wrong, elementwise.add(rest, x2), rest)
 
 
 mod = remainder
@@ -187,8 +180,8 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     >>> divmod(7, 2)[1]
     Array(1, dtype=int32, weak_type=True)
     """
-    x1, x2 = promote_numeric(x1, x2, name="divmod")
-    if is_integer(dtype_of(x1, x2)):
+    x1, x2 = promote_numeric(x1, x2, name="divmod", arrays=True)
+    if is_integer(typeof(x1).dtype):
         return floor_divide(x1, x2), remainder(x1, x2)
     return _float_divmod(x1, x2)
 
@@ -219,9 +212,9 @@ def _integer_power(x: Any, n: int) -> Any:
 @whole()
 def _power(x1: Any, x2: Any) -> Any:
     x1, x2 = arraylike("power", x1, x2)
-    x, n = promote_numeric(x1, x2, name="power")
-    if is_integer(dtype_of(x, n)):
-        return _power_of_integers(*_pair(x, n, n))
+    x, n = promote_numeric(x1, x2, name="power", arrays=True)
+    if is_integer(typeof(x).dtype):
+        return _power_of_integers(x, n)
     if is_inexact(typeof(x1).dtype) and is_integer(typeof(x2).dtype):
         # The exponent stays an integer, so that the derivative is right where the base is zero.
         x = array(x1) if type(x1) in LITERALS else x1
@@ -231,7 +224,6 @@ def _power(x1: Any, x2: Any) -> Any:
 
 def _power_of_integers(x: Any, n: Any) -> Any:
     """By squaring, for exponents below 64: for larger ones all but 0 and 1 overflow."""
-    n, _ = _pair(n, 0, x)
     vanishing = logical.and_(comparison.eq(x, 0), comparison.ne(n, 0))
     one = convert_element_type(comparison.eq(x, x), dtype=typeof(x).dtype)
     result = choose(vanishing, 0, one)
@@ -362,7 +354,7 @@ def fmax(x1: Any, x2: Any) -> Any:
     >>> fmax(float("nan"), 3.0)
     Array(3., dtype=float32, weak_type=True)
     """
-    return _ignoring_nan(elementwise.max, *promote(x1, x2, name="fmax"))
+    return _ignoring_nan(elementwise.max, *promote(x1, x2, name="fmax", arrays=True))
 
 
 @whole()
@@ -372,12 +364,9 @@ def fmin(x1: Any, x2: Any) -> Any:
     >>> fmin(float("nan"), 3.0)
     Array(3., dtype=float32, weak_type=True)
     """
-    return _ignoring_nan(elementwise.min, *promote(x1, x2, name="fmin"))
+    return _ignoring_nan(elementwise.min, *promote(x1, x2, name="fmin", arrays=True))
 
 
 def _ignoring_nan(extreme: Any, x: Any, y: Any) -> Any:
-    result = extreme(x, y)
-    x, y = _pair(x, y, result)
-    y, x = _pair(y, x, result)
-    result = choose(comparison.ne(y, y), x, result)
+    result = choose(comparison.ne(y, y), x, extreme(x, y))
     return choose(comparison.ne(x, x), y, result)

@@ -9,7 +9,7 @@ from typing import Any
 from effax.effects import comparison, complex, elementwise, logical, reduction
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.shape import full
-from effax.effects.types import bool_, is_bool, is_complex, is_float, is_inexact, typeof
+from effax.effects.types import bool_, is_bool, is_complex, is_float, typeof
 from effax.numpy.arguments import refuse_out
 from effax.numpy.arithmetic import choose, dtype_of
 from effax.numpy.operands import (
@@ -277,11 +277,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     Array(True, dtype=bool, weak_type=True)
     """
     a, b = arraylike("isclose", a, b)
-    exact_a, exact_b = (array(x) for x in promote(array(a), array(b), name="isclose"))
-    if not is_inexact(typeof(exact_a).dtype):
-        a, b = (array(x) for x in promote_inexact(exact_a, exact_b))
-    else:
-        a, b = exact_a, exact_b
+    exact_a, exact_b = promote(a, b, name="isclose", arrays=True)
+    a, b = promote_inexact(exact_a, exact_b)
     size, distance = elementwise.abs(b), elementwise.abs(elementwise.sub(a, b))
     allowed = promote_inexact(rtol, size, name="isclose")
     bound = elementwise.mul(*allowed)
@@ -321,7 +318,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     a1, a2 = arraylike("array_equal", a1, a2)
     if typeof(a1).shape != typeof(a2).shape:
         return full((), False, bool_)
-    a1, a2 = promote(array(a1), array(a2), name="array_equal")
+    a1, a2 = promote(a1, a2, name="array_equal", arrays=True)
     same = comparison.eq(a1, a2)
     if equal_nan:
         same = logical.or_(same, logical.and_(comparison.ne(a1, a1), comparison.ne(a2, a2)))
@@ -337,7 +334,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     """
     a1, a2 = arraylike("array_equiv", a1, a2)
     try:
-        a1, a2 = promote(array(a1), array(a2), name="array_equiv")
+        a1, a2 = promote(a1, a2, name="array_equiv", arrays=True)
     except ValueError:
         return full((), False, bool_)
     return _every(comparison.eq(a1, a2))

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from effax.effects import comparison, complex, elementwise, special, transcendental
-from effax.effects.effect import LITERALS, Effect
+from effax.effects import comparison, complex, elementwise, logical, special, transcendental
+from effax.effects.effect import Effect
 from effax.effects.types import is_complex, typeof
 from effax.numpy.arguments import strong
 from effax.numpy.arithmetic import choose
@@ -116,7 +116,8 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     >>> logaddexp(1000.0, 0.0)
     Array(1000., dtype=float32, weak_type=True)
     """
-    return transcendental.logaddexp(*promote_inexact(x1, x2, name="logaddexp"))
+    result = transcendental.logaddexp(*promote_inexact(x1, x2, name="logaddexp"))
+    return strong(result) if is_complex(typeof(result).dtype) else result
 
 
 @whole()
@@ -124,12 +125,12 @@ def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """`log2(2**x1 + 2**x2)`, without overflow.
 
     >>> logaddexp2(3.0, 3.0)
-    Array(4., dtype=float32, weak_type=True)
+    Array(4., dtype=float32)
     """
-    x1, x2 = promote_inexact(x1, x2, name="logaddexp2")
     unit = math.log(2)
-    x1, x2 = (x * unit if type(x) in LITERALS else elementwise.mul(x, unit) for x in (x1, x2))
-    return elementwise.div(transcendental.logaddexp(x1, x2), unit)
+    operands = promote_inexact(x1, x2, name="logaddexp2", arrays=True)
+    total = transcendental.logaddexp(*(elementwise.mul(x, unit) for x in operands))
+    return strong(elementwise.div(total, unit))
 
 
 @whole()
@@ -137,24 +138,22 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     """`sqrt(x1**2 + x2**2)`, without overflow.
 
     >>> hypot(3, 4)
-    Array(5., dtype=float32, weak_type=True)
+    Array(5., dtype=float32)
     """
-    x1, x2 = promote_inexact(x1, x2, name="hypot")
-    x1, x2 = (abs(x) if type(x) in LITERALS else elementwise.abs(x) for x in (x1, x2))
-    larger, smaller = elementwise.max(x1, x2), elementwise.min(x1, x2)
-    if is_complex(typeof(larger).dtype):
+    x1, x2 = promote_inexact(x1, x2, name="hypot", arrays=True)
+    if is_complex(typeof(x1).dtype):
         raise ValueError(
             "jnp.hypot is not well defined for complex-valued inputs. "
             "Please convert to real values first, such as by using abs(x)"
         )
-    ratio = elementwise.div(smaller, choose(comparison.eq(larger, 0.0), 1.0, larger))
+    x1, x2 = elementwise.abs(x1), elementwise.abs(x2)
+    infinite = logical.or_(comparison.eq(x1, math.inf), comparison.eq(x2, math.inf))
+    larger, smaller = elementwise.max(x1, x2), elementwise.min(x1, x2)
+    nothing = comparison.eq(larger, 0.0)
+    ratio = elementwise.div(smaller, choose(nothing, 1.0, larger))
     root = elementwise.sqrt(elementwise.add(elementwise.square(ratio), 1.0))
-    result = choose(comparison.eq(larger, 0.0), larger, elementwise.mul(larger, root))
-    return choose(comparison.eq(elementwise.max(*_no_nan(x1, x2)), math.inf), math.inf, result)
-
-
-def _no_nan(x: Any, y: Any) -> tuple[Any, Any]:
-    return tuple(x if type(x) in LITERALS else choose(comparison.ne(x, x), 0.0, x) for x in (x, y))
+    result = choose(nothing, larger, elementwise.mul(larger, root))
+    return strong(choose(infinite, math.inf, result))
 
 
 @whole()

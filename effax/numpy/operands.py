@@ -96,10 +96,13 @@ def arraylike(name: str, *xs: Any) -> list[Any]:
     return opened
 
 
-def promote(*xs: Any, name: str = "function", to: Kind = as_they_are) -> tuple[Any, ...]:
+def promote(
+    *xs: Any, name: str = "function", to: Kind = as_they_are, arrays: bool = False
+) -> tuple[Any, ...]:
     """Operands of one dtype and one shape; Python numbers stay, if there is an array among them.
 
-    `to` says in which dtype to compute, given the one in which the operands meet. Raises
+    `to` says in which dtype to compute, given the one in which the operands meet. With `arrays`,
+    Python numbers become arrays too. Raises
     `TypeError` for what is no array, `BroadcastError` for shapes that don't fit, and
     `TypePromotionError` for dtypes that don't meet.
     """
@@ -111,17 +114,13 @@ def promote(*xs: Any, name: str = "function", to: Kind = as_they_are) -> tuple[A
     met, is_weak = lattice_result(types)
     dtype = to(met)
     result = list(xs)
-    literals = [type(x) in LITERALS for x in xs]
+    literals = [type(x) in LITERALS and not arrays for x in xs]
     if all(literals):
-        # An array to give the others their type; to a dtype that isn't the weak one's own,
-        # Python numbers are converted as arrays are.
-        result[0] = convert_element_type(xs[0], dtype=dtype, weak_type=is_weak)
-        literals[0] = False
-        types[0] = types[0].update(dtype=dtype)
+        literals[0] = False  # an array among them, to give the others their type
     for i, literal in enumerate(literals):
         if literal:
             result[i] = literal_of(xs[i], dtype)
-        elif types[i].dtype != dtype:
+        elif types[i].dtype != dtype or type(xs[i]) in LITERALS:
             result[i] = convert_element_type(xs[i], dtype=dtype, weak_type=is_weak)
     shapes = [t.shape for t, literal in zip(types, literals, strict=True) if not literal]
     if shapes.count(shapes[0]) == len(shapes):
@@ -168,14 +167,14 @@ def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int,
     return common
 
 
-def promote_numeric(*xs: Any, name: str = "function") -> tuple[Any, ...]:
+def promote_numeric(*xs: Any, name: str = "function", arrays: bool = False) -> tuple[Any, ...]:
     """`promote`, with Booleans as integers."""
-    return promote(*xs, name=name, to=numeric_dtype)
+    return promote(*xs, name=name, to=numeric_dtype, arrays=arrays)
 
 
-def promote_inexact(*xs: Any, name: str = "function") -> tuple[Any, ...]:
+def promote_inexact(*xs: Any, name: str = "function", arrays: bool = False) -> tuple[Any, ...]:
     """`promote`, with Booleans and integers as floats."""
-    return promote(*xs, name=name, to=inexact_dtype)
+    return promote(*xs, name=name, to=inexact_dtype, arrays=arrays)
 
 
 def promote_dtypes(*xs: Any) -> tuple[Any, ...]:

@@ -158,11 +158,10 @@ def copysign(x1: Any, x2: Any, /) -> Any:
     >>> copysign(2, -1)
     Array(-2., dtype=float32, weak_type=True)
     """
-    x1, x2 = map(array, promote_inexact(x1, x2, name="copysign"))
+    x1, x2 = promote_inexact(x1, x2, name="copysign", arrays=True)
     if is_complex(typeof(x1).dtype):
         raise TypeError("copysign does not support complex-valued inputs")
     size = elementwise.abs(x1)
-    size, x2 = broadcast_to_common(size, x2)
     return choose(comparison.lt(bits_of(x2), 0), elementwise.neg(size), size)
 
 
@@ -283,7 +282,6 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     >>> heaviside(0.0, 0.5)
     Array(0.5, dtype=float32, weak_type=True)
     """
-    x1, x2 = map(array, promote_inexact(x1, x2, name="heaviside"))
-    x1, x2 = broadcast_to_common(x1, x2)
+    x1, x2 = promote_inexact(x1, x2, name="heaviside", arrays=True)
     at_zero = choose(comparison.ne(x1, x1), x1, x2)
     return choose(comparison.lt(x1, 0.0), 0.0, choose(comparison.gt(x1, 0.0), 1.0, at_zero))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import effax.start  # noqa: F401
-from effax.api.autodiff import Linearized, jvp_flat
+from effax.api.forward import Linearized, jvp_flat
 from effax.backends.reference.table import rules as reference_rules
 from effax.effects.columns import load
 from effax.effects.effect import Effect

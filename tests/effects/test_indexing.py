@@ -40,7 +40,7 @@ def test_batch_is_a_loop(sample):
 
 
 def test_ties_share_the_tangent_of_an_extremum():
-    from effax.api.autodiff import jvp_flat
+    from effax.api.forward import jvp_flat
 
     (shape, indices, dims, _) = LAYOUTS[0]
     attributes = {

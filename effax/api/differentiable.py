@@ -1,0 +1,188 @@
+"""What derivatives ask of their arguments: real inputs and outputs, matching tangents, auxiliary
+results set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from effax.api.arguments import as_tuple, name_of, normalise
+from effax.effects.tree import tree_map
+from effax.effects.types import ShapedArray, float0, is_complex, is_inexact, typeof
+from effax.interpreters.jvp.dual import Dual, tangent_type, zeros
+
+
+def float0_zeros(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Tangents of integers and Booleans: nothing, in that shape."""
+    return np.zeros(shape, float0)
+
+
+def check_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+    """The tangents, None for those of dtype `float0`; raises `TypeError` where they do not match."""
+    found = []
+    for p, t in zip(primals, tangents, strict=True):
+        expected = tangent_type(typeof(p))
+        if expected.dtype == float0:
+            given = getattr(t, "dtype", None)
+            if given != float0:
+                raise TypeError(
+                    "primal and tangent arguments to jvp do not match: the tangent of an integer "
+                    f"or Boolean primal ({typeof(p).str_short()}) must have dtype float0, as "
+                    f"np.zeros({expected.shape}, effax.dtypes.float0) has; it has {given}"
+                )
+            found.append(None)
+            continue
+        actual = typeof(t)
+        if actual.dtype != expected.dtype or actual.shape != expected.shape:
+            raise TypeError(
+                "primal and tangent arguments to jvp do not match; dtypes and shapes must be "
+                f"equal: the primal is {typeof(p).str_short()}, its tangent should be "
+                f"{expected.str_short()}, and is {actual.str_short()}"
+            )
+        found.append(t)
+    return found
+
+
+def with_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
+    """A result as the pair that `has_aux` promises; raises `TypeError` for anything else."""
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise TypeError(
+            f"with has_aux=True, {name_of(fun)} must return a pair (value, auxiliary data); it "
+            f"returned {type(result).__name__}"
+        )
+    return result[0], result[1]
+
+
+def split_aux(fun: Callable[..., Any], has_aux: bool) -> tuple[Callable[..., Any], list[Any]]:
+    """A function without its auxiliary result, and a list that holds it after the call."""
+    kept: list[Any] = []
+    if not has_aux:
+        return fun, kept
+
+    def value_only(*args: Any, **keywords: Any) -> Any:
+        value, aux = with_aux(fun, fun(*args, **keywords))
+        kept[:] = [aux]
+        return value
+
+    return value_only, kept
+
+
+def plain_aux(aux: Any) -> Any:
+    """Auxiliary data as it is outside the differentiation that it was computed in."""
+
+    def strip(x: Any) -> Any:
+        return x.primal if type(x) is Dual and not x.handler.live else x
+
+    return tree_map(strip, aux)
+
+
+def check_input(x: Any, holomorphic: bool, allow_int: bool, what: str) -> None:
+    """Raise `TypeError` for an argument that can not be differentiated by."""
+    t = typeof(x)
+    if holomorphic:
+        if not is_complex(t.dtype):
+            raise TypeError(
+                f"{what} with holomorphic=True requires inputs with complex dtype, but got "
+                f"{t.dtype.name}"
+            )
+        return
+    if is_complex(t.dtype):
+        raise TypeError(
+            f"{what} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
+            f"but got {t.dtype.name}. For holomorphic differentiation, pass holomorphic=True. For "
+            "differentiation of non-holomorphic functions involving complex inputs, use vjp"
+        )
+    if not is_inexact(t.dtype) and not allow_int:
+        raise TypeError(
+            f"{what} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
+            f"np.inexact), but got {t.dtype.name}. Pass floats, or allow_int=True for a float0 "
+            "derivative"
+        )
+
+
+def check_output(x: Any, holomorphic: bool, what: str) -> None:
+    """Raise `TypeError` for a result that has no derivative."""
+    t = typeof(x)
+    if holomorphic:
+        if not is_complex(t.dtype):
+            raise TypeError(
+                f"{what} with holomorphic=True requires outputs with complex dtype, but got "
+                f"{t.dtype.name}"
+            )
+        return
+    if is_complex(t.dtype):
+        raise TypeError(
+            f"{what} requires real-valued outputs (output dtype that is a sub-dtype of "
+            f"np.floating), but got {t.dtype.name}. For holomorphic differentiation, pass "
+            "holomorphic=True; else use vjp"
+        )
+    if not is_inexact(t.dtype):
+        raise TypeError(
+            f"{what} requires real-valued outputs (output dtype that is a sub-dtype of "
+            f"np.floating), but got {t.dtype.name}: integers and Booleans have no derivative; "
+            "convert the result with .astype(float) if you mean a step function"
+        )
+
+
+def chosen(argnums: int | Sequence[int], args: Sequence[Any], what: str) -> tuple[int, ...]:
+    """The positions that `argnums` names; raises `ValueError` for those that are not there."""
+    numbers = as_tuple(argnums)
+    for n in numbers:
+        if not isinstance(n, (int, np.integer)):
+            raise TypeError(f"argnums must be an integer or a tuple of integers, got {argnums}")
+    if not args or any(not -len(args) <= n < len(args) for n in numbers):
+        raise ValueError(
+            f"differentiating with respect to argnums={argnums} requires at least "
+            f"{max(numbers, default=0) + 1} positional arguments to be passed by the caller, but "
+            f"got only {len(args)} positional arguments"
+        )
+    return normalise(numbers, len(args), what)
+
+
+def with_chosen(
+    fun: Callable[..., Any],
+    places: Sequence[int],
+    args: Sequence[Any],
+    keywords: dict[str, Any],
+) -> Callable[..., Any]:
+    """A function of the arguments at these places, the others fixed."""
+
+    def of_chosen(*chosen: Any) -> Any:
+        filled = list(args)
+        for i, x in zip(places, chosen, strict=True):
+            filled[i] = x
+        return fun(*filled, **keywords)
+
+    return of_chosen
+
+
+def check_cotangent(ct: Any, type: ShapedArray) -> Any:
+    """A cotangent of a result of that type; raises `ValueError` for another shape or dtype."""
+    expected = tangent_type(type)
+    if expected.dtype == float0:
+        return None
+    found = typeof(ct)
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        raise ValueError(
+            "unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got "
+            f"{found.str_short()}, but expected {expected.str_short()}, because the corresponding "
+            f"output of the function is {type.str_short()}"
+        )
+    return ct
+
+
+def cotangent_of(ct: Any, type: ShapedArray) -> Any:
+    """A cotangent to give back: an array, zeros where it is None."""
+    if ct is None:
+        kind = tangent_type(type)
+        return float0_zeros(kind.shape) if kind.dtype == float0 else zeros(kind)
+    return ct
+
+
+def typeof_like(x: Any) -> ShapedArray:
+    """The type of a value, or of what stands for one (`ShapeDtypeStruct`)."""
+    if hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "__array__"):
+        return ShapedArray(tuple(x.shape), np.dtype(x.dtype), getattr(x, "weak_type", False))
+    return typeof(x)

@@ -1,0 +1,183 @@
+"""Forward mode: `jvp`, and `linearize`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from effax.api.arguments import flat_function
+from effax.api.differentiable import (
+    check_tangents,
+    float0_zeros,
+    plain_aux,
+    split_aux,
+    with_aux,
+)
+from effax.backends.xla.array import asarray
+from effax.effects.frames import filtered
+from effax.effects.handler import current
+from effax.effects.program import Variable
+from effax.effects.tree import tree_flatten, tree_map, tree_structure, tree_unflatten
+from effax.effects.types import float0, typeof
+from effax.effects.value import Value
+from effax.interpreters.jvp.dual import JVP, moves, tangent_type, zeros
+from effax.interpreters.residual import Record
+from effax.interpreters.transpose.linear import add_cotangents, backward
+
+
+def jvp_flat(
+    function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """Forward mode on flat values; a tangent may be None. Missing tangents of results are None."""
+    handler = JVP()
+    ready = [
+        p if t is None or isinstance(p, Value) else asarray(p)
+        for p, t in zip(primals, tangents, strict=True)
+    ]
+    duals = [handler.dual(p, t) for p, t in zip(ready, tangents, strict=True)]
+    results = handler.run(function, *duals)
+    pairs = [handler.split(x) for x in results]
+    return [p for p, _ in pairs], [t for _, t in pairs]
+
+
+class Linearized:
+    """What linearization leaves: primal results, and a recorded linear program of the tangents."""
+
+    __slots__ = ("inputs", "primals", "tangents", "tape")
+
+    def __init__(self, function: Callable[..., Sequence[Any]], values: Sequence[Any]) -> None:
+        self.tape = Record()
+        self.inputs = [
+            self.tape.unknown(tangent_type(t)) if moves(t) else None for t in map(typeof, values)
+        ]
+        with self.tape.installed():
+            self.primals, self.tangents = jvp_flat(function, values, self.inputs)
+
+    def push(self, tangents: Sequence[Any]) -> list[Any]:
+        """The tangents of the results, given the inputs'; evaluated under the present handlers."""
+        known: dict[Any, Any] = {
+            x: t for x, t in zip(self.inputs, tangents, strict=True) if x is not None
+        }
+        perform = current.get().perform
+
+        def value(x: Any) -> Any:
+            return known[x] if self.tape.owns(x) else x
+
+        for e in self.tape.equations:
+            result = perform(e.effect, tuple(map(value, e.inputs)), e.attributes)
+            if e.effect.multiple:
+                known.update(zip(e.outputs, result, strict=True))
+            else:
+                known[e.outputs[0]] = result
+        return [
+            zeros(tangent_type(typeof(p))) if t is None else value(t)
+            for p, t in zip(self.primals, self.tangents, strict=True)
+        ]
+
+    def pull(self, cotangents: Sequence[Any]) -> list[Any]:
+        """The cotangents of the inputs, None where there are none, given the results'."""
+        known: dict[Variable, Any] = {}
+        for x, ct in zip(self.tangents, cotangents, strict=True):
+            if ct is not None and self.tape.owns(x):
+                known[x] = add_cotangents(known.get(x), ct)
+        inputs = [x for x in self.inputs if x is not None]
+        given = iter(backward(self.tape, known, inputs))
+        return [None if x is None else next(given) for x in self.inputs]
+
+
+@filtered
+def jvp(
+    fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False
+) -> tuple[Any, ...]:
+    """The value of a function and its directional derivative (forward mode).
+
+    Args:
+      fun: a function of pytrees of arrays.
+      primals: a tuple or list of its arguments.
+      tangents: the direction: of the same trees, shapes and dtypes (`float0` for integers).
+      has_aux: whether `fun` returns a pair, the second of which is not differentiated.
+
+    Returns:
+      `(value, tangent)`, or `(value, tangent, aux)`.
+
+    Raises:
+      TypeError: where primals and tangents differ in tree, shape or dtype.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.jvp(jnp.square, (3.0,), (1.0,))
+    (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError(
+            "primal and tangent arguments to jvp must be tuples or lists; "
+            f"found {type(primals).__name__} and {type(tangents).__name__}"
+        )
+    leaves, tree = tree_flatten((tuple(primals), {}))
+    tangent_leaves, tangent_tree = tree_flatten((tuple(tangents), {}))
+    if tree != tangent_tree:
+        raise TypeError(
+            "primal and tangent arguments to jvp must have the same tree structure; "
+            f"primals have {tree}, tangents {tangent_tree}"
+        )
+    directions = check_tangents(leaves, tangent_leaves)
+    flat, out = flat_function(fun, tree)
+    handler = JVP()
+    duals = [handler.dual(p, t) for p, t in zip(leaves, directions, strict=True)]
+    results = handler.run(flat, *duals)
+    if not has_aux:
+        pairs = [handler.split(x) for x in results]
+        return (
+            tree_unflatten(out[0], [p for p, _ in pairs]),
+            tree_unflatten(out[0], [_tangent(p, t) for p, t in pairs]),
+        )
+    value, aux = with_aux(fun, tree_unflatten(out[0], results))
+    value_leaves, value_tree = tree_flatten(value)
+    pairs = [handler.split(x) for x in value_leaves]
+    return (
+        tree_unflatten(value_tree, [p for p, _ in pairs]),
+        tree_unflatten(value_tree, [_tangent(p, t) for p, t in pairs]),
+        tree_map(lambda x: handler.split(x)[0], aux),
+    )
+
+
+def _tangent(primal: Any, tangent: Any) -> Any:
+    if tangent is not None:
+        return tangent
+    type = tangent_type(typeof(primal))
+    return float0_zeros(type.shape) if type.dtype == float0 else zeros(type)
+
+
+@filtered
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """The value of a function and its derivative there, as a linear function of tangents.
+
+    What depends on the primals alone is computed once; the linear function does only the rest
+    (Radul et al. 2023, "You only linearize once").
+
+    Returns:
+      `(value, f_jvp)`, or `(value, f_jvp, aux)` with `has_aux`.
+
+    >>> import effax, effax.numpy as jnp
+    >>> y, f_jvp = effax.linearize(jnp.sin, 0.0)
+    >>> f_jvp(2.0)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    leaves, tree = tree_flatten((primals, {}))
+    value_only, aux = split_aux(fun, has_aux)
+    flat, out = flat_function(value_only, tree)
+    done = Linearized(flat, leaves)
+    in_tree = tree_structure(primals)
+    out_tree = out[0]
+
+    def f_jvp(*tangents: Any) -> Any:
+        given, given_tree = tree_flatten(tangents)
+        if given_tree != in_tree:
+            raise TypeError(
+                "linearized function called on tangent values inconsistent with the primal "
+                f"values: the primals have tree {in_tree}, the tangents {given_tree}"
+            )
+        directions = check_tangents(leaves, given)
+        return tree_unflatten(out_tree, done.push(directions))
+
+    value = tree_unflatten(out_tree, done.primals)
+    return (value, f_jvp, plain_aux(aux[0])) if has_aux else (value, f_jvp)

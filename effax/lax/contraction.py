@@ -1,0 +1,188 @@
+"""Products of arrays as `lax` has them, and how precise they are to be."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects import contraction
+from effax.effects.config import read
+from effax.effects.types import typeof, user_dtype
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+DotDimensionNumbers = tuple[
+    tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
+]
+
+
+class Precision(enum.Enum):
+    """How precisely to multiply floats on hardware that has a choice.
+
+    DEFAULT is fastest, HIGHEST the dtype's own precision. Functions also take the names, and a
+    pair for the two operands.
+    """
+
+    DEFAULT = 0
+    HIGH = 1
+    HIGHEST = 2
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_NAMES = {
+    "default": "DEFAULT",
+    "fastest": "DEFAULT",
+    "bfloat16": "DEFAULT",
+    "high": "HIGH",
+    "bfloat16_3x": "HIGH",
+    "tensorfloat32": "HIGH",
+    "highest": "HIGHEST",
+    "float32": "HIGHEST",
+}
+
+
+def canonical_precision(precision: Any) -> tuple[str, str] | None:
+    """The names of the precision of both operands; None for the default.
+
+    Without one the setting `default_matmul_precision` holds. Raises `ValueError` for an unknown
+    name.
+    """
+    if precision is None:
+        precision = read("default_matmul_precision")
+        if precision is None:
+            return None
+    if isinstance(precision, (tuple, list)):
+        if len(precision) != 2:
+            raise ValueError(f"a precision is one, or a pair of them, not {precision!r}")
+        names = tuple(_precision_name(p) for p in precision)
+    else:
+        names = (_precision_name(precision),) * 2
+    return None if names == ("DEFAULT", "DEFAULT") else names  # type: ignore[return-value]
+
+
+def _precision_name(precision: Any) -> str:
+    if precision is None:
+        return "DEFAULT"
+    if isinstance(precision, Precision):
+        return precision.name
+    name = _NAMES.get(str(precision).lower())
+    if name is None:
+        raise ValueError(
+            f"unknown precision {precision!r}: expected a Precision, or one of "
+            f"{', '.join(map(repr, _NAMES))}"
+        )
+    return name
+
+
+def preferred(dtype: Any, name: str) -> Any:
+    """The dtype of `preferred_element_type`, canonical; None for none."""
+    return None if dtype is None else user_dtype(dtype, name)
+
+
+def _axes(axes: Any) -> tuple[int, ...]:
+    return tuple(operator.index(a) for a in axes)
+
+
+@whole("dimension_numbers", "precision", "preferred_element_type")
+def _dot_general(
+    lhs: Array, rhs: Array, dimension_numbers: Any, precision: Any, preferred_element_type: Any
+) -> Array:
+    return contraction.dot_general(
+        lhs,
+        rhs,
+        dimension_numbers=dimension_numbers,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def dot_general(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    dimension_numbers: DotDimensionNumbers,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Sums of products over paired axes.
+
+    Args:
+      lhs, rhs: arrays of one dtype.
+      dimension_numbers: `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`.
+      precision: a `Precision` or its name, or a pair of them.
+      preferred_element_type: the dtype to sum in, and of the result.
+
+    Returns:
+      The batch axes, then the free axes of lhs, then those of rhs.
+
+    Raises:
+      TypeError: where dtypes or lengths of paired axes differ.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.dot_general(jnp.eye(2), jnp.arange(2.0), (((1,), (0,)), ((), ())))
+    Array([0., 1.], dtype=float32)
+    """
+    (lc, rc), (lb, rb) = dimension_numbers
+    numbers = (_axes(lc), _axes(rc)), (_axes(lb), _axes(rb))
+    return _dot_general(
+        lhs,
+        rhs,
+        numbers,
+        canonical_precision(precision),
+        preferred(preferred_element_type, "dot_general"),
+    )
+
+
+def dot(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    *,
+    dimension_numbers: DotDimensionNumbers | None = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Array:
+    """Vector and matrix products: the last axis of lhs with the first of rhs.
+
+    Raises `TypeError` for arrays of other ranks than 1 and 2 (see `dot_general`).
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.dot(jnp.arange(3.0), jnp.ones(3))
+    Array(3., dtype=float32)
+    """
+    left, right = typeof(lhs), typeof(rhs)
+    if dimension_numbers is None:
+        if not (1 <= left.ndim <= 2 and 1 <= right.ndim <= 2):
+            raise TypeError(
+                "dot takes vectors and matrices, but was given "
+                f"{left.str_short()} and {right.str_short()}; see dot_general, or jnp.matmul"
+            )
+        dimension_numbers = (((left.ndim - 1,), (0,)), ((), ()))
+    return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+
+
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: Any = None) -> Array:
+    """Matrix products for all of the leading axes, which must agree.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.batch_matmul(jnp.ones((4, 2, 3)), jnp.ones((4, 3, 5))).shape
+    (4, 2, 5)
+    """
+    left, right = typeof(lhs), typeof(rhs)
+    if left.ndim < 2 or left.ndim != right.ndim:
+        raise ValueError(
+            "batch_matmul takes arrays of one rank of at least 2, but was given "
+            f"{left.str_short()} and {right.str_short()}"
+        )
+    n = left.ndim
+    batch = tuple(range(n - 2))
+    return dot_general(lhs, rhs, (((n - 1,), (n - 2,)), (batch, batch)), precision)
