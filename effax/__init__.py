@@ -5,6 +5,10 @@
 
 from effax import start as start  # isort: skip  (it gives the stack its bottom)
 
+from effax import lax as lax
+from effax import nn as nn
+from effax import numpy as numpy
+from effax import random as random
 from effax.api.custom import custom_jvp as custom_jvp
 from effax.api.custom import custom_vjp as custom_vjp
 from effax.api.devices import block_until_ready as block_until_ready

@@ -115,3 +115,16 @@ class PerLane:
             ):
                 many[i] = one
         return results
+
+
+@attrs.frozen(slots=True)
+class OnlyWhen:
+    """A callback that is called when its first operand is true; else its results are zeros."""
+
+    callback: Callable[..., Sequence[Any]]
+    result_types: tuple[ShapedArray, ...] = ()
+
+    def __call__(self, active: Any, *operands: Any) -> Sequence[Any]:
+        if active:
+            return self.callback(*operands)
+        return [np.zeros(t.shape, t.dtype) for t in self.result_types]

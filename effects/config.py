@@ -323,6 +323,9 @@ default_device = Option(
 
 # What is read when something happens.
 check_tracer_leaks = _switch("check_tracer_leaks", False, "look for carriers that outlive a trace")
+use_high_dynamic_range_gumbel = _switch(
+    "use_high_dynamic_range_gumbel", False, "Gumbel numbers reach farther, for twice the bits"
+)
 explain_cache_misses = _switch("explain_cache_misses", False, "log why `jit` traced again")
 log_compiles = _switch("log_compiles", False, "log each trace and compilation")
 no_tracing = _switch("no_tracing", False, "raise where `jit` would trace")

@@ -76,7 +76,7 @@ def _conv_type(
             f"{batch_group_count} and {feature_group_count}"
         )
     if features != ins * feature_group_count:
-        raise TypeError(
+        raise ValueError(
             f"{name}: the {features} features of lhs must be feature_group_count times the {ins} "
             f"input features of rhs, got {both} with feature_group_count {feature_group_count}"
         )
@@ -85,12 +85,12 @@ def _conv_type(
         ("batch_group_count", outs, batch_group_count),
     ):
         if count % group:
-            raise TypeError(
+            raise ValueError(
                 f"{name}: {what} ({group}) must divide the {count} output features of rhs "
                 f"{rhs.str_short()}"
             )
     if batch % batch_group_count:
-        raise TypeError(
+        raise ValueError(
             f"{name}: batch_group_count ({batch_group_count}) must divide the batch of {batch} of "
             f"lhs {lhs.str_short()}"
         )

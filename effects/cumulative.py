@@ -80,6 +80,7 @@ def _interleave(even: Any, odd: Any, axis: int) -> Any:
 def logaddexp(x: Any, y: Any) -> Any:
     """`log(exp(x) + exp(y))` without overflow; of two infinities of one sign, that infinity."""
     larger = elementwise.max(x, y)
-    apart = elementwise.neg(elementwise.abs(elementwise.sub(x, y)))
+    # Not -abs(x - y), whose derivative at 0 is one-sided.
+    apart = elementwise.sub(elementwise.min(x, y), larger)
     smooth = elementwise.add(larger, transcendental.log1p(transcendental.exp(apart)))
     return selection.select_n(comparison.eq(apart, apart), elementwise.add(x, y), smooth)

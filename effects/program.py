@@ -84,6 +84,8 @@ def row_of(effect: Effect, attributes: dict[str, Any]) -> frozenset[str]:
     if effect.higher_order:
         for program in programs_in(attributes):
             row |= program.row
+        if "binds" in attributes:
+            row -= {f"axis {name}" for name in attributes["binds"]}
     return row
 
 

@@ -199,6 +199,13 @@ def _atan2_dy(ans: Any, x: Any, y: Any) -> Any:
     return neg(div(x, add(square(x), square(y))))
 
 
+def _acosh_dx(ans: Any, x: Any) -> Any:
+    """1 / sqrt(x^2 - 1); for complex numbers by factors, which have the right branch."""
+    if is_complex(typeof(x).dtype):
+        return mul(rsqrt(add(x, -1.0)), rsqrt(add(x, 1.0)))
+    return rsqrt(sub(square(x), 1.0))
+
+
 def _igamma_dx(ans: Any, a: Any, x: Any) -> Any:
     """x^(a-1) exp(-x) / gamma(a)."""
     a, x = arrays(a, x)
@@ -281,7 +288,7 @@ partials: Final[dict[Effect, tuple[Partial, ...]]] = {
     cosh: (lambda ans, x: sinh(x),),
     tanh: (lambda ans, x: mul(sub(1.0, ans), add(ans, 1.0)),),
     asinh: (lambda ans, x: rsqrt(add(square(x), 1.0)),),
-    acosh: (lambda ans, x: rsqrt(sub(square(x), 1.0)),),
+    acosh: (_acosh_dx,),
     atanh: (over(lambda ans, x: mul(sub(1.0, x), add(x, 1.0))),),
     # special
     erf: (lambda ans, x: mul(exp(neg(square(x))), 2 / math.sqrt(math.pi)),),

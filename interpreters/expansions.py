@@ -218,7 +218,7 @@ def _beta_fraction(a: Any, b: Any, x: Any, active: Any) -> Any:
         return gt(abs(sub(factor, 1.0)), eps), (up, down, mul(value, factor))
 
     one = like(a, 1.0)
-    return iterate(step, active, (one, one, one), (a, b, x))[2]
+    return div(1.0, iterate(step, active, (one, like(a, 0.0), one), (a, b, x))[2])
 
 
 def expand_incomplete_beta(a: Any, b: Any, x: Any) -> Any:

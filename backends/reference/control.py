@@ -9,15 +9,24 @@ import numpy as np
 
 from effax.backends.reference.evaluate import run
 from effax.backends.reference.table import rule
-from effax.effects import control
+from effax.effects import control, custom
 from effax.effects.program import Program
+from effax.effects.types import ShapedArray, typeof
+from effax.interpreters.custom_linear import forward
 
 Array = np.ndarray[Any, Any]
 
 
-@rule(control.call, control.remat)
+@rule(control.call, control.remat, custom.custom_jvp_call, custom.custom_vjp_call)
 def reference_call(*operands: Array, program: Program, **_: Any) -> list[Array]:
     return run(program, operands)
+
+
+@rule(custom.custom_linear)
+def reference_custom_linear(
+    *operands: Array, residuals: int, out_types: tuple[ShapedArray, ...], backward: Any
+) -> list[Array]:
+    return run(forward(residuals, out_types, backward, list(map(typeof, operands))), operands)
 
 
 @rule(control.cond)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from effax.backends.xla.array import Array, asarray, constant, device_put
 from effax.backends.xla.executable import XlaRuntimeError, compile_text, explain_failure
 from effax.backends.xla.lowering.writer import module_text
-from effax.backends.xla.placement import Placement, Spec, default
+from effax.backends.xla.placement import Placement, Spec, default, single
 from effax.effects import shape
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
@@ -160,12 +160,13 @@ def _build(
 def common_placement(specs: Sequence[Spec]) -> Placement:
     """Where a computation on these arrays runs: with the committed ones, else by default.
 
-    Raises `ValueError` when two arrays are committed to different devices.
+    An array that is spread over devices is brought to the first of them. Raises `ValueError` when
+    two arrays are committed to different devices.
     """
     where: Spec | None = None
     for x in specs:
         if x.committed and (where is None or where.placement is not x.placement):
-            if where is not None:
+            if where is not None and where.placement.devices != x.placement.devices:
                 raise ValueError(
                     "Received incompatible devices for jitted computation: an array of type "
                     f"{where.type.str_short()} is committed to {where.placement}, and one of "
@@ -173,9 +174,10 @@ def common_placement(specs: Sequence[Spec]) -> Placement:
                     "device_put"
                 )
             where = x
-    if where is not None:
-        return where.placement
-    return specs[0].placement if specs else default()
+    if where is None and not specs:
+        return default()
+    placement = (where or specs[0]).placement
+    return placement if placement.is_single else single(placement.device)
 
 
 def compile_program(

@@ -8,17 +8,35 @@ import numpy as np
 
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.dispatch import host_rules
+from effax.backends.xla.executable import effects_barrier
 from effax.effects.callback import answer, debug_callback, io_callback, pure_callback
+from effax.effects.check import check, debug_check
 from effax.effects.errors import UnexpectedTracerError
+from effax.effects.failures import Site, require
 from effax.effects.handler import Carrier
 from effax.effects.types import typeof
 
 
-def call_at_once(*operands: Any, callback: Any, result_types: Any = (), **_: Any) -> list[Array]:
+def call_at_once(
+    *operands: Any, callback: Any, result_types: Any = (), ordered: bool = False, **_: Any
+) -> list[Array]:
     """Ask the callback; its exceptions are raised as they are."""
+    if ordered:
+        effects_barrier()
     arrays = [as_numpy(x) for x in operands]
     results = answer(callback, arrays, result_types)
     return [asarray(x, t) for x, t in zip(results, result_types, strict=True)]
+
+
+def check_at_once(holds: Any, *payload: Any, site: Site) -> list[Array]:
+    """Raise `JaxRuntimeError` unless the claim holds."""
+    require(site, as_numpy(holds), [as_numpy(x) for x in payload])
+    return []
+
+
+def pass_over(*operands: Any, **_: Any) -> list[Array]:
+    """A check for debugging is made under checkify only."""
+    return []
 
 
 def as_numpy(x: Any) -> np.ndarray[Any, Any]:
@@ -29,3 +47,5 @@ def as_numpy(x: Any) -> np.ndarray[Any, Any]:
 
 
 host_rules.update(dict.fromkeys((debug_callback, pure_callback, io_callback), call_at_once))
+host_rules[check] = check_at_once
+host_rules[debug_check] = pass_over

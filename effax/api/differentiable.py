@@ -20,7 +20,7 @@ def float0_zeros(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 
 def check_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-    """The tangents, None for those of dtype `float0`; raises `TypeError` where they do not match."""
+    """The tangents, None for `float0` ones; raises `TypeError` where they do not match."""
     found = []
     for p, t in zip(primals, tangents, strict=True):
         expected = tangent_type(typeof(p))

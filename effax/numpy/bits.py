@@ -9,7 +9,13 @@ from effax.effects.types import is_integer, is_unsigned, typeof, uint8
 from effax.lax.control import while_loop
 from effax.numpy.arguments import cast
 from effax.numpy.arithmetic import absolute, choose, dtype_of, floor_divide
-from effax.numpy.operands import numeric_dtype, promote, promote_numeric, unary
+from effax.numpy.operands import (
+    numeric_dtype,
+    promote,
+    promote_numeric,
+    strong_unless_all_weak,
+    unary,
+)
 from effax.whole import whole
 
 
@@ -121,10 +127,10 @@ def lcm(x1: Any, x2: Any) -> Any:
 
 
 def _integers(name: str, *xs: Any) -> tuple[Any, ...]:
-    xs = promote(*xs, name=name, arrays=True)
-    if not is_integer(typeof(xs[0]).dtype):
+    promoted = promote(*xs, name=name, arrays=True)
+    if not is_integer(typeof(promoted[0]).dtype):
         raise ValueError(f"Arguments to jax.numpy.{name} must be integers.")
-    return xs
+    return tuple(strong_unless_all_weak(x, *xs) for x in promoted)
 
 
 def _common_divisor(x: Any, y: Any) -> Any:

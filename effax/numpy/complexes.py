@@ -62,7 +62,8 @@ def angle(z: Any, deg: bool = False) -> Any:
     >>> angle(-1)
     Array(3.1415927, dtype=float32)
     """
-    z = strong(unary_inexact("angle", z))
+    z = unary_inexact("angle", z)
+    z = z if is_complex(typeof(z).dtype) else strong(z)
     re, im = real(z), imag(z)
     result = transcendental.atan2(im, re)
     return elementwise.mul(result, 180 / math.pi) if deg else result

@@ -11,7 +11,7 @@ from effax.effects.effect import Effect
 from effax.effects.types import is_complex, typeof
 from effax.numpy.arguments import strong
 from effax.numpy.arithmetic import choose
-from effax.numpy.operands import promote_inexact, unary_inexact
+from effax.numpy.operands import promote_inexact, strong_unless_all_weak, unary_inexact
 from effax.whole import whole
 
 Function = Callable[[Any], Any]
@@ -125,12 +125,12 @@ def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """`log2(2**x1 + 2**x2)`, without overflow.
 
     >>> logaddexp2(3.0, 3.0)
-    Array(4., dtype=float32)
+    Array(4., dtype=float32, weak_type=True)
     """
     unit = math.log(2)
     operands = promote_inexact(x1, x2, name="logaddexp2", arrays=True)
     total = transcendental.logaddexp(*(elementwise.mul(x, unit) for x in operands))
-    return strong(elementwise.div(total, unit))
+    return strong_unless_all_weak(elementwise.div(total, unit), x1, x2)
 
 
 @whole()
@@ -138,8 +138,9 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     """`sqrt(x1**2 + x2**2)`, without overflow.
 
     >>> hypot(3, 4)
-    Array(5., dtype=float32)
+    Array(5., dtype=float32, weak_type=True)
     """
+    given = x1, x2
     x1, x2 = promote_inexact(x1, x2, name="hypot", arrays=True)
     if is_complex(typeof(x1).dtype):
         raise ValueError(
@@ -153,7 +154,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     ratio = elementwise.div(smaller, choose(nothing, 1.0, larger))
     root = elementwise.sqrt(elementwise.add(elementwise.square(ratio), 1.0))
     result = choose(nothing, larger, elementwise.mul(larger, root))
-    return strong(choose(infinite, math.inf, result))
+    return strong_unless_all_weak(choose(infinite, math.inf, result), *given)
 
 
 @whole()

@@ -119,7 +119,8 @@ def install(numpy: ModuleType) -> None:
     for name, target in UNARY.items():
         setattr(Value, f"__{name}__", _method(getattr(numpy, target)))
     for name in METHODS:
-        setattr(Value, name, _method(getattr(numpy, name)))
+        if hasattr(numpy, name):
+            setattr(Value, name, _method(getattr(numpy, name)))
     _install_shapes(numpy)
     _install_indexing(numpy)
     Value.__array_priority__ = 100  # type: ignore[attr-defined]

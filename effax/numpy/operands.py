@@ -226,6 +226,13 @@ def unary(name: str, x: Any, to: Kind = as_they_are) -> Any:
     return convert_element_type(x, dtype=dtype, weak_type=type.weak_type)
 
 
+def strong_unless_all_weak(result: Any, *given: Any) -> Any:
+    """The result, weakly typed only if all of the operands given are."""
+    if all(typeof(x).weak_type for x in given):
+        return result
+    return cast(result, typeof(result).dtype)
+
+
 def array(x: Any) -> Any:
     """The value as an array: a Python number gets a weak type."""
     return weak(x) if type(x) in LITERALS else x

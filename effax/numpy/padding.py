@@ -154,8 +154,8 @@ def _ramp(end: Any, edge: Any, count: int, axis: int, dtype: Any) -> Any:
     )
     lengths = tuple(count if i == axis else 1 for i in range(len(shape_of(edge))))
     ladder = effects.reshape(parts, shape=lengths)
-    step = combine(elementwise.sub, last, first)
-    result = combine(elementwise.add, first, combine(elementwise.mul, step, ladder))
+    one = combine(elementwise.mul, first, elementwise.sub(1.0, ladder))
+    result = combine(elementwise.add, one, combine(elementwise.mul, last, ladder))
     return cast(elementwise.floor(result) if is_integer(dtype) else result, dtype)
 
 

@@ -28,6 +28,7 @@ from effax.numpy.operands import (
     arraylike,
     broadcast_to_common,
     promote_inexact,
+    strong_unless_all_weak,
     unary,
     unary_inexact,
 )
@@ -272,7 +273,9 @@ def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
 def _modf(x: Any) -> tuple[Any, Any]:
     x = array(unary_inexact("modf", x))
     whole_number = trunc(x)
-    return elementwise.sub(x, whole_number), whole_number
+    infinite = comparison.eq(elementwise.abs(x), math.inf)
+    fraction = choose(infinite, 0.0, elementwise.sub(x, whole_number))
+    return fraction, whole_number
 
 
 @whole()
@@ -282,6 +285,8 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     >>> heaviside(0.0, 0.5)
     Array(0.5, dtype=float32, weak_type=True)
     """
+    given = x1, x2
     x1, x2 = promote_inexact(x1, x2, name="heaviside", arrays=True)
     at_zero = choose(comparison.ne(x1, x1), x1, x2)
-    return choose(comparison.lt(x1, 0.0), 0.0, choose(comparison.gt(x1, 0.0), 1.0, at_zero))
+    step = choose(comparison.lt(x1, 0.0), 0.0, choose(comparison.gt(x1, 0.0), 1.0, at_zero))
+    return strong_unless_all_weak(step, *given)

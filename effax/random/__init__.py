@@ -5,6 +5,8 @@ Threefry-2x32 on counters, so that every element can be computed by itself.
 """
 
 from effax.random.bits import bits as bits
+from effax.random.counts import binomial as binomial
+from effax.random.counts import multinomial as multinomial
 from effax.random.integers import bernoulli as bernoulli
 from effax.random.integers import categorical as categorical
 from effax.random.integers import choice as choice

@@ -14,7 +14,7 @@ import numpy as np
 
 from effax import lax
 from effax import numpy as jnp
-from effax.effects.config import read
+from effax.effects.config import read, trace_key
 from effax.effects.random import threefry2x32
 from effax.effects.tree import register_pytree_node_class
 from effax.effects.types import (
@@ -317,6 +317,11 @@ def counts(shape: tuple[int, ...]) -> tuple[Any, Any]:
 
 def encipher(words: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """Two random words for every place of an array, from the words of one key."""
+    if not trace_key().threefry_partitionable:
+        raise NotImplementedError(
+            "random bits in the order of threefry_partitionable=False, JAX's default before 0.5, "
+            "are not made; leave the setting at True"
+        )
     k1, k2 = (
         lax.broadcast(lax.index_in_dim(words, i, axis=0, keepdims=False), shape) for i in (0, 1)
     )
@@ -393,9 +398,9 @@ def key_impl(keys: Any) -> str:
     return DEFAULT
 
 
-def key_dtype(impl: Any = None) -> KeyType:
+def key_dtype(impl_spec: Any = None) -> KeyType:
     """The dtype of the keys of a generator."""
-    _implementation(impl, None, "key_dtype")
+    _implementation(impl_spec, None, "key_dtype")
     return _KEY_TYPE
 
 

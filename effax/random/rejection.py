@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from effax import lax
 from effax import numpy as jnp
-from effax.effects.types import DType, canonical_shape, float32, iinfo
+from effax.api.custom import custom_jvp
+from effax.api.vmap import vmap
+from effax.effects.types import DType, canonical_shape, finfo, float32, iinfo
 from effax.random.bits import float_dtype, int_dtype, result_shape, shape_of, spread
 from effax.random.keys import split_words, words_of
 from effax.random.samplers import (
@@ -75,28 +78,26 @@ def gamma_words(
     words: Any, a: Any, shape: Shape, dtype: DType, log_space: bool = False
 ) -> Any:
     """Gamma numbers, or their logarithms, each from a key of its own."""
-    import effax
-
     alphas = lax.reshape(spread(a, shape, dtype), (prod(shape),))
     keys = split_words(words, shape=alphas.shape)
-    drawn = effax.vmap(lambda k, a: _gamma_one(k, a, log_space))(keys, lax.stop_gradient(alphas))
-    return lax.reshape(_differentiable(drawn, alphas, log_space), shape)
+    return lax.reshape(_gamma_many(keys, alphas, log_space), shape)
 
 
-def _differentiable(drawn: Any, alphas: Any, log_space: bool) -> Any:
-    """The samples, with the derivative that moving alpha at a fixed quantile has (implicitly)."""
-    slope = getattr(lax, "random_gamma_grad", None)
-    if slope is None:
-        return drawn
-    values = drawn
-    if log_space:
-        values = lax.exp(drawn)
-        tiny = np.array(np.finfo(drawn.dtype).tiny, drawn.dtype)[()]
-        values = jnp.where(values == 0, tiny, values)
-    rate = lax.stop_gradient(slope(lax.stop_gradient(alphas), values))
-    if log_space:
-        rate = rate / values
-    return drawn + rate * (alphas - lax.stop_gradient(alphas))
+@partial(custom_jvp, nondiff_argnums=(2,))
+def _gamma_many(keys: Any, alphas: Any, log_space: bool) -> Any:
+    return vmap(lambda k, a: _gamma_one(k, a, log_space))(keys, alphas)
+
+
+@_gamma_many.defjvp
+def _gamma_many_jvp(log_space: bool, primals: Any, tangents: Any) -> Any:
+    """The derivative that moving alpha at a fixed quantile has (implicit reparametrisation)."""
+    drawn = _gamma_many(*primals, log_space)
+    if not log_space:
+        return drawn, tangents[1] * lax.random_gamma_grad(primals[1], drawn)
+    values = lax.exp(drawn)
+    tiny = np.array(finfo(drawn.dtype).tiny, drawn.dtype)[()]
+    values = jnp.where(values == 0, tiny, values)
+    return drawn, tangents[1] * lax.random_gamma_grad(primals[1], values) / values
 
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
@@ -198,11 +199,11 @@ def _t(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
     return normals * lax.sqrt(half / gamma_words(keys[1], half, shape=shape, dtype=dtype))
 
 
-def t(key: Any, df: Any, shape: Any = (), dtype: Any = None) -> Any:
+def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Numbers of Student's t distribution with `df` degrees of freedom."""
     words = words_of("t", key)
     asked = float_dtype("t", dtype)
-    found = result_shape("t", shape or None, shape_of(df))
+    found = result_shape("t", shape, shape_of(df))
     safe_to_cast("t", asked, df)
     return _t(words, df, shape=found, dtype=asked)
 

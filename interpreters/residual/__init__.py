@@ -1,5 +1,6 @@
 """Residual staging, and the splitting of programs into a known and a linear part."""
 
+from effax.interpreters.residual import collective as collective
 from effax.interpreters.residual import control as control
 from effax.interpreters.residual.partition import merge as merge
 from effax.interpreters.residual.partition import planners as planners

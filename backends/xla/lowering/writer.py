@@ -83,6 +83,7 @@ class Writer:
         self.constants: dict[Any, Name] = {}
         self.callbacks: list[Callable[..., Any]] = []
         self.axes: dict[Any, Any] = {}
+        self.channels = 0
         self.module_attributes: list[str] = []
 
     def fresh(self, type: ShapedArray) -> Name:

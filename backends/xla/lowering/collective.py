@@ -1,0 +1,259 @@
+"""Collectives in StableHLO, between the partitions of a mesh; and programs at many places.
+
+`writer.axes` says which axes the module's mesh binds. Partitions are numbered row-major over the
+mesh, so an axis is a stride and a length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import attrs
+
+from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.effects import collective
+from effax.effects.errors import UnboundAxisError
+from effax.effects.program import Program
+from effax.effects.types import ShapedArray, uint32
+from effax.interpreters.batch.parallel import as_batch
+
+
+@attrs.frozen
+class MeshAxis:
+    """An axis of the mesh: how far apart its places are in the numbering, and how many."""
+
+    stride: int
+    size: int
+
+
+def _groups(w: Writer, effect: Any, axes: Sequence[Hashable]) -> list[list[int]]:
+    """The partitions that talk to each other, in the order of their places along the axes."""
+    for name in axes:
+        if name not in w.axes:
+            raise UnboundAxisError.of(effect, name)
+    inside = [w.axes[name] for name in axes]
+    outside = [axis for name, axis in w.axes.items() if name not in axes]
+    return [_numbers(inside, start) for start in _numbers(outside, 0)]
+
+
+def _numbers(axes: Sequence[MeshAxis], start: int) -> list[int]:
+    places = product(*(range(axis.size) for axis in axes))
+    return [
+        start + sum(i * axis.stride for i, axis in zip(place, axes, strict=True))
+        for place in places
+    ]
+
+
+def _channel(w: Writer) -> str:
+    w.channels += 1
+    return f"channel_handle = #stablehlo.channel_handle<handle = {w.channels}, type = 1>"
+
+
+def _between(w: Writer, groups: list[list[int]]) -> str:
+    rows = ", ".join(f"[{', '.join(map(str, group))}]" for group in groups)
+    text = f"dense<[{rows}]> : tensor<{len(groups)}x{len(groups[0])}xi64>"
+    return f"replica_groups = {text}, {_channel(w)}"
+
+
+def _fold(operation: str, type: ShapedArray) -> str:
+    one = tensor(type.update(shape=()))
+    return (
+        f"{{\n^bb0(%l: {one}, %r: {one}):\n%s = stablehlo.{operation} %l, %r : {one}\n"
+        f"stablehlo.return %s : {one}\n}}"
+    )
+
+
+def _reduction(effect: Any, operation: str) -> None:
+    @rule(effect)
+    def lower_all_reduce(
+        w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Sequence[Hashable]
+    ) -> Name:
+        between = _between(w, _groups(w, effect, axes))
+        return w.op(
+            f'"stablehlo.all_reduce"({x}) <{{{between}, use_global_device_ids}}> '
+            f"({_fold(operation, x.type)}) : ({x.text}) -> {tensor(types[0])}",
+            types[0],
+        )
+
+
+_reduction(collective.psum, "add")
+_reduction(collective.pmax, "maximum")
+_reduction(collective.pmin, "minimum")
+
+
+@rule(collective.all_gather)
+def lower_all_gather(
+    w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Any, axis: int, size: int
+) -> Name:
+    between = _between(w, _groups(w, collective.all_gather, axes))
+    return w.op(
+        f'"stablehlo.all_gather"({x}) <{{all_gather_dim = {axis} : i64, {between}, '
+        f"use_global_device_ids}}> : ({x.text}) -> {tensor(types[0])}",
+        types[0],
+    )
+
+
+@rule(collective.reduce_scatter)
+def lower_reduce_scatter(
+    w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Any, axis: int, size: int
+) -> Name:
+    between = _between(w, _groups(w, collective.reduce_scatter, axes))
+    return w.op(
+        f'"stablehlo.reduce_scatter"({x}) <{{scatter_dimension = {axis} : i64, {between}, '
+        f"use_global_device_ids}}> ({_fold('add', x.type)}) : ({x.text}) -> {tensor(types[0])}",
+        types[0],
+    )
+
+
+@rule(collective.all_to_all)
+def lower_all_to_all(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    x: Name,
+    *,
+    axes: Any,
+    split: int,
+    concat: int,
+    size: int,
+) -> Name:
+    between = _between(w, _groups(w, collective.all_to_all, axes))
+    return w.op(
+        f'"stablehlo.all_to_all"({x}) <{{split_dimension = {split} : i64, '
+        f"concat_dimension = {concat} : i64, split_count = {size} : i64, {between}}}> "
+        f": ({x.text}) -> {tensor(types[0])}",
+        types[0],
+    )
+
+
+@rule(collective.ppermute)
+def lower_ppermute(
+    w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Any, perm: Any, size: int
+) -> Name:
+    groups = _groups(w, collective.ppermute, axes)
+    if not perm:
+        return w.constant(0, types[0])
+    pairs = [(group[s], group[d]) for group in groups for s, d in perm]
+    rows = ", ".join(f"[{s}, {d}]" for s, d in pairs)
+    return w.op(
+        f'"stablehlo.collective_permute"({x}) <{{source_target_pairs = dense<[{rows}]> : '
+        f"tensor<{len(pairs)}x2xi64>, {_channel(w)}}}> : ({x.text}) -> {tensor(types[0])}",
+        types[0],
+    )
+
+
+@rule(collective.axis_index)
+def lower_axis_index(w: Writer, types: Sequence[ShapedArray], *, axes: Any) -> Name:
+    _groups(w, collective.axis_index, axes)
+    axis: MeshAxis = w.axes[axes[0]]
+    unsigned = ShapedArray((), uint32)
+    number = w.op("stablehlo.partition_id : tensor<ui32>", unsigned)
+    along = w.simple("divide", [number, w.constant(axis.stride, unsigned)], unsigned)
+    place = w.simple("remainder", [along, w.constant(axis.size, unsigned)], unsigned)
+    return w.simple("convert", [place], types[0])
+
+
+@rule(collective.parallel)
+def lower_parallel(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    *operands: Name,
+    program: Program,
+    mapped: tuple[bool, ...],
+    size: int,
+    binds: Any,
+    **_: Any,
+) -> list[Name]:
+    """Inside a program for one device, or one place of a mesh, the places are a batch."""
+    return w.body(as_batch(program, mapped, size, binds[0]), operands)
+
+
+def mesh_text(
+    program: Program, mapped: Sequence[bool], axes: dict[Any, int], platform: str
+) -> tuple[str, list[Any]]:
+    """The module that runs a program at each place of a mesh, and the host functions it calls.
+
+    `axes` are the mesh's axes with their lengths, the last one varying fastest. Operands marked
+    `mapped` have one row for each place along a new first axis; results too.
+    """
+    w = Writer(platform)
+    w.taken.add("main")
+    stride = prod(axes.values())
+    for name, length in axes.items():
+        stride //= length
+        w.axes[name] = MeshAxis(stride, length)
+    labels = [f"a{i}" for i in range(len(axes))]
+    count = prod(axes.values())
+    all_axes = ", ".join(f'"{label}"' for label in labels)
+    function = w.function(program, "place")
+    ins = [
+        t.update(shape=(count, *t.shape)) if m else t
+        for t, m in zip(program.in_types, mapped, strict=True)
+    ]
+    outs = [t.update(shape=(count, *t.shape)) for t in program.out_types]
+    in_shardings = [_sharding(t, all_axes if m else "") for t, m in zip(ins, mapped, strict=True)]
+    out_shardings = [_sharding(t, all_axes) for t in outs]
+    rows_in = [
+        t.update(shape=(1, *t.shape[1:])) if m else t for t, m in zip(ins, mapped, strict=True)
+    ]
+    rows_out = [t.update(shape=(1, *t.shape)) for t in program.out_types]
+    lines: list[str] = []
+    values = []
+    for i, (row, t, m) in enumerate(zip(rows_in, program.in_types, mapped, strict=True)):
+        if m:
+            lines.append(f"%v{i} = stablehlo.reshape %r{i} : ({tensor(row)}) -> {tensor(t)}")
+        values.append(f"%v{i}" if m else f"%r{i}")
+    signature = f"({_types(program.in_types)}) -> ({_types(program.out_types)})"
+    n = len(outs)
+    call = f"func.call @{function}({', '.join(values)}) : {signature}"
+    lines.append(f"%o:{n} = {call}" if n else call)
+    for i, (t, row) in enumerate(zip(program.out_types, rows_out, strict=True)):
+        lines.append(f"%s{i} = stablehlo.reshape %o#{i} : ({tensor(t)}) -> {tensor(row)}")
+    returned = ", ".join(f"%s{i}" for i in range(n))
+    lines.append(f"sdy.return {returned} : {_types(rows_out)}" if n else "sdy.return")
+    heads = ", ".join(f"%r{i}: {tensor(t)}" for i, t in enumerate(rows_in))
+    prefix = f"%out:{n} = " if n else ""
+    names = ", ".join(f"%a{i}" for i in range(len(ins)))
+    returns = ", ".join(f"%out#{i}" for i in range(n))
+    body = "\n".join(
+        [
+            f"{prefix}sdy.manual_computation({names}) in_shardings=[{_bare(in_shardings)}] "
+            f"out_shardings=[{_bare(out_shardings)}] manual_axes={{{all_axes}}} ({heads}) {{",
+            *lines,
+            f"}} : ({_types(ins)}) -> ({_types(outs)})",
+            f"return {returns} : {_types(outs)}" if n else "return",
+        ]
+    )
+    arguments = ", ".join(
+        f"%a{i}: {tensor(t)} {{sdy.sharding = #sdy.sharding{s}}}"
+        for i, (t, s) in enumerate(zip(ins, in_shardings, strict=True))
+    )
+    results = ", ".join(
+        f"{tensor(t)} {{sdy.sharding = #sdy.sharding{s}}}"
+        for t, s in zip(outs, out_shardings, strict=True)
+    )
+    shape = ", ".join(
+        f'"{label}"={length}' for label, length in zip(labels, axes.values(), strict=True)
+    )
+    w.functions.insert(0, f"sdy.mesh @mesh = <[{shape}]>")
+    w.module_attributes += [
+        f"mhlo.num_partitions = {count} : i32",
+        "mhlo.num_replicas = 1 : i32",
+    ]
+    main = f"func.func public @main({arguments}) -> ({results}) {{\n{body}\n}}"
+    return w.module(main, w._name(f"pmap_{program.name}")), w.callbacks
+
+
+def _types(types: Sequence[ShapedArray]) -> str:
+    return ", ".join(map(tensor, types))
+
+
+def _sharding(type: ShapedArray, leading: str) -> str:
+    axes = ["{" + leading + "}" if leading and i == 0 else "{}" for i in range(len(type.shape))]
+    return f"<@mesh, [{', '.join(axes)}]>"
+
+
+def _bare(shardings: Sequence[str]) -> str:
+    return ", ".join(shardings)

@@ -1,0 +1,136 @@
+"""Programs at many places, run: one place a device, each with its row of the operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from effax.backends.xla.array import Array, asarray, device_put
+from effax.backends.xla.device import Device, local_devices
+from effax.backends.xla.dispatch import compile_program, host_rules
+from effax.backends.xla.executable import (
+    Executable,
+    XlaRuntimeError,
+    compile_text,
+    explain_failure,
+)
+from effax.backends.xla.lowering.collective import mesh_text
+from effax.backends.xla.placement import Placement, Spec, leading, replicated
+from effax.effects import collective
+from effax.effects.errors import UnexpectedTracerError
+from effax.effects.handler import Carrier
+from effax.effects.program import Program
+from effax.interpreters.batch.parallel import as_batch
+
+
+@attrs.frozen(slots=True, eq=False)
+class Spread:
+    """A program compiled for many places: where its operands go, and what it gives."""
+
+    executable: Executable
+    placements: tuple[Placement, ...]
+    specs: tuple[Spec, ...]
+
+    def __call__(self, arrays: Sequence[Array]) -> list[Array]:
+        """Run it; operands that lie elsewhere are spread first."""
+        buffers = [
+            x.buffer if x.spec.placement is where else device_put(x, where).buffer
+            for x, where in zip(arrays, self.placements, strict=True)
+        ]
+        try:
+            outs = self.executable.execute(buffers)
+        except XlaRuntimeError as error:
+            explain_failure(error, [(x.spec, x.buffer) for x in arrays])
+            raise
+        return [*map(Array, outs, self.specs)]
+
+
+def places(size: int, devices: Sequence[Device] | None, backend: str | None = None) -> Any:
+    """The devices of `size` places: those given, else the first of this process.
+
+    Raises `ValueError` where there are too few, or not as many as were given.
+    """
+    if devices is None:
+        found = local_devices(backend=backend)
+        if size > len(found):
+            raise ValueError(
+                f"compiling computation that requires {size} logical devices, but only "
+                f"{len(found)} XLA devices are available (num_replicas={size}); map over a shorter "
+                "axis, use vmap, or make the CPU appear as more devices: "
+                f"XLA_FLAGS=--xla_force_host_platform_device_count={size}, or "
+                f"effax.config.update('num_cpu_devices', {size}) before anything else"
+            )
+        return tuple(found[:size])
+    if len(devices) != size:
+        raise ValueError(
+            f"Leading axis size of input to pmapped function must equal the number of local "
+            f"devices passed to pmap. Got axis_size={size}, num_local_devices={len(devices)}."
+        )
+    return tuple(devices)
+
+
+def spread(
+    program: Program,
+    mapped: tuple[bool, ...],
+    size: int,
+    axis: Any,
+    devices: tuple[Device, ...],
+    donate: tuple[int, ...] = (),
+) -> Spread:
+    """Compile a program for places on these devices; once for each program."""
+    key = "spread", mapped, axis, devices, donate
+    found: Spread | None = program.memo.get(key)
+    if found is None:
+        found = program.memo[key] = _spread(program, mapped, size, axis, devices, donate)
+    return found
+
+
+def _spread(
+    program: Program,
+    mapped: tuple[bool, ...],
+    size: int,
+    axis: Any,
+    devices: tuple[Device, ...],
+    donate: tuple[int, ...],
+) -> Spread:
+    rows, whole = leading(devices), replicated(devices)
+    placements = tuple(rows if m else whole for m in mapped)
+    types = [t.update(shape=(size, *t.shape)) for t in program.out_types]
+    specs = tuple(Spec(t, rows, committed=True) for t in types)
+    if size == 1:
+        alone = compile_program(as_batch(program, mapped, 1, axis), rows, True, donate=donate)
+        return Spread(alone.executable, placements, specs)
+    text, callbacks = mesh_text(program, mapped, {axis: size}, devices[0].platform)
+    executable = compile_text(
+        text,
+        placement=whole,
+        out_types=types,
+        out_placements=[rows] * len(types),
+        donate=donate,
+        host_callbacks=tuple(callbacks),
+        effectful="callback" in program.row,
+    )
+    return Spread(executable, placements, specs)
+
+
+def run_parallel(
+    *operands: Any,
+    program: Program,
+    mapped: tuple[bool, ...],
+    size: int,
+    binds: Any,
+    devices: Any = None,
+    name: str = "",
+) -> list[Array]:
+    """Perform a program at many places at once, now."""
+    arrays = []
+    for x in operands:
+        if isinstance(x, Carrier):
+            raise UnexpectedTracerError.escaped(x)
+        arrays.append(x if type(x) is Array else asarray(x))
+    return spread(program, mapped, size, binds[0], places(size, devices))(arrays)
+
+
+host_rules[collective.parallel] = run_parallel

@@ -1,0 +1,23 @@
+"""Errors: the classes of what this library refuses, under JAX's names."""
+
+from jaxlib._jax import JaxRuntimeError as JaxRuntimeError
+
+from effax.effects.errors import ConcretizationTypeError as ConcretizationTypeError
+from effax.effects.errors import EffaxError as EffaxError
+from effax.effects.errors import EscapedCarrierError as EscapedCarrierError
+from effax.effects.errors import (
+    InconclusiveDimensionOperation as InconclusiveDimensionOperation,
+)
+from effax.effects.errors import KeyReuseError as KeyReuseError
+from effax.effects.errors import LeakedCarrierError as LeakedCarrierError
+from effax.effects.errors import MissingRuleError as MissingRuleError
+from effax.effects.errors import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError
+from effax.effects.errors import ShardingTypeError as ShardingTypeError
+from effax.effects.errors import TracerArrayConversionError as TracerArrayConversionError
+from effax.effects.errors import TracerBoolConversionError as TracerBoolConversionError
+from effax.effects.errors import TracerIntegerConversionError as TracerIntegerConversionError
+from effax.effects.errors import UnboundAxisError as UnboundAxisError
+from effax.effects.errors import UnexpectedTracerError as UnexpectedTracerError
+from effax.effects.errors import UnhandledEffectError as UnhandledEffectError
+from effax.effects.errors import UnsupportedDerivativeError as UnsupportedDerivativeError
+from effax.effects.promotion import TypePromotionError as TypePromotionError

@@ -1,0 +1,56 @@
+"""A tree of arrays as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from effax.effects import conversion, shape
+from effax.effects.promotion import lattice_result
+from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.types import default_float, typeof
+
+__all__ = ["ravel_pytree"]
+
+
+def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """All elements of a tree of arrays as one vector, and the function that undoes it.
+
+    The vector has the dtype in which the leaves' meet; `unravel` gives each its own back.
+
+    >>> from effax.flatten_util import ravel_pytree
+    >>> flat, unravel = ravel_pytree({"a": 1.0, "b": (2.0, 3.0)})
+    >>> flat
+    Array([1., 2., 3.], dtype=float32)
+    >>> unravel(flat)["a"]
+    Array(1., dtype=float32)
+    """
+    leaves, tree = tree_flatten(pytree)
+    types = [typeof(x) for x in leaves]
+    dtype = lattice_result(types)[0] if types else default_float()
+    sizes = [prod(t.shape) for t in types]
+    ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
+    total = ends[-1] if ends else 0
+
+    def unravel(flat: Any) -> Any:
+        given = typeof(flat)
+        if given.shape != (total,):
+            raise ValueError(f"unravel function expected shape ({total},) but got {given.shape}")
+        if given.dtype != dtype:
+            raise TypeError(
+                f"unravel function given array of dtype {given.dtype}, but expected dtype {dtype}"
+            )
+        parts = []
+        for t, end, size in zip(types, ends, sizes, strict=True):
+            part = shape.reshape(shape.slice_axis(flat, 0, end - size, end), shape=t.shape)
+            parts.append(conversion.convert_element_type(part, dtype=t.dtype))
+        return tree_unflatten(tree, parts)
+
+    if not leaves:
+        return shape.full((0,), 0, dtype), unravel
+    vectors = [
+        conversion.convert_element_type(shape.reshape(x, shape=(n,)), dtype=dtype)
+        for x, n in zip(leaves, sizes, strict=True)
+    ]
+    return shape.concatenate(*vectors, axis=0), unravel

@@ -1,0 +1,329 @@
+"""Convolutions as `lax` has them; as in neural networks, kernels are not turned round."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects import convolution, shape
+from effax.effects.convolution import ConvDimensionNumbers as ConvDimensionNumbers
+from effax.effects.convolution import dilated
+from effax.effects.types import typeof
+from effax.lax.contraction import canonical_precision, preferred
+from effax.lax.folds import padtype_to_pads
+from effax.whole import whole
+
+Array = Any
+Padding = str | Sequence[tuple[int, int]]
+
+_ROLES = (("N", "C"), ("O", "I"), ("N", "C"))
+
+
+def conv_dimension_numbers(
+    lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
+) -> ConvDimensionNumbers:
+    """Where the axes of a convolution are.
+
+    Args:
+      lhs_shape, rhs_shape: shapes of the operands.
+      dimension_numbers: None for `("NCHW", "OIHW", "NCHW")` and the like; three such strings for
+        lhs, rhs and result; or a `ConvDimensionNumbers`.
+
+    Raises:
+      TypeError: where they don't fit the shapes.
+
+    >>> import effax.lax as lax
+    >>> lax.conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 16), ("NHWC", "HWIO", "NHWC"))
+    ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
+    """
+    if isinstance(dimension_numbers, ConvDimensionNumbers):
+        return dimension_numbers
+    ndim = len(lhs_shape)
+    if ndim != len(rhs_shape):
+        raise TypeError(
+            f"convolution requires lhs and rhs ndim to be equal, got {ndim} and {len(rhs_shape)}."
+        )
+    if dimension_numbers is None:
+        order = tuple(range(ndim))
+        return ConvDimensionNumbers(order, order, order)
+    if not isinstance(dimension_numbers, (list, tuple)):
+        raise TypeError(
+            "convolution dimension_numbers must be tuple/list or None, got "
+            f"{type(dimension_numbers)}."
+        )
+    if len(dimension_numbers) != 3 or not all(isinstance(s, str) for s in dimension_numbers):
+        raise TypeError(
+            f"convolution dimension_numbers must be three strings, got {dimension_numbers!r}"
+        )
+    for i, spec in enumerate(dimension_numbers):
+        if len(spec) != ndim:
+            raise TypeError(
+                f"convolution dimension_numbers[{i}] must have len equal to the ndim of lhs and "
+                f"rhs, got {len(spec)} for lhs and rhs shapes {tuple(lhs_shape)} and "
+                f"{tuple(rhs_shape)}."
+            )
+    return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
+
+
+def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """For each of three strings: where its two roles are, then its spatial axes in rhs's order.
+
+    Raises `TypeError` where letters are missing or repeated, or strings differ in spatial ones.
+    """
+    spatial = []
+    for i, (spec, roles) in enumerate(zip(dimension_numbers, _ROLES, strict=True)):
+        if any(spec.count(r) != 1 for r in roles):
+            raise TypeError(
+                f"convolution dimension_numbers[{i}] must contain the characters '{roles[0]}' and "
+                f"'{roles[1]}' exactly once, got {spec}."
+            )
+        if len(set(spec)) != len(spec):
+            raise TypeError(
+                f"convolution dimension_numbers[{i}] cannot have duplicate characters, got {spec}."
+            )
+        spatial.append([letter for letter in spec if letter not in roles])
+    if not {*spatial[0]} == {*spatial[1]} == {*spatial[2]}:
+        raise TypeError(
+            "convolution dimension_numbers elements must each have the same set of spatial "
+            f"characters, got {dimension_numbers}."
+        )
+    return tuple(
+        tuple(spec.index(letter) for letter in (*roles, *spatial[1]))
+        for spec, roles in zip(dimension_numbers, _ROLES, strict=True)
+    )
+
+
+@whole("attributes")
+def _conv(lhs: Array, rhs: Array, attributes: tuple[tuple[str, Any], ...]) -> Array:
+    return convolution.conv_general_dilated(lhs, rhs, **dict(attributes))
+
+
+def _spatial(x: Any, spec: Sequence[int]) -> list[int]:
+    lengths = typeof(x).shape
+    return [lengths[i] for i in spec[2:]]
+
+
+def _pairs(padding: Any) -> tuple[tuple[int, int], ...]:
+    try:
+        return tuple((operator.index(low), operator.index(high)) for low, high in padding)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            "padding argument to conv_general_dilated should be a string or a sequence of "
+            f"(low, high) pairs, got {padding}"
+        ) from error
+
+
+def conv_general_dilated(
+    lhs: Array,
+    rhs: Array,
+    window_strides: Sequence[int],
+    padding: Padding,
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    feature_group_count: int = 1,
+    batch_group_count: int = 1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Array:
+    """A convolution over any number of spatial axes, with all of XLA's options.
+
+    Args:
+      lhs: the input, by default [batch, features, *spatial].
+      rhs: the kernel, by default [out features, in features, *spatial].
+      window_strides: how far the window moves, for each spatial axis.
+      padding: 'SAME', 'SAME_LOWER', 'VALID', or (low, high) for each spatial axis.
+      lhs_dilation, rhs_dilation: elements are that far apart; 1 by default.
+      dimension_numbers: where the axes are; see `conv_dimension_numbers`.
+      feature_group_count: groups of features that are convolved separately.
+      batch_group_count: groups of the batch that are convolved separately.
+      precision: a `Precision` or its name.
+      preferred_element_type: the dtype to sum in, and of the result.
+
+    Raises:
+      ValueError, TypeError: where shapes and options don't fit.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> x, k = jnp.ones((1, 1, 4, 4)), jnp.ones((2, 1, 3, 3))
+    >>> lax.conv_general_dilated(x, k, (1, 1), "VALID")[0, 0]
+    Array([[9., 9.],
+           [9., 9.]], dtype=float32)
+    """
+    left, right = typeof(lhs), typeof(rhs)
+    numbers = conv_dimension_numbers(left.shape, right.shape, dimension_numbers)
+    numbers = ConvDimensionNumbers(*(tuple(map(operator.index, spec)) for spec in numbers))
+    n = left.ndim - 2
+    strides = tuple(map(operator.index, window_strides))
+    of_lhs = (1,) * n if lhs_dilation is None else tuple(map(operator.index, lhs_dilation))
+    of_rhs = (1,) * n if rhs_dilation is None else tuple(map(operator.index, rhs_dilation))
+    if isinstance(padding, str):
+        if any(d != 1 for d in of_lhs):
+            raise ValueError(
+                "String padding is not implemented for transposed convolution using this op. "
+                "Please either exactly specify the required padding or use conv_transpose."
+            )
+        kernel = [
+            dilated(k, d) for k, d in zip(_spatial(rhs, numbers.rhs_spec), of_rhs, strict=False)
+        ]
+        padding = padtype_to_pads(_spatial(lhs, numbers.lhs_spec), kernel, strides, padding)
+    return _conv(
+        lhs,
+        rhs,
+        (
+            ("window_strides", strides),
+            ("padding", _pairs(padding)),
+            ("lhs_dilation", of_lhs),
+            ("rhs_dilation", of_rhs),
+            ("dimension_numbers", numbers),
+            ("feature_group_count", operator.index(feature_group_count)),
+            ("batch_group_count", operator.index(batch_group_count)),
+            ("precision", canonical_precision(precision)),
+            (
+                "preferred_element_type",
+                preferred(preferred_element_type, "conv_general_dilated"),
+            ),
+        ),
+    )
+
+
+def conv(
+    lhs: Array,
+    rhs: Array,
+    window_strides: Sequence[int],
+    padding: str,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """`conv_general_dilated` without dilation and groups: NCHW, OIHW.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.conv(jnp.ones((1, 1, 4)), jnp.ones((1, 1, 2)), (2,), "VALID")
+    Array([[[2., 2.]]], dtype=float32)
+    """
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        window_strides,
+        padding,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def conv_with_general_padding(
+    lhs: Array,
+    rhs: Array,
+    window_strides: Sequence[int],
+    padding: Padding,
+    lhs_dilation: Sequence[int] | None,
+    rhs_dilation: Sequence[int] | None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """`conv_general_dilated` without groups: NCHW, OIHW."""
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        window_strides,
+        padding,
+        lhs_dilation=lhs_dilation,
+        rhs_dilation=rhs_dilation,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def _transposed_pad(kernel: int, stride: int, padding: Any) -> tuple[int, int]:
+    """The padding of the convolution that is the transpose of one with this padding."""
+    if padding == "SAME":
+        total = kernel + stride - 2
+        low = kernel - 1 if stride > kernel - 1 else -(-total // 2)
+    elif padding == "VALID":
+        total = kernel + stride - 2 + max(kernel - stride, 0)
+        low = kernel - 1
+    elif isinstance(padding, tuple):
+        low, high = (kernel - p - 1 for p in padding)
+        return low, high
+    else:
+        raise ValueError(f"Invalid padding mode: {padding}")
+    return low, total - low
+
+
+_LAYOUTS = {
+    2: ("NC", "IO", "NC"),
+    3: ("NHC", "HIO", "NHC"),
+    4: ("NHWC", "HWIO", "NHWC"),
+    5: ("NHWDC", "HWDIO", "NHWDC"),
+}
+
+
+def conv_transpose(
+    lhs: Array,
+    rhs: Array,
+    strides: Sequence[int],
+    padding: Padding,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    transpose_kernel: bool = False,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    use_consistent_padding: bool = False,
+) -> Array:
+    """A convolution with fractional strides ("deconvolution").
+
+    Args:
+      lhs: the input, by default NHWC.
+      rhs: the kernel, by default HWIO.
+      strides: by how much the result is longer than the input, for each spatial axis.
+      padding: 'SAME' or 'VALID', as of the convolution this is the transpose of; or (low, high)
+        for each spatial axis, of this convolution itself unless `use_consistent_padding`.
+      transpose_kernel: turn the kernel round and exchange its in and out features, which makes
+        this the derivative of the convolution with that kernel.
+
+    Raises:
+      ValueError: where shapes and options don't fit.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.conv_transpose(jnp.ones((1, 2, 1)), jnp.ones((2, 1, 1)), (2,), "VALID")[0, :, 0]
+    Array([1., 1., 1., 1.], dtype=float32)
+    """
+    left, right = typeof(lhs), typeof(rhs)
+    if dimension_numbers is None:
+        if left.ndim not in _LAYOUTS:
+            raise ValueError(
+                f"conv_transpose has no default dimension_numbers for {left.ndim - 2} spatial "
+                "axes; give them"
+            )
+        dimension_numbers = _LAYOUTS[left.ndim]
+    numbers = conv_dimension_numbers(left.shape, right.shape, dimension_numbers)
+    n = left.ndim - 2
+    of_rhs = (1,) * n if rhs_dilation is None else tuple(rhs_dilation)
+    if use_consistent_padding or (isinstance(padding, str) and padding in ("SAME", "VALID")):
+        each = [padding] * n if isinstance(padding, str) else list(padding)
+        kernel = [dilated(k, d) for k, d in zip(_spatial(rhs, numbers.rhs_spec), of_rhs, strict=True)]
+        padding = [
+            _transposed_pad(k, s, p) for k, s, p in zip(kernel, strides, each, strict=True)
+        ]
+    if transpose_kernel:
+        rhs = _turned(rhs, numbers.rhs_spec)
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        (1,) * n,
+        padding,
+        strides,
+        of_rhs,
+        numbers,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+@whole("spec")
+def _turned(rhs: Array, spec: tuple[int, ...]) -> Array:
+    """A kernel turned round, its in and out features exchanged."""
+    order = list(range(typeof(rhs).ndim))
+    order[spec[0]], order[spec[1]] = spec[1], spec[0]
+    return shape.transpose(shape.rev(rhs, dims=spec[2:]), permutation=tuple(order))

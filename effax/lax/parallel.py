@@ -1,0 +1,294 @@
+"""Operations between the places of a named axis, under JAX's names.
+
+`vmap(..., axis_name=...)`, `pmap` and `shard_map` bind names; an operation over a name that
+nothing around it binds is refused when it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from math import prod
+from typing import Any
+
+from effax.api.jit import axes_in_scope
+from effax.effects import collective, comparison, shape
+from effax.effects.conversion import convert_element_type
+from effax.effects.effect import LITERALS
+from effax.effects.elementwise import div
+from effax.effects.errors import UnboundAxisError
+from effax.effects.selection import select_n
+from effax.effects.tree import tree_map
+from effax.effects.types import int32, is_bool, is_inexact, typeof
+from effax.numpy.operands import asarray
+
+
+def _names(axis_name: Any) -> tuple[Hashable, ...]:
+    return axis_name if isinstance(axis_name, tuple) else (axis_name,)
+
+
+def _length(name: Hashable) -> int:
+    for found, size in axes_in_scope():
+        if found == name:
+            return int(size)
+    known = [found for found, _ in axes_in_scope()]
+    raise UnboundAxisError(
+        f"unbound axis name: {name}. The following axis names are available: {known}; bind it with "
+        f"vmap(..., axis_name={name!r}) or pmap"
+    )
+
+
+def _no_groups(name: str, groups: Any) -> None:
+    if groups is not None:
+        raise NotImplementedError(
+            f"{name} with axis_index_groups is not supported; name two axes instead, by nesting "
+            "maps, and give the one that is to be combined"
+        )
+
+
+def axis_size(axis_name: Any) -> int:
+    """The number of places along a named axis, or of a tuple of them together.
+
+    Raises `UnboundAxisError`, a `NameError`, where nothing binds the name.
+
+    >>> import effax
+    >>> effax.vmap(lambda x: x * effax.lax.axis_size("i"), axis_name="i")(effax.numpy.ones(3))
+    Array([3., 3., 3.], dtype=float32)
+    """
+    return prod(map(_length, _names(axis_name)))
+
+
+def axis_index(axis_name: Any) -> Any:
+    """Which place along a named axis this is, from 0; for a tuple of names, row-major.
+
+    >>> import effax
+    >>> effax.vmap(lambda x: effax.lax.axis_index("i"), axis_name="i")(effax.numpy.ones(3))
+    Array([0, 1, 2], dtype=int32)
+    """
+    total = None
+    for name in _names(axis_name):
+        size = _length(name)
+        place = collective.axis_index(axes=(name,))
+        total = place if total is None else total * size + place
+    return total
+
+
+def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The sum over all places of a named axis, at each of them; of every leaf of a pytree.
+
+    Args:
+      x: arrays, or Python numbers: of those the sum is known at once, `size * x`.
+      axis_name: a name or a tuple of names.
+      axis_index_groups: not supported.
+
+    >>> import effax
+    >>> effax.vmap(lambda x: x / effax.lax.psum(x, "i"), axis_name="i")(effax.numpy.arange(4.0))
+    Array([0.        , 0.16666667, 0.33333334, 0.5       ], dtype=float32)
+    """
+    _no_groups("psum", axis_index_groups)
+    size = axis_size(axis_name)
+
+    def leaf(y: Any) -> Any:
+        if type(y) in LITERALS:
+            return y * size
+        y = asarray(y)
+        if is_bool(typeof(y).dtype):
+            y = convert_element_type(y, dtype=int32, weak_type=False)
+        return collective.psum(y, axes=_names(axis_name))
+
+    return tree_map(leaf, x)
+
+
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The mean over all places of a named axis.
+
+    >>> import effax
+    >>> effax.vmap(lambda x: x - effax.lax.pmean(x, "i"), axis_name="i")(effax.numpy.arange(3.0))
+    Array([-1.,  0.,  1.], dtype=float32)
+    """
+    _no_groups("pmean", axis_index_groups)
+    size = axis_size(axis_name)
+
+    def leaf(total: Any) -> Any:
+        if type(total) in LITERALS:
+            return total / size
+        if not is_inexact(typeof(total).dtype):
+            total = convert_element_type(total, dtype="float32", weak_type=False)
+        return div(total, float(size))
+
+    return tree_map(leaf, psum(x, axis_name))
+
+
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The largest over all places of a named axis, element by element."""
+    _no_groups("pmax", axis_index_groups)
+    axis_size(axis_name)
+    return tree_map(lambda y: collective.pmax(asarray(y), axes=_names(axis_name)), x)
+
+
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The smallest over all places of a named axis, element by element."""
+    _no_groups("pmin", axis_index_groups)
+    axis_size(axis_name)
+    return tree_map(lambda y: collective.pmin(asarray(y), axes=_names(axis_name)), x)
+
+
+def _axis(axis: int, ndim: int) -> int:
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+    return axis % ndim
+
+
+def all_gather(
+    x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False
+) -> Any:
+    """The values of all places, stacked along a new `axis`, or with `tiled` joined along it.
+
+    >>> import effax
+    >>> effax.vmap(lambda x: effax.lax.all_gather(x, "i"), axis_name="i")(effax.numpy.arange(2.0))
+    Array([[0., 1.],
+           [0., 1.]], dtype=float32)
+    """
+    _no_groups("all_gather", axis_index_groups)
+
+    def leaf(y: Any) -> Any:
+        y = asarray(y)
+        at = _axis(axis, typeof(y).ndim + (not tiled))
+        if not tiled:
+            y = shape.expand_dims(y, (at,))
+        for name in reversed(_names(axis_name)):
+            y = collective.all_gather(y, axes=(name,), axis=at, size=_length(name))
+        return y
+
+    return tree_map(leaf, x)
+
+
+def psum_scatter(
+    x: Any,
+    axis_name: Any,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: Any = None,
+    tiled: bool = False,
+) -> Any:
+    """The sum over all places, of which each keeps its piece along `scatter_dimension`.
+
+    Without `tiled` that axis has the length of the named one, and is gone from the result.
+    """
+    _no_groups("psum_scatter", axis_index_groups)
+    size = axis_size(axis_name)
+
+    def leaf(y: Any) -> Any:
+        y = asarray(y)
+        at = _axis(scatter_dimension, typeof(y).ndim)
+        if not tiled and typeof(y).shape[at] != size:
+            raise ValueError(
+                f"reduce_scatter operand scatter dimension size {typeof(y).shape[at]} must match "
+                f"shard count {size}"
+            )
+        for name in _names(axis_name):
+            y = collective.reduce_scatter(y, axes=(name,), axis=at, size=_length(name))
+        return y if tiled else shape.squeeze(y, (at,))
+
+    return tree_map(leaf, x)
+
+
+def all_to_all(
+    x: Any,
+    axis_name: Any,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: Any = None,
+    tiled: bool = False,
+) -> Any:
+    """Each place sends piece k along `split_axis` to place k, and joins what it gets.
+
+    Without `tiled`, `split_axis` has the length of the named axis and is gone from the result,
+    which has the places along a new `concat_axis`.
+    """
+    _no_groups("all_to_all", axis_index_groups)
+    (name,) = _single("all_to_all", axis_name)
+    size = _length(name)
+
+    def leaf(y: Any) -> Any:
+        y = asarray(y)
+        ndim = typeof(y).ndim
+        split, concat = _axis(split_axis, ndim), _axis(concat_axis, ndim)
+        if tiled:
+            return collective.all_to_all(y, axes=(name,), split=split, concat=concat, size=size)
+        if typeof(y).shape[split] != size:
+            raise ValueError(
+                f"all_to_all requires the size of the mapped axis axis_name to equal "
+                f"x.shape[split_axis], but they are {size} and {typeof(y).shape[split]} "
+                "respectively."
+            )
+        place = concat if concat <= split else concat + 1
+        y = shape.expand_dims(y, (place,))
+        split = split + (place <= split)
+        y = collective.all_to_all(y, axes=(name,), split=split, concat=place, size=size)
+        return shape.squeeze(y, (split,))
+
+    return tree_map(leaf, x)
+
+
+def _single(name: str, axis_name: Any) -> tuple[Hashable, ...]:
+    names = _names(axis_name)
+    if len(names) != 1:
+        raise NotImplementedError(
+            f"{name} over several names at once, {names}, is not supported; do one after the other"
+        )
+    return names
+
+
+def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+    """Send values from place to place: `perm` lists pairs (from, to).
+
+    Places that nothing is sent to get zeros.
+
+    >>> import effax
+    >>> ring = [(0, 1), (1, 2), (2, 0)]
+    >>> effax.vmap(lambda x: effax.lax.ppermute(x, "i", ring), axis_name="i")(
+    ...     effax.numpy.arange(3.0)
+    ... )
+    Array([2., 0., 1.], dtype=float32)
+    """
+    (name,) = _single("ppermute", axis_name)
+    size = _length(name)
+    pairs = tuple((int(s), int(d)) for s, d in perm)
+    return tree_map(
+        lambda y: collective.ppermute(asarray(y), axes=(name,), perm=pairs, size=size), x
+    )
+
+
+def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
+    """Place i gets the value of place `perm[i]`.
+
+    Raises `ValueError` where `perm` is no permutation of the places.
+    """
+    if set(perm) != set(range(len(perm))):
+        raise ValueError(f"`perm` does not represent a permutation: {perm}")
+    return ppermute(x, axis_name, [(s, d) for d, s in enumerate(perm)])
+
+
+def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
+    """Exchange the named axis with an axis of x that is as long."""
+    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
+
+
+def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
+    """The value of place `source`, at all places."""
+    here = comparison.eq(axis_index(axis_name), source)
+
+    def leaf(y: Any) -> Any:
+        y = asarray(y)
+        t = typeof(y)
+        mask = shape.broadcast_in_dim(here, shape=t.shape, dims=()) if t.shape else here
+        return psum(select_n(mask, shape.full(t.shape, 0, t.dtype), y), axis_name)
+
+    return tree_map(leaf, x)
+
+
+def pvary(x: Any, axis_name: Any) -> Any:
+    """The value itself: here every value may differ from place to place."""
+    axis_size(axis_name)
+    return x

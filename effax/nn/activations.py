@@ -1,0 +1,350 @@
+"""Activations: functions of one number, applied to every element of an array.
+
+They are written in effects, so each is one executable when called by itself, and works under every
+handler. Derivatives at kinks are JAX's: that of `relu` at 0 is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from effax.effects import comparison, cumulative, elementwise, special, transcendental
+from effax.effects import shape as shapes
+from effax.effects.selection import select_n
+from effax.effects.types import typeof
+from effax.numpy.arguments import canonical_axis, check_arrays
+from effax.numpy.operands import asarray, promote, promote_inexact
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+def _inexact(name: str, x: ArrayLike) -> Array:
+    check_arrays(name, x)
+    return promote_inexact(asarray(x), name=name)[0]
+
+
+@whole()
+def identity(x: ArrayLike) -> Array:
+    """The array itself.
+
+    >>> import effax.nn as nn
+    >>> nn.identity(2.0)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    check_arrays("identity", x)
+    return elementwise.copy(asarray(x))
+
+
+@whole()
+def relu(x: ArrayLike) -> Array:
+    """`max(x, 0)`, with derivative 0 at 0 (Bertoin et al. 2021).
+
+    >>> import effax, effax.nn as nn
+    >>> nn.relu(-1.0), effax.grad(nn.relu)(0.0)
+    (Array(0., dtype=float32, weak_type=True), Array(0., dtype=float32, weak_type=True))
+    """
+    check_arrays("relu", x)
+    x = promote(asarray(x), 0, name="relu")[0]
+    return select_n(comparison.le(x, 0), x, 0)
+
+
+@whole()
+def relu6(x: ArrayLike) -> Array:
+    """`min(max(x, 0), 6)`, with derivative 0 at 0 and 6.
+
+    >>> import effax.nn as nn
+    >>> nn.relu6(7.0)
+    Array(6., dtype=float32, weak_type=True)
+    """
+    return _relu6(_inexact("relu6", x))
+
+
+def _relu6(x: Array) -> Array:
+    return select_n(comparison.le(x, 0.0), select_n(comparison.ge(x, 6.0), x, 6.0), 0.0)
+
+
+@whole()
+def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
+    """`(x + sqrt(x**2 + b)) / 2`.
+
+    >>> import effax.nn as nn
+    >>> nn.squareplus(0.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    x, b = promote_inexact(x, b, name="squareplus")
+    root = elementwise.sqrt(elementwise.add(elementwise.square(x), b))
+    return elementwise.div(elementwise.add(x, root), 2.0)
+
+
+@whole()
+def softplus(x: ArrayLike) -> Array:
+    """`log(1 + exp(x))`, without overflow.
+
+    >>> import effax.nn as nn
+    >>> nn.softplus(100.0)
+    Array(100., dtype=float32, weak_type=True)
+    """
+    return _softplus(_inexact("softplus", x))
+
+
+def _softplus(x: Array) -> Array:
+    return cumulative.logaddexp(x, 0.0)
+
+
+@whole()
+def sparse_plus(x: ArrayLike) -> Array:
+    """0 below -1, x above 1, and `(x + 1)**2 / 4` between them.
+
+    >>> import effax.nn as nn
+    >>> nn.sparse_plus(1.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    x = _inexact("sparse_plus", x)
+    between = elementwise.div(elementwise.square(elementwise.add(x, 1.0)), 4.0)
+    above = select_n(comparison.ge(x, 1.0), between, x)
+    return select_n(comparison.le(x, -1.0), above, 0.0)
+
+
+@whole()
+def soft_sign(x: ArrayLike) -> Array:
+    """`x / (abs(x) + 1)`.
+
+    >>> import effax.nn as nn
+    >>> nn.soft_sign(1.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    x = _inexact("soft_sign", x)
+    return elementwise.div(x, elementwise.add(elementwise.abs(x), 1.0))
+
+
+@whole()
+def sigmoid(x: ArrayLike) -> Array:
+    """`1 / (1 + exp(-x))`.
+
+    >>> import effax.nn as nn
+    >>> nn.sigmoid(0.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    return transcendental.logistic(_inexact("sigmoid", x))
+
+
+@whole()
+def sparse_sigmoid(x: ArrayLike) -> Array:
+    """`(x + 1) / 2`, clipped to [0, 1].
+
+    >>> import effax.nn as nn
+    >>> nn.sparse_sigmoid(0.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    x = _inexact("sparse_sigmoid", x)
+    clipped = elementwise.min(elementwise.max(elementwise.add(x, 1.0), 0.0), 2.0)
+    return elementwise.mul(clipped, 0.5)
+
+
+@whole()
+def silu(x: ArrayLike) -> Array:
+    """`x * sigmoid(x)`, also called swish.
+
+    >>> import effax.nn as nn
+    >>> nn.silu(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    x = _inexact("silu", x)
+    return elementwise.mul(x, transcendental.logistic(x))
+
+
+swish = silu
+
+
+@whole()
+def mish(x: ArrayLike) -> Array:
+    """`x * tanh(softplus(x))`.
+
+    >>> import effax.nn as nn
+    >>> nn.mish(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    x = _inexact("mish", x)
+    return elementwise.mul(x, transcendental.tanh(_softplus(x)))
+
+
+@whole()
+def log_sigmoid(x: ArrayLike) -> Array:
+    """`log(sigmoid(x))`, without overflow.
+
+    >>> import effax.nn as nn
+    >>> nn.log_sigmoid(100.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    x = _inexact("log_sigmoid", x)
+    return elementwise.neg(_softplus(elementwise.neg(x)))
+
+
+@whole()
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
+    """x where it is positive, else `alpha * (exp(x) - 1)`.
+
+    >>> import effax.nn as nn
+    >>> nn.elu(2.0)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    return _elu(*promote_inexact(asarray(x), alpha, name="elu"))
+
+
+def _elu(x: Array, alpha: Any) -> Array:
+    positive = comparison.gt(x, 0.0)
+    # The unused side is kept where its derivative is finite.
+    below = transcendental.expm1(select_n(positive, x, 0.0))
+    return select_n(positive, elementwise.mul(below, alpha), x)
+
+
+@whole()
+def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
+    """x where it is not negative, else `negative_slope * x`.
+
+    >>> import effax.nn as nn
+    >>> nn.leaky_relu(-100.0)
+    Array(-1., dtype=float32, weak_type=True)
+    """
+    x, slope = promote_inexact(asarray(x), negative_slope, name="leaky_relu")
+    return select_n(comparison.ge(x, 0.0), elementwise.mul(x, slope), x)
+
+
+@whole()
+def hard_tanh(x: ArrayLike) -> Array:
+    """x clipped to [-1, 1].
+
+    >>> import effax.nn as nn
+    >>> nn.hard_tanh(3.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    check_arrays("hard_tanh", x)
+    x = promote(asarray(x), 1, name="hard_tanh")[0]
+    above = select_n(comparison.lt(x, -1), x, -1)
+    return select_n(comparison.gt(x, 1), above, 1)
+
+
+@whole()
+def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
+    """x where it is positive, else `alpha * (exp(x / alpha) - 1)`.
+
+    >>> import effax.nn as nn
+    >>> nn.celu(2.0)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    x, alpha = promote_inexact(asarray(x), alpha, name="celu")
+    below = transcendental.expm1(elementwise.div(elementwise.min(x, 0.0), alpha))
+    return elementwise.add(elementwise.max(x, 0.0), elementwise.mul(below, alpha))
+
+
+@whole()
+def selu(x: ArrayLike) -> Array:
+    """The `elu` that keeps means and variances (Klambauer et al. 2017).
+
+    >>> import effax.nn as nn
+    >>> nn.selu(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+    return elementwise.mul(_elu(_inexact("selu", x), alpha), scale)
+
+
+@whole("approximate")
+def gelu(x: ArrayLike, approximate: bool = True) -> Array:
+    """x times the distribution function of the normal distribution (Hendrycks & Gimpel 2016).
+
+    Approximately, by a tanh, unless asked otherwise.
+
+    >>> import effax.nn as nn
+    >>> nn.gelu(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    x = _inexact("gelu", x)
+    if not approximate:
+        tail = special.erfc(elementwise.mul(elementwise.neg(x), math.sqrt(0.5)))
+        return elementwise.mul(elementwise.mul(x, 0.5), tail)
+    cube = elementwise.mul(elementwise.integer_pow(x, y=3), 0.044715)
+    angle = elementwise.mul(elementwise.add(x, cube), math.sqrt(2 / math.pi))
+    below = elementwise.mul(elementwise.add(transcendental.tanh(angle), 1.0), 0.5)
+    return elementwise.mul(x, below)
+
+
+@whole("axis")
+def glu(x: ArrayLike, axis: int = -1) -> Array:
+    """The first half of an axis times the sigmoid of the second.
+
+    Raises `ValueError` where its length is odd.
+
+    >>> import effax.nn as nn, effax.numpy as jnp
+    >>> nn.glu(jnp.array([2.0, 0.0]))
+    Array([1.], dtype=float32)
+    """
+    x = _inexact("glu", x)
+    at = canonical_axis(axis, typeof(x).ndim)
+    n = typeof(x).shape[at]
+    if n % 2:
+        raise ValueError(f"glu: axis {axis} has the length {n}, but it must be even")
+    first, second = shapes.slice_axis(x, at, 0, n // 2), shapes.slice_axis(x, at, n // 2, n)
+    return elementwise.mul(first, transcendental.logistic(second))
+
+
+def _hard_sigmoid(x: Array) -> Array:
+    return elementwise.div(_relu6(elementwise.add(x, 3.0)), 6.0)
+
+
+@whole()
+def hard_sigmoid(x: ArrayLike) -> Array:
+    """`relu6(x + 3) / 6`.
+
+    >>> import effax.nn as nn
+    >>> nn.hard_sigmoid(0.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    return _hard_sigmoid(_inexact("hard_sigmoid", x))
+
+
+@whole()
+def hard_silu(x: ArrayLike) -> Array:
+    """`x * hard_sigmoid(x)`, also called hard swish.
+
+    >>> import effax.nn as nn
+    >>> nn.hard_silu(3.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    x = _inexact("hard_silu", x)
+    return elementwise.mul(x, _hard_sigmoid(x))
+
+
+hard_swish = hard_silu
+
+
+@whole()
+def tanh(x: ArrayLike, /) -> Array:
+    """The hyperbolic tangent.
+
+    >>> import effax.nn as nn
+    >>> nn.tanh(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return transcendental.tanh(_inexact("tanh", x))
+
+
+@whole()
+def log1mexp(x: ArrayLike) -> Array:
+    """`log(1 - exp(-x))` for positive x, exact at both ends (Mächler 2012).
+
+    >>> import effax.nn as nn
+    >>> nn.log1mexp(float("inf"))
+    Array(-0., dtype=float32, weak_type=True)
+    """
+    x = _inexact("log1mexp", x)
+    small = comparison.lt(x, math.log(2.0))
+    # Each formula sees only numbers at which its derivative is finite.
+    near = select_n(small, 0.5, x)
+    far = select_n(small, x, 1.0)
+    by_expm1 = transcendental.log(elementwise.neg(transcendental.expm1(elementwise.neg(near))))
+    by_log1p = transcendental.log1p(elementwise.neg(transcendental.exp(elementwise.neg(far))))
+    return select_n(small, by_log1p, by_expm1)

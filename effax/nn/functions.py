@@ -1,0 +1,284 @@
+"""Functions of whole axes: softmax and its kin, standardisation, one-hot vectors."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects import comparison, conversion, elementwise, reduction, transcendental
+from effax.effects import shape as shapes
+from effax.effects.complex import real
+from effax.effects.reduction import without
+from effax.effects.selection import select_n
+from effax.effects.types import default_float, is_bool, is_complex, is_integer, typeof, user_dtype
+from effax.numpy.arguments import broadcast, canonical_axes, cast, check_arrays, common_shape
+from effax.numpy.operands import asarray, promote, promote_dtypes_inexact, promote_inexact
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+Axis = int | Sequence[int] | None
+
+
+def _over(effect: Any, x: Array, axes: tuple[int, ...], keepdims: bool = True) -> Array:
+    """A reduction, keeping the axes with the length 1."""
+    folded = effect(x, axes=axes)
+    if not keepdims:
+        return folded
+    lengths = tuple(1 if i in axes else n for i, n in enumerate(typeof(x).shape))
+    return shapes.reshape(folded, shape=lengths)
+
+
+def _like(x: Array, y: Array) -> Array:
+    """x repeated to the shape of y."""
+    return broadcast(x, typeof(y).shape)
+
+
+def _masked(x: Array, where: Any, number: Any) -> Array:
+    """x where the mask is true, a number elsewhere; x itself without a mask."""
+    return x if where is None else select_n(_mask(where, x), number, x)
+
+
+def _mask(where: Any, x: Array) -> Array:
+    mask = asarray(where)
+    if not is_bool(typeof(mask).dtype):
+        mask = comparison.ne(mask, 0)
+    return _like(mask, x)
+
+
+def _stopped_max(x: Array, axes: tuple[int, ...], where: Any) -> Array:
+    from effax.effects.elementwise import stop_gradient
+
+    return stop_gradient(_over(reduction.reduce_max, _masked(x, where, -math.inf), axes))
+
+
+def _prepared(name: str, x: ArrayLike, axis: Axis, where: Any) -> tuple[Array, tuple[int, ...]]:
+    """The array as floats, in the shape that the mask gives it, and the axes."""
+    check_arrays(name, x)
+    x = promote_inexact(asarray(x), name=name)[0]
+    if where is not None:
+        x = broadcast(x, common_shape(typeof(x).shape, typeof(asarray(where)).shape))
+    return x, canonical_axes(axis, typeof(x).ndim)
+
+
+@whole("axis", "keepdims", "return_sign")
+def logsumexp(
+    a: ArrayLike,
+    axis: Axis = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: ArrayLike | None = None,
+) -> Any:
+    """`log(sum(b * exp(a)))`, without overflow.
+
+    Args:
+      a: the exponents.
+      axis: what to sum over: an axis, several, or all for None.
+      b: factors.
+      keepdims: keep the axes, with the length 1.
+      return_sign: give a pair, the logarithm of the absolute value, and the sign.
+      where: which elements to sum.
+
+    >>> import effax.nn as nn, effax.numpy as jnp
+    >>> nn.logsumexp(jnp.array([1000.0, 1000.0]))
+    Array(1000.6931, dtype=float32)
+    """
+    if b is None:
+        (x,) = promote_dtypes_inexact(asarray(a))
+        factor = None
+    else:
+        x, factor = promote_dtypes_inexact(asarray(a), asarray(b))
+        lengths = common_shape(typeof(x).shape, typeof(factor).shape)
+        x, factor = broadcast(x, lengths), broadcast(factor, lengths)
+    if where is not None:
+        lengths = common_shape(typeof(x).shape, typeof(asarray(where)).shape)
+        x = broadcast(x, lengths)
+        factor = None if factor is None else broadcast(factor, lengths)
+        x = _masked(x, where, 0.0)
+    axes = canonical_axes(axis, typeof(x).ndim)
+    if factor is not None:
+        x = select_n(comparison.ne(factor, 0.0), -math.inf, x)
+    size = real(x) if is_complex(typeof(x).dtype) else x
+    largest = _stopped_max(size, axes, where)
+    largest = select_n(elementwise.is_finite(largest), 0.0, largest)
+    below = elementwise.sub(x, _like(cast(largest, typeof(x).dtype, typeof(x).weak_type), x))
+    terms = transcendental.exp(below)
+    if factor is not None:
+        terms = elementwise.mul(terms, factor)
+    total = _over(reduction.reduce_sum, _masked(terms, where, 0.0), axes, keepdims)
+    if not keepdims:
+        largest = shapes.reshape(largest, shape=without(typeof(x).shape, axes))
+    return _logarithm(total, largest, return_sign, factor is not None)
+
+
+def _logarithm(total: Array, largest: Array, return_sign: bool, may_be_negative: bool) -> Any:
+    """`log(total) + largest`, with NaN for negative totals, or with the sign beside it."""
+    sign = elementwise.sign(total)
+    whole_plane = is_complex(typeof(total).dtype)
+    if return_sign or not whole_plane:
+        total = elementwise.abs(total)
+    type = typeof(total)
+    out = elementwise.add(transcendental.log(total), cast(largest, type.dtype, type.weak_type))
+    if return_sign:
+        return out, sign
+    if may_be_negative and not whole_plane:
+        out = select_n(comparison.lt(sign, 0.0), out, math.nan)
+    return out
+
+
+@whole("axis", "keepdims")
+def logmeanexp(
+    x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, keepdims: bool = False
+) -> Array:
+    """`log(mean(exp(x)))`, without overflow.
+
+    >>> import effax.nn as nn, effax.numpy as jnp
+    >>> nn.logmeanexp(jnp.array([1000.0, 1000.0]))
+    Array(1000., dtype=float32)
+    """
+    total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
+    x, axes = _prepared("logmeanexp", x, axis, where)
+    type = typeof(total)
+    if where is None:
+        count = math.prod(typeof(x).shape[i] for i in axes)
+        return elementwise.sub(total, math.log(count) if count else -math.inf)
+    ones = conversion.convert_element_type(_mask(where, x), dtype=type.dtype)
+    counted = _over(reduction.reduce_sum, ones, axes, keepdims)
+    return elementwise.sub(total, transcendental.log(counted))
+
+
+@whole("axis")
+def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
+    """`log(softmax(x))`, without overflow; -inf where the mask is false.
+
+    >>> import effax.nn as nn, effax.numpy as jnp
+    >>> nn.log_softmax(jnp.zeros(2))
+    Array([-0.6931472, -0.6931472], dtype=float32)
+    """
+    x, axes = _prepared("log_softmax", x, axis, where)
+    largest = _stopped_max(x, axes, where)
+    shifted = elementwise.sub(_masked(x, where, -math.inf), _like(largest, x))
+    terms = _masked(transcendental.exp(shifted), where, 0.0)
+    total = transcendental.log(_over(reduction.reduce_sum, terms, axes))
+    return _masked(elementwise.sub(shifted, _like(total, x)), where, -math.inf)
+
+
+@whole("axis")
+def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
+    """`exp(x) / sum(exp(x))` along an axis, without overflow; 0 where the mask is false.
+
+    >>> import effax.nn as nn, effax.numpy as jnp
+    >>> nn.softmax(jnp.zeros(2))
+    Array([0.5, 0.5], dtype=float32)
+    """
+    x, axes = _prepared("softmax", x, axis, where)
+    largest = _stopped_max(x, axes, where)
+    terms = transcendental.exp(elementwise.sub(_masked(x, where, -math.inf), _like(largest, x)))
+    total = _over(reduction.reduce_sum, _masked(terms, where, 0.0), axes)
+    return _masked(elementwise.div(terms, _like(total, x)), where, 0.0)
+
+
+@whole("axis", "algorithm")
+def standardize(
+    x: ArrayLike,
+    axis: Axis = -1,
+    mean: ArrayLike | None = None,
+    variance: ArrayLike | None = None,
+    epsilon: ArrayLike = 1e-5,
+    where: ArrayLike | None = None,
+    *,
+    algorithm: str = "fast",
+) -> Array:
+    """x brought to mean 0 and variance 1 along some axes.
+
+    `algorithm` is "fast", the mean of squares less the square of the mean, or "stable", the mean
+    of squared differences.
+
+    >>> import effax.nn as nn, effax.numpy as jnp
+    >>> nn.standardize(jnp.array([1.0, 3.0]), epsilon=0.0)
+    Array([-1.,  1.], dtype=float32)
+    """
+    if algorithm not in ("fast", "stable"):
+        raise ValueError(f"Unknown algorithm '{algorithm}'. Expected 'fast' or 'stable'.")
+    x, axes = _prepared("standardize", x, axis, where)
+    centre = _mean(x, axes, where) if mean is None else asarray(mean)
+    x, centred = _difference(x, centre)
+    if variance is None and algorithm == "stable":
+        spread = _mean(elementwise.square(centred), axes, where)
+    elif variance is None:
+        squares = _mean(elementwise.square(x), axes, where)
+        squares, square = promote(squares, elementwise.square(centre), name="standardize")
+        spread = elementwise.max(elementwise.sub(squares, square), 0.0)
+    else:
+        spread = asarray(variance)
+    spread, epsilon = promote_inexact(spread, epsilon, name="standardize")
+    scale = elementwise.rsqrt(elementwise.add(spread, epsilon))
+    centred, scale = promote(centred, scale, name="standardize")
+    return elementwise.mul(centred, scale)
+
+
+def _difference(x: Array, y: Array) -> tuple[Array, Array]:
+    x, y = promote_inexact(x, y, name="standardize")
+    return x, elementwise.sub(x, y)
+
+
+def _mean(x: Array, axes: tuple[int, ...], where: Any) -> Array:
+    total = _over(reduction.reduce_sum, _masked(x, where, 0.0), axes)
+    if where is None:
+        return elementwise.div(total, float(math.prod(typeof(x).shape[i] for i in axes)))
+    ones = conversion.convert_element_type(_mask(where, x), dtype=typeof(x).dtype)
+    return elementwise.div(total, _over(reduction.reduce_sum, ones, axes))
+
+
+def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> Array:
+    """Each integer as a vector of zeros with one 1, along a new axis; out of range: all zeros.
+
+    `axis` may be the name of a mapped axis, over whose members the classes then lie.
+
+    >>> import effax.nn as nn, effax.numpy as jnp
+    >>> nn.one_hot(jnp.array([0, 2]), 3)
+    Array([[1., 0., 0.], [0., 0., 1.]], dtype=float32)
+    """
+    wanted = default_float() if dtype is None else user_dtype(dtype, "one_hot")
+    classes = operator.index(num_classes)
+    try:
+        at = operator.index(axis)
+    except TypeError:
+        return _one_hot_of_mapped(asarray(x), classes, wanted, axis)
+    return _one_hot(x, classes, wanted, at)
+
+
+@whole("classes", "dtype", "axis")
+def _one_hot(x: Any, classes: int, dtype: Any, axis: int) -> Array:
+    x = asarray(x)
+    type = typeof(x)
+    (at,) = canonical_axes(axis, type.ndim + 1)
+    lengths = (*type.shape[:at], classes, *type.shape[at:])
+    dims = tuple(i for i in range(type.ndim + 1) if i != at)
+    repeated = shapes.broadcast_in_dim(x, shape=lengths, dims=dims)
+    if is_integer(type.dtype):
+        numbers = shapes.iota(dtype=type.dtype, shape=lengths, dimension=at)
+    else:
+        numbers = shapes.iota(dtype=wide_enough(type.dtype), shape=lengths, dimension=at)
+        repeated = cast(repeated, typeof(numbers).dtype)
+    return conversion.convert_element_type(comparison.eq(repeated, numbers), dtype=dtype)
+
+
+def wide_enough(dtype: Any) -> Any:
+    """The dtype in which elements of this one are compared with integers."""
+    return default_float() if is_bool(dtype) else dtype
+
+
+def _one_hot_of_mapped(x: Array, classes: int, dtype: Any, axis: Any) -> Array:
+    from effax.lax.parallel import axis_index, axis_size
+
+    if classes != axis_size(axis):
+        raise ValueError(
+            f"Expected num_classes to match the size of axis {axis}, "
+            f"but {classes} != {axis_size(axis)}"
+        )
+    one, other = promote(x, axis_index(axis), name="one_hot")
+    return conversion.convert_element_type(comparison.eq(one, other), dtype=dtype)

@@ -1,0 +1,349 @@
+"""Initial weights of networks: functions of a key, a shape and a dtype, the same as JAX's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from effax import random
+from effax.effects import elementwise, transcendental
+from effax.effects import shape as shapes
+from effax.effects.complex import complex as complex_of
+from effax.effects.types import (
+    canonical_shape,
+    complex_dtype,
+    default_float,
+    is_float,
+    real_dtype,
+    user_dtype,
+)
+
+Array = Any
+Axes = int | Sequence[int]
+
+
+@runtime_checkable
+class Initializer(Protocol):
+    """What makes weights: `init(key, shape, dtype=...)`."""
+
+    def __call__(
+        self, key: Array, shape: Any, dtype: Any = None, out_sharding: Any = None
+    ) -> Array:
+        """Weights of that shape."""
+        raise NotImplementedError
+
+
+def _dtype_of(dtype: Any) -> Any:
+    return default_float() if dtype is None else user_dtype(dtype, "an initializer")
+
+
+def _initializer(default: Any, make: Callable[[Array, tuple[int, ...], Any], Array]) -> Initializer:
+    """The initializer whose weights are `make(key, shape, dtype)`."""
+
+    def init(key: Array, shape: Any, dtype: Any = default, out_sharding: Any = None) -> Array:
+        if out_sharding is not None:
+            raise NotImplementedError(
+                "initializers: out_sharding is not supported; give the weights to device_put"
+            )
+        return make(key, canonical_shape(shape), _dtype_of(dtype))
+
+    return init
+
+
+def _scaled(x: Array, factor: Any, shape: tuple[int, ...], dtype: Any) -> Array:
+    """x times a number, rounded to the dtype first."""
+    if isinstance(factor, bool | int | float):
+        return elementwise.mul(x, shapes.full(shape, factor, dtype))
+    from effax.effects.conversion import convert_element_type
+
+    scalar = convert_element_type(factor, dtype=dtype)
+    return elementwise.mul(x, shapes.broadcast_in_dim(scalar, shape=shape, dims=()))
+
+
+def zeros(key: Array, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Array:
+    """Zeros; the key is not used.
+
+    >>> from effax.nn import initializers
+    >>> initializers.zeros(None, (2,))
+    Array([0., 0.], dtype=float32)
+    """
+    return constant(0)(key, shape, dtype, out_sharding)
+
+
+def ones(key: Array, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Array:
+    """Ones; the key is not used.
+
+    >>> from effax.nn import initializers
+    >>> initializers.ones(None, (2,))
+    Array([1., 1.], dtype=float32)
+    """
+    return constant(1)(key, shape, dtype, out_sharding)
+
+
+def constant(value: Any, dtype: Any = None) -> Initializer:
+    """One value everywhere (or an array, repeated to the shape).
+
+    >>> from effax.nn import initializers
+    >>> initializers.constant(7)(None, (2,))
+    Array([7., 7.], dtype=float32)
+    """
+
+    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+        from effax.lax.shapes import convert_element_type, repeated
+
+        return repeated(convert_element_type(value, dtype), shape)
+
+    return _initializer(dtype, make)
+
+
+def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
+    """Uniform on [0, scale).
+
+    >>> import effax
+    >>> effax.nn.initializers.uniform(10.0)(effax.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+
+    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+        return _scaled(random.uniform(key, shape, dtype), scale, shape, dtype)
+
+    return _initializer(dtype, make)
+
+
+def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
+    """Normal, with mean 0 and this standard deviation.
+
+    >>> import effax
+    >>> effax.nn.initializers.normal()(effax.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+
+    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+        return _scaled(random.normal(key, shape, dtype), stddev, shape, dtype)
+
+    return _initializer(dtype, make)
+
+
+def truncated_normal(
+    stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0
+) -> Initializer:
+    """Normal, cut off at `lower` and `upper`, then times `stddev`.
+
+    >>> import effax
+    >>> effax.nn.initializers.truncated_normal()(effax.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+
+    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+        drawn = random.truncated_normal(key, lower, upper, shape, dtype)
+        return _scaled(drawn, stddev, shape, dtype)
+
+    return _initializer(dtype, make)
+
+
+def _size(shape: tuple[int, ...], axes: Axes) -> int:
+    return shape[axes] if isinstance(axes, int) else math.prod(shape[i] for i in axes)
+
+
+def _fans(
+    shape: tuple[int, ...], in_axis: Axes, out_axis: Axes, batch_axis: Axes
+) -> tuple[float, float]:
+    """How many inputs and outputs a unit has, the places of a convolution's window included."""
+    if in_axis == -2 and len(shape) <= 1:
+        raise ValueError(
+            f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor "
+            "with default in_axis. Must be at least 2D or specify in_axis explicitly."
+        )
+    ins, outs, batch = (_size(shape, axes) for axes in (in_axis, out_axis, batch_axis))
+    field = math.prod(shape) / ins / outs / batch
+    return ins * field, outs * field
+
+
+def variance_scaling(
+    scale: Any,
+    mode: str,
+    distribution: str,
+    in_axis: Axes = -2,
+    out_axis: Axes = -1,
+    batch_axis: Axes = (),
+    dtype: Any = None,
+) -> Initializer:
+    """Weights whose variance is `scale` over a number of inputs or outputs.
+
+    Args:
+      scale: the variance of what comes out, for inputs of variance 1.
+      mode: "fan_in", "fan_out", "fan_avg" or "fan_geo_avg": what to divide by.
+      distribution: "truncated_normal", "normal" or "uniform".
+      in_axis: the axes of the inputs.
+      out_axis: the axes of the outputs.
+      batch_axis: axes that count for neither.
+      dtype: the default dtype.
+
+    >>> import effax
+    >>> init = effax.nn.initializers.variance_scaling(1.0, "fan_in", "normal")
+    >>> init(effax.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+
+    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+        fan_in, fan_out = _fans(shape, in_axis, out_axis, batch_axis)
+        divisors = {
+            "fan_in": fan_in,
+            "fan_out": fan_out,
+            "fan_avg": (fan_in + fan_out) / 2,
+            "fan_geo_avg": (fan_in * fan_out) ** 0.5,
+        }
+        if mode not in divisors:
+            raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
+        return _drawn(key, shape, dtype, distribution, scale / divisors[mode])
+
+    return _initializer(dtype, make)
+
+
+# Standard deviations of the normal distributions cut off at 2, real and complex.
+_CUT_REAL = 0.87962566103423978
+_CUT_COMPLEX = 0.95311164380491208
+
+
+def _drawn(
+    key: Array, shape: tuple[int, ...], dtype: Any, distribution: str, variance: float
+) -> Array:
+    """Numbers of a variance; it and its root are rounded to the dtype, as in JAX."""
+    real = is_float(dtype)
+
+    def root(factor: float, divisor: float | None = None) -> Array:
+        number = shapes.full((), variance, dtype)
+        if factor != 1:
+            number = elementwise.mul(number, factor)
+        number = elementwise.sqrt(number)
+        if divisor is not None:
+            number = elementwise.div(number, divisor)
+        return shapes.broadcast_in_dim(number, shape=shape, dims=())
+
+    if distribution == "truncated_normal":
+        if real:
+            drawn = random.truncated_normal(key, -2, 2, shape, dtype)
+            return elementwise.mul(drawn, root(1, _CUT_REAL))
+        drawn = _complex_truncated_normal(key, 2, shape, dtype)
+        return elementwise.mul(drawn, root(1, _CUT_COMPLEX))
+    if distribution == "normal":
+        return elementwise.mul(random.normal(key, shape, dtype), root(1))
+    if distribution == "uniform":
+        if real:
+            return elementwise.mul(random.uniform(key, shape, dtype, -1), root(3))
+        return elementwise.mul(_complex_uniform(key, shape, dtype), root(1))
+    raise ValueError(f"invalid distribution for variance scaling initializer: {distribution}")
+
+
+def _polar(radius: Array, key: Array, shape: tuple[int, ...], part: Any) -> Array:
+    """Numbers of these radii at uniform angles."""
+    angle = elementwise.mul(random.uniform(key, shape, part), 2 * math.pi)
+    return complex_of(
+        elementwise.mul(radius, transcendental.cos(angle)),
+        elementwise.mul(radius, transcendental.sin(angle)),
+    )
+
+
+def _complex_uniform(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+    part = real_dtype(complex_dtype(dtype))
+    key_r, key_theta = random.split(key)
+    radius = elementwise.sqrt(elementwise.mul(random.uniform(key_r, shape, part), 2.0))
+    return _polar(radius, key_theta, shape, part)
+
+
+def _complex_truncated_normal(
+    key: Array, upper: float, shape: tuple[int, ...], dtype: Any
+) -> Array:
+    part = real_dtype(complex_dtype(dtype))
+    key_r, key_theta = random.split(key)
+    share = elementwise.mul(random.uniform(key_r, shape, part), 1 - math.exp(-(upper**2)))
+    radius = elementwise.sqrt(elementwise.neg(transcendental.log1p(elementwise.neg(share))))
+    return _polar(radius, key_theta, shape, part)
+
+
+def _family(
+    name: str, scale: float, mode: str, distribution: str, source: str
+) -> Callable[..., Initializer]:
+    """One of the initializers that are `variance_scaling` at fixed parameters."""
+
+    def initializer(
+        in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None
+    ) -> Initializer:
+        return variance_scaling(
+            scale, mode, distribution, in_axis, out_axis, batch_axis, dtype=dtype
+        )
+
+    initializer.__name__ = initializer.__qualname__ = name
+    initializer.__doc__ = f"""`variance_scaling({scale}, "{mode}", "{distribution}")`: {source}.
+
+    >>> import effax
+    >>> effax.nn.initializers.{name}()(effax.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return initializer
+
+
+_GLOROT, _LECUN, _HE = "Glorot & Bengio 2010", "LeCun et al. 1998", "He et al. 2015"
+glorot_uniform = _family("glorot_uniform", 1.0, "fan_avg", "uniform", _GLOROT)
+glorot_normal = _family("glorot_normal", 1.0, "fan_avg", "truncated_normal", _GLOROT)
+lecun_uniform = _family("lecun_uniform", 1.0, "fan_in", "uniform", _LECUN)
+lecun_normal = _family("lecun_normal", 1.0, "fan_in", "truncated_normal", _LECUN)
+he_uniform = _family("he_uniform", 2.0, "fan_in", "uniform", _HE)
+he_normal = _family("he_normal", 2.0, "fan_in", "truncated_normal", _HE)
+xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
+kaiming_uniform, kaiming_normal = he_uniform, he_normal
+
+
+def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """Orthonormal rows or columns, whichever are fewer, times `scale` (Saxe et al. 2014).
+
+    >>> import effax
+    >>> effax.nn.initializers.orthogonal()(effax.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+
+    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+        if len(shape) < 2:
+            raise ValueError("orthogonal initializer requires at least a 2D shape")
+        if 0 in shape:
+            return shapes.full(shape, 0, dtype)
+        at = column_axis % len(shape)
+        columns = shape[at]
+        rest = shape[:at] + shape[at + 1 :]
+        q = random.orthogonal(key, math.prod(rest), (), dtype, columns)
+        q = shapes.reshape(q, shape=(*rest, columns))
+        order = list(range(len(rest)))
+        order.insert(at, len(rest))
+        return _scaled(shapes.transpose(q, permutation=tuple(order)), scale, shape, dtype)
+
+    return _initializer(dtype, make)
+
+
+def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """A convolution that is `orthogonal` in the middle of its window, and zero elsewhere.
+
+    From Xiao et al. 2018.
+
+    >>> import effax
+    >>> effax.nn.initializers.delta_orthogonal()(effax.random.key(0), (3, 2, 2)).shape
+    (3, 2, 2)
+    """
+
+    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+        if len(shape) not in (3, 4, 5):
+            raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
+        if shape[-1] < shape[-2]:
+            raise ValueError("`fan_in` must be less or equal than `fan_out`. ")
+        middle = orthogonal(scale, column_axis, dtype)(key, shape[-2:])
+        window = shape[:-2]
+        before = tuple((k - 1) // 2 for k in window)
+        config = (
+            *((b, k - 1 - b, 0) for b, k in zip(before, window, strict=True)),
+            (0, 0, 0),
+            (0, 0, 0),
+        )
+        middle = shapes.reshape(middle, shape=(1,) * len(window) + shape[-2:])
+        return shapes.pad(middle, shapes.scalar(0, dtype), config=config)
+
+    return _initializer(dtype, make)

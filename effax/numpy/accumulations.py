@@ -1,0 +1,139 @@
+"""Cumulative sums and products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from effax.effects import cumulative, selection, shape
+from effax.effects.effect import Effect
+from effax.effects.types import default_int, is_bool, is_inexact, typeof
+from effax.numpy.arguments import (
+    asked_dtype,
+    canonical_axis,
+    cast,
+    check_arrays,
+    refuse_out,
+    shape_of,
+)
+from effax.numpy.manipulation import ravel
+from effax.numpy.nans import is_nan
+from effax.numpy.reductions import wide_integer
+from effax.whole import whole
+
+
+def _accumulated(
+    name: str,
+    effect: Effect,
+    a: Any,
+    axis: int | None,
+    dtype: Any,
+    out: Any,
+    nan_as: int | None = None,
+    promote_integers: bool = False,
+) -> Any:
+    refuse_out(name, out)
+    check_arrays(name, a)
+    if axis is None or shape_of(a) == ():
+        a, axis = ravel(a), 0
+    axis = canonical_axis(axis, len(shape_of(a)))
+    kind = asked_dtype(name, dtype)
+    given = typeof(a).dtype
+    if nan_as is not None and is_inexact(given):
+        a = selection.select_n(is_nan(a), a, shape.full(shape_of(a), nan_as, given))
+    if kind is None:
+        kind = default_int() if is_bool(given) else given
+        kind = wide_integer(kind) if promote_integers else kind
+    if is_bool(kind):
+        # Whether the sum so far is other than zero.
+        return cast(effect(cast(a, default_int()), axis=axis, reverse=False), kind)
+    return effect(cast(a, kind), axis=axis, reverse=False)
+
+
+@whole("axis", "dtype")
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """The sums of each element and all before it, along an axis or of all elements.
+
+    >>> cumsum(np.arange(4)).tolist()
+    [0, 1, 3, 6]
+    """
+    return _accumulated("cumsum", cumulative.cumsum, a, axis, dtype, out)
+
+
+@whole("axis", "dtype")
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """The products of each element and all before it, along an axis or of all elements.
+
+    >>> cumprod(np.arange(1, 5)).tolist()
+    [1, 2, 6, 24]
+    """
+    return _accumulated("cumprod", cumulative.cumprod, a, axis, dtype, out)
+
+
+@whole("axis", "dtype")
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """`cumsum`, NaN counting as 0.
+
+    >>> nancumsum(np.array([1.0, np.nan, 2.0])).tolist()
+    [1.0, 1.0, 3.0]
+    """
+    return _accumulated("nancumsum", cumulative.cumsum, a, axis, dtype, out, 0)
+
+
+@whole("axis", "dtype")
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """`cumprod`, NaN counting as 1.
+
+    >>> nancumprod(np.array([1.0, np.nan, 2.0])).tolist()
+    [1.0, 1.0, 2.0]
+    """
+    return _accumulated("nancumprod", cumulative.cumprod, a, axis, dtype, out, 1)
+
+
+def _standard(
+    name: str, effect: Effect, x: Any, axis: int | None, dtype: Any, first: int | None
+) -> Any:
+    """The array API's functions: the empty prefix may come first."""
+    check_arrays(name, x)
+    lengths = shape_of(x)
+    if not lengths:
+        raise ValueError("The input must be non-scalar to take a cumulative sum or product.")
+    if axis is None:
+        if len(lengths) > 1:
+            raise ValueError(
+                f"The input array has rank {len(lengths)}, however axis was not set to an explicit "
+                "value. The axis argument is only optional for one-dimensional arrays."
+            )
+        axis = 0
+    axis = canonical_axis(axis, len(lengths))
+    # Products keep their dtype, as in JAX; the standard would widen them too.
+    widen = effect is cumulative.cumsum
+    result = _accumulated(name, effect, x, axis, dtype, None, None, widen)
+    return result if first is None else shape.pad_axis(result, axis, 1, 0, value=first)
+
+
+@whole("axis", "dtype", "include_initial")
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The sums of each element and all before it; with `include_initial` 0 comes first.
+
+    >>> cumulative_sum(np.arange(3), include_initial=True).tolist()
+    [0, 0, 1, 3]
+    """
+    first = 0 if include_initial else None
+    return _standard("cumulative_sum", cumulative.cumsum, x, axis, dtype, first)
+
+
+@whole("axis", "dtype", "include_initial")
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The products of each element and all before it; with `include_initial` 1 comes first.
+
+    >>> cumulative_prod(np.arange(1, 4), include_initial=True).tolist()
+    [1, 1, 2, 6]
+    """
+    first = 1 if include_initial else None
+    return _standard("cumulative_prod", cumulative.cumprod, x, axis, dtype, first)

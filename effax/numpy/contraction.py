@@ -1,0 +1,584 @@
+"""Products of vectors, matrices and tensors."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects import complex as complexes
+from effax.effects import elementwise, shape
+from effax.effects.convolution import ConvDimensionNumbers, conv_general_dilated
+from effax.effects.promotion import lattice_result
+from effax.effects.types import (
+    bool_,
+    default_int,
+    default_uint,
+    is_complex,
+    is_integer,
+    is_unsigned,
+    typeof,
+)
+from effax.lax.contraction import canonical_precision, preferred
+from effax.numpy.arguments import canonical_axis, cast, check_arrays, refuse_out
+from effax.numpy.operands import (
+    array,
+    broadcast_to_common,
+    promote_dtypes,
+    promote_dtypes_inexact,
+)
+from effax.numpy.pairwise import contract, diagonals, summed
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+def product(
+    name: str,
+    lhs: Any,
+    lhs_names: Sequence[Any],
+    rhs: Any,
+    rhs_names: Sequence[Any],
+    result: Sequence[Any],
+    precision: Any,
+    preferred_element_type: Any,
+    stretch: Sequence[Any] = (),
+) -> Array:
+    """The contraction of two arrays in the dtype in which they meet, or the preferred one."""
+    wanted = preferred(preferred_element_type, name)
+    weak = wanted is None and lattice_result([typeof(lhs), typeof(rhs)])[1]
+    lhs, rhs = promote_dtypes(lhs, rhs)
+    out = contract(
+        lhs,
+        lhs_names,
+        rhs,
+        rhs_names,
+        result,
+        precision=canonical_precision(precision),
+        dtype=wanted,
+        stretch=stretch,
+    )
+    return cast(out, typeof(out).dtype if wanted is None else wanted, weak)
+
+
+@whole("precision", "preferred_element_type")
+def dot(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Array:
+    """The last axis of a with the last but one of b (its only one, for a vector).
+
+    Args:
+      a, b: arrays; with a number it is the product.
+      precision: a `lax.Precision` or its name.
+      preferred_element_type: the dtype to sum in, and of the result.
+
+    Raises:
+      TypeError: where the lengths of the two axes differ.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.dot(jnp.array([1, 2, 3]), jnp.array([4, 5, 6]))
+    Array(32, dtype=int32)
+    """
+    check_arrays("dot", a, b)
+    m, n = typeof(a).ndim, typeof(b).ndim
+    left = [f"a{i}" for i in range(m)]
+    right = [f"b{i}" for i in range(n)]
+    result = [*left, *right]
+    if m and n:
+        shared = right[max(n - 2, 0)]
+        left[-1] = shared
+        result = [x for x in (*left, *right) if x != shared]
+    return product("dot", a, left, b, right, result, precision, preferred_element_type)
+
+
+def _require_core(name: str, x: Any, position: int, least: int) -> None:
+    ndim = typeof(x).ndim
+    if ndim < least:
+        raise ValueError(
+            f"{name} input operand {position} must have ndim at least {least}, but it has ndim {ndim}"
+        )
+
+
+def _batched_product(
+    name: str,
+    a: Any,
+    of_a: Sequence[str],
+    b: Any,
+    of_b: Sequence[str],
+    result: Sequence[str],
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """A product of the last axes, for all of the leading ones, which are broadcast."""
+    m, n = typeof(a).ndim - len(of_a), typeof(b).ndim - len(of_b)
+    batch = [f"batch{i}" for i in range(max(m, n))]
+    try:
+        return product(
+            name,
+            a,
+            [*batch[len(batch) - m :], *of_a],
+            b,
+            [*batch[len(batch) - n :], *of_b],
+            [*batch, *result],
+            precision,
+            preferred_element_type,
+            stretch=batch,
+        )
+    except TypeError as error:
+        if "equal lengths" not in str(error):
+            raise
+        raise TypeError(
+            f"{name}: the shapes {typeof(a).str_short()} and {typeof(b).str_short()} don't fit: "
+            f"{error}"
+        ) from error
+
+
+@whole("precision", "preferred_element_type")
+def matmul(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Array:
+    """The matrix product, for all of the leading axes, which are broadcast: `a @ b`.
+
+    Raises:
+      ValueError: for a number instead of an array.
+      TypeError: where the inner lengths differ.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.matmul(jnp.arange(6.0).reshape(2, 3), jnp.ones(3))
+    Array([ 3., 12.], dtype=float32)
+    """
+    check_arrays("matmul", a, b)
+    for i, x in enumerate((a, b)):
+        _require_core("matmul", x, i, 1)
+    of_a = ["row", "inner"] if typeof(a).ndim > 1 else ["inner"]
+    of_b = ["inner", "column"] if typeof(b).ndim > 1 else ["inner"]
+    result = [*of_a[:-1], *of_b[1:]]
+    return _batched_product(
+        "matmul", a, of_a, b, of_b, result, precision, preferred_element_type
+    )
+
+
+@whole()
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Matrices times vectors, for all of the leading axes, which are broadcast.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.matvec(jnp.eye(2), jnp.arange(2.0))
+    Array([0., 1.], dtype=float32)
+    """
+    check_arrays("matvec", x1, x2)
+    _require_core("matvec", x1, 0, 2)
+    _require_core("matvec", x2, 1, 1)
+    return _batched_product("matvec", x1, ["row", "inner"], x2, ["inner"], ["row"])
+
+
+@whole()
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Conjugated vectors times matrices, for all of the leading axes, which are broadcast.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.vecmat(jnp.arange(2.0), jnp.eye(2))
+    Array([0., 1.], dtype=float32)
+    """
+    check_arrays("vecmat", x1, x2)
+    _require_core("vecmat", x1, 0, 1)
+    _require_core("vecmat", x2, 1, 2)
+    x1 = conjugated(array(x1))
+    return _batched_product("vecmat", x1, ["inner"], x2, ["inner", "column"], ["column"])
+
+
+def conjugated(x: Any) -> Any:
+    """The complex conjugate; a real array itself."""
+    return complexes.conj(x) if is_complex(typeof(x).dtype) else x
+
+
+@whole("precision", "preferred_element_type")
+def vdot(
+    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
+) -> Array:
+    """The product of two arrays read as vectors, the first conjugated.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.vdot(jnp.array([1j, 2.0]), jnp.array([1j, 1.0]))
+    Array(3.+0.j, dtype=complex64)
+    """
+    check_arrays("vdot", a, b)
+    flat = [shape.reshape(array(x), shape=(typeof(x).size,)) for x in (a, b)]
+    a, b = conjugated(flat[0]), flat[1]
+    return product("vdot", a, "i", b, "i", "", precision, preferred_element_type)
+
+
+@whole("axis", "precision", "preferred_element_type")
+def vecdot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """Products of vectors along an axis, the first conjugated; other axes are broadcast.
+
+    Raises `ValueError` where the lengths of the axis differ.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.vecdot(jnp.arange(6.0).reshape(2, 3), jnp.ones(3))
+    Array([ 3., 12.], dtype=float32)
+    """
+    check_arrays("vecdot", x1, x2)
+    moved = []
+    for x in (x1, x2):
+        x = array(x)
+        n = typeof(x).ndim
+        at = canonical_axis(axis, n)
+        order = (*(i for i in range(n) if i != at), at)
+        moved.append(x if at == n - 1 else shape.transpose(x, permutation=order))
+    a, b = moved
+    if typeof(a).shape[-1] != typeof(b).shape[-1]:
+        raise ValueError(
+            f"axes must match; got shapes {typeof(x1).shape} and {typeof(x2).shape} with {axis=}"
+        )
+    return _batched_product(
+        "vecdot", conjugated(a), ["inner"], b, ["inner"], [], precision, preferred_element_type
+    )
+
+
+@whole("axes", "precision", "preferred_element_type")
+def _tensordot(
+    a: Array, b: Array, axes: Any, precision: Any, preferred_element_type: Any
+) -> Array:
+    left = [f"a{i}" for i in range(typeof(a).ndim)]
+    right = [f"b{i}" for i in range(typeof(b).ndim)]
+    for i, j in zip(*axes, strict=True):
+        right[j] = left[i]
+    result = [n for n in left if n not in right] + [n for n in right if n not in left]
+    return product("tensordot", a, left, b, right, result, precision, preferred_element_type)
+
+
+def tensordot(
+    a: ArrayLike,
+    b: ArrayLike,
+    axes: Any = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Array:
+    """Sums of products over some axes of both.
+
+    Args:
+      a, b: arrays.
+      axes: a number n, for the last n axes of a with the first n of b; or a pair of axes, or of
+        sequences of axes, of a and of b.
+
+    Raises:
+      TypeError: where `axes` is neither, or lengths differ.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.tensordot(jnp.ones((2, 3, 4)), jnp.ones((3, 4, 5))).shape
+    (2, 5)
+    """
+    check_arrays("tensordot", a, b)
+    m, n = typeof(a).ndim, typeof(b).ndim
+    if isinstance(axes, (tuple, list)):
+        if len(axes) != 2:
+            raise TypeError(f"tensordot axes {axes!r} must be an int or a pair of axes")
+        sides = [s if isinstance(s, (tuple, list)) else (s,) for s in axes]
+        if len(sides[0]) != len(sides[1]):
+            raise TypeError(f"tensordot axes must name as many of a as of b, got {axes!r}")
+        pairs = (
+            tuple(canonical_axis(i, m) for i in sides[0]),
+            tuple(canonical_axis(i, n) for i in sides[1]),
+        )
+    else:
+        count = operator.index(axes)
+        if count > min(m, n):
+            raise TypeError(
+                f"Number of tensordot axes (axes {count}) exceeds input ranks "
+                f"({typeof(a).shape} and {typeof(b).shape})"
+            )
+        pairs = tuple(range(m - count, m)), tuple(range(count))
+    return _tensordot(a, b, pairs, precision, preferred_element_type)
+
+
+@whole("precision", "preferred_element_type")
+def inner(
+    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
+) -> Array:
+    """Sums of products over the last axes of both; with a number, the product.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.inner(jnp.eye(2), jnp.arange(2.0))
+    Array([0., 1.], dtype=float32)
+    """
+    check_arrays("inner", a, b)
+    left = [f"a{i}" for i in range(typeof(a).ndim)]
+    right = [f"b{i}" for i in range(typeof(b).ndim)]
+    if left and right:
+        left[-1] = right[-1] = "inner"
+    result = [n for n in (*left, *right) if n != "inner"]
+    return product("inner", a, left, b, right, result, precision, preferred_element_type)
+
+
+@whole()
+def _outer(a: Array, b: Array) -> Array:
+    flat = [shape.reshape(array(x), shape=(typeof(x).size,)) for x in (a, b)]
+    return product("outer", flat[0], "a", flat[1], "b", "ab", None, None)
+
+
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
+    """The products of all pairs of elements: [size of a, size of b].
+
+    >>> import effax.numpy as jnp
+    >>> jnp.outer(jnp.array([1, 2]), jnp.array([3, 4]))
+    Array([[3, 4],
+           [6, 8]], dtype=int32)
+    """
+    refuse_out("outer", out)
+    check_arrays("outer", a, b)
+    return _outer(a, b)
+
+
+@whole()
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
+    """The Kronecker product: each element of a replaced by that element times b.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.kron(jnp.array([1, 10]), jnp.array([1, 2]))
+    Array([ 1,  2, 10, 20], dtype=int32)
+    """
+    check_arrays("kron", a, b)
+    ndim = max(typeof(a).ndim, typeof(b).ndim)
+    parts = []
+    for x in (a, b):
+        lengths = typeof(x).shape
+        parts.append(shape.reshape(array(x), shape=(1,) * (ndim - len(lengths)) + lengths))
+    left = [f"a{i}" for i in range(ndim)]
+    right = [f"b{i}" for i in range(ndim)]
+    result = [n for pair in zip(left, right, strict=True) for n in pair]
+    out = product("kron", parts[0], left, parts[1], right, result, None, None)
+    lengths = zip(*(typeof(x).shape for x in parts), strict=True)
+    return shape.reshape(out, shape=tuple(m * n for m, n in lengths))
+
+
+@whole("axisa", "axisb", "axisc", "axis")
+def cross(
+    a: ArrayLike,
+    b: ArrayLike,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Array:
+    """The cross product of vectors of 2 or 3 components; of two plane vectors, a number.
+
+    Args:
+      a, b: arrays of vectors along `axisa` and `axisb`; their other axes are broadcast.
+      axisc: where the vectors lie in the result.
+      axis: one axis instead of the three.
+
+    Raises:
+      ValueError: for vectors of other lengths.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
+    Array([0, 0, 1], dtype=int32)
+    """
+    check_arrays("cross", a, b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = promote_dtypes(a, b)
+    sides = []
+    for x, at in ((a, axisa), (b, axisb)):
+        n = typeof(x).ndim
+        at = canonical_axis(at, n)
+        if typeof(x).shape[at] not in (2, 3):
+            raise ValueError(
+                "cross takes vectors of 2 or 3 components, but an operand is "
+                f"{typeof(x).str_short()}, with {typeof(x).shape[at]} along axis {at}"
+            )
+        sides.append(
+            [
+                shape.squeeze(shape.slice_axis(x, at, i, i + 1), (at,))
+                for i in range(typeof(x).shape[at])
+            ]
+        )
+    together = broadcast_to_common(*sides[0], *sides[1], name="cross")
+    u, v = together[: len(sides[0])], together[len(sides[0]) :]
+
+    def minor(i: int, j: int) -> Any:
+        """u_i v_j - u_j v_i, where a missing third component is zero."""
+        first = elementwise.mul(u[i], v[j]) if i < len(u) and j < len(v) else None
+        second = elementwise.mul(u[j], v[i]) if j < len(u) and i < len(v) else None
+        if first is None:
+            return elementwise.neg(second)
+        return first if second is None else elementwise.sub(first, second)
+
+    if len(u) == len(v) == 2:
+        return minor(0, 1)
+    parts = [minor(1, 2), minor(2, 0), minor(0, 1)]
+    ndim = typeof(parts[0]).ndim
+    place = canonical_axis(axisc, ndim + 1)
+    return shape.concatenate(*(shape.expand_dims(p, (place,)) for p in parts), axis=place)
+
+
+@whole("offset", "axis1", "axis2", "dtype")
+def _trace(a: Array, offset: int, axis1: int, axis2: int, dtype: Any) -> Array:
+    lengths = typeof(a).shape
+    n = len(lengths)
+    first, second = canonical_axis(axis1, n), canonical_axis(axis2, n)
+    if first == second:
+        raise ValueError(f"axis1 and axis2 cannot be same, but both are {first}")
+    rows, columns = lengths[first], lengths[second]
+    start = (max(-offset, 0), max(offset, 0))
+    count = max(min(rows - start[0], columns - start[1]), 0)
+    for at, axis in zip(start, (first, second), strict=True):
+        low = min(at, lengths[axis])
+        a = shape.slice_axis(a, axis, low, low + count)
+    names = [f"axis{i}" for i in range(n)]
+    names[second] = names[first]
+    wanted = {m for i, m in enumerate(names) if i not in (first, second)}
+    if dtype is None:
+        of_a = typeof(a).dtype
+        if of_a == bool_ or (is_integer(of_a) and of_a.itemsize < default_int().itemsize):
+            dtype = default_uint() if is_unsigned(of_a) else default_int()
+    if dtype is not None:
+        a = cast(a, dtype)
+    a, names = diagonals(a, names)
+    return summed(a, names, wanted)[0]
+
+
+def trace(
+    a: ArrayLike,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: Any = None,
+    out: None = None,
+) -> Array:
+    """The sum along a diagonal.
+
+    Args:
+      a: an array of at least two axes.
+      offset: how far above the main diagonal.
+      axis1, axis2: the axes of the matrices.
+      dtype: of the sum; narrow integers are summed in the default ones.
+
+    Raises:
+      ValueError: where the two axes are one, or there are no two.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.trace(jnp.arange(9).reshape(3, 3), offset=1)
+    Array(6, dtype=int32)
+    """
+    refuse_out("trace", out)
+    check_arrays("trace", a)
+    if typeof(a).ndim < 2:
+        raise ValueError(f"trace takes an array of at least two axes, not {typeof(a).str_short()}")
+    return _trace(a, operator.index(offset), axis1, axis2, preferred(dtype, "trace"))
+
+
+@whole("name", "mode", "precision", "preferred_element_type")
+def _sliding(
+    a: Array, v: Array, name: str, mode: str, precision: Any, preferred_element_type: Any
+) -> Array:
+    """Products of the shorter vector with each place of the longer."""
+    for x in (a, v):
+        if typeof(x).ndim != 1:
+            raise ValueError(f"{name}() only support 1-dimensional inputs.")
+        if typeof(x).size == 0:
+            raise ValueError(
+                f"{name}: inputs cannot be empty, got shapes {typeof(a).shape} and "
+                f"{typeof(v).shape}."
+            )
+    wanted = preferred(preferred_element_type, name)
+    a, v = promote_dtypes_inexact(a, v) if wanted is None else promote_dtypes(a, v)
+    convolving = name == "convolve"
+    if not convolving:
+        v = conjugated(v)
+    swapped = typeof(a).size < typeof(v).size
+    if swapped:
+        a, v = v, a
+    if convolving:
+        v = shape.rev(v, dims=(0,))
+    n = typeof(v).size
+    pads = {"valid": (0, 0), "same": (n // 2, n - n // 2 - 1), "full": (n - 1, n - 1)}
+    if mode not in pads:
+        raise ValueError("mode must be one of ['full', 'same', 'valid']")
+    out = conv_general_dilated(
+        shape.expand_dims(a, (0, 1)),
+        shape.expand_dims(v, (0, 1)),
+        window_strides=(1,),
+        padding=(pads[mode],),
+        lhs_dilation=(1,),
+        rhs_dilation=(1,),
+        dimension_numbers=ConvDimensionNumbers((0, 1, 2), (0, 1, 2), (0, 1, 2)),
+        feature_group_count=1,
+        batch_group_count=1,
+        precision=canonical_precision(precision),
+        preferred_element_type=wanted,
+    )
+    out = shape.reshape(out, shape=(typeof(out).size,))
+    return shape.rev(out, dims=(0,)) if swapped and not convolving else out
+
+
+def convolve(
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "full",
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """The convolution of two vectors; integers are computed as floats.
+
+    Args:
+      a, v: vectors.
+      mode: 'full', 'same' (as long as the longer), or 'valid' (where they overlap wholly).
+
+    Raises:
+      ValueError: for other ranks, empty vectors and unknown modes.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.convolve(jnp.array([1.0, 2.0, 3.0]), jnp.array([0.0, 1.0]))
+    Array([0., 1., 2., 3.], dtype=float32)
+    """
+    check_arrays("convolve", a, v)
+    return _sliding(a, v, "convolve", mode, precision, preferred_element_type)
+
+
+def correlate(
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "valid",
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """The correlation of two vectors, the second conjugated; integers are computed as floats.
+
+    Args:
+      a, v: vectors.
+      mode: 'full', 'same' (as long as the longer), or 'valid' (where they overlap wholly).
+
+    Raises:
+      ValueError: for other ranks, empty vectors and unknown modes.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.correlate(jnp.array([1.0, 2.0, 3.0]), jnp.array([0.0, 1.0]))
+    Array([2., 3.], dtype=float32)
+    """
+    check_arrays("correlate", a, v)
+    return _sliding(a, v, "correlate", mode, precision, preferred_element_type)

@@ -1,0 +1,193 @@
+"""Asking about arrays and dtypes, and reading and printing them: no arithmetic."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+import numpy as np
+
+from effax.effects import dtypes
+from effax.effects import promotion as lattice
+from effax.effects.promotion import safe_to_cast
+from effax.effects.types import as_dtype, typeof
+from effax.effects.value import Value
+
+finfo = dtypes.finfo
+iinfo = dtypes.iinfo
+get_printoptions = np.get_printoptions
+set_printoptions = np.set_printoptions
+printoptions = np.printoptions
+
+_KINDS: Final = {
+    "bool": dtypes.is_bool,
+    "signed integer": dtypes.is_signed,
+    "unsigned integer": dtypes.is_unsigned,
+    "integral": dtypes.is_integer,
+    "real floating": dtypes.is_float,
+    "complex floating": dtypes.is_complex,
+    "numeric": lambda d: dtypes.is_integer(d) or dtypes.is_inexact(d),
+}
+
+
+def promote_types(a: Any, b: Any) -> np.dtype[Any]:
+    """The dtype in which two meet, by JAX's lattice.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.promote_types("int32", "bfloat16")
+    dtype(bfloat16)
+    """
+    return lattice.promote_types(a, b)
+
+
+def result_type(*args: Any) -> np.dtype[Any]:
+    """The dtype that an operation on these arrays, dtypes and numbers has.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.result_type(jnp.int8(1), 2.0)
+    dtype('float32')
+    """
+    return lattice.result_type(*args)
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether a dtype is below another, or below an abstract one such as `jnp.floating`.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.issubdtype(jnp.bfloat16, jnp.floating)
+    True
+    """
+    return bool(dtypes.issubdtype(arg1, arg2))
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype is of a kind of the array API standard, is another dtype, or one of several.
+
+    Raises `ValueError` for a kind that the standard does not have.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.isdtype(jnp.int8, "integral"), jnp.isdtype(jnp.int8, ("bool", jnp.float32))
+    (True, False)
+    """
+    wanted = kind if isinstance(kind, tuple) else (kind,)
+    found = as_dtype(dtype)
+    for k in wanted:
+        if isinstance(k, str) and k in _KINDS:
+            if _KINDS[k](found):
+                return True
+        elif isinstance(k, str) and not hasattr(np, k):
+            raise ValueError(f"Unrecognized {kind=!r}: the kinds are {sorted(_KINDS)}")
+        elif as_dtype(k) == found:
+            return True
+    return False
+
+
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+    """Whether a dtype can be converted to another under a casting rule of NumPy's.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.can_cast("int32", "float64"), jnp.can_cast("float32", "int32")
+    (True, False)
+    """
+    if casting == "safe" and "bfloat16" in (as_dtype(from_).name, as_dtype(to).name):
+        return bool(safe_to_cast(as_dtype(from_), as_dtype(to)))
+    return bool(np.can_cast(as_dtype(from_), as_dtype(to), casting=casting))  # type: ignore[arg-type]
+
+
+def isscalar(element: Any) -> bool:
+    """Whether a value is a number, or an array of no axes.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.isscalar(1.0), jnp.isscalar(jnp.ones(2))
+    (True, False)
+    """
+    if isinstance(element, (np.ndarray, Value)):
+        return np.ndim(element) == 0 if isinstance(element, np.ndarray) else element.ndim == 0
+    return bool(np.isscalar(element))
+
+
+def iterable(y: Any) -> bool:
+    """Whether a value can be iterated over.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.iterable(jnp.ones(2)), jnp.iterable(1.0)
+    (True, False)
+    """
+    return bool(getattr(y, "ndim", 1)) and bool(np.iterable(y))
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The lengths of an array's axes.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.shape([[1, 2, 3]])
+    (1, 3)
+    """
+    return np.shape(a) if isinstance(a, (list, tuple)) else typeof(a).shape
+
+
+def ndim(a: Any) -> int:
+    """The number of an array's axes.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.ndim(jnp.ones((2, 3)))
+    2
+    """
+    return len(shape(a))
+
+
+def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
+    """The number of elements, along some axes or all.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.size(jnp.ones((2, 3))), jnp.size(jnp.ones((2, 3)), 1)
+    (6, 3)
+    """
+    lengths = shape(a)
+    axes = range(len(lengths)) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
+    total = 1
+    for i in axes:
+        if not -len(lengths) <= i < len(lengths):
+            raise ValueError(f"axis {i} is out of bounds for an array of {len(lengths)} axes")
+        total *= lengths[i]
+    return total
+
+
+def array_repr(
+    arr: Any,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+) -> str:
+    """An array's `repr`, with NumPy's printing options."""
+    return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
+
+
+def array_str(
+    a: Any,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+) -> str:
+    """An array's `str`, with NumPy's printing options."""
+    return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)
+
+
+def save(file: str | os.PathLike[str] | Any, arr: Any, allow_pickle: bool = True) -> None:
+    """Write an array to a file in NumPy's format."""
+    np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
+
+
+def savez(file: str | os.PathLike[str] | Any, *args: Any, **kwds: Any) -> None:
+    """Write arrays to one file in NumPy's format, by position or name."""
+    np.savez(file, *map(np.asarray, args), **{k: np.asarray(v) for k, v in kwds.items()})
+
+
+def load(file: str | os.PathLike[str] | Any, *args: Any, **kwargs: Any) -> Any:
+    """Read an array that `save` wrote; of a file that `savez` wrote, NumPy's archive object."""
+    found = np.load(file, *args, **kwargs)
+    if isinstance(found, np.ndarray):
+        from effax.numpy.conversion import array
+
+        return array(found)
+    return found

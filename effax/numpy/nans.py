@@ -1,0 +1,234 @@
+"""Reductions that leave out NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from effax.effects import comparison, elementwise, logical, reduction, selection, shape
+from effax.effects.types import default_int, is_complex, is_float, is_inexact, typeof
+from effax.numpy import reductions
+from effax.numpy.arguments import asked_dtype, cast, check_arrays, combine, refuse_out, shape_of
+from effax.numpy.reductions import STATICS, Axis
+from effax.numpy.statistics import mean, var
+from effax.whole import whole
+
+
+def is_nan(a: Any) -> Any:
+    """Where elements are NaN."""
+    return comparison.ne(a, a)
+
+
+def _replaced(a: Any, value: Any) -> Any:
+    """The array with a number in the place of NaN."""
+    type = typeof(a)
+    return selection.select_n(is_nan(a), a, shape.full(type.shape, value, type.dtype))
+
+
+def _nan_where_all_are(result: Any, a: Any, axis: Axis, keepdims: bool, where: Any) -> Any:
+    """NaN in the place of what was made of NaN only."""
+    gone = reductions.all(is_nan(a), axis, keepdims=keepdims, where=where)
+    type = typeof(result)
+    return selection.select_n(gone, result, shape.full(type.shape, np.nan, type.dtype))
+
+
+@whole("axis", "keepdims")
+def nanmin(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The smallest element along some axes that is not NaN.
+
+    >>> nanmin(np.array([np.nan, 2.0, 1.0])).tolist()
+    1.0
+    """
+    refuse_out("nanmin", out)
+    check_arrays("nanmin", a)
+    if not is_inexact(typeof(a).dtype):
+        return reductions.min(a, axis, None, keepdims, initial, where)
+    filled = _replaced(a, reduction.highest(typeof(a).dtype))
+    result = reductions.min(filled, axis, None, keepdims, initial, where)
+    return result if initial is not None else _nan_where_all_are(result, a, axis, keepdims, where)
+
+
+@whole("axis", "keepdims")
+def nanmax(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The largest element along some axes that is not NaN.
+
+    >>> nanmax(np.array([np.nan, 2.0, 1.0])).tolist()
+    2.0
+    """
+    refuse_out("nanmax", out)
+    check_arrays("nanmax", a)
+    if not is_inexact(typeof(a).dtype):
+        return reductions.max(a, axis, None, keepdims, initial, where)
+    filled = _replaced(a, reduction.lowest(typeof(a).dtype))
+    result = reductions.max(filled, axis, None, keepdims, initial, where)
+    return result if initial is not None else _nan_where_all_are(result, a, axis, keepdims, where)
+
+
+@whole(*STATICS)
+def nansum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The sum along some axes, NaN counting as 0.
+
+    >>> nansum(np.array([np.nan, 2.0, 1.0])).tolist()
+    3.0
+    """
+    refuse_out("nansum", out)
+    check_arrays("nansum", a)
+    if is_inexact(typeof(a).dtype):
+        a = _replaced(a, 0)
+    return reductions.sum(a, axis, dtype, None, keepdims, initial, where)
+
+
+@whole(*STATICS)
+def nanprod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The product along some axes, NaN counting as 1.
+
+    >>> nanprod(np.array([np.nan, 2.0, 3.0])).tolist()
+    6.0
+    """
+    refuse_out("nanprod", out)
+    check_arrays("nanprod", a)
+    if is_inexact(typeof(a).dtype):
+        a = _replaced(a, 1)
+    return reductions.prod(a, axis, dtype, None, keepdims, initial, where)
+
+
+def _numbers(a: Any, where: Any) -> Any:
+    """Where elements count: they are not NaN, and the mask holds."""
+    there = logical.not_(is_nan(a))
+    return there if where is None else combine(logical.and_, there, where)
+
+
+@whole(*STATICS)
+def nanmean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    where: Any = None,
+) -> Any:
+    """The mean along some axes of the elements that are not NaN.
+
+    >>> nanmean(np.array([np.nan, 2.0, 1.0])).tolist()
+    1.5
+    """
+    refuse_out("nanmean", out)
+    check_arrays("nanmean", a)
+    kind = typeof(a).dtype
+    if not is_inexact(kind):
+        return mean(a, axis, dtype, None, keepdims, where=where)
+    kind = asked_dtype("nanmean", dtype) or kind
+    number = reductions.sum(_numbers(a, where), axis, default_int(), keepdims=keepdims)
+    total = nansum(a, axis, kind, None, keepdims, None, where)
+    return elementwise.div(total, cast(number, kind))
+
+
+@whole(*STATICS, "ddof")
+def nanvar(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Any:
+    """The variance along some axes of the elements that are not NaN.
+
+    >>> nanvar(np.array([np.nan, 1.0, 3.0])).tolist()
+    1.0
+    """
+    refuse_out("nanvar", out)
+    check_arrays("nanvar", a)
+    if not is_inexact(typeof(a).dtype):
+        return var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
+    there = _numbers(a, where)
+    return var(a, axis, dtype, None, ddof, keepdims, where=there, mean=mean)
+
+
+@whole(*STATICS, "ddof")
+def nanstd(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Any:
+    """The square root of `nanvar`.
+
+    >>> nanstd(np.array([np.nan, 1.0, 3.0])).tolist()
+    1.0
+    """
+    refuse_out("nanstd", out)
+    return elementwise.sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
+
+
+def _nan_position(name: str, find: Any, last: Any, a: Any, axis: Any, keepdims: Any) -> Any:
+    check_arrays(name, a)
+    dtype = typeof(a).dtype
+    if not is_float(dtype) and not is_complex(dtype):
+        return find(a, axis, keepdims=keepdims)
+    result = find(_replaced(a, last(dtype)), axis, keepdims=keepdims)
+    gone = reductions.all(is_nan(a), axis, keepdims=bool(keepdims))
+    return selection.select_n(gone, result, shape.full(shape_of(result), -1, typeof(result).dtype))
+
+
+@whole("axis", "keepdims")
+def nanargmax(
+    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Any:
+    """Where the largest element is that is not NaN; -1 where all are.
+
+    >>> nanargmax(np.array([np.nan, 2.0, 1.0])).tolist()
+    1
+    """
+    refuse_out("nanargmax", out)
+    return _nan_position("nanargmax", reductions.argmax, reduction.lowest, a, axis, keepdims)
+
+
+@whole("axis", "keepdims")
+def nanargmin(
+    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Any:
+    """Where the smallest element is that is not NaN; -1 where all are.
+
+    >>> nanargmin(np.array([np.nan, 2.0, 1.0])).tolist()
+    2
+    """
+    refuse_out("nanargmin", out)
+    return _nan_position("nanargmin", reductions.argmin, reduction.highest, a, axis, keepdims)

@@ -1,0 +1,349 @@
+"""Statistics: means, variances and correlations along axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from effax.effects import comparison, contraction, elementwise, selection, shape
+from effax.effects import complex as complex_parts
+from effax.effects.promotion import result_type
+from effax.effects.types import (
+    inexact_dtype,
+    is_complex,
+    is_inexact,
+    is_integer,
+    real_dtype,
+    typeof,
+)
+from effax.numpy.arguments import (
+    asked_dtype,
+    broadcast,
+    canonical_axes,
+    cast,
+    check_arrays,
+    combine,
+    common_shape,
+    concrete_int,
+    refuse_out,
+    shape_of,
+)
+from effax.numpy.joining import concatenate
+from effax.numpy.manipulation import atleast_2d, squeeze
+from effax.numpy.operands import promote_dtypes
+from effax.numpy.reductions import STATICS, Axis, accumulator, sum
+from effax.whole import whole
+
+
+def count(lengths: tuple[int, ...], axis: Axis) -> int:
+    """How many elements are reduced to one."""
+    total = 1
+    for i in canonical_axes(axis, len(lengths)):
+        total *= lengths[i]
+    return total
+
+
+@whole(*STATICS)
+def mean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+) -> Any:
+    """The mean of the elements along some axes, of those where a mask is true.
+
+    >>> mean(np.array([[1, 2], [3, 5]]), axis=1).tolist()
+    [1.5, 4.0]
+    """
+    refuse_out("mean", out)
+    check_arrays("mean", a)
+    kind = asked_dtype("mean", dtype) or inexact_dtype(typeof(a).dtype)
+    working = accumulator(kind)
+    total = sum(a, axis, working, keepdims=keepdims, where=where)
+    if where is None:
+        number: Any = count(shape_of(a), axis)
+        if is_inexact(working):
+            number = float(number)
+    else:
+        mask = broadcast(where, common_shape(shape_of(a), shape_of(where)))
+        number = sum(mask, axis, working, keepdims=keepdims)
+    return cast(combine(elementwise.div, total, number), kind)
+
+
+@whole("axis", "returned", "keepdims")
+def average(
+    a: Any,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """The weighted mean along some axes, with the sum of weights if `returned`.
+
+    >>> average(np.array([1.0, 3.0]), weights=np.array([3.0, 1.0])).tolist()
+    1.5
+    """
+    check_arrays("average", a)
+    if weights is None:
+        result = mean(a, axis, keepdims=keepdims)
+        divisor = shape.full(
+            shape_of(result), count(shape_of(a), axis), typeof(result).dtype
+        )
+        return (result, divisor) if returned else result
+    check_arrays("average", a, weights)
+    kind = inexact_dtype(result_type(a, weights))
+    a, weights = cast(a, kind), cast(weights, kind)
+    lengths = shape_of(a)
+    axes = canonical_axes(axis, len(lengths))
+    if shape_of(weights) != lengths:
+        if axis is None:
+            raise ValueError(
+                "Axis must be specified when shapes of a and weights differ, but they are "
+                f"{lengths} and {shape_of(weights)}"
+            )
+        if shape_of(weights) != tuple(lengths[i] for i in axes):
+            raise ValueError(
+                "Length of weights not compatible with specified axis: "
+                f"{shape_of(weights)} for the axes {axes} of {lengths}"
+            )
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        turned = shape.transpose(weights, permutation=tuple(order))
+        weights = shape.broadcast_in_dim(turned, shape=lengths, dims=tuple(sorted(axes)))
+    divisor = sum(weights, axes, keepdims=keepdims)
+    total = sum(elementwise.mul(a, weights), axes, keepdims=keepdims)
+    result = elementwise.div(total, divisor)
+    return (result, divisor) if returned else result
+
+
+def _variance_dtypes(name: str, given: Any, asked: Any) -> tuple[Any, Any]:
+    """In which dtype a variance is computed, and which dtype it has."""
+    if asked is None:
+        working = inexact_dtype(given)
+        return accumulator(working), real_dtype(working)
+    if is_complex(given) and not is_complex(asked):
+        raise ValueError(
+            f"jax.numpy.{name} does not yet support real dtype parameters when computing the "
+            "variance of an array of complex values. The imaginary parts would be lost: take "
+            "them apart first"
+        )
+    return accumulator(inexact_dtype(asked)), asked
+
+
+@whole(*STATICS, "ddof", "correction")
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: Any = None,
+) -> Any:
+    """The mean squared distance from the mean, along some axes; divided by n - ddof.
+
+    >>> var(np.array([1.0, 3.0])).tolist()
+    1.0
+    """
+    refuse_out("var", out)
+    check_arrays("var", a)
+    return _variance("var", a, axis, dtype, _correction(ddof, correction), keepdims, where, mean)
+
+
+def _correction(ddof: Any, correction: Any) -> Any:
+    """What is taken off the number of elements; `correction` is the array API's name for `ddof`."""
+    if correction is None:
+        return ddof
+    if not (isinstance(ddof, int) and ddof == 0):
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+def _variance(
+    name: str,
+    a: Any,
+    axis: Axis,
+    dtype: Any,
+    correction: Any,
+    keepdims: bool,
+    where: Any,
+    centre: Any,
+) -> Any:
+    working, kind = _variance_dtypes(name, typeof(a).dtype, asked_dtype(name, dtype))
+    a = cast(a, working)
+    lengths = shape_of(a)
+    axes = canonical_axes(axis, len(lengths))
+    if centre is None:
+        centre = _mean(a, axes, working, keepdims=True, where=where)
+    apart = combine(elementwise.sub, a, cast(centre, working))
+    if is_complex(working):
+        real, imag = complex_parts.real(apart), complex_parts.imag(apart)
+        squares = elementwise.add(elementwise.square(real), elementwise.square(imag))
+    else:
+        squares = elementwise.square(apart)
+    real_kind = typeof(squares).dtype
+    if where is None:
+        number = shape.scalar(count(lengths, axes), real_kind)
+    else:
+        mask = broadcast(where, common_shape(lengths, shape_of(where)))
+        number = sum(mask, axes, real_kind, keepdims=keepdims)
+    number = combine(elementwise.sub, number, cast(correction, real_kind))
+    total = sum(squares, axes, real_kind, keepdims=keepdims, where=where)
+    number = broadcast(number, shape_of(total))
+    result = selection.select_n(
+        comparison.gt(number, 0.0),
+        shape.full(shape_of(total), np.nan, real_kind),
+        elementwise.div(total, number),
+    )
+    return cast(result, kind)
+
+
+def _mean(a: Any, axes: Axis, dtype: Any, keepdims: bool, where: Any) -> Any:
+    """`mean`, where a parameter of that name hides the function."""
+    return mean(a, axes, dtype, keepdims=keepdims, where=where)
+
+
+@whole(*STATICS, "ddof", "correction")
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: Any = None,
+) -> Any:
+    """The square root of the variance, along some axes.
+
+    >>> std(np.array([1.0, 3.0])).tolist()
+    1.0
+    """
+    refuse_out("std", out)
+    check_arrays("std", a)
+    asked = asked_dtype("std", dtype)
+    if asked is not None and not is_inexact(asked):
+        raise ValueError(f"dtype argument to jnp.std must be inexact; got {asked}")
+    correction = _correction(ddof, correction)
+    return elementwise.sqrt(_variance("std", a, axis, dtype, correction, keepdims, where, mean))
+
+
+@whole("rowvar", "bias", "ddof", "dtype")
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """The covariance matrix of variables, which are rows (columns without `rowvar`).
+
+    `fweights` say how often each observation was made, `aweights` how much it counts.
+
+    >>> cov(np.array([[0.0, 1, 2], [2, 1, 0]])).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    check_arrays("cov", m, *(() if y is None else (y,)))
+    if ddof is not None and ddof != concrete_int(ddof, "ddof"):
+        raise ValueError("ddof must be integer")
+    for x in (m, y):
+        if x is not None and len(shape_of(x)) > 2:
+            raise ValueError("m has more than 2 dimensions" if x is m else "y has more than 2 dimensions")
+    if y is not None:
+        m, y = promote_dtypes(m, y)
+    kind = asked_dtype("cov", dtype) or inexact_dtype(typeof(m).dtype)
+    x = atleast_2d(cast(m, kind))
+    if not rowvar and shape_of(x)[0] != 1:
+        x = shape.transpose(x, permutation=(1, 0))
+    if y is not None:
+        other = atleast_2d(cast(y, kind))
+        if not rowvar and shape_of(other)[0] != 1:
+            other = shape.transpose(other, permutation=(1, 0))
+        x = concatenate([x, other], axis=0)
+    rows, n = shape_of(x)
+    if rows == 0:
+        return shape.full((0, 0), 0, kind)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    weights = _observation_weights(fweights, aweights, n, kind)
+    if weights is None:
+        centre = mean(x, 1, keepdims=True)
+        number: Any = shape.scalar(n - ddof, real_dtype(kind))
+    else:
+        total = sum(weights)
+        centre = elementwise.div(
+            sum(combine(elementwise.mul, x, weights), 1, keepdims=True),
+            broadcast(total, (rows, 1)),
+        )
+        number = total
+        if ddof:
+            wide = weights if aweights is None else elementwise.mul(weights, cast(aweights, kind))
+            share = elementwise.div(sum(wide), total)
+            number = elementwise.sub(
+                total, combine(elementwise.mul, share, float(ddof))
+            )
+    apart = combine(elementwise.sub, x, centre)
+    other = apart if weights is None else combine(elementwise.mul, apart, weights)
+    if is_complex(kind):
+        other = complex_parts.conj(other)
+    product = dot_rows(apart, other)
+    return squeeze(combine(elementwise.div, product, cast(number, kind)))
+
+
+def dot_rows(x: Any, y: Any) -> Any:
+    """The inner products of the rows of two matrices."""
+    return contraction.dot_general(
+        x, y, dimension_numbers=(((1,), (1,)), ((), ())), precision=None, preferred_element_type=None
+    )
+
+
+def _observation_weights(fweights: Any, aweights: Any, n: int, dtype: Any) -> Any:
+    weights = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        check_arrays("cov", given)
+        if len(shape_of(given)) > 1:
+            raise RuntimeError(f"cannot handle multidimensional {name}")
+        if shape_of(given) != (n,):
+            raise RuntimeError(f"incompatible numbers of samples and {name}")
+        if name == "fweights" and not is_integer(typeof(given).dtype):
+            raise TypeError("fweights must be integer.")
+        given = cast(given, dtype)
+        weights = given if weights is None else elementwise.mul(weights, given)
+    return weights
+
+
+@whole("rowvar", "dtype")
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+    """The correlations of variables, which are rows (columns without `rowvar`).
+
+    >>> corrcoef(np.array([[0.0, 1, 2], [2, 1, 0]])).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    check_arrays("corrcoef", x)
+    c = cov(x, y, rowvar, dtype=dtype)
+    if shape_of(c) == ():
+        return elementwise.div(c, c)
+    n = shape_of(c)[0]
+    steps = shape.slice_axis(shape.reshape(c, shape=(n * n,)), 0, 0, n * n, n + 1)
+    real = complex_parts.real(steps) if is_complex(typeof(c).dtype) else steps
+    spread = cast(elementwise.sqrt(real), typeof(c).dtype)
+    c = combine(elementwise.div, c, shape.expand_dims(spread, (1,)))
+    c = combine(elementwise.div, c, shape.expand_dims(spread, (0,)))
+    if is_complex(typeof(c).dtype):
+        parts = (complex_parts.real(c), complex_parts.imag(c))
+        return complex_parts.complex(*(selection.clamp(-1.0, p, 1.0) for p in parts))
+    return selection.clamp(-1.0, c, 1.0)

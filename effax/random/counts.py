@@ -1,0 +1,184 @@
+"""Samplers of counts of successes: binomial and multinomial numbers."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from effax import lax
+from effax import numpy as jnp
+from effax.effects.types import DType, canonical_shape, finfo, int32, is_inexact
+from effax.random.bits import float_dtype, result_shape, shape_of, spread
+from effax.random.keys import split_words, words_of
+from effax.random.samplers import uniform_words
+from effax.whole import whole
+
+Shape = tuple[int, ...]
+
+# What Stirling's formula is short of log k! by, for k = 0, ..., 9.
+_TAILS: Final = (
+    0.0810614667953272,
+    0.0413406959554092,
+    0.0276779256849983,
+    0.02079067210376509,
+    0.0166446911898211,
+    0.0138761288230707,
+    0.0118967099458917,
+    0.0104112652619720,
+    0.00925546218271273,
+    0.00833056343336287,
+)
+
+
+def _stirling_tail(k: Any) -> Any:
+    """`log k!` less Stirling's formula: from a table for small k, from its series for others."""
+    small = k <= 9
+    k = lax.clamp(lax.full_like(k, 0), k, lax.full_like(k, 9))
+    square = (k + 1) * (k + 1)
+    series = (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)
+    table = jnp.asarray(np.array(_TAILS, k.dtype))
+    known = table[lax.convert_element_type(lax.floor(k), int32)]
+    return lax.select(small, known, series)
+
+
+def _inversion(words: Any, count: Any, prob: Any, limit: float) -> Any:
+    """Add geometric waiting times until they exceed the number of trials."""
+    log_failure = lax.log1p(-prob)
+
+    def body(state: Any) -> Any:
+        i, drawn, waited, words = state
+        keys = split_words(words, shape=(2,))
+        drawn = lax.select(waited <= count, drawn + 1, drawn)
+        u = uniform_words(keys[0], 0.0, 1.0, shape=prob.shape, dtype=prob.dtype)
+        return i + 1, drawn, waited + lax.ceil(lax.log(u) / log_failure), keys[1]
+
+    def more(state: Any) -> Any:
+        return jnp.any(state[2] <= count) & (state[0] < limit)
+
+    zero = lax.full_like(prob, 0)
+    return lax.while_loop(more, body, (jnp.asarray(0), zero, zero, words))[1] - 1
+
+
+def _rejection(words: Any, count: Any, prob: Any, limit: float) -> Any:
+    """Transformed rejection with squeeze (Hörmann 1993, BTRS)."""
+    deviation = lax.sqrt(count * prob * (1 - prob))
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * prob
+    c = count * prob + 0.5
+    v_r = 0.92 - 4.2 / b
+    odds = prob / (1 - prob)
+    alpha = (2.83 + 5.1 / b) * deviation
+    mode = lax.floor((count + 1) * prob)
+
+    def log_ratio(k: Any) -> Any:
+        """The logarithm of the density at k, over that at the mode."""
+        return (
+            (mode + 0.5) * lax.log((mode + 1) / (odds * (count - mode + 1)))
+            + (count + 1) * lax.log((count - mode + 1) / (count - k + 1))
+            + (k + 0.5) * lax.log(odds * (count - k + 1) / (k + 1))
+            + _stirling_tail(mode)
+            + _stirling_tail(count - mode)
+            - _stirling_tail(k)
+            - _stirling_tail(count - k)
+        )
+
+    def body(state: Any) -> Any:
+        i, drawn, done, words = state
+        keys = split_words(words, shape=(3,))
+        u, v = (
+            uniform_words(keys[j], 0.0, 1.0, shape=prob.shape, dtype=prob.dtype) for j in (1, 2)
+        )
+        u = u - 0.5
+        shifted = 0.5 - lax.abs(u)
+        quick = (shifted >= 0.07) & (v <= v_r)
+        k = lax.floor((2 * a / shifted + b) * u + c)
+        outside = (k < 0) | (k > count)
+        v = lax.log(v * alpha / (a / (shifted * shifted) + b))
+        accepted = quick | (~outside & (v <= log_ratio(k)))
+        return i + 1, lax.select(accepted, k, drawn), done | accepted, keys[0]
+
+    def more(state: Any) -> Any:
+        return jnp.any(~state[2]) & (state[0] < limit)
+
+    pending = lax.full(prob.shape, False, np.dtype(bool))
+    start = jnp.asarray(0), lax.full_like(prob, -1), pending, words
+    return lax.while_loop(more, body, start)[1]
+
+
+@whole("shape", "dtype")
+def _binomial(words: Any, n: Any, p: Any, shape: Shape, dtype: DType) -> Any:
+    """Inversion where few successes are expected, rejection elsewhere; NaN for bad parameters."""
+    p = jnp.asarray(p)
+    if not is_inexact(p.dtype):
+        p = lax.convert_element_type(p, jnp.result_type(p, 0.0))
+    count, prob = spread(n, shape, p.dtype), jnp.broadcast_to(p, shape)
+    rare = prob < 0.5
+    q = lax.select(rare, prob, 1.0 - prob)
+    bad_count, bad_q = (count != count) | (count < 0.0), q != q
+    infinite, negative = jnp.isinf(count), q < 0.0
+    q = lax.select(bad_q | negative, lax.full_like(q, 0.01), q)
+    few = bad_count | (count * q <= 10.0)
+    count = lax.floor(count)
+    limit = float(finfo(dtype).max)
+    zero, many, half = (lax.full_like(count, x) for x in (0.0, 1e4, 0.5))
+    inverted = _inversion(words, lax.select(few, count, zero), q, limit)
+    rejected = _rejection(
+        words, lax.select(few, many, count), lax.select(few, half, q), limit
+    )
+    drawn = lax.select(
+        few, lax.convert_element_type(inverted, dtype), lax.convert_element_type(rejected, dtype)
+    )
+    invalid = negative | bad_q | bad_count
+    drawn = lax.select(invalid, lax.full_like(drawn, np.nan), drawn)
+    drawn = lax.select(infinite & ~invalid, lax.full_like(drawn, np.inf), drawn)
+    return lax.select(
+        rare | bad_count | bad_q | infinite,
+        drawn,
+        lax.convert_element_type(count, dtype) - drawn,
+    )
+
+
+def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """How many of `n` trials of probability `p` succeed, as floats."""
+    words = words_of("binomial", key)
+    asked = float_dtype("binomial", dtype)
+    found = result_shape("binomial", shape, shape_of(n), shape_of(p))
+    return _binomial(words, n, p, shape=found, dtype=asked)
+
+
+@whole("shape", "dtype", "unroll")
+def _multinomial(
+    words: Any, n: Any, p: Any, shape: Shape, dtype: DType, unroll: int | bool
+) -> Any:
+    wide = jnp.result_type(n, p, 0.0)
+    remainder = spread(n, shape[:-1], wide)
+    columns = jnp.moveaxis(spread(p, shape, wide), -1, 0)
+    rest = lax.cumsum(columns, axis=0, reverse=True)
+    ratios = columns / jnp.where(rest == 0, 1, rest)
+    keys = split_words(words, shape=(ratios.shape[0],))
+
+    def draw(remainder: Any, xs: Any) -> Any:
+        ratio, words = xs
+        ratio = jnp.clip(ratio, 0, 1)
+        count = _binomial(words, remainder, ratio, shape=ratio.shape, dtype=wide)
+        return remainder - count, count
+
+    counts = lax.scan(draw, remainder, (ratios, keys), unroll=unroll)[1]
+    return lax.convert_element_type(jnp.moveaxis(counts, 0, -1), dtype)
+
+
+def multinomial(
+    key: Any,
+    n: Any,
+    p: Any,
+    *,
+    shape: Any = None,
+    dtype: Any = None,
+    unroll: int | bool = 1,
+) -> Any:
+    """How many of `n` trials have each outcome; `p` are the outcomes' probabilities."""
+    words = words_of("multinomial", key)
+    asked = float_dtype("multinomial", dtype)
+    found = shape_of(p) if shape is None else canonical_shape(shape)
+    return _multinomial(words, n, p, shape=found, dtype=asked, unroll=unroll)

@@ -1,0 +1,154 @@
+"""Collectives: effects that speak of a named axis, answered by the handler that binds the name.
+
+`axes` are the names. `vmap` with a name answers by computing on its batch; `pmap` binds a name to
+devices. Everyone else passes a collective outward, and a program that performs one has
+"axis <name>" in its row until the name is bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from effax.effects.effect import Effect
+from effax.effects.types import ShapedArray, int32, is_bool, is_complex
+
+if TYPE_CHECKING:
+    from effax.effects.program import Program
+
+FAMILY = "collective"
+Axes = tuple[Hashable, ...]
+
+
+def _named(name: str, axes: Any) -> None:
+    if type(axes) is not tuple or not axes:
+        raise TypeError(f"{name}: axes are a tuple of names, not {axes!r}")
+
+
+def _one_name(name: str, axes: Any) -> None:
+    _named(name, axes)
+    if len(axes) != 1:
+        raise TypeError(f"{name} is over one axis at a time, not {axes!r}")
+
+
+def _sum_type(x: ShapedArray, *, axes: Axes) -> ShapedArray:
+    _named("psum", axes)
+    if is_bool(x.dtype):
+        raise TypeError(f"psum adds numbers, and the operand is {x.str_short()}; convert it first")
+    return x
+
+
+def _extremum_type(x: ShapedArray, *, axes: Axes) -> ShapedArray:
+    _named("pmax and pmin", axes)
+    if is_complex(x.dtype):
+        raise TypeError(f"pmax and pmin compare, and {x.str_short()} has no order")
+    return x
+
+
+psum = Effect("psum", family=FAMILY, typing=_sum_type, collective=True)
+"""`psum(x, axes)`: the sum of x over all places along the axes, at each of them."""
+
+pmax = Effect("pmax", family=FAMILY, typing=_extremum_type, collective=True)
+"""`pmax(x, axes)`: the largest x of all places along the axes, element by element."""
+
+pmin = Effect("pmin", family=FAMILY, typing=_extremum_type, collective=True)
+"""`pmin(x, axes)`: the smallest."""
+
+
+def _resized(
+    name: str, x: ShapedArray, axis: int, numerator: int, denominator: int
+) -> ShapedArray:
+    if not 0 <= axis < x.ndim:
+        raise ValueError(f"{name}: axis {axis} is out of bounds for {x.str_short()}")
+    length = x.shape[axis] * numerator
+    if length % denominator:
+        raise ValueError(
+            f"{name}: axis {axis} of {x.str_short()} can't be cut into {denominator} equal pieces, "
+            "one for each place along the named axis"
+        )
+    shape = (*x.shape[:axis], length // denominator, *x.shape[axis + 1 :])
+    return x.update(shape=shape)
+
+
+def _gather_type(x: ShapedArray, *, axes: Axes, axis: int, size: int) -> ShapedArray:
+    _one_name("all_gather", axes)
+    return _resized("all_gather", x, axis, size, 1)
+
+
+all_gather = Effect("all_gather", family=FAMILY, typing=_gather_type, collective=True)
+"""`all_gather(x, axes, axis, size)`: the x of all `size` places, one after the other along `axis`."""
+
+
+def _scatter_type(x: ShapedArray, *, axes: Axes, axis: int, size: int) -> ShapedArray:
+    _one_name("reduce_scatter", axes)
+    return _resized("reduce_scatter", _sum_type(x, axes=axes), axis, 1, size)
+
+
+reduce_scatter = Effect("reduce_scatter", family=FAMILY, typing=_scatter_type, collective=True)
+"""`reduce_scatter(x, axes, axis, size)`: the sum over places, of which each keeps its piece."""
+
+
+def _exchange_type(
+    x: ShapedArray, *, axes: Axes, split: int, concat: int, size: int
+) -> ShapedArray:
+    _one_name("all_to_all", axes)
+    return _resized("all_to_all", _resized("all_to_all", x, split, 1, size), concat, size, 1)
+
+
+all_to_all = Effect("all_to_all", family=FAMILY, typing=_exchange_type, collective=True)
+"""`all_to_all(x, axes, split, concat, size)`: the k-th piece of x along `split` goes to place k,
+which joins what it gets along `concat`."""
+
+
+def _permute_type(
+    x: ShapedArray, *, axes: Axes, perm: tuple[tuple[int, int], ...], size: int
+) -> ShapedArray:
+    _one_name("ppermute", axes)
+    for what, places in zip(("source", "destination"), zip(*perm, strict=True), strict=True):
+        if len(set(places)) != len(places):
+            raise ValueError(f"ppermute: each place is a {what} at most once, and perm is {perm}")
+        if not all(0 <= place < size for place in places):
+            raise ValueError(f"ppermute: perm {perm} names places outside 0..{size - 1}")
+    return x
+
+
+ppermute = Effect("ppermute", family=FAMILY, typing=_permute_type, collective=True)
+"""`ppermute(x, axes, perm, size)`: x goes from place s to place d for each (s, d) of perm; places
+that get nothing have zeros."""
+
+
+def _index_type(*, axes: Axes) -> ShapedArray:
+    _one_name("axis_index", axes)
+    return ShapedArray((), int32)
+
+
+axis_index = Effect("axis_index", family=FAMILY, typing=_index_type, collective=True)
+"""`axis_index(axes)`: which place along the axis this is, from 0."""
+
+
+def _map_type(
+    *operands: ShapedArray,
+    program: Program,
+    mapped: tuple[bool, ...],
+    size: int,
+    binds: Axes,
+    devices: Any = None,
+    name: str = "",
+) -> Sequence[ShapedArray]:
+    for x, expected, has_rows in zip(operands, program.in_types, mapped, strict=True):
+        found = x.update(shape=x.shape[1:]) if has_rows else x
+        if (has_rows and x.shape[:1] != (size,)) or found.shape != expected.shape:
+            raise TypeError(
+                f"pmap over {size} places: an operand should give {expected.str_short()} to each, "
+                f"but it is {x.str_short()}"
+            )
+    return [t.update(shape=(size, *t.shape)) for t in program.out_types]
+
+
+parallel = Effect(
+    "parallel", family=FAMILY, typing=_map_type, multiple=True, higher_order=True
+)
+"""`parallel(*operands, program, mapped, size, binds, devices, name)`: a program at `size` places at
+once, which is what `pmap` performs. Operands marked `mapped` give a row to each place, the others
+all of themselves; results are stacked. `binds` is the axis by which collectives name the places,
+`devices` where they are: None for the first ones there are."""

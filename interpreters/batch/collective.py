@@ -1,0 +1,133 @@
+"""Collectives for a batch: over its own axis they are computed, over others they are passed on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from effax.effects import collective, reduction, shape
+from effax.effects.effect import Effect
+from effax.effects.elementwise import mul
+from effax.effects.types import int32, typeof
+from effax.interpreters.batch.batched import Batch, repeat, rule
+from effax.interpreters.lifting import move_axis
+
+
+def _merged(x: Any, axis: int) -> Any:
+    """The first axis moved before another, and both made one."""
+    moved = move_axis(x, 0, axis)
+    lengths = typeof(moved).shape
+    joined = (*lengths[:axis], lengths[axis] * lengths[axis + 1], *lengths[axis + 2 :])
+    return shape.reshape(moved, shape=joined)
+
+
+def _cut(x: Any, axis: int, pieces: int) -> Any:
+    """An axis cut into equal pieces, which are counted by a new first axis."""
+    lengths = typeof(x).shape
+    parts = (*lengths[:axis], pieces, lengths[axis] // pieces, *lengths[axis + 1 :])
+    return move_axis(shape.reshape(x, shape=parts), axis, 0)
+
+
+def _reduction(effect: Effect, fold: Callable[..., Any], same: Callable[[Batch, Any], Any]) -> None:
+    """A collective that folds: `same` is what it gives when all places have the same operand."""
+
+    @rule(effect)
+    def reduction_batch(
+        handler: Batch, values: list[Any], batched: list[bool], *, axes: Any
+    ) -> Any:
+        (x,), (many,) = values, batched
+        if handler.axis_name not in axes:
+            return effect(x, axes=axes), many
+        rest = tuple(name for name in axes if name != handler.axis_name)
+        x = fold(x, axes=(0,)) if many else same(handler, x)
+        return (effect(x, axes=rest) if rest else x), False
+
+
+_reduction(
+    collective.psum, reduction.reduce_sum, lambda handler, x: mul(x, like(x, handler.size))
+)
+_reduction(collective.pmax, reduction.reduce_max, lambda handler, x: x)
+_reduction(collective.pmin, reduction.reduce_min, lambda handler, x: x)
+
+
+def like(x: Any, value: Any) -> Any:
+    """A number, in an array of the type of another."""
+    t = typeof(x)
+    return shape.full(t.shape, value, t.dtype)
+
+
+@rule(collective.all_gather)
+def all_gather_batch(
+    handler: Batch, values: list[Any], batched: list[bool], *, axes: Any, axis: int, size: int
+) -> Any:
+    (x,), (many,) = values, batched
+    if handler.axis_name not in axes:
+        return collective.all_gather(x, axes=axes, axis=axis + many, size=size), many
+    return _merged(x if many else repeat(x, size), axis), False
+
+
+@rule(collective.reduce_scatter)
+def reduce_scatter_batch(
+    handler: Batch, values: list[Any], batched: list[bool], *, axes: Any, axis: int, size: int
+) -> Any:
+    (x,), (many,) = values, batched
+    if handler.axis_name not in axes:
+        return collective.reduce_scatter(x, axes=axes, axis=axis + many, size=size), many
+    total = reduction.reduce_sum(x, axes=(0,)) if many else mul(x, like(x, size))
+    return _cut(total, axis, size), True
+
+
+@rule(collective.all_to_all)
+def all_to_all_batch(
+    handler: Batch,
+    values: list[Any],
+    batched: list[bool],
+    *,
+    axes: Any,
+    split: int,
+    concat: int,
+    size: int,
+) -> Any:
+    (x,), (many,) = values, batched
+    if handler.axis_name not in axes:
+        return (
+            collective.all_to_all(
+                x, axes=axes, split=split + many, concat=concat + many, size=size
+            ),
+            many,
+        )
+    pieces = _cut(x if many else repeat(x, size), split + 1, size)  # (to, from, ...)
+    return _merged(move_axis(pieces, 1, 0), concat + 1), True
+
+
+@rule(collective.ppermute)
+def ppermute_batch(
+    handler: Batch, values: list[Any], batched: list[bool], *, axes: Any, perm: Any, size: int
+) -> Any:
+    (x,), (many,) = values, batched
+    if handler.axis_name not in axes:
+        return collective.ppermute(x, axes=axes, perm=perm, size=size), many
+    x = x if many else repeat(x, size)
+    source = {d: s for s, d in perm}
+    pieces: list[Any] = []
+    start = 0
+    while start < size:  # runs of places that come from places next to each other
+        end = start + 1
+        first = source.get(start)
+        while end < size and (
+            source.get(end) is None if first is None else source.get(end) == first + end - start
+        ):
+            end += 1
+        if first is None:
+            pieces.append(shape.full((end - start, *typeof(x).shape[1:]), 0, typeof(x).dtype))
+        else:
+            pieces.append(shape.slice_axis(x, 0, first, first + end - start))
+        start = end
+    return (pieces[0] if len(pieces) == 1 else shape.concatenate(*pieces, axis=0)), True
+
+
+@rule(collective.axis_index)
+def axis_index_batch(
+    handler: Batch, values: list[Any], batched: list[bool], *, axes: Any
+) -> Any:
+    return shape.iota(shape=(handler.size,), dimension=0, dtype=int32), True

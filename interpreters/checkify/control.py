@@ -1,0 +1,29 @@
+"""Control flow and custom rules under checkify, where the functor alone does not do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects import control, custom
+from effax.effects.effect import Effect
+from effax.effects.program import Program
+from effax.interpreters.checkify.checking import Checkify
+from effax.interpreters.lifting import PLAIN, lift, lift_while
+from effax.interpreters.rotation import rotated_while
+from effax.interpreters.stateful import lift_custom_with_state
+
+
+def checkify_while(
+    handler: Checkify, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> list[Any]:
+    """A loop whose condition can fail is turned, so that its checks are made in the body."""
+    condition: Program = attributes["cond"]
+    modes = (PLAIN,) * len(condition.inputs)
+    if lift(condition, handler, modes).state_mode:
+        return rotated_while(handler, operands, attributes)
+    return lift_while(handler, effect, operands, attributes)
+
+
+Checkify.overrides[control.while_loop] = checkify_while
+Checkify.overrides[custom.custom_jvp_call] = lift_custom_with_state
+Checkify.overrides[custom.custom_vjp_call] = lift_custom_with_state

@@ -1,0 +1,19 @@
+"""Forward mode through checks: they look at primals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects.check import check, debug_check
+from effax.effects.failures import Site
+from effax.interpreters.jvp.dual import rule
+
+
+@rule(check)
+def check_jvp(primals: list[Any], tangents: list[Any], *, site: Site) -> Any:
+    return check(*primals, site=site), []
+
+
+@rule(debug_check)
+def debug_check_jvp(primals: list[Any], tangents: list[Any], *, site: Site) -> Any:
+    return debug_check(*primals, site=site), []

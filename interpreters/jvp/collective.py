@@ -1,0 +1,38 @@
+"""Forward mode: what moves data between places, or adds it up, moves and adds up tangents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects import collective
+from effax.effects.comparison import eq
+from effax.effects.conversion import convert_element_type
+from effax.effects.effect import Effect
+from effax.effects.elementwise import div, mul
+from effax.effects.types import typeof
+from effax.interpreters.jvp.dual import fixed, linear, rule
+
+linear(
+    collective.psum,
+    collective.all_gather,
+    collective.reduce_scatter,
+    collective.all_to_all,
+    collective.ppermute,
+)
+fixed(collective.axis_index)
+
+
+def _extremum(effect: Effect) -> None:
+    """The tangent of the place that has it; the mean of them where several have."""
+
+    @rule(effect)
+    def extremum_jvp(primals: list[Any], tangents: list[Any], *, axes: Any) -> Any:
+        (x,), (dx,) = primals, tangents
+        best = effect(x, axes=axes)
+        here = convert_element_type(eq(x, best), dtype=typeof(dx).dtype, weak_type=False)
+        total = collective.psum(mul(here, dx), axes=axes)
+        return best, div(total, collective.psum(here, axes=axes))
+
+
+_extremum(collective.pmax)
+_extremum(collective.pmin)

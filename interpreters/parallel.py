@@ -1,0 +1,79 @@
+"""Programs at many places, lifted through any handler; and the same as one batch.
+
+A mapped operand's rows go to the places as the leaves' rows do: the axis of the places comes
+first in every leaf, before any axis that a handler adds in front of the value's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects import collective
+from effax.effects.effect import Effect
+from effax.effects.errors import MissingRuleError
+from effax.effects.program import Program
+from effax.interpreters.lifting import (
+    PLAIN,
+    Lifting,
+    functor,
+    leaf_count,
+    leaves_of,
+    lift,
+    move_axis,
+)
+
+
+def lift_parallel(
+    handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> list[Any]:
+    """Lift the program that each place runs.
+
+    Raises `MissingRuleError` for a handler with a state: the places would leave many.
+    """
+    program: Program = attributes["program"]
+    mapped: Sequence[bool] = attributes["mapped"]
+    state = handler.state_mode()
+    if handler.state_types(state):
+        raise MissingRuleError(
+            f"{type(handler).__name__} threads a state, and pmap's places would each leave one of "
+            f"their own; use vmap for pmap, or put {type(handler).__name__} inside"
+        )
+    modes = tuple(map(handler.mode, operands))
+    lifted = lift(program, handler, modes, state)
+    flat: list[Any] = []
+    flat_mapped: list[bool] = []
+    for x, mode, has_rows in zip(operands, modes, mapped, strict=True):
+        leaves = list(leaves_of(handler, x, mode))
+        if has_rows:
+            axes = _axes(handler, mode, len(leaves))
+            leaves = [move_axis(leaf, k, 0) for leaf, k in zip(leaves, axes, strict=True)]
+        flat += leaves
+        flat_mapped += [has_rows] * len(leaves)
+    results = effect(
+        *lifted.captured,
+        *flat,
+        **{
+            **attributes,
+            "program": lifted.program,
+            "mapped": (*(False for _ in lifted.captured), *flat_mapped),
+        },
+    )
+    rest, values = list(results), []
+    for mode, t in zip(lifted.out_modes, program.out_types, strict=True):
+        n = leaf_count(handler, mode, t)
+        leaves, rest = rest[:n], rest[n:]
+        if mode is PLAIN:
+            values += leaves
+        else:
+            axes = _axes(handler, mode, n)
+            moved = [move_axis(leaf, 0, k) for leaf, k in zip(leaves, axes, strict=True)]
+            values.append(handler.value(mode, moved))
+    return values
+
+
+def _axes(handler: Lifting, mode: Any, count: int) -> Sequence[int]:
+    return (0,) * count if mode is PLAIN else handler.leaf_axes(mode) or (0,) * count
+
+
+functor[collective.parallel] = lift_parallel

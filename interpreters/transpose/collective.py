@@ -1,0 +1,81 @@
+"""Transposes of collectives: what was spread is gathered, what was gathered is spread.
+
+A `psum` gives the same sum to every place, so its transpose adds up the cotangents of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects import collective
+from effax.effects.program import Program
+from effax.effects.reduction import reduce_sum
+from effax.interpreters.transpose.control import transpose_program
+from effax.interpreters.transpose.linear import is_linear, rule, unary
+
+
+@unary(collective.psum)
+def psum_transpose(ct: Any, x: Any, *, axes: Any) -> Any:
+    return collective.psum(ct, axes=axes)
+
+
+@unary(collective.all_gather)
+def all_gather_transpose(ct: Any, x: Any, *, axes: Any, axis: int, size: int) -> Any:
+    return collective.reduce_scatter(ct, axes=axes, axis=axis, size=size)
+
+
+@unary(collective.reduce_scatter)
+def reduce_scatter_transpose(ct: Any, x: Any, *, axes: Any, axis: int, size: int) -> Any:
+    return collective.all_gather(ct, axes=axes, axis=axis, size=size)
+
+
+@unary(collective.all_to_all)
+def all_to_all_transpose(
+    ct: Any, x: Any, *, axes: Any, split: int, concat: int, size: int
+) -> Any:
+    return collective.all_to_all(ct, axes=axes, split=concat, concat=split, size=size)
+
+
+@unary(collective.ppermute)
+def ppermute_transpose(ct: Any, x: Any, *, axes: Any, perm: Any, size: int) -> Any:
+    back = tuple((d, s) for s, d in perm)
+    return collective.ppermute(ct, axes=axes, perm=back, size=size)
+
+
+@rule(collective.parallel)
+def parallel_transpose(
+    cts: Sequence[Any],
+    *operands: Any,
+    program: Program,
+    mapped: tuple[bool, ...],
+    **attributes: Any,
+) -> list[Any]:
+    """The transposed program at the same places; what all places share gets the sum of theirs."""
+    linear = tuple(map(is_linear, operands))
+    done = transpose_program(program, linear, tuple(ct is not None for ct in cts))
+    given = [ct for ct in cts if ct is not None]
+    known = [(x, m) for x, m in zip(operands, mapped, strict=True) if not is_linear(x)]
+    results = iter(
+        collective.parallel(
+            *done.captured,
+            *(x for x, _ in known),
+            *given,
+            program=done.program,
+            mapped=(
+                *(False for _ in done.captured),
+                *(m for _, m in known),
+                *(True for _ in given),
+            ),
+            **attributes,
+        )
+    )
+    have = iter(done.given)
+    found: list[Any] = []
+    for x, has_rows in zip(operands, mapped, strict=True):
+        if not is_linear(x) or not next(have):
+            found.append(None)
+        else:
+            ct = next(results)
+            found.append(ct if has_rows else reduce_sum(ct, axes=(0,)))
+    return found
