@@ -5,6 +5,8 @@
 
 from effax import start as start  # isort: skip  (it gives the stack its bottom)
 
+from effax import effects as effects
+from effax import extend as extend
 from effax import lax as lax
 from effax import nn as nn
 from effax import numpy as numpy
@@ -23,6 +25,7 @@ from effax.api.jacobian import jacfwd as jacfwd
 from effax.api.jacobian import jacobian as jacobian
 from effax.api.jacobian import jacrev as jacrev
 from effax.api.jit import jit as jit
+from effax.api.pmap import pmap as pmap
 from effax.api.reverse import grad as grad
 from effax.api.reverse import linear_transpose as linear_transpose
 from effax.api.reverse import value_and_grad as value_and_grad
@@ -47,6 +50,10 @@ from effax.effects.config import debug_nans as debug_nans
 from effax.effects.config import disable_jit as disable_jit
 from effax.effects.config import enable_x64 as enable_x64
 from effax.effects.value import Value
+from effax.interpreters.interpreter import Interpreter as Interpreter
+from effax.interpreters.interpreter import Leaf as Leaf
+from effax.interpreters.interpreter import State as State
+from effax.interpreters.interpreter import Static as Static
 
 Array = Value
 __version__ = "0.1.0"

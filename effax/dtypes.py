@@ -10,12 +10,19 @@ from effax.effects.promotion import TypePromotionError as TypePromotionError
 from effax.effects.promotion import promote_types as promote_types
 from effax.effects.promotion import result_type as result_type
 from effax.effects.types import bit_width as itemsize_bits
-from effax.effects.types import canonical_dtype, typeof
+from effax.effects.types import (
+    canonical_dtype,
+    is_bool,
+    is_complex,
+    is_extended,
+    is_float,
+    is_integer,
+    typeof,
+)
 from effax.effects.types import extended as extended
 from effax.effects.types import finfo as finfo
 from effax.effects.types import float0 as float0
 from effax.effects.types import iinfo as iinfo
-from effax.effects.types import is_bool, is_complex, is_extended, is_float, is_integer
 from effax.effects.types import issubdtype as issubdtype
 from effax.effects.types import prng_key as prng_key
 

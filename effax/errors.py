@@ -1,7 +1,6 @@
 """Errors: the classes of what this library refuses, under JAX's names."""
 
-from jaxlib._jax import JaxRuntimeError as JaxRuntimeError
-
+from effax.backends.xla.client import XlaRuntimeError as JaxRuntimeError
 from effax.effects.errors import ConcretizationTypeError as ConcretizationTypeError
 from effax.effects.errors import EffaxError as EffaxError
 from effax.effects.errors import EscapedCarrierError as EscapedCarrierError
@@ -21,3 +20,24 @@ from effax.effects.errors import UnexpectedTracerError as UnexpectedTracerError
 from effax.effects.errors import UnhandledEffectError as UnhandledEffectError
 from effax.effects.errors import UnsupportedDerivativeError as UnsupportedDerivativeError
 from effax.effects.promotion import TypePromotionError as TypePromotionError
+
+__all__ = [
+    "ConcretizationTypeError",
+    "EffaxError",
+    "EscapedCarrierError",
+    "InconclusiveDimensionOperation",
+    "JaxRuntimeError",
+    "KeyReuseError",
+    "LeakedCarrierError",
+    "MissingRuleError",
+    "NonConcreteBooleanIndexError",
+    "ShardingTypeError",
+    "TracerArrayConversionError",
+    "TracerBoolConversionError",
+    "TracerIntegerConversionError",
+    "TypePromotionError",
+    "UnboundAxisError",
+    "UnexpectedTracerError",
+    "UnhandledEffectError",
+    "UnsupportedDerivativeError",
+]

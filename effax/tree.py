@@ -1,12 +1,12 @@
 """Trees of containers, under short names: `tree.map`, `tree.leaves`, ... (see `tree_util`)."""
 
-from effax.effects.tree import tree_all as all  # noqa: A004
+from effax.effects.tree import tree_all as all
 from effax.effects.tree import tree_broadcast as broadcast
 from effax.effects.tree import tree_flatten as flatten
 from effax.effects.tree import tree_flatten_with_path as flatten_with_path
 from effax.effects.tree import tree_leaves as leaves
 from effax.effects.tree import tree_leaves_with_path as leaves_with_path
-from effax.effects.tree import tree_map as map  # noqa: A004
+from effax.effects.tree import tree_map as map
 from effax.effects.tree import tree_map_with_path as map_with_path
 from effax.effects.tree import tree_reduce as reduce
 from effax.effects.tree import tree_reduce_associative as reduce_associative

@@ -1,17 +1,18 @@
-"""Trees: nested containers of leaves, flattened, mapped, compared; and classes made nodes of them."""
+"""Trees: containers of leaves, flattened, mapped, compared; and classes made nodes of them."""
 
-from effax.effects.tree import all_leaves as all_leaves
 from effax.effects.tree import DictKey as DictKey
-from effax.effects.tree import flatten_one_level as flatten_one_level
-from effax.effects.tree import flatten_one_level_with_keys as flatten_one_level_with_keys
 from effax.effects.tree import FlattenedIndexKey as FlattenedIndexKey
 from effax.effects.tree import GetAttrKey as GetAttrKey
-from effax.effects.tree import is_tree_node as is_tree_node
 from effax.effects.tree import KeyEntry as KeyEntry
 from effax.effects.tree import KeyPath as KeyPath
-from effax.effects.tree import keystr as keystr
 from effax.effects.tree import Partial as Partial
 from effax.effects.tree import PyTreeDef as PyTreeDef
+from effax.effects.tree import SequenceKey as SequenceKey
+from effax.effects.tree import all_leaves as all_leaves
+from effax.effects.tree import flatten_one_level as flatten_one_level
+from effax.effects.tree import flatten_one_level_with_keys as flatten_one_level_with_keys
+from effax.effects.tree import is_tree_node as is_tree_node
+from effax.effects.tree import keystr as keystr
 from effax.effects.tree import register_attrs as register_attrs
 from effax.effects.tree import register_dataclass as register_dataclass
 from effax.effects.tree import register_pytree_node as register_pytree_node
@@ -19,7 +20,7 @@ from effax.effects.tree import register_pytree_node_class as register_pytree_nod
 from effax.effects.tree import register_pytree_with_keys as register_pytree_with_keys
 from effax.effects.tree import register_pytree_with_keys_class as register_pytree_with_keys_class
 from effax.effects.tree import register_static as register_static
-from effax.effects.tree import SequenceKey as SequenceKey
+from effax.effects.tree import registry as default_registry
 from effax.effects.tree import tree_all as tree_all
 from effax.effects.tree import tree_broadcast as tree_broadcast
 from effax.effects.tree import tree_flatten as tree_flatten
@@ -36,7 +37,6 @@ from effax.effects.tree import tree_unflatten as tree_unflatten
 from effax.effects.tree import treedef_children as treedef_children
 from effax.effects.tree import treedef_is_leaf as treedef_is_leaf
 from effax.effects.tree import treedef_tuple as treedef_tuple
-from effax.effects.tree import registry as default_registry
 
 __all__ = [
     "DictKey",

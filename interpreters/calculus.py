@@ -177,7 +177,9 @@ def _part_of_sum(i: int) -> Derivative:
 
     def part(ans: Any, *operands: Any) -> Any:
         x = arrays(*operands)[i]
-        infinite = eq(abs(ans), math.inf) if not is_complex(typeof(ans).dtype) else eq(ans, math.inf)
+        infinite = (
+            eq(abs(ans), math.inf) if not is_complex(typeof(ans).dtype) else eq(ans, math.inf)
+        )
         apart = _where(eq(x, ans), like(ans, 0.0), -math.inf)
         return exp(_where(infinite, apart, sub(x, ans)))
 

@@ -172,26 +172,29 @@ def expand_igammac(a: Any, x: Any) -> Any:
 
 def expand_igamma_grad_a(a: Any, x: Any) -> Any:
     """The derivative of the lower incomplete gamma function by a."""
-    scale, near, far, upper, alive, wrong = _slopes(a, x)
+    scale, alive, upper, wrong = _gamma_parts(a, x)
+    near, far = _slopes(a, x, alive, upper)
     result = where(upper, neg(mul(scale, far)), mul(div(scale, a), near))
-    return where(wrong, float("nan"), where(alive, result, 0.0))
+    return where(or_(wrong, le(a, 0.0)), float("nan"), where(alive, result, 0.0))
 
 
 def expand_random_gamma_grad(a: Any, x: Any) -> Any:
     """The derivative by a of the quantile at which a sample x lies: -(dP/da) / (dP/dx)."""
-    _, near, far, upper, alive, wrong = _slopes(a, x)
+    _, _, upper, wrong = _gamma_parts(a, x)
+    wrong = or_(wrong, le(a, 0.0))
+    alive = and_(and_(gt(x, 0.0), lt(x, float("inf"))), not_(wrong))
+    near, far = _slopes(a, x, alive, upper)
     result = mul(x, where(upper, far, neg(div(near, a))))
     return where(wrong, float("nan"), where(alive, result, 0.0))
 
 
-def _slopes(a: Any, x: Any) -> tuple[Any, ...]:
-    scale, alive, upper, wrong = _gamma_parts(a, x)
-    wrong = or_(wrong, le(a, 0.0))
+def _slopes(a: Any, x: Any, alive: Any, upper: Any) -> tuple[Any, Any]:
+    """The derivatives by a of the logarithms of series and fraction, times these themselves."""
     series, dseries = _lower_series(a, x, and_(alive, not_(upper)), slope=True)
     fraction, dlog = _upper_fraction(a, x, and_(alive, upper), slope=True)
     near = add(mul(series, sub(log(x), digamma(add(a, 1.0)))), dseries)
     far = mul(fraction, add(sub(log(x), digamma(a)), dlog))
-    return scale, near, far, upper, alive, wrong
+    return near, far
 
 
 def _beta_fraction(a: Any, b: Any, x: Any, active: Any) -> Any:

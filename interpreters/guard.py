@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from effax.effects import control
+from effax.effects import control, custom
 from effax.effects.callback import OnlyWhen, debug_callback, io_callback
 from effax.effects.check import check, debug_check
 from effax.effects.effect import Effect
 from effax.effects.handler import Carrier, current
 from effax.effects.logical import not_, or_
-from effax.effects.program import Program, row_of
+from effax.effects.program import Program, Variable, row_of
 from effax.effects.types import ShapedArray, bool_
 from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor
 from effax.interpreters.rotation import rotated_while
 from effax.interpreters.stage import Stage
+from effax.interpreters.stateful import lift_custom_with_state
 
 FLAG: Final = ShapedArray((), bool_)
 _GUARDED: Final = frozenset({"callback", "check", "debug_check"})
@@ -69,6 +70,8 @@ class Guard(Lifting):
                 return effect(*operands, **attributes)
             if effect is control.while_loop:
                 return rotated_while(self, operands, attributes)
+            if effect in (custom.custom_jvp_call, custom.custom_vjp_call):
+                return lift_custom_with_state(self, effect, operands, attributes)
             if effect.higher_order:
                 return functor[effect](self, effect, operands, attributes)
             return self._observable(effect, operands, attributes)
@@ -99,6 +102,11 @@ def needs_guard(program: Program) -> bool:
 def guarded(program: Program) -> Program:
     """The program with one more input, the first: a Boolean scalar, whether it really happens."""
     found = program.memo.get("guarded")
+    if found is None and not needs_guard(program):
+        flag = Variable(None, FLAG)
+        found = program.memo["guarded"] = Program(
+            (flag, *program.inputs), program.equations, program.outputs, program.name
+        )
     if found is None:
         recorder = Stage()
         token = current.set(recorder)

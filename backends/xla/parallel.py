@@ -9,7 +9,7 @@ import attrs
 
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.device import Device, local_devices
-from effax.backends.xla.dispatch import compile_program, host_rules
+from effax.backends.xla.dispatch import compile_program, host_rules, lower
 from effax.backends.xla.executable import (
     Executable,
     XlaRuntimeError,
@@ -113,6 +113,19 @@ def _spread(
         effectful="callback" in program.row,
     )
     return Spread(executable, placements, specs)
+
+
+def text_of(
+    program: Program,
+    mapped: tuple[bool, ...],
+    size: int,
+    axis: Any,
+    devices: tuple[Device, ...],
+) -> str:
+    """The StableHLO that `spread` compiles."""
+    if size == 1:
+        return lower(as_batch(program, mapped, 1, axis), leading(devices))[0]
+    return mesh_text(program, mapped, {axis: size}, devices[0].platform)[0]
 
 
 def run_parallel(

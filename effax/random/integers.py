@@ -80,6 +80,12 @@ def _randint(words: Any, minval: Any, maxval: Any, shape: Shape, dtype: DType) -
     return lax.convert_element_type(drawn, result)
 
 
+@whole("shape", "dtype")
+def _randint_between(words: Any, bounds: Any, shape: Shape, dtype: DType) -> Any:
+    low, high = (lax.index_in_dim(bounds, i, axis=0, keepdims=False) for i in (0, 1))
+    return _randint(words, low, high, shape=shape, dtype=dtype)
+
+
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Any:
     """Uniform integers in [minval, maxval); `minval` where that is empty.
 
@@ -91,6 +97,9 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -
     """
     words = words_of("randint", key)
     asked = int_dtype("randint", dtype, TypeError)
+    if type(minval) is int and type(maxval) is int:
+        bounds = np.array((minval, maxval), default_int())  # one operand is cheaper than two
+        return _randint_between(words, bounds, shape=canonical_shape(shape), dtype=asked)
     found = result_shape("randint", shape, shape_of(minval), shape_of(maxval))
     return _randint(words, minval, maxval, shape=found, dtype=asked)
 

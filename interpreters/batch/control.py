@@ -6,12 +6,16 @@ from __future__ import annotations
 from typing import Any
 
 from effax.effects import control, reduction, shape
+from effax.effects.comparison import eq
 from effax.effects.effect import Effect
 from effax.effects.handler import outside
+from effax.effects.logical import and_
 from effax.effects.program import Program
 from effax.effects.selection import clamp, select_n
+from effax.effects.types import typeof
 from effax.interpreters.batch.batched import BATCHED, Batch
-from effax.interpreters.lifting import PLAIN, lift, lift_cond, lift_while
+from effax.interpreters.guard import guarded, needs_guard
+from effax.interpreters.lifting import PLAIN, Lifted, lift, lift_cond, lift_while
 from effax.interpreters.stage import stage
 
 
@@ -25,11 +29,19 @@ def batch_cond(
     branches: tuple[Program, ...] = attributes["branches"]
     with outside(handler):
         which = clamp(0, index, len(branches) - 1)
-        results = [control.call(*values, program=b, name=b.name) for b in branches]
+        results = [_branch(which, i, b, values) for i, b in enumerate(branches)]
         return [
             _choose(which, cases, type)
             for *cases, type in zip(*results, branches[0].out_types, strict=True)
         ]
+
+
+def _branch(which: Any, i: int, branch: Program, values: tuple[Any, ...]) -> list[Any]:
+    """One branch for all lanes; what can be observed of it happens in those that chose it."""
+    flag = (eq(which, i),) if needs_guard(branch) else ()
+    program = guarded(branch) if flag else branch
+    results: list[Any] = control.call(*flag, *values, program=program, name=branch.name)
+    return results
 
 
 def _choose(which: Any, cases: list[Any], type: Any) -> Any:
@@ -68,52 +80,80 @@ def _masked_while(
     cond_modes: tuple[Any, ...],
     body_modes: tuple[Any, ...],
 ) -> list[Any]:
+    """The loop turned: which lanes go on is carried, so each verdict is reached once.
+
+    What can be observed of a lane that is done does not happen.
+    """
     test: Program = attributes["cond"]
     body: Program = attributes["body"]
     n, m = attributes["cond_consts"], attributes["body_consts"]
     carry = operands[n + m :]
+    for_test, for_step = _leaves(handler, operands[:n]), _leaves(handler, operands[n : n + m])
+    old = [handler.leaves(x, BATCHED)[0] for x in carry]
     all_batched = (BATCHED,) * len(carry)
-    verdict = lift(test, handler, cond_modes + all_batched, out_modes=(BATCHED,))
-    step = lift(body, handler, body_modes + all_batched, out_modes=all_batched)
-    k = len(verdict.captured) + n
-    many_types = [handler.leaf_types(BATCHED, t)[0] for t in body.in_types[m:]]
-    key = "masked step", handler.static, cond_modes, body_modes, test
+    start = lift(test, handler, cond_modes + all_batched, out_modes=(BATCHED,))
+    verdict = _only_active(handler, test, cond_modes + all_batched, (BATCHED,))
+    step = _only_active(handler, body, body_modes + all_batched, all_batched)
+    (active,) = start.program.run(*start.captured, *for_test, *old)
+    k, p = len(verdict.captured), len(step.captured)
+    types = [handler.leaf_types(BATCHED, t)[0] for t in body.in_types[m:]]
 
     def masked(*values: Any) -> list[Any]:
-        for_test, for_step = values[:k], values[k : len(values) - len(carry)]
-        old = values[len(values) - len(carry) :]
-        (active,) = verdict.program.run(*for_test, *old)
-        new = step.program.run(*for_step, *old)
-        return [
+        test_captured, test_consts, step_captured, step_consts, (active, *old) = _cut(
+            values, k, n, p, m
+        )
+        new = step.program.run(*step_captured, active, *step_consts, *old)
+        kept = [
             select_n(_spread(active, t.shape), a, b)
-            for a, b, t in zip(old, new, many_types, strict=True)
+            for a, b, t in zip(old, new, types, strict=True)
         ]
+        (again,) = verdict.program.run(*test_captured, active, *test_consts, *kept)
+        return [and_(active, again), *kept]
 
-    def anyone(*values: Any) -> list[Any]:
-        (active,) = verdict.program.run(*values)
+    def anyone(active: Any, *old: Any) -> list[Any]:
         return [reduction.reduce_or(active, axes=(0,))]
 
+    key = "masked step", handler.static, cond_modes, body_modes, test
     programs = body.memo.get(key)
     if programs is None:
-        test_types = verdict.program.in_types
-        fixed = step.program.in_types[: len(step.program.inputs) - len(carry)]
+        carried = [typeof(active), *types]
+        captured_and_consts = [
+            *verdict.program.in_types[:k],
+            *verdict.program.in_types[k + 1 : k + 1 + n],
+            *step.program.in_types[:p],
+            *step.program.in_types[p + 1 : p + 1 + m],
+        ]
         programs = body.memo[key] = (
-            stage(anyone, test_types, test.name).program,
-            stage(masked, [*test_types[:k], *fixed, *many_types], body.name).program,
+            stage(anyone, carried, test.name).program,
+            stage(masked, [*captured_and_consts, *carried], body.name).program,
         )
-    consts_of_test = [*verdict.captured, *_leaves(handler, operands[:n])]
-    consts_of_step = [*step.captured, *_leaves(handler, operands[n : n + m])]
-    results = control.while_loop(
-        *consts_of_test,
-        *consts_of_test,
-        *consts_of_step,
-        *(handler.leaves(x, BATCHED)[0] for x in carry),
+    consts = [*verdict.captured, *for_test, *step.captured, *for_step]
+    _, *results = control.while_loop(
+        *consts,
+        active,
+        *old,
         cond=programs[0],
         body=programs[1],
-        cond_consts=len(consts_of_test),
-        body_consts=len(consts_of_test) + len(consts_of_step),
+        cond_consts=0,
+        body_consts=len(consts),
     )
     return [handler.value(BATCHED, (x,)) for x in results]
+
+
+def _only_active(
+    handler: Batch, program: Program, modes: tuple[Any, ...], out_modes: tuple[Any, ...]
+) -> Lifted:
+    """A program for a batch, with one more input: which lanes it is really done for."""
+    return lift(guarded(program), handler, (BATCHED, *modes), out_modes=out_modes)
+
+
+def _cut(values: tuple[Any, ...], *lengths: int) -> list[tuple[Any, ...]]:
+    """The values in pieces of these lengths, and the rest."""
+    pieces = []
+    for n in lengths:
+        pieces.append(values[:n])
+        values = values[n:]
+    return [*pieces, values]
 
 
 def _leaves(handler: Batch, values: tuple[Any, ...]) -> list[Any]:

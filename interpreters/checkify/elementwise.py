@@ -32,6 +32,8 @@ from effax.effects.elementwise import (
     sub,
 )
 from effax.effects.failures import DivisionByZeroError
+from effax.effects.shape import full
+from effax.effects.types import bool_
 from effax.interpreters.checkify.checking import (
     Checkify,
     OfPrimitive,
@@ -41,8 +43,6 @@ from effax.interpreters.checkify.checking import (
     computes,
     rule,
 )
-from effax.effects.shape import full
-from effax.effects.types import bool_
 
 computes(add, sub, mul, pow, integer_pow, square, sqrt, rsqrt, cbrt)
 cannot_fail(neg, abs, sign, max, min, floor, ceil, round, nextafter, is_finite, copy, stop_gradient)

@@ -11,7 +11,7 @@ import attrs
 from effax.effects import shape
 from effax.effects.comparison import gt, lt
 from effax.effects.effect import Effect
-from effax.effects.failures import OOBError
+from effax.effects.failures import NaNError, OOBError
 from effax.effects.indexing import (
     SCATTERS,
     dynamic_slice,
@@ -22,9 +22,8 @@ from effax.effects.indexing import (
 )
 from effax.effects.logical import or_
 from effax.effects.reduction import argmax
-from effax.effects.types import ShapedArray, int32, is_inexact, typeof
+from effax.effects.types import ShapedArray, iinfo, int32, is_inexact, typeof
 from effax.interpreters.checkify.checking import Checkify, any_of, check_nan, rule
-from effax.effects.failures import NaNError
 
 
 @attrs.frozen(slots=True)
@@ -81,7 +80,7 @@ def _check_indices(
     type = typeof(indices)
     if not prod(type.shape):
         return
-    bounds = [array[a] - sizes[a] for a in axes]
+    bounds = [min(array[a] - sizes[a], iinfo(type.dtype).max) for a in axes]
     rows = [shape.full((1,), b, type.dtype) for b in bounds]
     bound = rows[0] if len(rows) == 1 else shape.concatenate(*rows, axis=0)
     bound = shape.broadcast_in_dim(bound, shape=type.shape, dims=(len(type.shape) - 1,))

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from effax.effects.complex import imag, real
 from effax.effects.conversion import bitcast_convert_type
 from effax.effects.elementwise import stop_gradient
 from effax.effects.failures import Site
-from effax.effects.types import ShapedArray, bit_width, bool_, is_complex, is_float, real_dtype, typeof
-from effax.effects.types import uint8, uint16, uint32, uint64
+from effax.effects.types import (
+    ShapedArray,
+    bit_width,
+    bool_,
+    is_complex,
+    is_float,
+    real_dtype,
+    typeof,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 
-_WORDS = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
+_WORDS: Final = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
 
 
 def stored(values: Sequence[Any]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from effax.effects import shape
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
-from effax.effects.program import Variable
+from effax.effects.program import Variable, source
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.effects.value import Value
 
@@ -78,10 +78,14 @@ def backward(tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variab
                 "it a rule with effax.extend"
             )
         operands = [Linear(x.type) if tape.owns(x) else x for x in e.inputs]
-        given = transposed(outs if e.effect.multiple else outs[0], *operands, **e.attributes)
-        for x, ct in zip(e.inputs, given, strict=True):
-            if ct is not None and tape.owns(x):
-                cotangents[x] = add_cotangents(cotangents.get(x), ct)
+        before, source.frame = source.frame, e.frame
+        try:
+            given = transposed(outs if e.effect.multiple else outs[0], *operands, **e.attributes)
+            for x, ct in zip(e.inputs, given, strict=True):
+                if ct is not None and tape.owns(x):
+                    cotangents[x] = add_cotangents(cotangents.get(x), ct)
+        finally:
+            source.frame = before
     return [cotangents.get(x) for x in inputs]
 
 

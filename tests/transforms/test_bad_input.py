@@ -27,12 +27,12 @@ def refused(error, match, function, *args, **keywords):
 
 def test_shapes_that_do_not_match():
     refused((TypeError, ValueError), r"\(3,\).*\(4,\)", jnp.add, jnp.ones(3), jnp.ones(4))
-    refused(TypeError, r"f32\[3\].*f32\[4\]", lax.add, jnp.ones(3), jnp.ones(4))
+    refused(TypeError, r"\(3,\).*\(4,\)", lax.add, jnp.ones(3), jnp.ones(4))
     refused(TypeError, r"contract|shape", jnp.dot, jnp.ones((2, 3)), jnp.ones((2, 3)))
 
 
 def test_dtypes_that_do_not_match():
-    refused(TypeError, r"f32.*i32|i32.*f32", lax.add, jnp.ones(3), jnp.arange(3))
+    refused(TypeError, "float32.*int32", lax.add, jnp.ones(3), jnp.arange(3))
 
 
 def test_wrong_axes():
@@ -64,13 +64,13 @@ def test_leaked_carrier():
         return x
 
     effax.jit(f)(1.0)
-    message = refused(UnexpectedTracerError, "", lambda: kept[0] + 1.0)
-    assert HERE in message or "jit" in message or "Stage" in message
+    message = refused(UnexpectedTracerError, "Stage|jit", lambda: kept[0] + 1.0)
+    assert HERE in message
     effax.vmap(f)(jnp.ones(3))
-    refused(UnexpectedTracerError, "", lambda: jnp.sin(kept[1]))
+    refused(UnexpectedTracerError, "Dual|Batch|JVP|Stage|jit", lambda: jnp.sin(kept[1]))
     effax.grad(lambda x: f(x) * 1.0)(1.0)
-    refused(UnexpectedTracerError, "", lambda: jnp.sin(kept[2]))
-    refused(UnexpectedTracerError, "", lambda: effax.jit(lambda: kept[0] + 1.0)())
+    refused(UnexpectedTracerError, "Dual|Batch|JVP|Stage|jit", lambda: jnp.sin(kept[2]))
+    refused(UnexpectedTracerError, "Dual|Batch|JVP|Stage|jit", lambda: effax.jit(lambda: kept[0] + 1.0)())
 
 
 def test_grad_of_what_has_no_gradient():

@@ -73,7 +73,7 @@ def nested(x):
 
 
 def closure(x):
-    y = x * 2.0
+    y = jnp.asarray(x) * 2.0
     return lax.scan(lambda c, i: (c + y[i] * x.sum(), None), 0.0, jnp.arange(5))[0]
 
 

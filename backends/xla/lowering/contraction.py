@@ -24,7 +24,7 @@ def widened(w: Writer, *operands: Name) -> list[Name]:
     wide = np.dtype(np.float32)
     return [
         w.simple("convert", [x], x.type.update(dtype=wide))
-        if x.dtype.name.startswith(("float8", "float6", "float4"))
+        if x.dtype.name.startswith(("float8_", "float6_", "float4_"))
         else x
         for x in operands
     ]

@@ -1,0 +1,1 @@
+"""Small libraries on top of the rest, as examples of its use."""

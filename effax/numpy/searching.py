@@ -1,0 +1,210 @@
+"""Searching: the places of elements that are true, and the elements there.
+
+How many there are depends on values. Outside transforms they are counted first; inside one the
+caller says by `size` how long the result is to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from effax.effects import comparison, cumulative, elementwise, indexing, selection, shape
+from effax.effects.errors import ConcretizationTypeError
+from effax.effects.handler import Carrier
+from effax.effects.types import default_int, int32, typeof
+from effax.numpy.arguments import (
+    broadcast,
+    canonical_axis,
+    cast,
+    check_arrays,
+    concrete_int,
+    pick,
+    shape_of,
+)
+from effax.numpy.joining import stack
+from effax.numpy.manipulation import ravel
+from effax.numpy.reductions import sum, truth
+from effax.whole import whole
+
+
+def known_count(name: str, number: Any, size: Any) -> int:
+    """How long a result is to be: what the caller says, or the number counted if that is known.
+
+    Raises `ConcretizationTypeError` where it is neither.
+    """
+    if size is not None:
+        return concrete_int(size, f"the size argument of {name}")
+    if isinstance(number, Carrier):
+        raise ConcretizationTypeError(
+            f"The size argument of jnp.{name} must be statically specified to use jnp.{name} "
+            "within transformations: how many elements there are, and so the shape of the result, "
+            f"depends on values that are not known. Write jnp.{name}(..., size=n), or use "
+            "jnp.where with three arguments"
+        )
+    return int(number)
+
+
+@whole("size")
+def places(mask: Any, size: int, fill: Any = 0) -> Any:
+    """The first `size` positions in a vector that are true, then `fill`."""
+    kind = default_int()
+    n = shape_of(mask)[0]
+    before = cumulative.cumsum(cast(mask, kind), axis=0, reverse=False)
+    target = selection.select_n(
+        mask, shape.full((n,), size, kind), elementwise.sub(before, 1)
+    )
+    return indexing.scatter(
+        broadcast(cast(fill, kind), (size,)),
+        shape.expand_dims(target, (1,)),
+        shape.iota(dtype=kind, shape=(n,), dimension=0),
+        dimension_numbers=indexing.ScatterDimensionNumbers((), (0,), (0,)),
+        mode=indexing.GatherScatterMode.FILL_OR_DROP,
+        indices_are_sorted=False,
+        unique_indices=False,
+    )
+
+
+@whole()
+def _mask(a: Any) -> tuple[Any, Any]:
+    """Whether each element is other than zero, in a vector; and how many are."""
+    mask = nonzero_mask(a)
+    return ravel(mask), sum(mask)
+
+
+def nonzero_mask(a: Any) -> Any:
+    """Whether each element is other than zero."""
+    type = typeof(a)
+    if type.dtype == np.bool_:
+        return a
+    return comparison.ne(a, shape.full(type.shape, 0, type.dtype))
+
+
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+    """The positions of the elements that are not zero, one vector for each axis.
+
+    Under a transform `size` is needed: the result is cut there, or filled up with `fill_value`
+    (0, or one number for each axis).
+
+    >>> [x.tolist() for x in nonzero(np.array([[0, 3], [4, 0]]))]
+    [[0, 1], [1, 0]]
+    """
+    check_arrays("nonzero", a)
+    lengths = shape_of(a)
+    if not lengths:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.")
+    mask, number = _mask(a)
+    count = known_count("nonzero", number, size)
+    if isinstance(fill_value, list | tuple):
+        if len(fill_value) != len(lengths):
+            raise ValueError(
+                f"fill_value must be a scalar or have one entry for each of {len(lengths)} axes"
+            )
+        fills: Sequence[Any] = fill_value
+    else:
+        fills = [0 if fill_value is None else fill_value] * len(lengths)
+    return tuple(_unravelled(mask, number, tuple(fills), lengths, count))
+
+
+@whole("lengths", "size")
+def _unravelled(
+    mask: Any, number: Any, fills: Sequence[Any], lengths: tuple[int, ...], size: int
+) -> list[Any]:
+    flat = places(mask, size)
+    kind = typeof(flat).dtype
+    there = comparison.lt(
+        shape.iota(dtype=kind, shape=(size,), dimension=0), broadcast(cast(number, kind), (size,))
+    )
+    results, stride = [], 1
+    for n, fill in zip(reversed(lengths), reversed(fills), strict=True):
+        position = elementwise.rem(elementwise.div(flat, stride or 1), n or 1)
+        padding = broadcast(cast(fill, kind), (size,))
+        results.append(selection.select_n(there, padding, position))
+        stride *= n
+    return results[::-1]
+
+
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The positions of the elements that are not zero, in the flattened array.
+
+    >>> flatnonzero(np.array([[0, 3], [4, 0]])).tolist()
+    [1, 2]
+    """
+    check_arrays("flatnonzero", a)
+    return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
+
+
+def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The positions of the elements that are not zero, one row for each.
+
+    >>> argwhere(np.array([[0, 3], [4, 0]])).tolist()
+    [[0, 1], [1, 0]]
+    """
+    check_arrays("argwhere", a)
+    if not shape_of(a):
+        number = _mask(shape.reshape(a, shape=(1,)))[1]
+        return shape.full((known_count("argwhere", number, size), 0), 0, default_int())
+    return stack(list(nonzero(a, size=size, fill_value=fill_value)), axis=1)
+
+
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+    """The elements where a condition is true, in a vector.
+
+    >>> extract(np.array([True, False, True]), np.array([1, 2, 3])).tolist()
+    [1, 3]
+    """
+    check_arrays("extract", condition, arr)
+    return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
+
+
+def compress(
+    condition: Any,
+    a: Any,
+    axis: int | None = None,
+    out: None = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = 0,
+) -> Any:
+    """The slices along an axis where a vector of conditions is true; elements, if no axis is given.
+
+    >>> compress(np.array([False, True]), np.array([[1, 2], [3, 4]]), axis=0).tolist()
+    [[3, 4]]
+    """
+    from effax.numpy.arguments import refuse_out
+
+    refuse_out("compress", out)
+    check_arrays("compress", condition, a)
+    if len(shape_of(condition)) != 1:
+        raise ValueError("condition must be a 1D array")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = canonical_axis(axis, len(shape_of(a)))
+    return _compressed(condition, a, axis, size, fill_value)
+
+
+def _compressed(condition: Any, a: Any, axis: int, size: Any, fill_value: Any) -> Any:
+    n, m = shape_of(a)[axis], shape_of(condition)[0]
+    mask, number = _mask(truth(condition))
+    if m > n:
+        extra = shape.slice_axis(mask, 0, n, m)
+        if not isinstance(extra, Carrier) and np.asarray(extra).any():
+            raise ValueError("condition contains entries that are out of bounds")
+        mask, number = _mask(shape.slice_axis(mask, 0, 0, n))
+    elif m < n:
+        a = shape.slice_axis(a, axis, 0, m)
+    count = known_count("compress", number, size)
+    return _slices(a, mask, number, fill_value, axis, count)
+
+
+@whole("axis", "size")
+def _slices(a: Any, mask: Any, number: Any, fill: Any, axis: int, size: int) -> Any:
+    taken = pick(a, places(mask, size), axis)
+    type = typeof(taken)
+    there = comparison.lt(
+        shape.iota(dtype=int32, shape=type.shape, dimension=axis),
+        broadcast(cast(number, int32), type.shape),
+    )
+    return selection.select_n(there, broadcast(cast(fill, type.dtype), type.shape), taken)

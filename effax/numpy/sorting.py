@@ -1,0 +1,268 @@
+"""Sorting: elements in order, and where they were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects import elementwise, shape, sorting
+from effax.effects.types import default_int, int32, typeof
+from effax.numpy.arguments import canonical_axis, cast, check_arrays, concrete_int, shape_of
+from effax.numpy.joining import concatenate
+from effax.numpy.manipulation import ravel
+from effax.whole import whole
+
+
+def _refuse_order(name: str, kind: Any, order: Any) -> None:
+    if order is not None:
+        raise ValueError(f"'order' argument to {name} is not supported.")
+    if kind is not None:
+        raise ValueError(
+            f"'kind' argument to {name} is not supported. Use stable=True or stable=False to "
+            "specify whether the sort should be stable."
+        )
+
+
+def _along(a: Any, axis: int | None) -> tuple[Any, int]:
+    if axis is None:
+        return ravel(a), 0
+    return a, canonical_axis(axis, len(shape_of(a)))
+
+
+@whole("axis", "kind", "order", "stable", "descending")
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
+    """The elements in ascending order along an axis; None sorts all of them. NaN comes last.
+
+    >>> import numpy as np
+    >>> sort(np.array([3, 1, 2])).tolist()
+    [1, 2, 3]
+    """
+    check_arrays("sort", a)
+    _refuse_order("sort", kind, order)
+    a, axis = _along(a, axis)
+    (result,) = sorting.sort(a, dimension=axis, is_stable=stable, num_keys=1)
+    return shape.rev(result, dims=(axis,)) if descending else result
+
+
+@whole("axis", "kind", "order", "stable", "descending")
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
+    """The positions that put the elements in ascending order along an axis.
+
+    >>> import numpy as np
+    >>> argsort(np.array([3, 1, 2])).tolist()
+    [1, 2, 0]
+    """
+    check_arrays("argsort", a)
+    _refuse_order("argsort", kind, order)
+    a, axis = _along(a, axis)
+    return order_of(a, axis, stable, descending)
+
+
+def order_of(a: Any, axis: int, stable: bool = True, descending: bool = False) -> Any:
+    """The positions that sort an array along an axis; equal elements stay in their order."""
+    positions = shape.iota(dtype=default_int(), shape=shape_of(a), dimension=axis)
+    if descending:
+        # Sorted backwards and read backwards, so that of equals the first still comes first.
+        a, positions = shape.rev(a, dims=(axis,)), shape.rev(positions, dims=(axis,))
+    _, places = sorting.sort(a, positions, dimension=axis, is_stable=stable, num_keys=1)
+    return shape.rev(places, dims=(axis,)) if descending else places
+
+
+@whole("axis")
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The positions that sort by several keys, the last of which counts most.
+
+    >>> import numpy as np
+    >>> lexsort((np.array([1, 0, 1]), np.array([0, 0, -1]))).tolist()
+    [2, 1, 0]
+    """
+    if isinstance(keys, list | tuple):
+        check_arrays("lexsort", *keys)
+        columns: Sequence[Any] = keys
+    else:
+        check_arrays("lexsort", keys)
+        rows = shape_of(keys)[0]
+        columns = [shape.squeeze(shape.slice_axis(keys, 0, i, i + 1), (0,)) for i in range(rows)]
+    if not columns:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    lengths = shape_of(columns[0])
+    if any(shape_of(k) != lengths for k in columns):
+        raise ValueError("all keys need to be the same shape")
+    if not lengths:
+        return shape.full((), 0, default_int())
+    axis = canonical_axis(axis, len(lengths))
+    positions = shape.iota(dtype=default_int(), shape=lengths, dimension=axis)
+    return sorting.sort(
+        *reversed(columns), positions, dimension=axis, is_stable=True, num_keys=len(columns)
+    )[-1]
+
+
+def _checked_kth(kth: Any, length: int) -> int:
+    number = concrete_int(kth, "kth")
+    if not -length <= number < length:
+        raise ValueError(f"kth(={number}) out of bounds ({length})")
+    return number
+
+
+@whole("kth", "axis")
+def partition(a: Any, kth: int, axis: int = -1) -> Any:
+    """The element of place `kth` where sorting would put it, smaller ones before, larger after.
+
+    >>> import numpy as np
+    >>> partition(np.array([3, 1, 2]), 1).tolist()[1]
+    2
+    """
+    check_arrays("partition", a)
+    axis = canonical_axis(axis, len(shape_of(a)))
+    _checked_kth(kth, shape_of(a)[axis])
+    # XLA has no selection that is quicker than its sort.
+    return sorting.sort(a, dimension=axis, is_stable=True, num_keys=1)[0]
+
+
+@whole("kth", "axis")
+def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+    """The positions that partition an array around its element of place `kth`.
+
+    >>> import numpy as np
+    >>> argpartition(np.array([3, 1, 2]), 1).tolist()[1]
+    2
+    """
+    check_arrays("argpartition", a)
+    axis = canonical_axis(axis, len(shape_of(a)))
+    _checked_kth(kth, shape_of(a)[axis])
+    return order_of(a, axis)
+
+
+@whole()
+def sort_complex(a: Any) -> Any:
+    """The elements in order along the last axis, as complex numbers.
+
+    >>> import numpy as np
+    >>> sort_complex(np.array([2, 1])).tolist()
+    [(1+0j), (2+0j)]
+    """
+    from effax.effects.types import complex_dtype
+
+    check_arrays("sort_complex", a)
+    (result,) = sorting.sort(a, dimension=len(shape_of(a)) - 1, is_stable=True, num_keys=1)
+    return cast(result, complex_dtype(typeof(a).dtype))
+
+
+_METHODS = ("scan", "scan_unrolled", "sort", "compare_all")
+
+
+@whole("side", "method")
+def searchsorted(
+    a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
+) -> Any:
+    """Where elements would have to be put into a sorted vector: before its equals, or after them.
+
+    Methods: scan and scan_unrolled search by bisection, compare_all compares with every element,
+    sort sorts both together. The result is the same.
+
+    >>> import numpy as np
+    >>> searchsorted(np.array([1, 2, 2, 3]), 2).tolist()
+    1
+    """
+    from effax.numpy.arguments import pick
+    from effax.numpy.operands import promote_dtypes
+
+    check_arrays("searchsorted", a, v, *(() if sorter is None else (sorter,)))
+    if side not in ("left", "right"):
+        raise ValueError(f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right'].")
+    if method not in _METHODS:
+        raise ValueError(f"{method!r} is an invalid value for keyword 'method'. Expected one of {_METHODS}.")
+    if len(shape_of(a)) != 1:
+        raise ValueError("a should be 1-dimensional")
+    a, v = promote_dtypes(a, v)
+    if sorter is not None:
+        a = pick(a, sorter, 0)
+    n = shape_of(a)[0]
+    if n == 0:
+        return shape.full(shape_of(v), 0, int32)
+    if method == "compare_all":
+        return _by_comparing(a, v, side)
+    if method == "sort":
+        return _by_sorting(a, v, side)
+    return _by_bisection(a, v, side, method == "scan_unrolled")
+
+
+def _behind(element: Any, v: Any, side: str) -> Any:
+    """Whether v belongs behind an element of the vector."""
+    return sorting.before([element], [v], or_equal=side == "right")
+
+
+def _by_comparing(a: Any, v: Any, side: str) -> Any:
+    """How many elements v belongs behind."""
+    from effax.effects.reduction import reduce_sum
+
+    n, lengths = shape_of(a)[0], shape_of(v)
+    table = (*lengths, n)
+    elements = shape.broadcast_in_dim(a, shape=table, dims=(len(lengths),))
+    values = shape.broadcast_in_dim(v, shape=table, dims=tuple(range(len(lengths))))
+    return reduce_sum(cast(_behind(elements, values, side), int32), axes=(len(lengths),))
+
+
+def _by_sorting(a: Any, v: Any, side: str) -> Any:
+    """Sorted together, equal values on the right side; what is before each less its own kind."""
+    flat = ravel(v)
+    n, m = shape_of(a)[0], shape_of(flat)[0]
+    both = (flat, a) if side == "left" else (a, flat)
+    places = order_of(concatenate(list(both)), 0)
+    ranks = order_of(places, 0)
+    start = 0 if side == "left" else n
+    own = order_of(order_of(flat, 0), 0)
+    result = elementwise.sub(shape.slice_axis(ranks, 0, start, start + m), own)
+    return cast(shape.reshape(result, shape=shape_of(v)), int32)
+
+
+def _by_bisection(a: Any, v: Any, side: str, unrolled: bool) -> Any:
+    """The range in which each place lies, halved until it is one place."""
+    from effax.effects import selection
+    from effax.lax.control import fori_loop
+    from effax.numpy.arguments import pick
+
+    n, lengths = shape_of(a)[0], shape_of(v)
+
+    def halve(_: Any, bounds: Any) -> Any:
+        low, high = bounds
+        middle = elementwise.div(elementwise.add(low, high), 2)
+        behind = _behind(pick(a, middle, 0), v, side)
+        return (
+            selection.select_n(behind, low, elementwise.add(middle, 1)),
+            selection.select_n(behind, middle, high),
+        )
+
+    # A range of n + 1 places has been halved to one after this many steps.
+    steps = n.bit_length()
+    bounds = shape.full(lengths, 0, int32), shape.full(lengths, n, int32)
+    if unrolled:
+        for i in range(steps):
+            bounds = _while_open(halve(i, bounds), bounds)
+    else:
+        bounds = fori_loop(0, steps, lambda i, b: _while_open(halve(i, b), b), bounds)
+    return bounds[0]
+
+
+def _while_open(after: Any, before: Any) -> Any:
+    """The halved range, or the range itself where it is one place already."""
+    from effax.effects import comparison, selection
+
+    open_ = comparison.lt(*before)
+    return tuple(selection.select_n(open_, b, a) for a, b in zip(after, before, strict=True))

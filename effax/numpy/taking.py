@@ -1,0 +1,472 @@
+"""Taking elements from an array by arrays of indices, and putting them into it."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from effax.effects import indexing, shape
+from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
+from effax.effects.types import int32, int64, typeof
+from effax.lax.slicing import from_front
+from effax.numpy.arguments import broadcast, canonical_axis, cast, check_arrays, refuse_out
+from effax.numpy.indexing import update
+from effax.numpy.operands import array
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+Mode = str | GatherScatterMode | None
+
+
+def index_dtype(index: Any) -> Any:
+    """The dtype in which to count: int64 for indices of 64 bits, else int32."""
+    return int64 if typeof(index).dtype.itemsize == 8 else int32
+
+
+def _number(fill_value: Any) -> Any:
+    return None if fill_value is None else np.asarray(fill_value)[()]
+
+
+def _require_integers(name: str, indices: Any) -> None:
+    dtype = typeof(indices).dtype
+    if dtype.kind not in "iu":
+        raise TypeError(f"{name} indices must be of integer type, got {dtype}")
+
+
+def _wrapped(indices: Any, length: int) -> Any:
+    """Indices modulo the length of the axis."""
+    from effax.numpy.arithmetic import remainder
+
+    return remainder(indices, cast(np.int32(length), typeof(indices).dtype))
+
+
+@whole("axis", "mode", "unique_indices", "indices_are_sorted", "fill_value")
+def _take(
+    a: Array,
+    indices: Array,
+    axis: int | None,
+    mode: str | None,
+    unique_indices: bool,
+    indices_are_sorted: bool,
+    fill_value: Any,
+) -> Array:
+    a, indices = array(a), array(indices)
+    if axis is None:
+        a, axis = shape.reshape(a, shape=(typeof(a).size,)), 0
+    lengths, rows = typeof(a).shape, typeof(indices).shape
+    n = lengths[axis]
+    result = (*lengths[:axis], *rows, *lengths[axis + 1 :])
+    if n == 0 and 0 not in rows:
+        raise IndexError("Cannot do a non-empty jnp.take() from an empty axis.")
+    if 0 in result:
+        return shape.full(result, 0, typeof(a).dtype)
+    if mode == "wrap":
+        indices, how = _wrapped(indices, n), GatherScatterMode.PROMISE_IN_BOUNDS
+    elif mode == "clip":
+        how = GatherScatterMode.CLIP
+    else:
+        indices = from_front(indices, n, True, index_dtype(indices))
+        how = GatherScatterMode.FILL_OR_DROP
+    dims = GatherDimensionNumbers(
+        (*range(axis), *range(axis + len(rows), len(result))), (axis,), (axis,)
+    )
+    return indexing.gather(
+        a,
+        shape.expand_dims(indices, (len(rows),)),
+        dimension_numbers=dims,
+        slice_sizes=tuple(1 if i == axis else k for i, k in enumerate(lengths)),
+        mode=how,
+        fill_value=fill_value,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+    )
+
+
+def take(
+    a: ArrayLike,
+    indices: ArrayLike,
+    axis: int | None = None,
+    out: None = None,
+    mode: str | None = None,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    fill_value: Any = None,
+) -> Array:
+    """The elements at given positions along an axis.
+
+    Args:
+      a: the array.
+      indices: integers, of any shape.
+      axis: the axis; None for the array read as a vector.
+      mode: what a position outside gives: 'fill' (the default) `fill_value`, 'clip' the nearest
+        element, 'wrap' counts round.
+      unique_indices, indices_are_sorted: promises.
+      fill_value: by default NaN, or the extreme of an integer dtype.
+
+    Raises:
+      IndexError: for an axis without elements.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.take(jnp.array([1.0, 2.0, 3.0]), jnp.array([2, 0, 5]))
+    Array([ 3.,  1., nan], dtype=float32)
+    """
+    refuse_out("take", out)
+    check_arrays("take", a, indices)
+    _require_integers("take", indices)
+    if mode == "raise":
+        raise NotImplementedError(
+            "The 'raise' mode to jnp.take is not supported; see checkify for index errors."
+        )
+    if mode not in (None, "fill", "wrap", "clip"):
+        raise ValueError(f"Invalid mode '{mode}' for np.take")
+    if axis is not None:
+        axis = canonical_axis(axis, typeof(a).ndim)
+    return _take(
+        a, indices, axis, mode, bool(unique_indices), bool(indices_are_sorted), _number(fill_value)
+    )
+
+
+@whole("axis", "mode", "fill_value", "wrap")
+def _take_along_axis(
+    arr: Array, indices: Array, axis: int, mode: Any, fill_value: Any, wrap: bool
+) -> Array:
+    """Axes in which both are long are batching axes; an index axis of length 1 takes all."""
+    lengths, rows = typeof(arr).shape, typeof(indices).shape
+    ndim = len(lengths)
+    # An axis of the array of length 1 under a longer one of the indices is no axis of a slice.
+    gone = tuple(i for i in range(ndim) if i != axis and lengths[i] == 1 and rows[i] != 1)
+    whole_axes = tuple(i for i in range(ndim) if i != axis and rows[i] == 1)
+    paired = tuple(i for i in range(ndim) if i != axis and i not in gone and i not in whole_axes)
+    for i in paired:
+        if lengths[i] != rows[i]:
+            raise ValueError(
+                f"take_along_axis: axis {i} of the array {typeof(arr).str_short()} and of the "
+                f"indices {typeof(indices).str_short()} must agree or be 1"
+            )
+    result = tuple(
+        rows[i] if i == axis else max(lengths[i], rows[i]) if 0 not in (lengths[i], rows[i]) else 0
+        for i in range(ndim)
+    )
+    if 0 in result:
+        return shape.full(result, 0, typeof(arr).dtype)
+    if lengths[axis] == 0:
+        raise IndexError("take_along_axis: cannot take from an axis without elements")
+    in_array = [i for i in range(ndim) if i not in gone]
+    in_rows = [i for i in range(ndim) if i not in whole_axes]
+    indices = from_front(indices, lengths[axis], wrap, index_dtype(indices))
+    rows_shape = tuple(rows[i] for i in in_rows)
+    indices = shape.reshape(indices, shape=(*rows_shape, 1))
+    place = in_array.index(axis)
+    dims = GatherDimensionNumbers(
+        offset_dims=whole_axes,
+        collapsed_slice_dims=(place,),
+        start_index_map=(place,),
+        operand_batching_dims=tuple(in_array.index(i) for i in paired),
+        start_indices_batching_dims=tuple(in_rows.index(i) for i in paired),
+    )
+    if gone:
+        arr = shape.squeeze(arr, gone)
+    return indexing.gather(
+        arr,
+        indices,
+        dimension_numbers=dims,
+        slice_sizes=tuple(lengths[i] if i in whole_axes else 1 for i in in_array),
+        mode=mode,
+        fill_value=fill_value,
+        indices_are_sorted=False,
+        unique_indices=False,
+    )
+
+
+def take_along_axis(
+    arr: ArrayLike,
+    indices: ArrayLike,
+    axis: int | None = -1,
+    mode: Mode = None,
+    fill_value: Any = None,
+    *,
+    wrap_negative_indices: bool | None = None,
+) -> Array:
+    """For each vector along an axis, its elements at the positions in a vector of the indices.
+
+    Args:
+      arr: the array.
+      indices: integers; as many axes as the array, the others broadcast to its own.
+      axis: the axis; None for the array read as a vector.
+      mode: what a position outside gives: 'fill' (the default) `fill_value`, 'clip' the nearest.
+      fill_value: by default NaN, or the extreme of an integer dtype.
+
+    Raises:
+      TypeError: for indices that are not integers.
+      ValueError: where shapes don't fit.
+
+    >>> import effax.numpy as jnp
+    >>> x = jnp.array([[5, 3, 4], [2, 7, 6]])
+    >>> jnp.take_along_axis(x, jnp.array([[1], [0]]), axis=1)
+    Array([[3],
+           [2]], dtype=int32)
+    """
+    check_arrays("take_along_axis", arr, indices)
+    _require_integers("take_along_axis", indices)
+    arr, indices = array(arr), array(indices)
+    ndim = typeof(indices).ndim
+    if axis is None:
+        if ndim != 1:
+            raise ValueError(
+                f"take_along_axis indices must be 1D if axis=None, got shape {typeof(indices).shape}"
+            )
+        arr, axis = _flat(arr), 0
+    if ndim != typeof(arr).ndim:
+        raise ValueError(
+            "indices and arr must have the same number of dimensions; "
+            f"{ndim} vs. {typeof(arr).ndim}"
+        )
+    wrap = wrap_negative_indices is not False
+    return _take_along_axis(
+        arr,
+        indices,
+        canonical_axis(axis, ndim),
+        GatherScatterMode.from_any(mode),
+        _number(fill_value),
+        wrap,
+    )
+
+
+@whole()
+def _flat(x: Array) -> Array:
+    return shape.reshape(array(x), shape=(typeof(x).size,))
+
+
+@whole("lengths")
+def _unflat(x: Array, lengths: tuple[int, ...]) -> Array:
+    return shape.reshape(x, shape=lengths)
+
+
+def _refuse_inplace(name: str, inplace: bool) -> None:
+    if inplace:
+        raise ValueError(
+            f"jnp.{name} cannot modify arrays in-place, because arrays of effax are immutable. "
+            "Pass inplace=False to instead return an updated array."
+        )
+
+
+def put_along_axis(
+    arr: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: Mode = None,
+) -> Array:
+    """A copy with values put where `take_along_axis` would take them.
+
+    Raises `ValueError` unless `inplace=False` is said, and where shapes don't fit.
+
+    >>> import effax.numpy as jnp
+    >>> x = jnp.array([[10, 30, 20], [60, 40, 50]])
+    >>> jnp.put_along_axis(x, jnp.array([[1], [0]]), 99, axis=1, inplace=False)
+    Array([[10, 99, 20],
+           [99, 40, 50]], dtype=int32)
+    """
+    _refuse_inplace("put_along_axis", inplace)
+    check_arrays("put_along_axis", arr, indices, values)
+    lengths = typeof(arr).shape
+    arr = array(arr)
+    if axis is None:
+        arr, axis = _flat(arr), 0
+    type, rows = typeof(arr), typeof(indices).shape
+    if type.ndim != len(rows):
+        raise ValueError(
+            "put_along_axis arguments 'arr' and 'indices' must have same ndim. Got "
+            f"arr.ndim={type.ndim} and indices.ndim={len(rows)}."
+        )
+    given = typeof(values).shape
+    if np.broadcast_shapes(given, rows) != rows:
+        raise ValueError(
+            "put_along_axis argument 'values' must be broadcastable to 'indices'. Got "
+            f"values.shape={given} and indices.shape={rows}."
+        )
+    at = canonical_axis(axis, type.ndim)
+    open_mesh = list(np.indices(type.shape, dtype=np.int32, sparse=True))
+    open_mesh[at] = indices
+    updated = update(arr, tuple(open_mesh), _spread(values, rows), "set", mode=mode)
+    return updated if type.shape == lengths else _unflat(updated, lengths)
+
+
+@whole("lengths")
+def _spread(values: Array, lengths: tuple[int, ...]) -> Array:
+    return broadcast(array(values), lengths)
+
+
+@whole("size")
+def _tiled(values: Array, size: int) -> Array:
+    """A vector repeated, or cut, to that size."""
+    n = typeof(values).size
+    if n < size:
+        values = shape.concatenate(*[values] * -(-size // n), axis=0)
+    return shape.slice_axis(values, 0, 0, size)
+
+
+def put(
+    a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
+) -> Array:
+    """A copy with values put at positions of the array read as a vector.
+
+    Values are repeated or cut to the number of positions. Positions outside are dropped, or with
+    mode='clip' moved to the nearest, with 'wrap' counted round.
+
+    Raises `ValueError` unless `inplace=False` is said, and for an unknown mode.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.put(jnp.zeros(5, int), jnp.array([0, 2]), jnp.array([10, 20]), inplace=False)
+    Array([10,  0, 20,  0,  0], dtype=int32)
+    """
+    from effax.numpy.choosing import clip
+
+    _refuse_inplace("put", inplace)
+    check_arrays("put", a, ind, v)
+    type = typeof(a)
+    if mode == "raise":
+        raise NotImplementedError("The 'raise' mode to jnp.put is not supported.")
+    if mode not in (None, "clip", "wrap"):
+        raise ValueError(f"mode should be one of 'wrap' or 'clip'; got {mode=}")
+    if not type.size or not typeof(ind).size or not typeof(v).size:
+        return array(a)
+    places, values = _flat(ind), _tiled(_flat(v), typeof(ind).size)
+    if mode == "clip":
+        places = clip(places, 0, type.size - 1)
+    elif mode == "wrap":
+        places = _wrapped(places, type.size)
+    return _unflat(update(_flat(a), places, values, "set", mode="drop"), type.shape)
+
+
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
+    """A copy with values, in order and repeated, put where a mask of the same size is True.
+
+    Raises `ValueError` unless `inplace=False` is said, and where sizes differ or there are no
+    values.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.place(jnp.zeros(5, int), jnp.arange(5) > 2, jnp.array([1, 2]), inplace=False)
+    Array([0, 0, 0, 1, 2], dtype=int32)
+    """
+    _refuse_inplace("place", inplace)
+    check_arrays("place", arr, mask, vals)
+    type = typeof(arr)
+    if type.size != typeof(mask).size:
+        raise ValueError("place: arr and mask must be the same size")
+    if not typeof(vals).size:
+        raise ValueError("Cannot place values from an empty array")
+    if not type.size:
+        return array(arr)
+    from effax.numpy.nonzeros import nonzero
+
+    (places,) = nonzero(_flat(mask), size=type.size, fill_value=type.size)
+    values = _tiled(_flat(vals), type.size)
+    return _unflat(update(_flat(arr), places, values, "set", mode="drop"), type.shape)
+
+
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
+    """A copy with values on the main diagonal, repeated if they are fewer.
+
+    Raises `NotImplementedError` unless `inplace=False` is said, and for `wrap`; `ValueError` for
+    arrays of fewer than two axes, or of more that are not equally long.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.fill_diagonal(jnp.zeros((2, 3)), 1, inplace=False)
+    Array([[1., 0., 0.],
+           [0., 1., 0.]], dtype=float32)
+    """
+    if inplace:
+        raise NotImplementedError("arrays of effax are immutable, must use inplace=False")
+    if wrap:
+        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
+    check_arrays("fill_diagonal", a, val)
+    lengths = typeof(a).shape
+    if len(lengths) < 2:
+        raise ValueError("array must be at least 2-d")
+    if len(lengths) > 2 and len(set(lengths)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    n = min(lengths)
+    values = _tiled(_flat(val), n) if typeof(val).ndim else val
+    positions = (np.arange(n, dtype=np.int32),) * len(lengths)
+    return update(array(a), positions, values, "set", unique_indices=True)
+
+
+def compress(
+    condition: ArrayLike,
+    a: ArrayLike,
+    axis: int | None = None,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike = 0,
+    out: None = None,
+) -> Array:
+    """The slices along an axis for which a condition holds.
+
+    Args:
+      condition: a vector of Booleans, which may be shorter than the axis.
+      a: the array.
+      axis: the axis; None for the array read as a vector.
+      size: how many slices to give, so that the number is known while tracing; those lacking are
+        `fill_value`.
+
+    Raises:
+      ValueError: for a condition of another rank, or that holds beyond the axis.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.compress(jnp.array([True, False, True]), jnp.arange(6).reshape(2, 3), axis=1)
+    Array([[0, 2],
+           [3, 5]], dtype=int32)
+    """
+    from effax.numpy.manipulation import moveaxis
+    from effax.numpy.nonzeros import nonzero
+
+    refuse_out("compress", out)
+    check_arrays("compress", condition, a)
+    condition, a = array(condition), array(a)
+    if typeof(condition).ndim != 1:
+        raise ValueError("condition must be a 1D array")
+    if axis is None:
+        axis, a = 0, _flat(a)
+    axis = canonical_axis(axis, typeof(a).ndim)
+    n = typeof(a).shape[axis]
+    if size is not None and not 0 <= operator.index(size) <= n:
+        raise ValueError(
+            "size must be positive and not greater than the size of the array axis; got "
+            f"{size=} for a.shape[axis]={n}"
+        )
+    if size is None:
+        (places,) = nonzero(condition)
+        known = np.asarray(places)
+        if known.size and known[-1] >= n:
+            raise ValueError("condition contains entries that are out of bounds")
+        return take(a, places, axis, mode="clip")
+    if typeof(condition).shape[0] > n:
+        condition = _head(condition, n)
+    (places,) = nonzero(condition, size=size, fill_value=n)
+    taken = take(moveaxis(a, axis, 0), places, 0, mode="fill", fill_value=fill_value)
+    return moveaxis(taken, 0, axis)
+
+
+@whole("size")
+def _head(x: Array, size: int) -> Array:
+    return shape.slice_axis(x, 0, 0, size)
+
+
+def extract(
+    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0
+) -> Array:
+    """The elements for which a condition holds, both read as vectors.
+
+    >>> import effax.numpy as jnp
+    >>> x = jnp.arange(6).reshape(2, 3)
+    >>> jnp.extract(x % 2 == 0, x)
+    Array([0, 2, 4], dtype=int32)
+    """
+    check_arrays("extract", condition, arr)
+    return compress(_flat(condition), _flat(arr), size=size, fill_value=fill_value)

@@ -1,0 +1,203 @@
+"""Segments: sums, products and extrema of the rows that bear one number.
+
+`index_update` and its kin have gone from JAX; asking for one says what to write instead.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from effax.effects import reduction
+from effax.effects import shape as shapes
+from effax.effects.handler import Carrier
+from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
+from effax.effects.types import int32, typeof
+from effax.lax.slicing import scatter_add, scatter_max, scatter_min, scatter_mul
+from effax.numpy.operands import asarray
+
+__all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
+
+Array = Any
+ArrayLike = Any
+Mode = str | GatherScatterMode | None
+
+_GONE = {
+    "index_update": "x.at[idx].set(y)",
+    "index_add": "x.at[idx].add(y)",
+    "index_mul": "x.at[idx].multiply(y)",
+    "index_min": "x.at[idx].min(y)",
+    "index_max": "x.at[idx].max(y)",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _GONE:
+        raise AttributeError(f"ops.{name} has been removed (from JAX too); write {_GONE[name]}")
+    if name == "index":
+        raise AttributeError(
+            "ops.index has been removed (from JAX too); index with .at[...], as in x.at[1:3].set(y)"
+        )
+    raise AttributeError(f"module 'effax.ops' has no attribute {name!r}")
+
+
+def _segments(
+    name: str,
+    data: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: int | None,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    bucket_size: int | None,
+    mode: Mode,
+) -> Array:
+    scatter, identity, fold = _FOLDS[name]
+    data, ids = asarray(data), asarray(segment_ids)
+    if num_segments is None:
+        num_segments = _count(name, ids)
+    count = operator.index(num_segments)
+    if count < 0:
+        raise ValueError("num_segments must be non-negative.")
+    type = typeof(data)
+    start = identity(type.dtype)
+    rows = typeof(ids).shape[0] if typeof(ids).ndim else 1
+    kept = type.shape[typeof(ids).ndim :]
+    how = {
+        "indices_are_sorted": indices_are_sorted,
+        "unique_indices": unique_indices,
+        "mode": GatherScatterMode.FILL_OR_DROP if mode is None else mode,
+    }
+    window = tuple(range(typeof(ids).ndim, type.ndim))
+    if bucket_size is None:
+        numbers = ScatterDimensionNumbers(window, (0,), (0,))
+        out = shapes.full((count, *kept), start, type.dtype)
+        indices = shapes.expand_dims(ids, (typeof(ids).ndim,))
+        return scatter(out, indices, data, numbers, **how)
+    buckets = -(-rows // bucket_size)
+    numbers = ScatterDimensionNumbers(window, (0, 1), (0, 1))
+    bucket = np.arange(rows, dtype=np.int32) // bucket_size
+    wide = typeof(ids).dtype if typeof(ids).dtype.kind == "i" else int32
+    columns = [shapes.expand_dims(x, (1,)) for x in (bucket.astype(wide), _as(ids, wide))]
+    out = shapes.full((buckets, count, *kept), start, type.dtype)
+    out = scatter(out, shapes.concatenate(*columns, axis=1), data, numbers, **how)
+    return fold(out, axes=(0,))
+
+
+def _as(x: Array, dtype: Any) -> Array:
+    from effax.lax.shapes import convert_element_type
+
+    return convert_element_type(x, dtype)
+
+
+def _count(name: str, ids: Any) -> int:
+    """One more than the largest number, which must be known here."""
+    if isinstance(ids, Carrier):
+        raise ValueError(
+            f"{name}: how many segments there are depends on the values of segment_ids, which are "
+            "not known while tracing; give num_segments"
+        )
+    known = np.asarray(ids)
+    return int(known.max()) + 1 if known.size else 0
+
+
+_FOLDS = {
+    "segment_sum": (scatter_add, lambda d: 0, reduction.reduce_sum),
+    "segment_prod": (scatter_mul, lambda d: 1, reduction.reduce_prod),
+    "segment_max": (scatter_max, reduction.lowest, reduction.reduce_max),
+    "segment_min": (scatter_min, reduction.highest, reduction.reduce_min),
+}
+
+
+def segment_sum(
+    data: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Mode = None,
+) -> Array:
+    """The sum of the rows of each segment, 0 for an empty one; numbers out of range are dropped.
+
+    Args:
+      data: the rows.
+      segment_ids: which segment each row belongs to.
+      num_segments: how many there are; needed under `jit`.
+      indices_are_sorted: a promise.
+      unique_indices: a promise.
+      bucket_size: sum so many rows at a time first, for accuracy.
+      mode: what a number out of range means, as in `lax.scatter`.
+
+    >>> import effax.numpy as jnp, effax.ops as ops
+    >>> ops.segment_sum(jnp.arange(4.0), jnp.array([0, 0, 1, 2]), 3)
+    Array([1., 2., 3.], dtype=float32)
+    """
+    return _segments(
+        "segment_sum", data, segment_ids, num_segments, indices_are_sorted, unique_indices,
+        bucket_size, mode,
+    )  # fmt: skip
+
+
+def segment_prod(
+    data: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Mode = None,
+) -> Array:
+    """The product of the rows of each segment, 1 for an empty one; else as `segment_sum`.
+
+    >>> import effax.numpy as jnp, effax.ops as ops
+    >>> ops.segment_prod(jnp.array([2.0, 3.0, 4.0]), jnp.array([0, 0, 1]), 2)
+    Array([6., 4.], dtype=float32)
+    """
+    return _segments(
+        "segment_prod", data, segment_ids, num_segments, indices_are_sorted, unique_indices,
+        bucket_size, mode,
+    )  # fmt: skip
+
+
+def segment_max(
+    data: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Mode = None,
+) -> Array:
+    """The largest of each segment, -inf (or the least there is) for an empty one.
+
+    >>> import effax.numpy as jnp, effax.ops as ops
+    >>> ops.segment_max(jnp.array([2.0, 3.0, 4.0]), jnp.array([0, 0, 1]), 2)
+    Array([3., 4.], dtype=float32)
+    """
+    return _segments(
+        "segment_max", data, segment_ids, num_segments, indices_are_sorted, unique_indices,
+        bucket_size, mode,
+    )  # fmt: skip
+
+
+def segment_min(
+    data: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Mode = None,
+) -> Array:
+    """The smallest of each segment, inf (or the largest there is) for an empty one.
+
+    >>> import effax.numpy as jnp, effax.ops as ops
+    >>> ops.segment_min(jnp.array([2.0, 3.0, 4.0]), jnp.array([0, 0, 1]), 2)
+    Array([2., 4.], dtype=float32)
+    """
+    return _segments(
+        "segment_min", data, segment_ids, num_segments, indices_are_sorted, unique_indices,
+        bucket_size, mode,
+    )  # fmt: skip
