@@ -5,12 +5,21 @@
 
 from effax import start as start  # isort: skip  (it gives the stack its bottom)
 
+from effax import debug as debug
+from effax import dtypes as dtypes
 from effax import effects as effects
+from effax import errors as errors
+from effax import experimental as experimental
 from effax import extend as extend
+from effax import flatten_util as flatten_util
 from effax import lax as lax
 from effax import nn as nn
 from effax import numpy as numpy
+from effax import ops as ops
 from effax import random as random
+from effax import tree as tree
+from effax import tree_util as tree_util
+from effax.api.callbacks import pure_callback as pure_callback
 from effax.api.custom import custom_jvp as custom_jvp
 from effax.api.custom import custom_vjp as custom_vjp
 from effax.api.devices import block_until_ready as block_until_ready

@@ -7,7 +7,7 @@ from typing import Any
 
 from effax.effects.effect import Effect
 from effax.effects.failures import Site
-from effax.effects.types import ShapedArray, is_bool
+from effax.effects.types import ShapedArray, bool_, is_bool, is_float
 
 FAMILY = "check"
 
@@ -38,3 +38,13 @@ debug_check = Effect(
     "debug_check", family=FAMILY, typing=_check_type, multiple=True, row="debug_check"
 )
 """Like `check`, but nothing happens where no handler answers it."""
+
+
+def _any_nan_type(x: ShapedArray, *, lanes: int) -> ShapedArray:
+    if not is_float(x.dtype):
+        raise TypeError(f"any_nan looks at floats, not at {x.str_short()}")
+    return ShapedArray(x.shape[:lanes], bool_)
+
+
+any_nan = Effect("any_nan", family=FAMILY, typing=_any_nan_type)
+"""`any_nan(x, lanes)`: whether an element is NaN, for each index of the first `lanes` axes."""

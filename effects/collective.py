@@ -76,7 +76,7 @@ def _gather_type(x: ShapedArray, *, axes: Axes, axis: int, size: int) -> ShapedA
 
 
 all_gather = Effect("all_gather", family=FAMILY, typing=_gather_type, collective=True)
-"""`all_gather(x, axes, axis, size)`: the x of all `size` places, one after the other along `axis`."""
+"""`all_gather(x, axes, axis, size)`: the x of all `size` places, joined along `axis`."""
 
 
 def _scatter_type(x: ShapedArray, *, axes: Axes, axis: int, size: int) -> ShapedArray:

@@ -106,9 +106,18 @@ class Effect:
         return typeof(operand)
 
     def literal_type(self, value: Any, types: Types) -> ShapedArray:
-        """The type a literal takes among operands of these types."""
+        """The type a literal takes among operands of these types.
+
+        Raises `TypeError` for a float among integers, or a complex number among floats.
+        """
         for peer in types[self.peers :]:
             if peer is not None:
+                kinds = _TOO_NARROW.get(type(value))
+                if kinds is not None and peer.dtype.kind in kinds:
+                    raise TypeError(
+                        f"{self.name}: {value!r} is no element of {peer.str_short()}; the functions "
+                        "of effax.numpy promote, and convert_element_type converts"
+                    )
                 return peer
         scalar = typeof(value)
         for other in types:
@@ -124,6 +133,7 @@ class Effect:
 
 
 LITERALS: Final = frozenset({bool, int, float, complex})
+_TOO_NARROW: Final = {float: "biu", complex: "biuf"}
 SCALARS: Final = np.generic
 
 

@@ -49,6 +49,7 @@ from effax.effects.elementwise import (
     stop_gradient,
     sub,
 )
+from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.selection import select_n
 from effax.effects.special import (
     bessel_i0e,
@@ -329,17 +330,14 @@ def along(effect: Effect, i: int, tangent: Any, ans: Any, operands: Any, attribu
     Raises `UnsupportedDerivativeError` where no formula is implemented.
     """
     partial = partials[effect][i]
-    kind = type(partial)
-    if kind is float:
+    if isinstance(partial, float):
         if partial == 1.0:
             return tangent
         if partial == 0.0:
             return None
         return neg(tangent) if partial == -1.0 else mul(tangent, partial)
-    if kind is Over:
+    if isinstance(partial, Over):
         return div(tangent, partial.denominator(ans, *operands, **attributes))
-    if kind is Unknown:
-        from effax.effects.errors import UnsupportedDerivativeError
-
+    if isinstance(partial, Unknown):
         raise UnsupportedDerivativeError(f"not implemented: {partial.reason} (in '{effect.name}')")
     return mul(tangent, partial(ans, *operands, **attributes))

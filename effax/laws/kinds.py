@@ -22,6 +22,7 @@ from effax.effects import (
 )
 from effax.effects.types import bool_, int32, is_float
 from effax.laws.generate import LARGEST, POINTWISE, Builder, Known
+from effax.laws.kinds_composite import COMPOSITE
 
 _integers = st.integers
 
@@ -372,5 +373,6 @@ KINDS: Final = (
     sort,
     argmax,
     truncate,
+    *COMPOSITE,
 )
 """The kinds of first-order steps, as often as they are to be drawn."""

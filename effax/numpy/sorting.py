@@ -15,9 +15,9 @@ from effax.whole import whole
 
 def _refuse_order(name: str, kind: Any, order: Any) -> None:
     if order is not None:
-        raise ValueError(f"'order' argument to {name} is not supported.")
+        raise TypeError(f"'order' argument to {name} is not supported.")
     if kind is not None:
-        raise ValueError(
+        raise TypeError(
             f"'kind' argument to {name} is not supported. Use stable=True or stable=False to "
             "specify whether the sort should be stable."
         )

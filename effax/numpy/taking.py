@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -363,7 +362,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
         raise ValueError("Cannot place values from an empty array")
     if not type.size:
         return array(arr)
-    from effax.numpy.nonzeros import nonzero
+    from effax.numpy.searching import nonzero
 
     (places,) = nonzero(_flat(mask), size=type.size, fill_value=type.size)
     values = _tiled(_flat(vals), type.size)
@@ -395,78 +394,3 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     values = _tiled(_flat(val), n) if typeof(val).ndim else val
     positions = (np.arange(n, dtype=np.int32),) * len(lengths)
     return update(array(a), positions, values, "set", unique_indices=True)
-
-
-def compress(
-    condition: ArrayLike,
-    a: ArrayLike,
-    axis: int | None = None,
-    *,
-    size: int | None = None,
-    fill_value: ArrayLike = 0,
-    out: None = None,
-) -> Array:
-    """The slices along an axis for which a condition holds.
-
-    Args:
-      condition: a vector of Booleans, which may be shorter than the axis.
-      a: the array.
-      axis: the axis; None for the array read as a vector.
-      size: how many slices to give, so that the number is known while tracing; those lacking are
-        `fill_value`.
-
-    Raises:
-      ValueError: for a condition of another rank, or that holds beyond the axis.
-
-    >>> import effax.numpy as jnp
-    >>> jnp.compress(jnp.array([True, False, True]), jnp.arange(6).reshape(2, 3), axis=1)
-    Array([[0, 2],
-           [3, 5]], dtype=int32)
-    """
-    from effax.numpy.manipulation import moveaxis
-    from effax.numpy.nonzeros import nonzero
-
-    refuse_out("compress", out)
-    check_arrays("compress", condition, a)
-    condition, a = array(condition), array(a)
-    if typeof(condition).ndim != 1:
-        raise ValueError("condition must be a 1D array")
-    if axis is None:
-        axis, a = 0, _flat(a)
-    axis = canonical_axis(axis, typeof(a).ndim)
-    n = typeof(a).shape[axis]
-    if size is not None and not 0 <= operator.index(size) <= n:
-        raise ValueError(
-            "size must be positive and not greater than the size of the array axis; got "
-            f"{size=} for a.shape[axis]={n}"
-        )
-    if size is None:
-        (places,) = nonzero(condition)
-        known = np.asarray(places)
-        if known.size and known[-1] >= n:
-            raise ValueError("condition contains entries that are out of bounds")
-        return take(a, places, axis, mode="clip")
-    if typeof(condition).shape[0] > n:
-        condition = _head(condition, n)
-    (places,) = nonzero(condition, size=size, fill_value=n)
-    taken = take(moveaxis(a, axis, 0), places, 0, mode="fill", fill_value=fill_value)
-    return moveaxis(taken, 0, axis)
-
-
-@whole("size")
-def _head(x: Array, size: int) -> Array:
-    return shape.slice_axis(x, 0, 0, size)
-
-
-def extract(
-    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0
-) -> Array:
-    """The elements for which a condition holds, both read as vectors.
-
-    >>> import effax.numpy as jnp
-    >>> x = jnp.arange(6).reshape(2, 3)
-    >>> jnp.extract(x % 2 == 0, x)
-    Array([0, 2, 4], dtype=int32)
-    """
-    check_arrays("extract", condition, arr)
-    return compress(_flat(condition), _flat(arr), size=size, fill_value=fill_value)

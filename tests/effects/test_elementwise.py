@@ -176,3 +176,11 @@ def test_results_are_weak_where_all_operands_are():
     weak = F32.update(weak_type=True)
     assert elementwise.add.infer((weak, None), {}) is weak
     assert elementwise.add.infer((weak, F32), {}) is F32
+
+
+def test_literals_must_fit_their_peers():
+    ints = np.arange(3, dtype=np.int32)
+    for run in (lambda: elementwise.add(ints, 2.5), lambda: effax.jit(lambda x: elementwise.add(x, 2.5))(ints)):
+        with pytest.raises(TypeError, match=r"add: 2.5 is no element of i32\[3\]"):
+            run()
+    np.testing.assert_array_equal(elementwise.add(np.float32(1), 2), 3.0)

@@ -1,0 +1,417 @@
+"""Sets: the different elements of arrays, and what arrays have in common."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from effax.effects import comparison, cumulative, elementwise, indexing, logical, selection, shape
+from effax.effects.sorting import sort
+from effax.effects.types import default_int, int32, is_complex, is_inexact, typeof
+from effax.numpy.arguments import (
+    broadcast,
+    canonical_axis,
+    cast,
+    check_arrays,
+    pick,
+    shape_of,
+)
+from effax.numpy.joining import concatenate
+from effax.numpy.manipulation import moveaxis, ravel, reshape
+from effax.numpy.operands import promote_dtypes
+from effax.numpy.reductions import sum
+from effax.numpy.searching import known_count, places
+from effax.numpy.sorting import searchsorted
+from effax.whole import whole
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` gives."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` gives."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` gives."""
+
+    values: Any
+    inverse_indices: Any
+
+
+@whole("equal_nan")
+def _in_order(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
+    """Rows in lexicographic order, which of them are new, how many are, and where rows were."""
+    n, width = shape_of(rows)
+    positions = shape.iota(dtype=default_int(), shape=(n,), dimension=0)
+    if width == 0 or n == 0:
+        new = comparison.lt(positions, 1)
+        return rows, new, sum(new), positions
+    columns = [
+        shape.squeeze(shape.slice_axis(rows, 1, i, i + 1), (1,)) for i in range(width)
+    ]
+    *columns, order = sort(*columns, positions, dimension=0, is_stable=True, num_keys=width)
+    differs = None
+    for c in columns:
+        here, there = shape.slice_axis(c, 0, 1, n), shape.slice_axis(c, 0, 0, n - 1)
+        other = comparison.ne(here, there)
+        if equal_nan and is_inexact(typeof(c).dtype):
+            both_nan = logical.and_(comparison.ne(here, here), comparison.ne(there, there))
+            other = logical.and_(other, logical.not_(both_nan))
+        differs = other if differs is None else logical.or_(differs, other)
+    new = shape.concatenate(shape.full((1,), True, "bool"), differs, axis=0)
+    ordered = shape.concatenate(*(shape.expand_dims(c, (1,)) for c in columns), axis=1)
+    return ordered, new, sum(new), order
+
+
+@whole("size", "inverse", "counts")
+def _collected(
+    ordered: Any, new: Any, number: Any, order: Any, fill: Any, size: int, inverse: bool, counts: bool
+) -> tuple[Any, Any, Any, Any]:
+    """The new rows, filled up to `size`; where each was first; which each row is; how often it is."""
+    n, width = shape_of(ordered)
+    kind = default_int()
+    first = places(new, size)
+    there = comparison.lt(
+        shape.iota(dtype=kind, shape=(size,), dimension=0), broadcast(number, (size,))
+    )
+    if n:
+        values = pick(ordered, first, 0)
+        if fill is None:
+            padding = broadcast(shape.slice_axis(ordered, 0, 0, 1), (size, width))
+        else:
+            padding = broadcast(cast(fill, typeof(ordered).dtype), (size, width))
+        mask = shape.broadcast_in_dim(there, shape=(size, width), dims=(0,))
+        values = selection.select_n(mask, padding, values)
+        indices = pick(order, first, 0)
+    else:
+        padding = 0 if fill is None else cast(fill, typeof(ordered).dtype)
+        values = (
+            shape.full((size, width), 0, typeof(ordered).dtype)
+            if fill is None
+            else broadcast(padding, (size, width))
+        )
+        indices = first
+    which = how_often = None
+    if inverse:
+        rank = elementwise.sub(cumulative.cumsum(cast(new, kind), axis=0, reverse=False), 1)
+        which = indexing.scatter(
+            shape.full((n,), 0, kind),
+            shape.expand_dims(order, (1,)),
+            rank,
+            dimension_numbers=indexing.ScatterDimensionNumbers((), (0,), (0,)),
+            mode=indexing.GatherScatterMode.FILL_OR_DROP,
+            indices_are_sorted=False,
+            unique_indices=True,
+        )
+    if counts:
+        starts = places(new, size + 1, n)
+        ends = shape.slice_axis(starts, 0, 1, size + 1)
+        how_often = elementwise.sub(ends, shape.slice_axis(starts, 0, 0, size))
+    return values, indices, which, how_often
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: Any = None,
+    sorted: bool = True,
+) -> Any:
+    """The different elements, or slices along an axis, in order.
+
+    On request also where each was first, which of them every element is, and how often each is
+    there. Under a transform `size` is needed: the result is cut there, or filled up with
+    `fill_value` (by default the first).
+
+    >>> unique(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    check_arrays("unique", ar)
+    lengths = shape_of(ar)
+    if axis is None:
+        rows: Any = reshape(ar, (prod(lengths), 1))
+        tail: tuple[int, ...] = ()
+    else:
+        axis = canonical_axis(axis, len(lengths))
+        turned = moveaxis(ar, axis, 0)
+        tail = shape_of(turned)[1:]
+        rows = reshape(turned, (lengths[axis], prod(tail)))
+    ordered, new, number, order = _in_order(rows, equal_nan)
+    count = known_count("unique", number, size)
+    values, indices, which, how_often = _collected(
+        ordered, new, number, order, fill_value, count, return_inverse, return_counts
+    )
+    values = reshape(values, (count, *tail))
+    if axis is not None:
+        values = moveaxis(values, 0, axis)
+    results = [values]
+    if return_index:
+        results.append(indices)
+    if return_inverse:
+        results.append(reshape(which, lengths) if axis is None else which)
+    if return_counts:
+        results.append(how_often)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
+    """The different elements, where each was first, which one every element is, and how often.
+
+    >>> unique_all(np.array([3, 1, 3])).counts.tolist()
+    [1, 2]
+    """
+    check_arrays("unique_all", x)
+    return UniqueAll(
+        *unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
+    )
+
+
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
+    """The different elements, and how often each is there.
+
+    >>> unique_counts(np.array([3, 1, 3])).values.tolist()
+    [1, 3]
+    """
+    check_arrays("unique_counts", x)
+    return UniqueCounts(
+        *unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
+    )
+
+
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
+    """The different elements, and which one every element is.
+
+    >>> unique_inverse(np.array([3, 1, 3])).inverse_indices.tolist()
+    [1, 0, 1]
+    """
+    check_arrays("unique_inverse", x)
+    return UniqueInverse(
+        *unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
+    )
+
+
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements.
+
+    >>> unique_values(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    check_arrays("unique_values", x)
+    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
+
+
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements of two arrays, in order.
+
+    >>> union1d(np.array([1, 2]), np.array([2, 3])).tolist()
+    [1, 2, 3]
+    """
+    check_arrays("union1d", ar1, ar2)
+    both = concatenate([ravel(ar1), ravel(ar2)])
+    return unique(both, size=size, fill_value=fill_value)
+
+
+@whole("invert", "method")
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: Any = False,
+    invert: bool = False,
+    *,
+    method: str = "auto",
+) -> Any:
+    """Whether each element is among others; NaN is not.
+
+    Methods (the result is the same): compare_all, binary_search, sort, auto.
+
+    >>> isin(np.array([1, 2, 3]), np.array([2])).tolist()
+    [False, True, False]
+    """
+    check_arrays("isin", element, test_elements)
+    if method not in ("auto", "compare_all", "binary_search", "sort"):
+        raise ValueError(f"invalid method={method!r}; expected one of ['auto', 'compare_all', 'binary_search', 'sort']")
+    x, others = promote_dtypes(element, ravel(test_elements))
+    n, m = prod(shape_of(x)), shape_of(others)[0]
+    if n == 0 or m == 0:
+        return shape.full(shape_of(x), invert, "bool")
+    if method == "compare_all" or (method == "auto" and (m < 64 or is_complex(typeof(x).dtype))):
+        found = _among_all(x, others)
+    else:
+        (ordered,) = sort(others, dimension=0, is_stable=True, num_keys=1)
+        near = searchsorted(ordered, x, method="scan")
+        found = comparison.eq(pick(ordered, elementwise.min(near, m - 1), 0), x)
+    return logical.not_(found) if invert else found
+
+
+def _among_all(x: Any, others: Any) -> Any:
+    from effax.effects.reduction import reduce_or
+
+    lengths, m = shape_of(x), shape_of(others)[0]
+    table = (*lengths, m)
+    one = shape.broadcast_in_dim(x, shape=table, dims=tuple(range(len(lengths))))
+    other = shape.broadcast_in_dim(others, shape=table, dims=(len(lengths),))
+    return reduce_or(comparison.eq(one, other), axes=(len(lengths),))
+
+
+def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+    """`isin` of the flattened array.
+
+    >>> in1d(np.array([1, 2]), np.array([2])).tolist()
+    [False, True]
+    """
+    check_arrays("in1d", ar1, ar2)
+    return isin(ravel(ar1), ar2, assume_unique, invert)
+
+
+def _chosen(values: Any, mask: Any, size: Any, fill_value: Any, name: str, first: Any = None) -> Any:
+    """The elements where a mask is true, filled up with `fill_value`, or with the first of them."""
+    number = sum(mask)
+    count = known_count(name, number, size)
+    if not shape_of(values)[0]:
+        return shape.full((count,), 0 if fill_value is None else fill_value, typeof(values).dtype)
+    return _filled(values, mask, number, fill_value, count)
+
+
+@whole("size")
+def _filled(values: Any, mask: Any, number: Any, fill: Any, size: int) -> Any:
+    found = places(mask, size)
+    taken = pick(values, found, 0)
+    there = comparison.lt(
+        shape.iota(dtype=int32, shape=(size,), dimension=0), broadcast(cast(number, int32), (size,))
+    )
+    if fill is None:
+        if not size:
+            return taken
+        padding = broadcast(shape.slice_axis(taken, 0, 0, 1), (size,))
+    else:
+        padding = broadcast(cast(fill, typeof(taken).dtype), (size,))
+    return selection.select_n(there, padding, taken)
+
+
+def setdiff1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """The different elements of one array that are not in another, in order.
+
+    >>> setdiff1d(np.array([3, 2, 1]), np.array([2])).tolist()
+    [1, 3]
+    """
+    check_arrays("setdiff1d", ar1, ar2)
+    flat = ravel(ar1)
+    if assume_unique:
+        return _chosen(flat, isin(flat, ar2, invert=True), size, fill_value, "setdiff1d")
+    ordered, new, _, _ = _in_order(reshape(flat, (-1, 1)), True)
+    values = ravel(ordered)
+    mask = _both(new, isin(values, ar2, invert=True))
+    return _chosen(values, mask, size, fill_value, "setdiff1d")
+
+
+@whole()
+def _both(one: Any, other: Any) -> Any:
+    return logical.and_(one, other)
+
+
+def setxor1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """The elements that are in just one of two arrays, in order.
+
+    >>> setxor1d(np.array([1, 2]), np.array([2, 3])).tolist()
+    [1, 3]
+    """
+    check_arrays("setxor1d", ar1, ar2)
+    values, mask = _odd_ones(ravel(ar1), ravel(ar2))
+    return _chosen(values, mask, size, fill_value, "setxor1d")
+
+
+@whole()
+def _odd_ones(one: Any, other: Any) -> tuple[Any, Any]:
+    """All elements in order; true where one is the first of its kind and is in one array only."""
+    one, other = promote_dtypes(one, other)
+    n, m = shape_of(one)[0], shape_of(other)[0]
+    source = shape.concatenate(
+        shape.full((n,), 0, int32), shape.full((m,), 1, int32), axis=0
+    )
+    both = shape.concatenate(one, other, axis=0)
+    values, source = sort(both, source, dimension=0, is_stable=True, num_keys=1)
+    first = searchsorted(values, values, side="left")
+    last = elementwise.sub(searchsorted(values, values, side="right"), 1)
+    same = comparison.eq(pick(source, first, 0), pick(source, last, 0))
+    positions = shape.iota(dtype=int32, shape=(n + m,), dimension=0)
+    return values, logical.and_(same, comparison.eq(first, positions))
+
+
+def intersect1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """The different elements that are in both arrays, in order; on request also where they are.
+
+    >>> intersect1d(np.array([3, 1, 2]), np.array([2, 3])).tolist()
+    [2, 3]
+    """
+    check_arrays("intersect1d", ar1, ar2)
+    one, other = promote_dtypes(ravel(ar1), ravel(ar2))
+    ordered, new, _, order = _in_order(reshape(one, (-1, 1)), True)
+    values = ravel(ordered)
+    mask = _both(new, isin(values, other))
+    number = sum(mask)
+    count = known_count("intersect1d", number, size)
+    result = _chosen(values, mask, count, fill_value, "intersect1d")
+    if not return_indices:
+        return result
+    first, second = _where_they_are(values, mask, number, order, other, count)
+    return result, first, second
+
+
+@whole("size")
+def _where_they_are(
+    values: Any, mask: Any, number: Any, order: Any, other: Any, size: int
+) -> tuple[Any, Any]:
+    """Positions in both arrays of the elements found; beyond them, the length of the array."""
+    n, m = shape_of(values)[0], shape_of(other)[0]
+    found = places(mask, size)
+    kind = typeof(order).dtype
+    there = comparison.lt(
+        shape.iota(dtype=kind, shape=(size,), dimension=0), broadcast(cast(number, kind), (size,))
+    )
+    first = pick(order, found, 0)
+    positions = shape.iota(dtype=kind, shape=(m,), dimension=0)
+    ordered, where = sort(other, positions, dimension=0, is_stable=True, num_keys=1)
+    second = pick(where, searchsorted(ordered, pick(values, found, 0)), 0)
+    return (
+        selection.select_n(there, shape.full((size,), n, kind), first),
+        selection.select_n(there, shape.full((size,), m, kind), second),
+    )

@@ -1,0 +1,299 @@
+"""The class that a user's interpreter derives from: data outside, rules, and the transform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ClassVar, Final, dataclass_transform
+
+from effax.effects import shape
+from effax.effects.effect import Effect
+from effax.effects.errors import MissingRuleError
+from effax.effects.frames import filtered
+from effax.effects.tree import GetAttrKey, register_pytree_with_keys, tree_map
+from effax.effects.types import ShapedArray, typeof
+from effax.interpreters.interpreter.fields import Data, Fields
+from effax.interpreters.interpreter.handler import CatchAll, Interpretation, Rule, ready
+from effax.interpreters.stage import stage
+
+
+@dataclass_transform(eq_default=False)
+class Interpreter(Data):
+    """A transform: fields, rules, `transform`.
+
+    Fields are declared by `Leaf` (an array), `Leaf | None` (one that may be absent), `Static`
+    (hashable data) and `State` (a value of the handler's). The first leaf has the type of the
+    value it stands for, unless the class defines `type`. The constructor takes the fields in
+    order, by position or by name; instances are pytrees of their leaves.
+
+    Override `lift(value)` where a plain value is not its own leaf, every time.
+    """
+
+    _fields: ClassVar[Fields] = Fields({}, (), (), ())
+    _handler: ClassVar[type[Interpretation]] = Interpretation
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Read the fields; make the handler; register the class as a pytree."""
+        super().__init_subclass__(**keywords)
+        parent = cls._handler
+        cls._fields = Fields.of(cls)
+        body = {
+            "__slots__": (),
+            "interpreter": cls,
+            "rules": dict(getattr(parent, "rules", {})),
+            "catch_all": parent.catch_all,
+            "__module__": cls.__module__,
+        }
+        cls._handler = type(cls.__name__, (Interpretation,), body)
+        register_pytree_with_keys(cls, _flatten_with_keys, _unflattener(cls), _flatten)
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        names = self._fields.order
+        if len(args) > len(names):
+            raise TypeError(
+                f"{type(self).__name__} has the fields {names}, and was given {len(args)} values"
+            )
+        given = dict(zip(names, args, strict=False))
+        for name, x in keywords.items():
+            if name in given or name not in names:
+                raise TypeError(f"{type(self).__name__} got an unexpected or repeated '{name}'")
+            given[name] = x
+        for name in names:
+            if name not in given:
+                given[name] = self._absent(name)
+            setattr(self, name, given[name])
+
+    @classmethod
+    def _absent(cls, name: str) -> Any:
+        found = getattr(cls, name, _MISSING)
+        if found is not _MISSING:
+            return found
+        leaf = cls._fields.leaves.get(name)
+        if leaf is not None and leaf.optional:
+            return None
+        raise TypeError(f"{cls.__name__} needs a value for '{name}'")
+
+    @classmethod
+    def _made(cls, given: dict[str, Any]) -> Any:
+        data = object.__new__(cls)
+        for name, x in given.items():
+            setattr(data, name, x)
+        return data
+
+    @property
+    def type(self) -> ShapedArray:
+        """The type of the value that the data stands for: its first leaf's, less axes in front."""
+        for name, leaf in self._fields.leaves.items():
+            x = getattr(self, name)
+            if x is not None:
+                found = typeof(x)
+                return found.update(shape=found.shape[leaf.axes :]) if leaf.axes else found
+        raise TypeError(f"a {type(self).__name__} without leaves has no type; define `type`")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the value."""
+        return self.type.dtype
+
+    @classmethod
+    def lift(cls, value: Any) -> Any:
+        """The data of a plain value: each leaf is the value, optional ones are absent."""
+        given: dict[str, Any] = {}
+        for name in cls._fields.order:
+            leaf = cls._fields.leaves.get(name)
+            if leaf is None or leaf.optional:
+                given[name] = cls._absent(name)
+            elif leaf.axes or leaf.dtype is not None:
+                raise MissingRuleError(
+                    f"{cls.__name__} can't say what a plain value is: its leaf '{name}' is not the "
+                    f"value itself. Define the classmethod {cls.__name__}.lift(value)"
+                )
+            else:
+                given[name] = value
+        return cls._made(given)
+
+    @classmethod
+    def join_static(cls, name: str, one: Any, other: Any) -> Any:
+        """The least of what two branches, or two steps of a loop, know of a static field.
+
+        Override it where statics are ordered. Raises `TypeError`: by default they must agree.
+        """
+        raise TypeError(
+            f"{cls.__name__}.{name} is {one!r} in one branch or step of a loop and {other!r} in "
+            f"another; define {cls.__name__}.join_static to say what holds for both"
+        )
+
+    @classmethod
+    def rule(
+        cls, *effects: Effect, lift: bool | None = None
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Give the rule for some effects.
+
+        The rule is called with the operands' data and the attributes by name, and returns data
+        (a sequence of it for effects of several results); a result of another kind is plain, not
+        the interpreter's own. It runs outside the interpreter. A parameter named `effect` is
+        told which effect it is, `state` gives the states, and `run(program, *operands)` runs a
+        program under the interpreter. Operands that are plain are lifted, unless `lift` is False;
+        the default lifts them except for effects that hold programs.
+        """
+
+        def fill(function: Callable[..., Any]) -> Callable[..., Any]:
+            for effect in effects:
+                wanted = not effect.higher_order if lift is None else lift
+                cls._handler.rules[effect] = Rule(function, wanted)
+            cls._handler.version += 1
+            return function
+
+        return fill
+
+    @classmethod
+    def default(cls, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Give the rule for first-order effects that have none.
+
+        It is called as `rule(effect, *operands, **attributes)`.
+        """
+        cls._handler.catch_all = CatchAll(function, True)
+        cls._handler.version += 1
+        return function
+
+    @classmethod
+    def leafwise(cls, *effects: Effect) -> None:
+        """Some effects happen to each leaf on its own, as reshaping does."""
+
+        def leafwise_rule(*operands: Any, effect: Effect, **attributes: Any) -> Any:
+            return cls.map(effect, *operands, **attributes)
+
+        cls.rule(*effects)(leafwise_rule)
+
+    @classmethod
+    def map(cls, effect: Effect, *operands: Any, **attributes: Any) -> Any:
+        """The effect on each leaf on its own; optional leaves where any operand has them."""
+        columns: dict[str, Sequence[Any]] = {}
+        for name, leaf in cls._fields.leaves.items():
+            parts = [getattr(x, name) for x in operands]
+            prefix = next((typeof(p).shape[: leaf.axes] for p in parts if p is not None), None)
+            if prefix is not None:
+                full = [
+                    shape.full((*prefix, *x.shape), leaf.fill, leaf.dtype or x.dtype)
+                    if p is None
+                    else p
+                    for p, x in zip(parts, operands, strict=True)
+                ]
+                result = _over_axes(effect, full, attributes, leaf.axes)
+                columns[name] = result if effect.multiple else [result]
+        statics = {name: getattr(operands[0], name) for name in cls._fields.statics}
+        absent = dict.fromkeys(cls._fields.leaves)
+        made = [
+            cls._made(absent | dict(zip(columns, row, strict=True)) | statics)
+            for row in zip(*columns.values(), strict=True)
+        ]
+        return made if effect.multiple else made[0]
+
+    @classmethod
+    def forward(cls, effect: Effect, *operands: Any, **attributes: Any) -> Any:
+        """Perform an effect on what the operands stand for: the first leaf of each."""
+        return effect(*map(cls._plain, operands), **attributes)
+
+    @classmethod
+    def _plain(cls, x: Any) -> Any:
+        return getattr(x, next(iter(cls._fields.leaves))) if isinstance(x, cls) else x
+
+    @classmethod
+    def transform(cls, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function under this interpreter: takes and gives pytrees in which its data stand.
+
+        Data among the arguments are this interpreter's values; all else is plain. A result that
+        does not depend on any of them comes back plain. With `State` fields, the result is a pair
+        of the function's result and a dict of the states.
+        """
+        if not callable(function):
+            raise TypeError(f"Expected a callable value, got {function}")
+
+        @wraps(function, assigned=("__name__", "__doc__", "__module__"), updated=())
+        @filtered
+        def interpreted(*args: Any, **keywords: Any) -> Any:
+            handler = cls._handler()
+            handler.states = [_initial(cls, name) for name in cls._fields.states]
+            args, keywords = tree_map(
+                handler.enter, (args, keywords), is_leaf=lambda x: type(x) is cls
+            )
+            result = tree_map(handler.leave, handler.run(function, *args, **keywords))
+            if cls._fields.states:
+                return result, dict(zip(cls._fields.states, handler.states, strict=True))
+            return result
+
+        return interpreted
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={getattr(self, name, None)!r}" for name in self._fields.order)
+        return f"{type(self).__name__}({fields})"
+
+
+class _Missing:
+    """Stands for a default that is not given."""
+
+
+_MISSING: Final = _Missing()
+
+
+def _initial(cls: type[Interpreter], name: str) -> Any:
+    found = getattr(cls, name, 0)
+    return ready(found() if callable(found) else found)
+
+
+def _present(data: Any) -> tuple[tuple[bool, ...], tuple[Any, ...], list[str]]:
+    fields = data._fields
+    names = [name for name in fields.leaves if getattr(data, name) is not None]
+    mask = tuple(getattr(data, name) is not None for name in fields.leaves)
+    return mask, tuple(getattr(data, name) for name in fields.statics), names
+
+
+def _flatten_with_keys(data: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    mask, statics, names = _present(data)
+    return [(GetAttrKey(name), getattr(data, name)) for name in names], (mask, statics)
+
+
+def _flatten(data: Any) -> tuple[list[Any], Any]:
+    mask, statics, names = _present(data)
+    return [getattr(data, name) for name in names], (mask, statics)
+
+
+def _unflattener(cls: type[Interpreter]) -> Callable[[Any, Any], Any]:
+    def unflatten(known: Any, children: Any) -> Any:
+        mask, statics = known
+        rest, fields = iter(children), cls._fields
+        given = {n: next(rest) if m else None for n, m in zip(fields.leaves, mask, strict=True)}
+        return cls._made(given | dict(zip(fields.statics, statics, strict=True)))
+
+    return unflatten
+
+
+def _over_axes(effect: Effect, operands: Sequence[Any], attributes: Any, axes: int) -> Any:
+    """The effect on rows: once per index of the first `axes` axes of every operand."""
+    from effax.effects.control import scan
+
+    if not axes:
+        return effect(*operands, **attributes)
+
+    def row(*rows: Any) -> Sequence[Any]:
+        result = _over_axes(effect, rows, attributes, axes - 1)
+        return result if effect.multiple else [result]
+
+    ts = [typeof(x) for x in operands]
+    staged = stage(row, [t.update(shape=t.shape[1:]) for t in ts], effect.name)
+    results = scan(
+        *staged.captured,
+        *operands,
+        body=staged.program,
+        consts=len(staged.captured),
+        carry=0,
+        length=ts[0].shape[0],
+        reverse=False,
+        unroll=1,
+    )
+    return results if effect.multiple else results[0]

@@ -1,0 +1,96 @@
+"""The fields of a user's interpreter, as its class body declares them."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from typing import Any, Union, get_args, get_origin
+
+import attrs
+
+
+class Data:
+    """The base of all interpreters' classes."""
+
+
+@attrs.frozen
+class Leaf:
+    """In a class body, declares a field that holds an array: `lo: Leaf`.
+
+    `Leaf | None` may be absent; which fields are absent is part of a value's mode. `axes` is how
+    many axes the leaf has before the value's own, `dtype` and `fill` say what stands in for an
+    absent leaf where a loop or a branch needs one: by default zeros of the value's dtype.
+    """
+
+    axes: int = 0
+    dtype: Any = None
+    fill: Any = 0
+    optional: bool = False
+
+    def __or__(self, other: None) -> Leaf:
+        return attrs.evolve(self, optional=True)
+
+
+class Static:
+    """In a class body, declares a field of hashable data, part of the mode: `unit: Static`."""
+
+
+class State:
+    """In a class body, declares a value that the handler itself threads: `count: State = 0`.
+
+    Rules with a parameter `state` read and assign `state.count`; the transform's result is then a
+    pair of the function's result and a dict of the final states.
+    """
+
+
+@attrs.frozen
+class Fields:
+    """What a class body declares."""
+
+    leaves: dict[str, Leaf]
+    statics: tuple[str, ...]
+    states: tuple[str, ...]
+    order: tuple[str, ...]
+
+    @classmethod
+    def of(cls, owner: type) -> Fields:
+        """Read the annotations of a class and of those it inherits from."""
+        leaves: dict[str, Leaf] = {}
+        statics: list[str] = []
+        states: list[str] = []
+        order: list[str] = []
+        for base in reversed(owner.__mro__):
+            if not issubclass(base, Data) or Data in base.__bases__:
+                continue
+            for name, annotation in inspect.get_annotations(base).items():
+                declared = _declared(annotation, base)
+                if isinstance(declared, Leaf):
+                    leaves[name] = declared
+                elif declared is Static:
+                    statics.append(name)
+                elif declared is State:
+                    states.append(name)
+                    continue
+                else:
+                    continue
+                if name not in order:
+                    order.append(name)
+        return cls(leaves, tuple(statics), tuple(states), tuple(order))
+
+
+def _declared(annotation: Any, owner: type) -> Any:
+    if isinstance(annotation, str):
+        scope = vars(sys.modules[owner.__module__])
+        try:
+            annotation = eval(annotation, dict(scope), dict(vars(owner)))
+        except (NameError, TypeError):  # names of a function's scope, or of type checkers only
+            last = annotation.replace(" ", "").removesuffix("|None").rpartition(".")[2]
+            found = {"Leaf": Leaf(), "Static": Static, "State": State}.get(last)
+            optional = isinstance(found, Leaf) and "None" in annotation
+            return found | None if optional else found  # type: ignore[operator]
+    if annotation is Leaf:
+        return Leaf()
+    if get_origin(annotation) in (types.UnionType, Union) and Leaf in get_args(annotation):
+        return Leaf(optional=True)
+    return annotation

@@ -1,0 +1,389 @@
+"""The handler of a user's interpreter: what the functor asks of it is read off the fields."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from effax.effects import conversion, shape
+from effax.effects.effect import LITERALS, Effect
+from effax.effects.errors import MissingRuleError, describe, user_frame
+from effax.effects.handler import Carrier
+from effax.effects.program import Program, row_of
+from effax.effects.promotion import promote_types
+from effax.effects.types import ShapedArray, typeof
+from effax.effects.value import Value
+from effax.interpreters.interpreter.fields import Data
+from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor, reopen
+
+if TYPE_CHECKING:
+    from effax.interpreters.interpreter.data import Interpreter
+
+
+class Carried(Carrier):
+    """A value under a user's interpreter: the handler, and the data of the interpreter's class."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, handler: Any, data: Any) -> None:
+        self.handler = handler
+        self.data = data
+
+    @property
+    def type(self) -> ShapedArray:  # type: ignore[override]
+        """The type that the data says it stands for."""
+        found: ShapedArray = self.data.type
+        return found
+
+    def __repr__(self) -> str:
+        return f"Carried({self.data!r})"
+
+
+class Interpretation(Lifting):
+    """The handler of a user's interpreter; one subclass is made for each."""
+
+    __slots__ = ("states",)
+
+    carrier = Carried
+    interpreter: ClassVar[type[Interpreter]]
+    catch_all: ClassVar[Rule | None] = None
+    version: ClassVar[int] = 0
+
+    def __init__(self, outer: Any = None) -> None:
+        super().__init__(outer)
+        self.states: list[Any] = []
+
+    # ------------------------------------------------------------------ what the functor asks
+
+    @property
+    def static(self) -> tuple[Hashable, ...]:
+        """How many times a rule was added: a lifted program depends on the rules."""
+        return (type(self).version,)
+
+    def mode(self, value: Any) -> Mode:
+        """Which leaves there are, with their axes in front and dtypes of their own; statics."""
+        if not self.owns(value):
+            return PLAIN
+        data, own = value.data, value.type
+        fields = self.interpreter._fields
+        found: list[Any] = []
+        for name, leaf in fields.leaves.items():
+            x = getattr(data, name)
+            if x is None:
+                found.append(None)
+            else:
+                t = typeof(x)
+                found.append((t.shape[: leaf.axes], None if t.dtype == own.dtype else t.dtype))
+        return tuple(found), tuple(getattr(data, name) for name in fields.statics)
+
+    def join(self, one: Any, other: Any) -> Mode:
+        """A leaf is there if it is in either; statics as the interpreter says."""
+        if one is PLAIN or other is PLAIN or one == other:
+            return other if one is PLAIN else one
+        cls = self.interpreter
+        names = cls._fields.leaves
+        leaves = tuple(
+            _join_leaf(cls, name, a, b) for name, a, b in zip(names, one[0], other[0], strict=True)
+        )
+        statics = tuple(
+            a if a == b else cls.join_static(name, a, b)
+            for name, a, b in zip(cls._fields.statics, one[1], other[1], strict=True)
+        )
+        return leaves, statics
+
+    def leaves(self, value: Any, mode: Any) -> Sequence[Any]:
+        """The leaves that the mode has, in order; absent ones filled in."""
+        cls, type = self.interpreter, typeof(value)
+        data = value.data if self.owns(value) else cls.lift(value)
+        for name, wanted in zip(cls._fields.statics, mode[1], strict=True):
+            found = getattr(data, name)
+            if found != wanted and cls.join_static(name, found, wanted) != wanted:
+                raise TypeError(f"{cls.__name__}.{name}: {found!r} can't stand for {wanted!r}")
+        found = []
+        for (name, t), leaf in zip(
+            self._types(mode, type).items(), cls._fields.leaves.values(), strict=True
+        ):
+            x = getattr(data, name)
+            if t is not None:
+                found.append(_raised(cls, name, x, t, leaf.fill))
+            elif x is not None:
+                raise TypeError(
+                    f"{cls.__name__}.lift gives the optional leaf '{name}', which a loop or a "
+                    "branch does not have; give it None in lift"
+                )
+        return found
+
+    def value(self, mode: Any, leaves: Sequence[Any]) -> Any:
+        """The data made of these leaves, carried."""
+        fields, rest = self.interpreter._fields, iter(leaves)
+        given: dict[str, Any] = {
+            name: None if m is None else next(rest)
+            for name, m in zip(fields.leaves, mode[0], strict=True)
+        }
+        given.update(zip(fields.statics, mode[1], strict=True))
+        return Carried(self, self.interpreter._made(given))
+
+    def leaf_types(self, mode: Any, type: ShapedArray) -> Sequence[ShapedArray]:
+        """The value's type, with the mode's axes in front and its dtype."""
+        return [t for t in self._types(mode, type).values() if t is not None]
+
+    def leaf_axes(self, mode: Any) -> Sequence[int]:
+        """The axes that fields declare."""
+        declared = self.interpreter._fields.leaves.values()
+        return [x.axes for x, m in zip(declared, mode[0], strict=True) if m is not None]
+
+    def _types(self, mode: Any, type: ShapedArray) -> dict[str, ShapedArray | None]:
+        fields = self.interpreter._fields.leaves
+        found: dict[str, ShapedArray | None] = {}
+        for (name, leaf), m in zip(fields.items(), mode[0], strict=True):
+            if m is None:
+                found[name] = None
+            else:
+                dtype = m[1] or (leaf.dtype and ShapedArray((), leaf.dtype).dtype) or type.dtype
+                found[name] = type.update(shape=(*m[0], *type.shape), dtype=dtype)
+        return found
+
+    def state_mode(self) -> Mode:
+        """The types of the states."""
+        return tuple(map(typeof, self.states))
+
+    def state_join(self, one: Any, other: Any) -> Mode:
+        """The promoted types; shapes may not change."""
+        return tuple(_joined_type(a, b) for a, b in zip(one, other, strict=True))
+
+    def state_leaves(self, mode: Any) -> Sequence[Any]:
+        """The states, converted to those types."""
+        name = self.interpreter.__name__
+        return [_converted(name, x, t) for x, t in zip(self.states, mode, strict=False)]
+
+    def state_types(self, mode: Any) -> Sequence[ShapedArray]:
+        """The mode is the types."""
+        return tuple(mode)
+
+    def state_set(self, mode: Mode, leaves: Sequence[Any]) -> None:
+        """The states are their own leaves."""
+        self.states = list(leaves)
+
+    # --------------------------------------------------------------------------- answering
+
+    def answers(self, effect: Effect, attributes: dict[str, Any]) -> bool:
+        """Effects of a row that there is a rule for are answered, owned operand or not."""
+        rows = {e.row for e in self.rules if e.row}
+        return bool(rows) and not rows.isdisjoint(row_of(effect, attributes))
+
+    def handle(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """A rule; else the catch-all, for effects of first order; else what the functor has."""
+        rule = self.rules.get(effect)
+        if rule is None and not effect.higher_order and effect.family != "custom":
+            rule = type(self).catch_all
+        if rule is not None:
+            return self.apply(rule, effect, operands, attributes)
+        lifting = functor.get(effect)
+        if lifting is not None:
+            return lifting(self, effect, operands, attributes)
+        if effect is conversion.convert_element_type and operands[0].dtype == attributes["dtype"]:
+            return self._renamed(operands[0], attributes)
+        return self.missing(effect, operands, attributes)
+
+    def _renamed(self, x: Any, attributes: dict[str, Any]) -> Any:
+        """A conversion that changes nothing but whether the dtype is weak needs no rule."""
+        given = dict(vars(x.data))
+        for name in self.interpreter._fields.leaves:
+            if given[name] is not None and typeof(given[name]).dtype == x.dtype:
+                given[name] = conversion.convert_element_type(given[name], **attributes)
+        return Carried(self, self.interpreter._made(given))
+
+    def apply(
+        self,
+        rule: Callable[..., Any],
+        effect: Effect,
+        operands: tuple[Any, ...],
+        attributes: dict[str, Any],
+    ) -> Any:
+        """Call a rule with the data of the operands; carry the data that it returns."""
+        expected = effect.result_type(*operands, **attributes)
+        if getattr(rule, "lift", True):
+            types_ = tuple(map(effect.operand_type, operands))
+            given = [self._lifted(x, effect, types_) for x in operands]
+        else:
+            given = [x.data if self.owns(x) else x for x in operands]
+        result = rule(effect, given, attributes, self)
+        if not effect.multiple:
+            return self.adopt(result, expected, effect)
+        return [self.adopt(x, t, effect) for x, t in zip(result, expected, strict=True)]
+
+    def _lifted(self, x: Any, effect: Effect, types: Any) -> Any:
+        if self.owns(x):
+            return x.data
+        if type(x) in LITERALS and effect.literals:
+            t = effect.literal_type(x, types)
+            x = shape.full(t.shape, x, t.dtype)
+        return self.interpreter.lift(x)
+
+    def adopt(self, result: Any, expected: ShapedArray, effect: Effect) -> Any:
+        """What a rule returned as a value of this handler; what is no data of its class is plain.
+
+        Raises `TypeError` where a leaf has not the shape that the effect's result has.
+        """
+        cls = self.interpreter
+        if not isinstance(result, Data):
+            return result
+        if not isinstance(result, cls) and not issubclass(cls, type(result)):
+            raise TypeError(f"a rule of {cls.__name__} returned a {type(result).__name__}")
+        given = {name: getattr(result, name, None) for name in cls._fields.order}
+        for name, leaf in cls._fields.leaves.items():
+            x = given[name]
+            if type(x) in LITERALS:
+                given[name] = shape.full(expected.shape, x, leaf.dtype or expected.dtype)
+            elif x is not None and typeof(x).shape[leaf.axes :] != expected.shape:
+                raise TypeError(
+                    f"the rule of {cls.__name__} for '{effect.name}' gives a leaf '{name}' of type "
+                    f"{typeof(x).str_short()}, where the result is {expected.str_short()}"
+                )
+        return Carried(self, cls._made(given))
+
+    def missing(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Refuse, and say what to write."""
+        name = self.interpreter.__name__
+        types_ = ", ".join(repr(effect.operand_type(x)) for x in operands)
+        raise MissingRuleError(
+            f"at {describe(user_frame())}, {name} has no rule for the effect "
+            f"{effect.name}({types_}). Write one, @{name}.rule(effects.{effect.name}), or one for "
+            f"all that have none, @{name}.default; where the leaves go the same way each on its "
+            f"own, {name}.leafwise(effects.{effect.name}) is the rule"
+        )
+
+    # ------------------------------------------------------------------------- at the borders
+
+    def enter(self, x: Any) -> Any:
+        """An argument of the transformed function: data becomes a carrier."""
+        cls = self.interpreter
+        if type(x) is not cls:
+            return x
+        leaves = {name: ready(getattr(x, name)) for name in cls._fields.leaves}
+        statics = {name: getattr(x, name) for name in cls._fields.statics}
+        data = cls._made(leaves | statics)
+        found = data.type.shape
+        for name, leaf in cls._fields.leaves.items():
+            part = leaves[name]
+            if part is not None and typeof(part).shape[leaf.axes :] != found:
+                raise TypeError(
+                    f"{cls.__name__}: the leaf '{name}' is {typeof(part).str_short()}, and the "
+                    f"value has shape {found}"
+                )
+        return Carried(self, data)
+
+    def leave(self, x: Any) -> Any:
+        """A result of the function: a carrier becomes data."""
+        return x.data if self.owns(x) else x
+
+    def run_program(self, program: Program, *operands: Any) -> list[Any]:
+        """A program under this handler: data and plain values in, data and plain values out."""
+        values = [Carried(self, x) if type(x) is self.interpreter else x for x in operands]
+        return [self.leave(x) for x in reopen(self, program, values)]
+
+
+class Rule:
+    """A user's rule, and which of `effect`, `state` and `run` it wants to be told."""
+
+    __slots__ = ("function", "lift", "wants")
+
+    def __init__(self, function: Callable[..., Any], lift: bool) -> None:
+        self.function = function
+        self.lift = lift
+        self.wants = {"effect", "state", "run"} & inspect.signature(function).parameters.keys()
+
+    def __call__(
+        self, effect: Effect, operands: Sequence[Any], attributes: Any, handler: Interpretation
+    ) -> Any:
+        """Call the user's function with the data, what it wants to be told, and the attributes."""
+        told: dict[str, Any] = {}
+        if "effect" in self.wants:
+            told["effect"] = effect
+        if "state" in self.wants:
+            told["state"] = _States(handler)
+        if "run" in self.wants:
+            told["run"] = handler.run_program
+        return self.function(*operands, **told, **attributes)
+
+
+class CatchAll(Rule):
+    """A rule for any effect: the effect is its first argument."""
+
+    __slots__ = ()
+
+    def __call__(
+        self, effect: Effect, operands: Sequence[Any], attributes: Any, handler: Interpretation
+    ) -> Any:
+        """Call the user's function, the effect first."""
+        told = {"state": _States(handler)} if "state" in self.wants else {}
+        return self.function(effect, *operands, **told, **attributes)
+
+
+class _States:
+    """A handler's states by name, to read and to assign."""
+
+    __slots__ = ("_handler",)
+
+    def __init__(self, handler: Interpretation) -> None:
+        object.__setattr__(self, "_handler", handler)
+
+    def _place(self, name: str) -> int:
+        names = self._handler.interpreter._fields.states
+        if name not in names:
+            raise AttributeError(f"{self._handler.interpreter.__name__} declares no state '{name}'")
+        return names.index(name)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._handler.states[self._place(name)]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._handler.states[self._place(name)] = value
+
+
+def ready(x: Any) -> Any:
+    """A leaf as a value: Python numbers and NumPy arrays become arrays of their type."""
+    if x is None or isinstance(x, Value):
+        return x
+    t = typeof(x)
+    return conversion.convert_element_type(x, dtype=t.dtype, weak_type=t.weak_type)
+
+
+def _join_leaf(cls: type[Interpreter], name: str, one: Any, other: Any) -> Any:
+    if one is None or other is None or one == other:
+        return other if one is None else one
+    if one[0] != other[0]:
+        raise TypeError(
+            f"{cls.__name__}: the leaf '{name}' has axes {one[0]} in front in one branch or step "
+            f"of a loop, and {other[0]} in another"
+        )
+    a, b = one[1], other[1]
+    return one[0], (b if a is None else a if b is None else promote_types(a, b))
+
+
+def _raised(cls: type[Interpreter], name: str, x: Any, type: ShapedArray, fill: Any) -> Any:
+    if x is None:
+        return shape.full(type.shape, fill, type.dtype)
+    return _converted(f"{cls.__name__}.{name}", x, type)
+
+
+def _converted(name: str, x: Any, type: ShapedArray) -> Any:
+    found = typeof(x)
+    if found.shape != type.shape:
+        raise TypeError(
+            f"{name} is {found.str_short()} in one branch or step of a loop, and "
+            f"{type.str_short()} in another: shapes may not change"
+        )
+    if found.dtype == type.dtype:
+        return x
+    return conversion.convert_element_type(x, dtype=type.dtype, weak_type=False)
+
+
+def _joined_type(one: ShapedArray, other: ShapedArray) -> ShapedArray:
+    if one is other:
+        return one
+    return one.update(
+        dtype=promote_types(one.dtype, other.dtype),
+        weak_type=one.weak_type and other.weak_type,
+    )
