@@ -8,11 +8,10 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from effax.backends.xla.array import Array, asarray, device_put
-from effax.backends.xla.dispatch import common_placement, compile_program
+from effax.backends.xla.dispatch import common_placement, compile_program, operand
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.effects.config import trace_key
-from effax.effects.errors import UnexpectedTracerError
-from effax.effects.handler import Carrier, bottom, current
+from effax.effects.handler import bottom, current
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.interpreters.stage import stage
 
@@ -108,7 +107,7 @@ class _Bound:
         self.skeleton = tuple(skeleton)
         self.keyword_names = tuple(keywords)
         leaves, self.tree = tree_flatten(operands)
-        self.arrays = [x if type(x) is Array else _array(x) for x in leaves]
+        self.arrays = [x if type(x) is Array else operand(x) for x in leaves]
 
     def key(self) -> Any:
         return (
@@ -127,12 +126,6 @@ class _Bound:
         return function(*filled[:n], **dict(zip(self.keyword_names, filled[n:], strict=True)))
 
 
-def _array(x: Any) -> Array:
-    if isinstance(x, Carrier):
-        raise UnexpectedTracerError.escaped(x)
-    return asarray(x)
-
-
 class _Entry:
     """One staged and compiled call."""
 
@@ -145,7 +138,7 @@ class _Entry:
 
         self.tree: Any = None
         staged = stage(body, [x.type for x in bound.arrays], function.__name__)
-        captured = [_array(x) for x in staged.captured]
+        captured = [asarray(x) for x in staged.captured]
         specs = [x.spec for x in bound.arrays]
         where = common_placement([*specs, *(x.spec for x in captured)])
         self.executor = compile_program(

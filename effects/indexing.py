@@ -138,10 +138,8 @@ def _require_axes(
 
 
 def _require_indices(name: str, indices: ShapedArray) -> None:
-    _require(
-        indices.dtype.kind in "iu",
-        f"{name}: indices must have an integer type, got {indices.str_short()}",
-    )
+    if indices.dtype.kind not in "iu":
+        raise ValueError(f"{name}: indices must have an integer type, got {indices.str_short()}")
     _require(
         len(indices.shape) > 0,
         f"{name}: the last axis of the indices holds the components of an index, but they are "

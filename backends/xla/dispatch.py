@@ -29,7 +29,16 @@ _by_text: Final[weakref.WeakValueDictionary[Any, Any]] = weakref.WeakValueDictio
 class Executor:
     """An executable with the specs of its results: arrays in, arrays out."""
 
-    __slots__ = ("captured", "executable", "handlers", "in_specs", "moves", "run", "single", "specs")
+    __slots__ = (
+        "captured",
+        "executable",
+        "handlers",
+        "in_specs",
+        "moves",
+        "run",
+        "single",
+        "specs",
+    )
 
     def __init__(
         self, executable: Any, specs: Sequence[Spec], captured: Sequence[Array] = ()
@@ -70,6 +79,36 @@ class Executor:
         for i, spec in self.moves:
             moved[i] = device_put(Array(buffers[i], spec), self.executable.placement).buffer
         return moved
+
+
+class Constant:
+    """A Python number as an operand: its buffer is shared, so it is no `Array` of the user's."""
+
+    __slots__ = ("buffer", "spec")
+
+    def __init__(self, x: Any) -> None:
+        scalar = typeof(x)
+        self.buffer = constant(x, scalar)
+        self.spec = Spec(scalar, default())
+
+    @property
+    def type(self) -> Any:
+        """The number's type, weak."""
+        return self.spec.type
+
+
+def operand(x: Any) -> Any:
+    """What an executable takes for a value: an array, or a number's shared constant.
+
+    Raises `UnexpectedTracerError` for a carrier, `TypeError` for what is no array.
+    """
+    if type(x) is Array:
+        return x
+    if type(x) in LITERALS:
+        return Constant(x)
+    if isinstance(x, Carrier):
+        raise UnexpectedTracerError.escaped(x)
+    return asarray(x)
 
 
 def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
@@ -166,7 +205,7 @@ def common_placement(specs: Sequence[Spec]) -> Placement:
     where: Spec | None = None
     for x in specs:
         if x.committed and (where is None or where.placement is not x.placement):
-            if where is not None and where.placement.devices != x.placement.devices:
+            if where is not None and where.placement.device is not x.placement.device:
                 raise ValueError(
                     "Received incompatible devices for jitted computation: an array of type "
                     f"{where.type.str_short()} is committed to {where.placement}, and one of "

@@ -11,13 +11,12 @@ import attrs
 
 from effax.api.arguments import as_tuple, name_of, static_positions
 from effax.api.lowered import Lowered
-from effax.backends.xla.array import Array, asarray, constant, device_put
-from effax.backends.xla.dispatch import Executor, common_placement, compile_program
+from effax.backends.xla.array import Array, asarray, device_put
+from effax.backends.xla.dispatch import Executor, common_placement, compile_program, operand
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
-from effax.backends.xla.placement import Spec, default, single
+from effax.backends.xla.placement import Spec, single
 from effax.effects import config, control
 from effax.effects.config import trace_key
-from effax.effects.effect import LITERALS
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier, bottom, current
 from effax.effects.program import Program
@@ -113,7 +112,7 @@ class Jit:
             args = tuple([x for i, x in enumerate(args) if i not in places])
         leaves, tree = flatten((args, keywords))
         try:
-            enter = asarray if self._donates else _operand
+            enter = asarray if self._donates else operand
             ready = [x if type(x) is Array else enter(x) for x in leaves]
             key = (trace_key(), tree, statics, *[x.spec for x in ready])
             return self._fast.get(key), ready
@@ -261,25 +260,6 @@ class _Entry:
             explain_failure(error, [(x.spec, x.buffer) for x in arrays])
             raise
         return Array(outs[0], self.spec)
-
-
-class _Constant:
-    """A Python number as an operand: its buffer is shared, so it is no `Array` of the user's."""
-
-    __slots__ = ("buffer", "spec")
-
-    def __init__(self, x: Any) -> None:
-        type = typeof(x)
-        self.buffer = constant(x, type)
-        self.spec = Spec(type, default())
-
-
-def _operand(x: Any) -> Any:
-    if type(x) in LITERALS:
-        return _Constant(x)
-    if isinstance(x, Carrier):
-        raise TypeError("a carrier goes the long way")
-    return asarray(x)
 
 
 @attrs.frozen(slots=True)

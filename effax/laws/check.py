@@ -16,7 +16,7 @@ from effax.backends.reference.evaluate import Reference, evaluate_program
 from effax.effects import config
 from effax.effects.errors import EffaxError
 from effax.effects.types import ShapedArray, float64
-from effax.laws import batching, evaluation, forward, loops, reverse
+from effax.laws import batching, checks, customs, evaluation, forward, loops, reverse
 from effax.laws.generate import (
     CONTROL_KINDS,
     Draw,
@@ -27,7 +27,7 @@ from effax.laws.generate import (
 )
 from effax.laws.law import LAWS, Case, Law, Violation, compare
 
-STATED: Final = (evaluation, forward, reverse, batching, loops)
+STATED: Final = (evaluation, forward, reverse, batching, loops, customs, checks)
 """The modules whose import states the library's laws."""
 
 CLASSES: Final = {

@@ -243,7 +243,8 @@ def _single(name: str, axis_name: Any) -> tuple[Hashable, ...]:
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """Send values from place to place: `perm` lists pairs (from, to).
 
-    Places that nothing is sent to get zeros.
+    Places that nothing is sent to get zeros. Raises `ValueError` for a place that is not there, or
+    that sends or gets twice.
 
     >>> import effax
     >>> ring = [(0, 1), (1, 2), (2, 0)]
@@ -255,9 +256,13 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     (name,) = _single("ppermute", axis_name)
     size = _length(name)
     pairs = tuple((int(s), int(d)) for s, d in perm)
-    return tree_map(
-        lambda y: collective.ppermute(asarray(y), axes=(name,), perm=pairs, size=size), x
-    )
+
+    def leaf(y: Any) -> Any:
+        y = asarray(y)
+        collective.ppermute.result_type(y, axes=(name,), perm=pairs, size=size)
+        return collective.ppermute(y, axes=(name,), perm=pairs, size=size)
+
+    return tree_map(leaf, x)
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:

@@ -337,6 +337,11 @@ def _number(fill_value: Any) -> Any:
     return np.asarray(fill_value)[()]
 
 
+def gather_mode(mode: Mode) -> GatherScatterMode:
+    """The mode of a gather: by default, indices are promised to be in bounds."""
+    return GatherScatterMode.from_any("promise_in_bounds" if mode is None else mode)
+
+
 def gather(
     operand: ArrayLike,
     start_indices: ArrayLike,
@@ -357,16 +362,18 @@ def gather(
       slice_sizes: the shape of each slice.
       unique_indices: a promise that slices don't overlap (for the derivative).
       indices_are_sorted: a promise that indices ascend.
-      mode: what an index outside means: 'fill' (the default), 'clip' or 'promise_in_bounds'.
+      mode: what an index outside means: 'fill', 'clip' or 'promise_in_bounds' (the default;
+        the nearest slice is read, and derivatives drop it).
       fill_value: the number for 'fill': by default NaN, or the extreme of an integer type.
     """
+    how = gather_mode(mode)
     return indexing.gather(
         operand,
         start_indices,
         dimension_numbers=GatherDimensionNumbers(*map(_ints, dimension_numbers)),
         slice_sizes=_ints(slice_sizes),
-        mode=GatherScatterMode.from_any(mode),
-        fill_value=_number(fill_value),
+        mode=how,
+        fill_value=_number(fill_value) if how is GatherScatterMode.FILL_OR_DROP else None,
         indices_are_sorted=bool(indices_are_sorted),
         unique_indices=bool(unique_indices),
     )

@@ -113,7 +113,7 @@ def piecewise(
     *args: Any,
     **kw: Any,
 ) -> Array:
-    """A function defined piece by piece: the first condition that holds picks the piece.
+    """A function defined piece by piece: the last condition that holds picks the piece.
 
     Args:
       x: where to evaluate it.
@@ -147,7 +147,7 @@ def piecewise(
         )
     type = typeof(x)
     result = _spread_cast(_piece(pieces[-1], x, args, kw), type.dtype, type.shape)
-    for condition, piece in zip(reversed(conditions), reversed(pieces[:-1]), strict=True):
+    for condition, piece in zip(conditions, pieces[:-1], strict=True):
         value = _spread_cast(_piece(piece, x, args, kw), type.dtype, type.shape)
         result = where(truth_of(condition), value, result)
     return result

@@ -1,277 +1,348 @@
-"""Arrays of indices: of diagonals and triangles, open meshes, flat and not."""
+"""Grids: matrices of a pattern, parts of matrices, and positions in arrays."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
-from math import prod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from effax.effects import shape
-from effax.effects.errors import ConcretizationTypeError
-from effax.effects.handler import Carrier
-from effax.effects.promotion import lattice_result
-from effax.effects.types import default_int, iinfo, typeof, user_dtype
-from effax.numpy.arguments import cast, check_arrays
-from effax.numpy.arithmetic import add, divmod, multiply, remainder
-from effax.numpy.choosing import clip, where
-from effax.numpy.comparing import greater, less
-from effax.numpy.operands import array, asarray
+from effax.effects import comparison, elementwise, selection, shape
+from effax.effects.types import canonical_shape, default_float, default_int, typeof, user_dtype
+from effax.numpy.arguments import (
+    asked_dtype,
+    broadcast,
+    canonical_axis,
+    cast,
+    check_arrays,
+    combine,
+    concrete_int,
+    shape_of,
+)
+from effax.numpy.creation import arange, constant, linspace
+from effax.numpy.joining import concatenate, stack
+from effax.numpy.manipulation import moveaxis, ravel, reshape
+from effax.numpy.operands import promote_dtypes
 from effax.whole import whole
 
-Array = Any
-ArrayLike = Any
+
+def below(rows: int, columns: int, k: int) -> Any:
+    """Which places of a matrix lie on or below a diagonal."""
+    row = shape.iota(dtype=np.dtype(np.int32), shape=(rows, columns), dimension=0)
+    column = shape.iota(dtype=np.dtype(np.int32), shape=(rows, columns), dimension=1)
+    return comparison.ge(elementwise.add(row, k), column)
 
 
-def constants(arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[Array, ...]:
-    """Arrays of indices that are known beforehand, as values of the default integer dtype."""
-    return tuple(_value(x.astype(default_int())) for x in arrays)
+@whole("N", "M", "k", "dtype")
+def _eye(N: int, M: int, k: Any, dtype: Any) -> Any:  # noqa: N803
+    row = shape.iota(dtype=np.dtype(np.int32), shape=(N, M), dimension=0)
+    column = shape.iota(dtype=np.dtype(np.int32), shape=(N, M), dimension=1)
+    return cast(comparison.eq(combine(elementwise.add, row, k), column), dtype)
+
+
+def eye(
+    N: Any,  # noqa: N803
+    M: Any = None,  # noqa: N803
+    k: Any = 0,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """Ones on a diagonal of a matrix (the k-th above the main one), zeros elsewhere.
+
+    >>> eye(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    kind = default_float() if dtype is None else user_dtype(dtype, "eye")
+    rows = canonical_shape(concrete_int(N, "eye: the number of rows"))[0]
+    columns = rows if M is None else canonical_shape(concrete_int(M, "eye: the number of columns"))[0]
+    if np.ndim(k) != 0:
+        raise TypeError(f"eye: k must be a scalar, got {k}")
+    if isinstance(k, float):
+        raise TypeError(f"eye: k must be an integer, got {k}")
+    result = _eye(rows, columns, k if isinstance(k, int) else cast(k, np.dtype(np.int32)), kind)
+    if device is None:
+        return result
+    from effax.backends.xla.array import device_put
+
+    return device_put(result, device)
+
+
+def identity(n: Any, dtype: Any = None) -> Any:
+    """The identity matrix.
+
+    >>> identity(2, int).tolist()
+    [[1, 0], [0, 1]]
+    """
+    return eye(n, dtype=dtype)
+
+
+@whole("N", "M", "k", "dtype")
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:  # noqa: N803
+    """Ones on and below a diagonal of a matrix, zeros above.
+
+    >>> tri(2).tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
+    kind = default_float() if dtype is None else user_dtype(dtype, "tri")
+    return cast(below(N, N if M is None else M, k), kind)
+
+
+def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
+    check_arrays(name, m)
+    type = typeof(m)
+    if type.ndim < 2:
+        raise ValueError(f"Argument to jax.numpy.{name} must be at least 2D")
+    mask = broadcast(below(*type.shape[-2:], k if lower else k - 1), type.shape)
+    zeros = shape.full(type.shape, 0, type.dtype)
+    return selection.select_n(mask, zeros, m) if lower else selection.select_n(mask, m, zeros)
+
+
+@whole("k")
+def tril(m: Any, k: int = 0) -> Any:
+    """The matrix with zeros above a diagonal.
+
+    >>> tril(np.ones((2, 2))).tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
+    return _triangle("tril", m, k, True)
+
+
+@whole("k")
+def triu(m: Any, k: int = 0) -> Any:
+    """The matrix with zeros below a diagonal.
+
+    >>> triu(np.ones((2, 2))).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
+    return _triangle("triu", m, k, False)
+
+
+@whole("offset", "axis1", "axis2")
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonals of the matrices along two axes, as the last axis of the result.
+
+    >>> diagonal(np.arange(4).reshape(2, 2)).tolist()
+    [0, 3]
+    """
+    check_arrays("diagonal", a)
+    ndim = len(shape_of(a))
+    if ndim < 2:
+        raise ValueError("diagonal requires an array of at least two dimensions.")
+    first, second = canonical_axis(axis1, ndim), canonical_axis(axis2, ndim)
+    if first == second:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    a = moveaxis(a, (first, second), (-2, -1))
+    *rest, rows, columns = shape_of(a)
+    last = ndim - 1
+    top, left = max(-offset, 0), max(offset, 0)
+    length = max(0, min(rows - top, columns - left))
+    if length == 0:
+        return shape.reshape(shape.slice_axis(a, last, 0, 0), shape=(*rest, 0)) if rows == 0 else (
+            shape.squeeze(shape.slice_axis(shape.slice_axis(a, last - 1, 0, 1), last, 0, 0), (last - 1,))
+        )
+    a = shape.slice_axis(a, last - 1, top, top + length)
+    # In row-major order the elements of a diagonal are evenly spaced.
+    flat = shape.reshape(a, shape=(*rest, length * columns))
+    end = left + (length - 1) * (columns + 1) + 1
+    return shape.slice_axis(flat, last - 1, left, end, columns + 1)
+
+
+@whole("k")
+def diag(v: Any, k: int = 0) -> Any:
+    """The matrix with a vector on its k-th diagonal, or the k-th diagonal of a matrix.
+
+    >>> diag(np.array([1, 2])).tolist()
+    [[1, 0], [0, 2]]
+    """
+    check_arrays("diag", v)
+    type = typeof(v)
+    if type.ndim == 2:
+        return diagonal(v, k)
+    if type.ndim != 1:
+        raise ValueError("diag input must be 1d or 2d")
+    n = type.shape[0]
+    size = n + abs(k)
+    start = k if k >= 0 else -k * size
+    reach = n + max(n - 1, 0) * size
+    flat = shape.pad_axis(v, 0, start if n else size * size, (size * size - start - reach) if n else 0, size)
+    return shape.reshape(flat, shape=(size, size))
+
+
+@whole("k")
+def diagflat(v: Any, k: int = 0) -> Any:
+    """The matrix with all elements of an array on its k-th diagonal.
+
+    >>> diagflat(np.array([[1, 2]])).tolist()
+    [[1, 0], [0, 2]]
+    """
+    check_arrays("diagflat", v)
+    return diag(ravel(v), k)
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+    """The array with its diagonal replaced; `inplace=False` says that one knows it is a new array.
+
+    >>> fill_diagonal(np.zeros((2, 2)), 5, inplace=False).tolist()
+    [[5.0, 0.0], [0.0, 5.0]]
+    """
+    if inplace:
+        raise NotImplementedError(
+            "JAX arrays are immutable, must use inplace=False: the result is a new array"
+        )
+    check_arrays("fill_diagonal", a, val)
+    lengths = shape_of(a)
+    if wrap:
+        raise NotImplementedError("wrap=True is not implemented")
+    if len(lengths) < 2:
+        raise ValueError("array must be at least 2-d")
+    if len(lengths) > 2 and len(set(lengths)) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return _fill_diagonal(a, val)
 
 
 @whole()
-def _value(x: Array) -> Array:
-    return array(shape.reshape(x, shape=typeof(x).shape))
+def _fill_diagonal(a: Any, val: Any) -> Any:
+    type = typeof(a)
+    n = min(type.shape)
+    axes = range(type.ndim)
+    rows = [shape.iota(dtype=np.dtype(np.int32), shape=type.shape, dimension=i) for i in axes]
+    on = comparison.eq(rows[0], rows[1])
+    for row in rows[2:]:
+        from effax.effects.logical import and_
+
+        on = and_(on, comparison.eq(rows[0], row))
+    values = cast(val, type.dtype)
+    if shape_of(values) == ():
+        along = broadcast(values, type.shape)
+    else:
+        flat = ravel(values)
+        times = -(-n // shape_of(flat)[0])
+        flat = shape.slice_axis(concatenate([flat] * times), 0, 0, n)
+        flat = shape.pad_axis(flat, 0, 0, type.shape[0] - n)
+        along = shape.broadcast_in_dim(flat, shape=type.shape, dims=(0,))
+    return selection.select_n(on, a, along)
 
 
-def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
-    """The indices of the main diagonal of an array of `ndim` axes of length n.
+@whole("N", "increasing")
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803
+    """The matrix of powers of a vector's elements, the highest first unless `increasing`.
 
-    Raises `ValueError` for negative numbers.
-
-    >>> import effax.numpy as jnp
-    >>> jnp.diag_indices(2)
-    (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
+    >>> vander(np.array([2, 3]), 3).tolist()
+    [[4, 2, 1], [9, 3, 1]]
     """
-    n, ndim = operator.index(n), operator.index(ndim)
-    if n < 0:
-        raise ValueError(f"n argument to diag_indices must be nonnegative, got {n}")
-    if ndim < 0:
-        raise ValueError(f"ndim argument to diag_indices must be nonnegative, got {ndim}")
-    return constants([np.arange(n)] * ndim)
+    check_arrays("vander", x)
+    if len(shape_of(x)) != 1:
+        raise ValueError("x must be a one-dimensional array")
+    n = shape_of(x)[0]
+    count = n if N is None else concrete_int(N, "N")
+    if count < 0:
+        raise ValueError("N must be nonnegative")
+    columns = [shape.full((n,), 1, typeof(x).dtype)]
+    while len(columns) < count:
+        columns.append(elementwise.mul(columns[-1], x))
+    columns = columns[:count]
+    if not increasing:
+        columns.reverse()
+    if not columns:
+        return shape.full((n, 0), 0, typeof(x).dtype)
+    return shape.concatenate(*(shape.expand_dims(c, (1,)) for c in columns), axis=1)
 
 
-def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
-    """The indices of the main diagonal of an array.
+@whole("copy", "sparse", "indexing")
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> list[Any]:
+    """Vectors of coordinates as arrays over their grid; with "xy" the first runs along columns.
 
-    Raises `ValueError` unless all of its axes, two at least, are equally long.
+    >>> [x.tolist() for x in meshgrid(np.array([1, 2]), np.array([3]))]
+    [[[1, 2]], [[3, 3]]]
     """
-    check_arrays("diag_indices_from", arr)
-    lengths = typeof(arr).shape
-    if len(lengths) < 2:
-        raise ValueError("input array must be at least 2-d")
-    if len(set(lengths)) > 1:
-        raise ValueError("All dimensions of input must be of equal length")
-    return diag_indices(lengths[0], len(lengths))
+    check_arrays("meshgrid", *xi)
+    if not copy:
+        raise ValueError("jax.numpy.meshgrid only supports copy=True")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
+    vectors = [x if shape_of(x) else reshape(x, (1,)) for x in xi]
+    if any(len(shape_of(v)) != 1 for v in vectors):
+        raise ValueError("Arguments to jax.numpy.meshgrid must be 1D, got shapes "
+                         f"{[shape_of(x) for x in xi]}")
+    order = list(range(len(vectors)))
+    if indexing == "xy" and len(order) > 1:
+        order[0], order[1] = 1, 0
+    lengths = [0] * len(vectors)
+    for v, axis in zip(vectors, order, strict=True):
+        lengths[axis] = shape_of(v)[0]
+    results = []
+    for v, axis in zip(vectors, order, strict=True):
+        thin = [n if i == axis else 1 for i, n in enumerate(lengths)]
+        wanted = thin if sparse else lengths
+        results.append(shape.broadcast_in_dim(v, shape=tuple(wanted), dims=(axis,)))
+    return results
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """The indices of the lower triangle of an array [n, m], up to the k-th diagonal.
+def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
+    """The positions in an array of a shape: along each axis, at each place.
 
-    >>> import effax.numpy as jnp
-    >>> jnp.tril_indices(2)
-    (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    >>> indices((2, 2)).tolist()
+    [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
     """
-    rows, columns = np.tril_indices(n, k, m)
-    one, other = constants((rows, columns))
-    return one, other
-
-
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """The indices of the upper triangle of an array [n, m], from the k-th diagonal on.
-
-    >>> import effax.numpy as jnp
-    >>> jnp.triu_indices(2)
-    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
-    """
-    rows, columns = np.triu_indices(n, k, m)
-    one, other = constants((rows, columns))
-    return one, other
-
-
-def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
-    """The indices of the lower triangle of a matrix.
-
-    Raises `ValueError` for arrays of other ranks than 2.
-    """
-    return tril_indices(*_matrix_args(arr, k))
-
-
-def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
-    """The indices of the upper triangle of a matrix.
-
-    Raises `ValueError` for arrays of other ranks than 2.
-    """
-    return triu_indices(*_matrix_args(arr, k))
-
-
-def _matrix_args(arr: Any, k: int) -> tuple[int, int, int]:
-    check_arrays("triangle indices", arr)
-    if typeof(arr).ndim != 2:
-        raise ValueError("Only 2-D inputs are accepted")
-    n, m = typeof(arr).shape
-    return n, k, m
-
-
-def mask_indices(
-    n: int,
-    mask_func: Callable[[ArrayLike, int], Array],
-    k: int = 0,
-    *,
-    size: int | None = None,
-) -> tuple[Array, Array]:
-    """The indices at which `mask_func(ones, k)` is not zero, for an [n, n] array of ones.
-
-    >>> import effax.numpy as jnp
-    >>> jnp.mask_indices(2, jnp.triu)
-    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
-    """
-    from effax.numpy.creation import ones
-    from effax.numpy.searching import nonzero
-
-    rows, columns = nonzero(mask_func(ones((n, n)), k), size=size)
-    return rows, columns
-
-
-def ix_(*args: ArrayLike) -> tuple[Array, ...]:
-    """Vectors as index arrays of an open mesh: `x[ix_(rows, columns)]` is a block of x.
-
-    Vectors of Booleans stand for the places where they are True. Raises `ValueError` for other
-    ranks than 1.
-
-    >>> import effax.numpy as jnp
-    >>> x = jnp.arange(9).reshape(3, 3)
-    >>> x[jnp.ix_(jnp.array([0, 2]), jnp.array([1, 2]))]
-    Array([[1, 2],
-           [7, 8]], dtype=int32)
-    """
-    from effax.numpy.searching import nonzero
-
-    result = []
-    for i, given in enumerate(args):
-        x = asarray(given, "ix_")
-        if typeof(x).ndim != 1:
-            raise ValueError("Arguments to jax.numpy.ix_ must be 1-dimensional")
-        if typeof(x).dtype.kind == "b":
-            (x,) = nonzero(x)
-        elif typeof(x).size == 0:
-            x = np.zeros(0, default_int())
-        result.append(_along(x, i, len(args)))
-    return tuple(result)
-
-
-@whole("axis", "ndim")
-def _along(x: Array, axis: int, ndim: int) -> Array:
-    n = typeof(x).size
-    return shape.reshape(x, shape=(1,) * axis + (n,) + (1,) * (ndim - 1 - axis))
-
-
-def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
-    """Positions in an array read as a vector, as indices, an array for each axis.
-
-    Negative positions count from the end; those outside give the last, or first, index.
-
-    >>> import effax.numpy as jnp
-    >>> jnp.unravel_index(jnp.array([0, 5]), (2, 3))
-    (Array([0, 1], dtype=int32), Array([0, 2], dtype=int32))
-    """
-    check_arrays("unravel_index", indices)
-    lengths = (shape,) if np.ndim(shape) == 0 else tuple(shape)
-    if any(np.ndim(n) for n in lengths):
-        raise ValueError("unravel_index: shape should be a scalar or 1D sequence.")
-    if typeof(indices).dtype.kind not in "iu":
-        raise TypeError("only int indices permitted")
-    return _unravel_index(indices, tuple(operator.index(n) for n in lengths))
-
-
-@whole("lengths")
-def _unravel_index(indices: Array, lengths: tuple[int, ...]) -> tuple[Array, ...]:
-    rest = array(indices)
-    found = []
-    for n in reversed(lengths):
-        rest, place = divmod(rest, n)
-        found.append(place)
-    above, below = greater(rest, 0), less(rest, -1)
-    return tuple(
-        where(above, n - 1, where(below, 0, place))
-        for n, place in zip(lengths, reversed(found), strict=True)
-    )
-
-
-def ravel_multi_index(
-    multi_index: Sequence[ArrayLike],
-    dims: Sequence[int],
-    mode: str = "raise",
-    order: str = "C",
-    *,
-    dtype: Any = None,
-) -> Array:
-    """Indices, an array for each axis, as positions in an array read as a vector.
-
-    Args:
-      multi_index: integers.
-      dims: the shape of the array.
-      mode: what an index outside does: 'raise', 'clip', 'wrap' or 'ignore'.
-      order: 'C', or 'F' for column-major.
-      dtype: of the result.
-
-    Raises:
-      ValueError: for an index outside with mode='raise'.
-      ConcretizationTypeError: while tracing, with mode='raise'.
-
-    >>> import effax.numpy as jnp
-    >>> jnp.ravel_multi_index((jnp.array([0, 1]), jnp.array([0, 2])), (2, 3))
-    Array([0, 5], dtype=int32)
-    """
-    check_arrays("ravel_multi_index", *multi_index)
-    if len(multi_index) != len(dims):
-        raise ValueError(f"{len(multi_index)} index arrays for {len(dims)} dimensions")
-    lengths = tuple(operator.index(d) for d in dims)
-    if mode not in ("raise", "clip", "wrap", "ignore"):
-        raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap', 'clip', or 'ignore'.")
-    if order not in ("C", "F"):
-        raise ValueError(f"invalid order={order!r}. Expected 'C' or 'F'")
-    if any(typeof(i).dtype.kind not in "iu" for i in multi_index):
-        raise TypeError("only int indices permitted")
-    wanted = (
-        lattice_result([typeof(0), *map(typeof, multi_index)])[0]
-        if dtype is None
-        else user_dtype(dtype, "ravel_multi_index")
-    )
-    if wanted.kind not in "iu":
-        raise ValueError(f"dtype={wanted} is not an integer type.")
-    if prod(lengths) - 1 > iinfo(wanted).max:
-        raise ValueError(
-            f"jnp.ravel_multi_index: dtype={wanted} not large enough to hold flattened index for "
-            f"dims={lengths}. Use the dtype argument to pass a suitable dtype."
+    kind = asked_dtype("indices", dtype) or default_int()
+    lengths = canonical_shape(dimensions)
+    ndim = len(lengths)
+    if sparse:
+        return tuple(
+            reshape(
+                arange(n, dtype=kind), tuple(n if i == axis else 1 for i in range(ndim))
+            )
+            for axis, n in enumerate(lengths)
         )
-    if mode == "raise":
-        for index, n in zip(multi_index, lengths, strict=True):
-            if isinstance(index, Carrier):
-                raise ConcretizationTypeError(
-                    "ravel_multi_index was traced with mode='raise'. Use mode='wrap' or "
-                    "mode='clip' instead."
-                )
-            known = np.asarray(index)
-            if ((known < 0) | (known >= n)).any():
-                raise ValueError("invalid entry in coordinates array")
-    return _ravel_multi_index(tuple(multi_index), lengths, mode, order, wanted)
+    return _indices(lengths, kind)
 
 
-@whole("lengths", "mode", "order", "dtype")
-def _ravel_multi_index(
-    indices: tuple[Array, ...], lengths: tuple[int, ...], mode: str, order: str, dtype: Any
-) -> Array:
-    total: Any = cast(np.int32(0), dtype)
-    stride = 1
-    axes = range(len(lengths)) if order == "F" else reversed(range(len(lengths)))
-    for i in axes:
-        index, n = array(indices[i]), lengths[i]
-        if mode == "clip":
-            index = clip(index, 0, n - 1)
-        elif mode == "wrap":
-            index = remainder(index, n)
-        total = add(total, multiply(cast(index, dtype), stride))
-        stride *= n
-    return total
+@whole("lengths", "dtype")
+def _indices(lengths: tuple[int, ...], dtype: Any) -> Any:
+    rows = [
+        shape.iota(dtype=dtype, shape=(1, *lengths), dimension=axis + 1)
+        for axis in range(len(lengths))
+    ]
+    return shape.concatenate(*rows, axis=0) if rows else shape.full((0,), 0, dtype)
+
+
+class _Grid:
+    """An object whose slices make coordinates: `mgrid[0:2, 0:3]`."""
+
+    def __init__(self, sparse: bool) -> None:
+        self.sparse = sparse
+
+    def _axis(self, part: Any) -> Any:
+        if not isinstance(part, slice):
+            raise TypeError(f"a grid is indexed by slices, not by {part!r}")
+        start = 0 if part.start is None else part.start
+        if isinstance(part.step, complex):
+            return linspace(start, part.stop, int(abs(part.step)))
+        return arange(start, part.stop, 1 if part.step is None else part.step)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return self._axis(key)
+        axes = promote_dtypes(*map(self._axis, key)) if key else ()
+        grids = meshgrid(*axes, indexing="ij", sparse=self.sparse)
+        if self.sparse:
+            return grids
+        return stack(grids) if grids else np.empty(0)
+
+
+mgrid = _Grid(sparse=False)
+"""`mgrid[a:b, c:d]`: the coordinates of a grid, one array for each axis, stacked.
+
+>>> mgrid[0:2, 0:2].shape
+(2, 2, 2)
+"""
+
+ogrid = _Grid(sparse=True)
+"""`ogrid[a:b, c:d]`: the coordinates of a grid, one array for each axis, of length 1 elsewhere.
+
+>>> [x.shape for x in ogrid[0:2, 0:3]]
+[(2, 1), (1, 3)]
+"""

@@ -14,7 +14,7 @@ from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode, sc
 from effax.effects.promotion import lattice_result
 from effax.effects.types import iinfo, int32, int64, typeof
 from effax.effects.value import Value
-from effax.lax.slicing import from_front
+from effax.lax.slicing import from_front, gather_mode
 from effax.numpy.arguments import broadcast, cast
 from effax.numpy.indices import Fixed, Indices, Moving, New, Skeleton, Span, Truth, is_mask, read
 from effax.numpy.operands import asarray, promote_dtypes
@@ -27,8 +27,7 @@ Mode = str | GatherScatterMode | None
 def getitem(x: Any, index: Any) -> Array:
     """`x[index]`, by NumPy's rules.
 
-    Positions outside: an integer gives the nearest element, an array of integers NaN (or the
-    extreme of an integer dtype), as in JAX.
+    Positions outside give the nearest element, as in JAX.
 
     Raises `IndexError` or `TypeError` for what is no index, `NonConcreteBooleanIndexError` for a
     traced mask.
@@ -181,7 +180,7 @@ def _gather_with(
         plan.indices,
         dimension_numbers=plan.dims,
         slice_sizes=plan.sizes,
-        mode=GatherScatterMode.from_any(mode),
+        mode=gather_mode(mode),
         fill_value=fill_value,
         indices_are_sorted=indices_are_sorted or plan.alone,
         unique_indices=unique_indices or plan.alone,

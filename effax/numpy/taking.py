@@ -29,12 +29,6 @@ def _number(fill_value: Any) -> Any:
     return None if fill_value is None else np.asarray(fill_value)[()]
 
 
-def _require_integers(name: str, indices: Any) -> None:
-    dtype = typeof(indices).dtype
-    if dtype.kind not in "iu":
-        raise TypeError(f"{name} indices must be of integer type, got {dtype}")
-
-
 def _wrapped(indices: Any, length: int) -> Any:
     """Indices modulo the length of the axis."""
     from effax.numpy.arithmetic import remainder
@@ -114,7 +108,8 @@ def take(
     """
     refuse_out("take", out)
     check_arrays("take", a, indices)
-    _require_integers("take", indices)
+    if typeof(indices).dtype.kind not in "iu":
+        raise ValueError(f"take: indices must have an integer type, got {typeof(indices).dtype}")
     if mode == "raise":
         raise NotImplementedError(
             "The 'raise' mode to jnp.take is not supported; see checkify for index errors."
@@ -209,7 +204,10 @@ def take_along_axis(
            [2]], dtype=int32)
     """
     check_arrays("take_along_axis", arr, indices)
-    _require_integers("take_along_axis", indices)
+    if typeof(indices).dtype.kind not in "iu":
+        raise TypeError(
+            f"take_along_axis indices must be of integer type, got {typeof(indices).dtype}"
+        )
     arr, indices = array(arr), array(indices)
     ndim = typeof(indices).ndim
     if axis is None:
@@ -367,30 +365,3 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     (places,) = nonzero(_flat(mask), size=type.size, fill_value=type.size)
     values = _tiled(_flat(vals), type.size)
     return _unflat(update(_flat(arr), places, values, "set", mode="drop"), type.shape)
-
-
-def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
-    """A copy with values on the main diagonal, repeated if they are fewer.
-
-    Raises `NotImplementedError` unless `inplace=False` is said, and for `wrap`; `ValueError` for
-    arrays of fewer than two axes, or of more that are not equally long.
-
-    >>> import effax.numpy as jnp
-    >>> jnp.fill_diagonal(jnp.zeros((2, 3)), 1, inplace=False)
-    Array([[1., 0., 0.],
-           [0., 1., 0.]], dtype=float32)
-    """
-    if inplace:
-        raise NotImplementedError("arrays of effax are immutable, must use inplace=False")
-    if wrap:
-        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
-    check_arrays("fill_diagonal", a, val)
-    lengths = typeof(a).shape
-    if len(lengths) < 2:
-        raise ValueError("array must be at least 2-d")
-    if len(lengths) > 2 and len(set(lengths)) > 1:
-        raise ValueError("All dimensions of input must be of equal length")
-    n = min(lengths)
-    values = _tiled(_flat(val), n) if typeof(val).ndim else val
-    positions = (np.arange(n, dtype=np.int32),) * len(lengths)
-    return update(array(a), positions, values, "set", unique_indices=True)

@@ -70,7 +70,7 @@ def test_refusals_name_both_types():
         "indices_are_sorted": False,
         "unique_indices": False,
     }
-    with pytest.raises(TypeError, match=r"integer type.*f32\[4,1\]"):
+    with pytest.raises(ValueError, match=r"integer type.*f32\[4,1\]"):
         indexing.gather(floats(4, 3), indices.astype(np.float32), **attributes)
     with pytest.raises(TypeError, match=r"slice of length 3 along axis 1.*f32\[4,2\]"):
         indexing.gather(floats(4, 2), indices, **attributes)

@@ -36,19 +36,36 @@ def lower_any_nan(w: Writer, types: Sequence[ShapedArray], x: Name, *, lanes: in
     n = x.type.ndim
     if n == lanes:
         return w.op(f"stablehlo.compare NE, {x}, {x} : ({x.text}, {x.text}) -> {tensor(type)}", type)
-    V = os.environ.get("V", "1d")
-    if V == "2d":
-        batch = type.shape; k = x.type.size // max(1, __import__("math").prod(batch))
-        ft = ShapedArray((*batch, k), x.type.dtype)
-        y = x if ft is x.type else w.simple("reshape", [x], ft)
-        a = w.simple("reshape", [y], ShapedArray((*batch, 1, k), x.type.dtype))
-        st = ShapedArray((*batch, 1, 1), x.type.dtype)
-        b = ", ".join(map(str, range(lanes)))
-        d = w.op(f"stablehlo.dot_general {a}, {a}, batching_dims = [{b}] x [{b}], contracting_dims = [{lanes+1}] x [{lanes+1}] : ({a.text}, {a.text}) -> {tensor(st)}", st)
-        s = w.simple("reshape", [d], ShapedArray(batch, x.type.dtype))
-    else:
-        b = ", ".join(map(str, range(lanes)))
-        c = ", ".join(map(str, range(lanes, n)))
-        st = ShapedArray(type.shape, x.type.dtype)
-        s = w.op(f"stablehlo.dot_general {x}, {x}, batching_dims = [{b}] x [{b}], contracting_dims = [{c}] x [{c}] : ({x.text}, {x.text}) -> {tensor(st)}", st)
-    return w.op(f"stablehlo.compare NE, {s}, {s} : ({s.text}, {s.text}) -> {tensor(type)}", type)
+    V = os.environ.get("V", "conv")
+    k = x.type.size
+    dt = x.type.dtype
+    ft = ShapedArray((k,), dt)
+    y = x if ft is x.type else w.simple("reshape", [x], ft)
+    bt = ShapedArray((k,), type.dtype)
+    def red(y):
+        ne = w.op(f"stablehlo.compare NE, {y}, {y} : ({y.text}, {y.text}) -> {tensor(bt)}", bt)
+        f = w.constant(False, type)
+        return w.op(f"stablehlo.reduce({ne} init: {f}) applies stablehlo.or across dimensions = [0] : ({ne.text}, {f.text}) -> {tensor(type)}", type)
+    if V == "conv":
+        a = w.simple("reshape", [y], ShapedArray((1, k, 1), dt))
+        one = w.constant(1, ShapedArray((1, 1, 1), dt))
+        st = ShapedArray((1, 1, 1), dt)
+        d = w.op(f"stablehlo.convolution({a}, {one}) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {{stride = [{k}]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({a.text}, {one.text}) -> {tensor(st)}", st)
+        s = w.simple("reshape", [d], ShapedArray((), dt))
+        q = w.op(f"stablehlo.compare NE, {s}, {s} : ({s.text}, {s.text}) -> {tensor(type)}", type)
+        return w.simple("or", [red(y), q], type)
+    if V == "case":
+        i32 = ShapedArray((), "int32")
+        one = ShapedArray((1,), dt)
+        h = w.op(f"stablehlo.slice {y} [0:1] : ({y.text}) -> {tensor(one)}", one)
+        h = w.simple("reshape", [h], ShapedArray((), dt))
+        a = w.op(f"stablehlo.compare NE, {h}, {h} : ({h.text}, {h.text}) -> {tensor(type)}", type)
+        z = w.constant(0, h.type)
+        b = w.op(f"stablehlo.compare GT, {h}, {z} : ({h.text}, {h.text}) -> {tensor(type)}", type)
+        c = w.simple("and", [a, b], type)
+        idx = w.op(f"stablehlo.convert {c} : ({c.text}) -> {tensor(i32)}", i32)
+        r0 = w.region((), lambda: [red(y)], "stablehlo.return")
+        r1 = w.region((), lambda: [w.op(f"stablehlo.compare GT, {h}, {h} : ({h.text}, {h.text}) -> {tensor(type)}", type)], "stablehlo.return")
+        return w.op(f'"stablehlo.case"({idx}) ({r0}, {r1}) : ({tensor(i32)}) -> {tensor(type)}', type)
+    if V == "red":
+        return red(y)

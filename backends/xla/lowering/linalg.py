@@ -1,0 +1,381 @@
+"""Linear algebra as calls of LAPACK on the CPU, and of cuSOLVER on NVIDIA's GPUs.
+
+The targets are typed foreign functions that jaxlib and its plugins ship. Matrices are laid out by
+columns, the batch before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from effax.backends.xla.lowering.shape import listed
+from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.effects import control, linalg
+from effax.effects.elementwise import add
+from effax.effects.errors import UnhandledEffectError
+from effax.effects.matrices import triu
+from effax.effects.types import ShapedArray, bool_, int32, is_complex, real_dtype, typeof
+from effax.interpreters.stage import stage
+
+_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+
+
+def _layout(type: ShapedArray, batch: int) -> str:
+    """The order of axes in memory, the fastest first: a matrix by columns, the batch last."""
+    own = len(type.shape) - batch
+    order = [*range(batch, batch + own)] if own == 2 else [*range(batch, batch + own)][::-1]
+    order += range(batch - 1, -1, -1)
+    return f"dense<{listed(order) if order else ''}> : tensor<{len(order)}xindex>"
+
+
+def _foreign(
+    w: Writer,
+    target: str,
+    operands: Sequence[Name],
+    types: Sequence[ShapedArray],
+    batch: int,
+    attributes: str = "",
+    alias: int | None = None,
+) -> list[Name]:
+    """A call of a typed foreign function; `alias` numbers the operand its first result reuses."""
+    ins = ", ".join(_layout(x.type, batch) for x in operands)
+    outs = ", ".join(_layout(t, batch) for t in types)
+    tuple_indices = "[0]" if len(types) > 1 else "[]"
+    reuse = (
+        ""
+        if alias is None
+        else "output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = "
+        f"{tuple_indices}, operand_index = {alias}, operand_tuple_indices = []>], "
+    )
+    given = ", ".join(x.text for x in operands)
+    results = ", ".join(map(tensor, types))
+    text = (
+        f"stablehlo.custom_call @{target}({', '.join(operands)}) {{api_version = 4 : i32, "
+        f"backend_config = {{{attributes}}}, operand_layouts = [{ins}], {reuse}"
+        f"result_layouts = [{outs}]}} : ({given}) -> "
+    )
+    text += f"({results})" if len(types) > 1 else results
+    return w.ops(text, types) if len(types) > 1 else [w.op(text, types[0])]
+
+
+def _is_gpu(w: Writer) -> bool:
+    return w.platform in ("cuda", "gpu")
+
+
+def _platform(w: Writer, effect: Any) -> None:
+    if w.platform != "cpu" and not _is_gpu(w):
+        raise UnhandledEffectError(
+            f"the effect '{effect.name}' has no lowering for the platform {w.platform!r}; compute "
+            "it on the CPU, with device_put"
+        )
+
+
+def _info(x: Name, batch: int) -> ShapedArray:
+    """The type of the codes by which a foreign function reports failure."""
+    return ShapedArray(x.shape[:batch], int32)
+
+
+def _or_nan(w: Writer, x: Name, info: Name, test: str = "EQ") -> Name:
+    """x where the code is zero (where `info GE 0`, if that is the test), NaN elsewhere."""
+    batch = len(info.shape)
+    flags = info.type.update(dtype=bool_)
+    zero = w.constant(0, info.type)
+    good = w.op(
+        f"stablehlo.compare {test}, {info}, {zero}, SIGNED : ({info.text}, {zero.text}) -> "
+        f"{tensor(flags)}",
+        flags,
+    )
+    wide = x.type.update(dtype=bool_)
+    mask = w.op(
+        f"stablehlo.broadcast_in_dim {good}, dims = {listed(range(batch))} : ({good.text}) -> "
+        f"{tensor(wide)}",
+        wide,
+    )
+    nan = w.constant(complex("nan+nanj") if is_complex(x.dtype) else float("nan"), x.type)
+    return w.op(f"stablehlo.select {mask}, {x}, {nan} : {tensor(wide)}, {x.text}", x.type)
+
+
+def _written_out(w: Writer, function: Any, *operands: Name) -> Name:
+    """What a function of the object language performs, written here."""
+    program = stage(lambda *xs: [function(*xs)], [x.type for x in operands], "part").program
+    return w.body(program, operands)[0]
+
+
+def _target(w: Writer, x: Name, name: str, cusolver: str | None = None) -> str:
+    """The foreign function for elements of this dtype, on this platform."""
+    if _is_gpu(w):
+        return f"cusolver_{cusolver or name}_ffi"
+    return f"lapack_{_LETTERS[x.dtype.name]}{name}_ffi"
+
+
+@rule(linalg.cholesky)
+def lower_cholesky(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
+    batch = len(x.shape) - 2
+    if w.platform not in ("cpu", "cuda", "gpu"):
+        factor = w.op(f"stablehlo.cholesky {x}, lower = true : {x.text}", types[0])
+        return _written_out(w, _tril, factor)
+    attributes = "lower = true" if _is_gpu(w) else "uplo = 76 : ui8"
+    factor, info = _foreign(
+        w, _target(w, x, "potrf"), [x], [types[0], _info(x, batch)], batch, attributes, 0
+    )
+    return _or_nan(w, _written_out(w, _tril, factor), info)
+
+
+def _tril(x: Any) -> Any:
+    from effax.effects.matrices import tril
+
+    return tril(x)
+
+
+@rule(linalg.triangular_solve)
+def lower_triangular_solve(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    a: Name,
+    b: Name,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> Name:
+    conjugate_a = conjugate_a and is_complex(a.dtype)
+    if conjugate_a and not transpose_a:
+        from effax.effects.complex import conj
+
+        a = _written_out(w, conj, a)
+        conjugate_a = False
+    if w.platform != "cpu" or 0 in b.shape or 0 in a.shape:
+        mode = "NO_TRANSPOSE"
+        if transpose_a:
+            mode = "ADJOINT" if conjugate_a else "TRANSPOSE"
+        flags = (
+            f"left_side = {_flag(left_side)}, lower = {_flag(lower)}, transpose_a = "
+            f"#stablehlo<transpose {mode}>, unit_diagonal = {_flag(unit_diagonal)}"
+        )
+        return w.op(
+            f'"stablehlo.triangular_solve"({a}, {b}) {{{flags}}} : ({a.text}, {b.text}) -> '
+            f"{tensor(types[0])}",
+            types[0],
+        )
+    trans = "N"
+    if transpose_a:
+        trans = "C" if conjugate_a else "T"
+    attributes = ", ".join(
+        f"{name} = {ord(letter)} : ui8"
+        for name, letter in (
+            ("diag", "U" if unit_diagonal else "N"),
+            ("side", "L" if left_side else "R"),
+            ("trans_x", trans),
+            ("uplo", "L" if lower else "U"),
+        )
+    )
+    batch = len(a.shape) - 2
+    return _foreign(w, _target(w, a, "trsm"), [a, b], types, batch, attributes, 1)[0]
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+@rule(linalg.lu)
+def lower_lu(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[Name]:
+    """A singular matrix has factors too; only an illegal argument gives NaN."""
+    _platform(w, linalg.lu)
+    batch = len(x.shape) - 2
+    out, pivots, info = _foreign(
+        w, _target(w, x, "getrf"), [x], [*types, _info(x, batch)], batch, alias=0
+    )
+    from_zero = w.simple("subtract", [pivots, w.constant(1, pivots.type)], pivots.type)
+    return [_or_nan(w, out, info, "GE"), from_zero]
+
+
+@rule(linalg.pivots_to_permutation)
+def lower_pivots_to_permutation(
+    w: Writer, types: Sequence[ShapedArray], pivots: Name, *, size: int
+) -> Name:
+    return _written_out(w, lambda p: _permutation(p, size), pivots)
+
+
+def _permutation(pivots: Any, size: int) -> Any:
+    """The exchanges done one after the other on 0, 1, 2, ..., as a scan over the pivots."""
+    from effax.effects import comparison, shape
+    from effax.effects.reduction import reduce_sum
+    from effax.effects.selection import select_n
+
+    type = typeof(pivots)
+    batch = type.shape[:-1]
+    lengths = (*batch, size)
+    last = len(batch)
+    places = shape.iota(dtype=int32, shape=lengths, dimension=last)
+    spread = tuple(range(last))
+
+    def element(order: Any, here: Any) -> Any:
+        picked = reduce_sum(select_n(here, 0, order), axes=(last,))
+        return shape.broadcast_in_dim(picked, shape=lengths, dims=spread)
+
+    def step(i: Any, order: Any, pivot: Any) -> list[Any]:
+        numbers = shape.iota(dtype=int32, shape=lengths, dimension=last)
+        here = comparison.eq(numbers, shape.broadcast_in_dim(i, shape=lengths, dims=()))
+        there = comparison.eq(numbers, shape.broadcast_in_dim(pivot, shape=lengths, dims=spread))
+        one, other = element(order, here), element(order, there)
+        exchanged = select_n(here, select_n(there, order, one), other)
+        return [add(i, 1), exchanged]
+
+    scalar = ShapedArray((), int32)
+    body = stage(step, [scalar, typeof(places), ShapedArray(batch, int32)], "exchange").program
+    rows = shape.transpose(pivots, permutation=(last, *range(last)))
+    _, order = control.scan(
+        shape.scalar(0, int32),
+        places,
+        rows,
+        body=body,
+        consts=0,
+        carry=2,
+        length=type.shape[-1],
+        reverse=False,
+        unroll=1,
+    )
+    return order
+
+
+@rule(linalg.qr)
+def lower_qr(
+    w: Writer, types: Sequence[ShapedArray], x: Name, *, full_matrices: bool
+) -> list[Name]:
+    """Householder's reflections, multiplied out."""
+    _platform(w, linalg.qr)
+    batch = len(x.shape) - 2
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    taus = x.type.update(shape=(*x.shape[:-2], k), weak_type=False)
+    packed, tau = _foreign(
+        w, _target(w, x, "geqrf"), [x], [x.type.strong(), taus], batch, alias=0
+    )
+    q_type, r_type = types
+    wide = q_type.shape[-1]
+    reflectors = _resized(w, packed, batch + 1, wide)
+    product = "ungqr" if is_complex(x.dtype) else "orgqr"
+    (q,) = _foreign(
+        w, _target(w, x, product, "orgqr"), [reflectors, tau], [q_type], batch, alias=0
+    )
+    r = _resized(w, packed, batch, r_type.shape[-2])
+    return [q, _written_out(w, triu, r)]
+
+
+def _resized(w: Writer, x: Name, axis: int, length: int) -> Name:
+    """The array cut, or filled up with zeros, to a length along an axis."""
+    from effax.effects import shape
+
+    have = x.shape[axis]
+    if have == length:
+        return x
+    if have > length:
+        return _written_out(w, lambda a: shape.slice_axis(a, axis, 0, length), x)
+    return _written_out(w, lambda a: shape.pad_axis(a, axis, 0, length - have), x)
+
+
+@rule(linalg.eigh)
+def lower_eigh(w: Writer, types: Sequence[ShapedArray], x: Name, *, lower: bool) -> list[Name]:
+    _platform(w, linalg.eigh)
+    batch = len(x.shape) - 2
+    if _is_gpu(w):
+        target, attributes = "cusolver_syevd_ffi", f"algorithm = 0 : ui8, lower = {_flag(lower)}"
+    else:
+        target = _target(w, x, "heevd" if is_complex(x.dtype) else "syevd")
+        attributes = f"mode = {ord('V')} : ui8, uplo = {ord('L' if lower else 'U')} : ui8"
+    *results, info = _foreign(w, target, [x], [*types, _info(x, batch)], batch, attributes, 0)
+    return [_or_nan(w, y, info) for y in results]
+
+
+@rule(linalg.svd)
+def lower_svd(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    x: Name,
+    *,
+    full_matrices: bool,
+    compute_uv: bool,
+) -> list[Name]:
+    _platform(w, linalg.svd)
+    batch = len(x.shape) - 2
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    whole = not compute_uv or full_matrices
+    u_type = x.type.strong().update(shape=(*x.shape[:-2], m, m if whole else k))
+    v_type = x.type.strong().update(shape=(*x.shape[:-2], n if whole else k, n))
+    values = x.type.strong().update(shape=(*x.shape[:-2], k), dtype=real_dtype(x.dtype))
+    info_type = _info(x, batch)
+    if _is_gpu(w):
+        return _svd_by_jacobi(w, x, values, types, compute_uv)
+    mode = "N" if not compute_uv else ("A" if full_matrices else "S")
+    _, s, u, vh, info = _foreign(
+        w,
+        _target(w, x, "gesdd"),
+        [x],
+        [x.type.strong(), values, u_type, v_type, info_type],
+        batch,
+        f"mode = {ord(mode)} : ui8",
+        0,
+    )
+    return [_or_nan(w, y, info) for y in ((s, u, vh) if compute_uv else (s,))]
+
+
+def _svd_by_jacobi(
+    w: Writer, x: Name, values: ShapedArray, types: Sequence[ShapedArray], compute_uv: bool
+) -> list[Name]:
+    """cuSOLVER's Jacobi method: square u and v, of which the columns asked for are taken."""
+    from effax.effects.matrices import adjoint
+
+    batch = len(x.shape) - 2
+    m, n = x.shape[-2:]
+    full = [x.type.strong().update(shape=(*x.shape[:-2], size, size)) for size in (m, n)]
+    _, s, u, v, info = _foreign(
+        w,
+        "cusolver_gesvdj_ffi",
+        [x],
+        [x.type.strong(), values, *full, _info(x, batch)],
+        batch,
+        f"compute_uv = {_flag(compute_uv)}, full_matrices = true",
+        0,
+    )
+    if not compute_uv:
+        return [_or_nan(w, s, info)]
+    u = _resized(w, u, batch + 1, types[1].shape[-1])
+    vh = _written_out(w, adjoint, _resized(w, v, batch + 1, types[2].shape[-2]))
+    return [_or_nan(w, y, info) for y in (s, u, vh)]
+
+
+@rule(linalg.eig)
+def lower_eig(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    x: Name,
+    *,
+    compute_left: bool,
+    compute_right: bool,
+) -> list[Name]:
+    """LAPACK gives the eigenvalues of a real matrix as real and imaginary parts."""
+    if w.platform != "cpu":
+        raise UnhandledEffectError(
+            f"the effect 'eig' has no lowering for the platform {w.platform!r}; compute it on the "
+            "CPU, with device_put"
+        )
+    batch = len(x.shape) - 2
+    values = types[0]
+    vectors = values.update(shape=x.shape)
+    parts = [values] if is_complex(x.dtype) else [values.update(dtype=x.dtype)] * 2
+    attributes = ", ".join(
+        f"{name} = {ord('V' if wanted else 'N')} : ui8"
+        for name, wanted in (("compute_left", compute_left), ("compute_right", compute_right))
+    )
+    *found, left, right, info = _foreign(
+        w, _target(w, x, "geev"), [x], [*parts, vectors, vectors, _info(x, batch)], batch, attributes
+    )
+    w_name = found[0]
+    if len(found) == 2:
+        w_name = w.op(f"stablehlo.complex {found[0]}, {found[1]} : {tensor(values)}", values)
+    wanted = [left] * compute_left + [right] * compute_right
+    return [_or_nan(w, y, info) for y in (w_name, *wanted)]

@@ -1,0 +1,314 @@
+"""Counting: how many elements fall into which bin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from effax.effects import comparison, elementwise, indexing, logical, selection, shape
+from effax.effects.errors import ConcretizationTypeError
+from effax.effects.handler import Carrier
+from effax.effects.promotion import result_type
+from effax.effects.types import (
+    default_float,
+    default_int,
+    inexact_dtype,
+    int32,
+    is_bool,
+    is_inexact,
+    is_integer,
+    is_unsigned,
+    typeof,
+)
+from effax.numpy.arguments import (
+    broadcast,
+    cast,
+    check_arrays,
+    combine,
+    concrete_int,
+    shape_of,
+)
+from effax.numpy.creation import linspace
+from effax.numpy.manipulation import ravel
+from effax.numpy.operands import promote_dtypes
+from effax.numpy.reductions import max as largest
+from effax.numpy.reductions import min as smallest
+from effax.numpy.reductions import sum
+from effax.numpy.sorting import searchsorted
+from effax.whole import whole
+
+
+def bincount(
+    x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None
+) -> Any:
+    """How often each of 0, 1, 2, ... is among the elements; with weights, how much they add up to.
+
+    Negative elements count as 0. Under a transform `length` is needed: the result has that
+    length, and larger elements are left out.
+
+    >>> bincount(np.array([0, 2, 2])).tolist()
+    [1, 0, 2]
+    """
+    check_arrays("bincount", x)
+    type = typeof(x)
+    if not is_integer(type.dtype) and not is_bool(type.dtype):
+        raise TypeError(f"x argument to bincount must have an integer type; got {type.dtype}")
+    if type.ndim != 1:
+        raise ValueError("only 1-dimensional input supported.")
+    least = concrete_int(minlength, "The minlength argument of bincount")
+    if least < 0:
+        raise ValueError("'minlength' must not be negative.")
+    if length is None:
+        if isinstance(x, Carrier):
+            raise ConcretizationTypeError(
+                "bincount: the length of the result depends on the largest element, which is not "
+                "known inside a transform; pass `length=n`"
+            )
+        top = int(np.asarray(x).max(initial=-1)) + 1
+        length = max(least, top, 0)
+    else:
+        length = concrete_int(length, "The length argument of bincount")
+    return _bincount(x, weights, length)
+
+
+@whole("length")
+def _bincount(x: Any, weights: Any, length: int) -> Any:
+    n = shape_of(x)[0]
+    if weights is None:
+        weights = shape.full((n,), 1, default_int())
+    else:
+        check_arrays("bincount", x, weights)
+        if shape_of(weights) != (n,):
+            raise ValueError("shape of weights must match shape of x.")
+    x = cast(x, int32) if is_bool(typeof(x).dtype) else x
+    if not is_unsigned(typeof(x).dtype):
+        x = elementwise.max(x, 0)
+    kind = typeof(weights).dtype
+    return added_up(x, weights, length, kind)
+
+
+def added_up(bins: Any, weights: Any, length: int, dtype: Any) -> Any:
+    """The weights added up by the number of their bin; numbers from `length` on are left out."""
+    return indexing.scatter_add(
+        shape.full((length,), 0, dtype),
+        shape.expand_dims(bins, (1,)),
+        weights,
+        dimension_numbers=indexing.ScatterDimensionNumbers((), (0,), (0,)),
+        mode=indexing.GatherScatterMode.FILL_OR_DROP,
+        indices_are_sorted=False,
+        unique_indices=False,
+    )
+
+
+@whole("right", "method")
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+    """In which bin each element falls: 0 is before the first edge, len(bins) after the last.
+
+    Edges ascend or descend; a bin has its left edge, or its right one if `right`.
+
+    >>> digitize(np.array([0.5, 1.0, 2.5]), np.array([1.0, 2.0])).tolist()
+    [0, 1, 2]
+    """
+    check_arrays("digitize", x, bins)
+    edges = shape_of(bins)
+    if len(edges) != 1:
+        raise ValueError(f"digitize: bins must be a 1-dimensional array; got bins={bins}")
+    n = edges[0]
+    if n == 0:
+        return shape.full(shape_of(x), 0, int32)
+    side = "left" if right else "right"
+    way = method or "scan"
+    up = searchsorted(bins, x, side, method=way)
+    if n == 1:
+        return up
+    down = searchsorted(shape.rev(bins, dims=(0,)), x, side, method=way)
+    first, last = shape.slice_axis(bins, 0, 0, 1), shape.slice_axis(bins, 0, n - 1, n)
+    ascending = shape.reshape(comparison.ge(last, first), shape=())
+    return selection.select_n(
+        broadcast(ascending, shape_of(x)),
+        elementwise.sub(shape.full(shape_of(down), n, typeof(down).dtype), down),
+        up,
+    )
+
+
+@whole("bins")
+def _even_edges(a: Any, limits: Any, bins: int) -> Any:
+    """Edges of equally wide bins over a range; where it is empty, half a unit to each side."""
+    kind = inexact_dtype(typeof(a).dtype)
+    if limits is not None:
+        low, high = (cast(x, kind) for x in limits)
+    elif prod(shape_of(a)) == 0:
+        low, high = shape.full((), 0, kind), shape.full((), 1, kind)
+    else:
+        low, high = cast(smallest(a), kind), cast(largest(a), kind)
+    flat = comparison.eq(low, high)
+    low = selection.select_n(flat, low, elementwise.sub(low, 0.5))
+    high = selection.select_n(flat, high, elementwise.add(high, 0.5))
+    return linspace(low, high, bins + 1, dtype=kind)
+
+
+def histogram_bin_edges(
+    a: Any, bins: Any = 10, range: Any = None, weights: Any = None
+) -> Any:
+    """The edges of the bins of a histogram: equally wide ones, or those given.
+
+    >>> histogram_bin_edges(np.array([0.0, 4.0]), 2).tolist()
+    [0.0, 2.0, 4.0]
+    """
+    check_arrays("histogram_bin_edges", a, *(() if isinstance(bins, str | list) else (bins,)))
+    if isinstance(bins, str):
+        raise NotImplementedError("string values for `bins` not implemented.")
+    if isinstance(bins, list):
+        bins = np.asarray(bins)
+    if len(shape_of(bins)) == 1:
+        return cast(bins, inexact_dtype(typeof(bins).dtype))
+    return _even_edges(ravel(a), None if range is None else tuple(range), concrete_int(bins, "bins"))
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+) -> tuple[Any, Any]:
+    """How many elements fall into each bin, and the bins' edges; as a density if asked.
+
+    The last bin has both its edges.
+
+    >>> histogram(np.array([0.0, 1.0, 4.0]), 2)[0].tolist()
+    [2.0, 1.0]
+    """
+    check_arrays("histogram", a)
+    edges = histogram_bin_edges(a, bins, range, weights)
+    return _histogram(a, edges, weights, bool(density)), edges
+
+
+@whole("density")
+def _histogram(a: Any, edges: Any, weights: Any, density: bool) -> Any:
+    values = ravel(a)
+    if weights is None:
+        weights = shape.full(shape_of(values), 1, inexact_dtype(typeof(a).dtype))
+    else:
+        check_arrays("histogram", a, weights)
+        if shape_of(weights) != shape_of(a):
+            raise ValueError("weights should have the same shape as a.")
+        weights = ravel(weights)
+    if is_integer(typeof(weights).dtype) or is_bool(typeof(weights).dtype):
+        weights = cast(weights, default_float())
+    counts = _counts([values], [edges], weights)
+    if density:
+        n = shape_of(edges)[0]
+        widths = elementwise.sub(shape.slice_axis(edges, 0, 1, n), shape.slice_axis(edges, 0, 0, n - 1))
+        counts, widths = promote_dtypes(counts, widths)
+        counts = elementwise.div(elementwise.div(counts, widths), broadcast(sum(counts), (n - 1,)))
+    return counts
+
+
+def _counts(columns: Sequence[Any], edges: Sequence[Any], weights: Any) -> Any:
+    """The weights of points added up by bins; points outside all bins are left out."""
+    lengths = tuple(shape_of(e)[0] - 1 for e in edges)
+    number, inside = None, None
+    for x, e, n in zip(columns, edges, lengths, strict=True):
+        x, e = promote_dtypes(x, e)
+        place = elementwise.sub(searchsorted(e, x, "right"), 1)
+        last = broadcast(shape.slice_axis(e, 0, n, n + 1), shape_of(x))
+        place = selection.select_n(
+            comparison.eq(x, last), place, shape.full(shape_of(place), n - 1, int32)
+        )
+        within = logical.and_(comparison.ge(place, 0), comparison.lt(place, n))
+        inside = within if inside is None else logical.and_(inside, within)
+        number = place if number is None else elementwise.add(elementwise.mul(number, n), place)
+    size = prod(lengths)
+    number = selection.select_n(inside, shape.full(shape_of(number), size, int32), number)
+    return shape.reshape(
+        added_up(number, weights, size, typeof(weights).dtype), shape=lengths
+    )
+
+
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    weights: Any = None,
+    density: bool | None = None,
+) -> tuple[Any, Any, Any]:
+    """`histogramdd` of points in the plane, given by their coordinates.
+
+    >>> histogram2d(np.array([0.0, 1.0]), np.array([0.0, 1.0]), 2)[0].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    check_arrays("histogram2d", x, y)
+    if not isinstance(bins, list | tuple) and len(shape_of(bins)) == 1 and shape_of(bins)[0] != 2:
+        bins = [bins, bins]
+    from effax.numpy.joining import stack
+
+    counts, edges = histogramdd(stack([ravel(x), ravel(y)], 1), bins, range, weights, density)
+    return counts, edges[0], edges[1]
+
+
+def histogramdd(
+    sample: Any,
+    bins: Any = 10,
+    range: Any = None,
+    weights: Any = None,
+    density: bool | None = None,
+) -> tuple[Any, list[Any]]:
+    """How many points, the rows of an array, fall into each box of a grid; and its edges.
+
+    >>> histogramdd(np.array([[0.0, 0.0], [1.0, 1.0]]), 2)[0].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    check_arrays("histogramdd", sample, *(() if weights is None else (weights,)))
+    if len(shape_of(sample)) != 2:
+        raise ValueError(f"sample must be a matrix of points, not of shape {shape_of(sample)}")
+    n, dims = shape_of(sample)
+    if isinstance(bins, int) or (not isinstance(bins, list | tuple) and shape_of(bins) == ()):
+        bins = [bins] * dims
+    elif not isinstance(bins, list | tuple):
+        bins = [concrete_int(b, "bins") for b in np.asarray(bins)]
+    if len(bins) != dims:
+        raise ValueError("should be a bin for each dimension.")
+    if range is not None and (len(range) != dims or any(r is not None and len(r) != 2 for r in range)):
+        raise ValueError(f"For sample.shape={(n, dims)}, range must be None or sequence of 2-tuples")
+    if weights is not None and shape_of(weights) != (n,):
+        raise ValueError("should have one weight for each sample.")
+    columns = _columns(sample)
+    edges = [
+        histogram_bin_edges(c, b, None if range is None else range[i])
+        for i, (c, b) in enumerate(zip(columns, bins, strict=True))
+    ]
+    return _grid(columns, edges, weights, bool(density)), edges
+
+
+@whole()
+def _columns(sample: Any) -> list[Any]:
+    columns = shape_of(sample)[1]
+    return [
+        shape.squeeze(shape.slice_axis(sample, 1, i, i + 1), (1,)) for i in range(columns)
+    ]
+
+
+@whole("density")
+def _grid(columns: list[Any], edges: list[Any], weights: Any, density: bool) -> Any:
+    kind = inexact_dtype(result_type(*columns))
+    if weights is None:
+        weights = shape.full(shape_of(columns[0]), 1, kind)
+    elif not is_inexact(typeof(weights).dtype):
+        weights = cast(weights, default_float())
+    counts = _counts(columns, edges, weights)
+    if density:
+        total = sum(counts)
+        counts = combine(elementwise.div, counts, total)
+        for axis, e in enumerate(edges):
+            n = shape_of(e)[0]
+            widths = elementwise.sub(
+                shape.slice_axis(e, 0, 1, n), shape.slice_axis(e, 0, 0, n - 1)
+            )
+            along = shape.broadcast_in_dim(
+                cast(widths, typeof(counts).dtype), shape=shape_of(counts), dims=(axis,)
+            )
+            counts = elementwise.div(counts, along)
+    return counts
+
+

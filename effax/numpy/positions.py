@@ -1,0 +1,168 @@
+"""Indices of several axes and positions in an array read as a vector, one from the other."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from effax.effects import shape as shapes
+from effax.effects.errors import ConcretizationTypeError
+from effax.effects.handler import Carrier
+from effax.effects.promotion import lattice_result
+from effax.effects.types import default_int, iinfo, typeof, user_dtype
+from effax.numpy.arguments import cast, check_arrays
+from effax.numpy.arithmetic import add, divmod, multiply, remainder
+from effax.numpy.choosing import clip, where
+from effax.numpy.comparing import greater, less
+from effax.numpy.operands import array, asarray
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+def ix_(*args: ArrayLike) -> tuple[Array, ...]:
+    """Vectors as index arrays of an open mesh: `x[ix_(rows, columns)]` is a block of x.
+
+    Vectors of Booleans stand for the places where they are True. Raises `ValueError` for other
+    ranks than 1.
+
+    >>> import effax.numpy as jnp
+    >>> x = jnp.arange(9).reshape(3, 3)
+    >>> x[jnp.ix_(jnp.array([0, 2]), jnp.array([1, 2]))]
+    Array([[1, 2],
+           [7, 8]], dtype=int32)
+    """
+    from effax.numpy.searching import nonzero
+
+    result = []
+    for i, given in enumerate(args):
+        x = asarray(given, "ix_")
+        if typeof(x).ndim != 1:
+            raise ValueError("Arguments to jax.numpy.ix_ must be 1-dimensional")
+        if typeof(x).dtype.kind == "b":
+            (x,) = nonzero(x)
+        elif typeof(x).size == 0:
+            x = np.zeros(0, default_int())
+        result.append(_along(x, i, len(args)))
+    return tuple(result)
+
+
+@whole("axis", "ndim")
+def _along(x: Array, axis: int, ndim: int) -> Array:
+    n = typeof(x).size
+    return shapes.reshape(x, shape=(1,) * axis + (n,) + (1,) * (ndim - 1 - axis))
+
+
+def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
+    """Positions in an array read as a vector, as indices, an array for each axis.
+
+    Negative positions count from the end; those outside give the last, or first, index.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.unravel_index(jnp.array([0, 5]), (2, 3))
+    (Array([0, 1], dtype=int32), Array([0, 2], dtype=int32))
+    """
+    check_arrays("unravel_index", indices)
+    lengths = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    if any(np.ndim(n) for n in lengths):
+        raise ValueError("unravel_index: shape should be a scalar or 1D sequence.")
+    if typeof(indices).dtype.kind not in "iu":
+        raise TypeError("only int indices permitted")
+    return _unravel_index(indices, tuple(operator.index(n) for n in lengths))
+
+
+@whole("lengths")
+def _unravel_index(indices: Array, lengths: tuple[int, ...]) -> tuple[Array, ...]:
+    rest = array(indices)
+    found = []
+    for n in reversed(lengths):
+        rest, place = divmod(rest, n)
+        found.append(place)
+    above, below = greater(rest, 0), less(rest, -1)
+    return tuple(
+        where(above, n - 1, where(below, 0, place))
+        for n, place in zip(lengths, reversed(found), strict=True)
+    )
+
+
+def ravel_multi_index(
+    multi_index: Sequence[ArrayLike],
+    dims: Sequence[int],
+    mode: str = "raise",
+    order: str = "C",
+    *,
+    dtype: Any = None,
+) -> Array:
+    """Indices, an array for each axis, as positions in an array read as a vector.
+
+    Args:
+      multi_index: integers.
+      dims: the shape of the array.
+      mode: what an index outside does: 'raise', 'clip', 'wrap' or 'ignore'.
+      order: 'C', or 'F' for column-major.
+      dtype: of the result.
+
+    Raises:
+      ValueError: for an index outside with mode='raise'.
+      ConcretizationTypeError: while tracing, with mode='raise'.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.ravel_multi_index((jnp.array([0, 1]), jnp.array([0, 2])), (2, 3))
+    Array([0, 5], dtype=int32)
+    """
+    check_arrays("ravel_multi_index", *multi_index)
+    if len(multi_index) != len(dims):
+        raise ValueError(f"{len(multi_index)} index arrays for {len(dims)} dimensions")
+    lengths = tuple(operator.index(d) for d in dims)
+    if mode not in ("raise", "clip", "wrap", "ignore"):
+        raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap', 'clip', or 'ignore'.")
+    if order not in ("C", "F"):
+        raise ValueError(f"invalid order={order!r}. Expected 'C' or 'F'")
+    if any(typeof(i).dtype.kind not in "iu" for i in multi_index):
+        raise TypeError("only int indices permitted")
+    wanted = (
+        lattice_result([typeof(0), *map(typeof, multi_index)])[0]
+        if dtype is None
+        else user_dtype(dtype, "ravel_multi_index")
+    )
+    if wanted.kind not in "iu":
+        raise ValueError(f"dtype={wanted} is not an integer type.")
+    if prod(lengths) - 1 > iinfo(wanted).max:
+        raise ValueError(
+            f"jnp.ravel_multi_index: dtype={wanted} not large enough to hold flattened index for "
+            f"dims={lengths}. Use the dtype argument to pass a suitable dtype."
+        )
+    if mode == "raise":
+        for index, n in zip(multi_index, lengths, strict=True):
+            if isinstance(index, Carrier):
+                raise ConcretizationTypeError(
+                    "ravel_multi_index was traced with mode='raise'. Use mode='wrap' or "
+                    "mode='clip' instead."
+                )
+            known = np.asarray(index)
+            if ((known < 0) | (known >= n)).any():
+                raise ValueError("invalid entry in coordinates array")
+    return _ravel_multi_index(tuple(multi_index), lengths, mode, order, wanted)
+
+
+@whole("lengths", "mode", "order", "dtype")
+def _ravel_multi_index(
+    indices: tuple[Array, ...], lengths: tuple[int, ...], mode: str, order: str, dtype: Any
+) -> Array:
+    total: Any = cast(np.int32(0), dtype)
+    stride = 1
+    axes = range(len(lengths)) if order == "F" else reversed(range(len(lengths)))
+    for i in axes:
+        index, n = array(indices[i]), lengths[i]
+        if mode == "clip":
+            index = clip(index, 0, n - 1)
+        elif mode == "wrap":
+            index = remainder(index, n)
+        total = add(total, multiply(cast(index, dtype), stride))
+        stride *= n
+    return total

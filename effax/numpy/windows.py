@@ -1,0 +1,118 @@
+"""Window functions: weights that fall off towards both ends."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import Any
+
+from effax.effects import elementwise, selection, shape, special, transcendental
+from effax.effects.comparison import le
+from effax.effects.types import default_float, typeof
+from effax.numpy.arguments import broadcast, cast, check_arrays, concrete_int
+from effax.whole import whole
+
+
+def _length(M: Any, name: str) -> int:  # noqa: N803
+    count = concrete_int(M, f"M argument of jnp.{name}")
+    if count < 0:
+        raise ValueError(f"nonnegative window size expected for {name}, got {count}")
+    return count
+
+
+def _steps(M: int) -> Any:  # noqa: N803
+    return shape.iota(dtype=default_float(), shape=(M,), dimension=0)
+
+
+def _cosine(x: Any, turns: float) -> Any:
+    return transcendental.cos(elementwise.mul(x, turns))
+
+
+@whole("M")
+def bartlett(M: int) -> Any:  # noqa: N803
+    """A triangle.
+
+    >>> bartlett(3).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    n = _length(M, "bartlett")
+    if n <= 1:
+        return shape.full((n,), 1, default_float())
+    away = elementwise.sub(elementwise.mul(_steps(n), 2.0), float(n - 1))
+    return elementwise.sub(1.0, elementwise.div(elementwise.abs(away), float(n - 1)))
+
+
+@whole("M")
+def blackman(M: int) -> Any:  # noqa: N803
+    """A sum of two cosines.
+
+    >>> [round(abs(x), 2) for x in blackman(3).tolist()]
+    [0.0, 1.0, 0.0]
+    """
+    n = _length(M, "blackman")
+    if n <= 1:
+        return shape.full((n,), 1, default_float())
+    x = elementwise.div(elementwise.mul(_steps(n), 2 * pi), float(n - 1))
+    first = elementwise.sub(0.42, elementwise.mul(_cosine(x, 1.0), 0.5))
+    return elementwise.add(first, elementwise.mul(_cosine(x, 2.0), 0.08))
+
+
+@whole("M")
+def hamming(M: int) -> Any:  # noqa: N803
+    """A cosine that ends at 0.08.
+
+    >>> [round(x, 2) for x in hamming(3).tolist()]
+    [0.08, 1.0, 0.08]
+    """
+    n = _length(M, "hamming")
+    if n <= 1:
+        return shape.full((n,), 1, default_float())
+    x = elementwise.div(elementwise.mul(_steps(n), 2 * pi), float(n - 1))
+    return elementwise.sub(0.54, elementwise.mul(_cosine(x, 1.0), 0.46))
+
+
+@whole("M")
+def hanning(M: int) -> Any:  # noqa: N803
+    """A cosine that ends at 0.
+
+    >>> hanning(3).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    n = _length(M, "hanning")
+    if n <= 1:
+        return shape.full((n,), 1, default_float())
+    x = elementwise.div(elementwise.mul(_steps(n), 2 * pi), float(n - 1))
+    return elementwise.mul(elementwise.sub(1.0, _cosine(x, 1.0)), 0.5)
+
+
+@whole()
+def i0(x: Any) -> Any:
+    """The modified Bessel function of the first kind, of order 0.
+
+    >>> i0(0.0).tolist()
+    1.0
+    """
+    from effax.numpy.operands import unary_inexact
+
+    check_arrays("i0", x)
+    x = unary_inexact("i0", x)
+    size = elementwise.abs(x)
+    return elementwise.mul(transcendental.exp(size), special.bessel_i0e(x))
+
+
+@whole("M")
+def kaiser(M: int, beta: Any) -> Any:  # noqa: N803
+    """Kaiser's window, of a shape that depends on beta.
+
+    >>> kaiser(3, 0.0).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    n = _length(M, "kaiser")
+    if n <= 1:
+        return shape.full((n,), 1, default_float())
+    middle = (n - 1) / 2
+    place = elementwise.div(elementwise.sub(_steps(n), middle), middle)
+    inside = elementwise.sub(1.0, elementwise.square(place))
+    inside = selection.select_n(le(inside, 0.0), inside, 0.0)
+    width = broadcast(cast(beta, typeof(inside).dtype), (n,))
+    top = i0(elementwise.mul(width, elementwise.sqrt(inside)))
+    return elementwise.div(top, i0(width))
