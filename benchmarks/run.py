@@ -42,6 +42,8 @@ def default_jax_python() -> str:
 def start(python: str, library: str, *words: str, cold: bool = False) -> tuple[float, Any]:
     """Runs child.py; gives the clock at its start and what it printed."""
     env = dict(os.environ)
+    # Both start from compiled bytecode, as installed packages do.
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     env["JAX_PLATFORMS"] = env["EFFAX_PLATFORMS"] = "cpu"
     if library == "effax":
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH", "")]))

@@ -3,22 +3,16 @@
 `import effax as jax, effax.numpy as jnp` is the whole change to a program written for JAX.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from effax import start as start  # isort: skip  (it gives the stack its bottom)
 
-from effax import debug as debug
 from effax import dtypes as dtypes
 from effax import effects as effects
-from effax import errors as errors
-from effax import experimental as experimental
-from effax import extend as extend
-from effax import flatten_util as flatten_util
 from effax import lax as lax
-from effax import nn as nn
 from effax import numpy as numpy
-from effax import ops as ops
-from effax import random as random
 from effax import tree as tree
-from effax import tree_util as tree_util
 from effax.api.callbacks import pure_callback as pure_callback
 from effax.api.custom import custom_jvp as custom_jvp
 from effax.api.custom import custom_vjp as custom_vjp
@@ -64,5 +58,51 @@ from effax.interpreters.interpreter import Leaf as Leaf
 from effax.interpreters.interpreter import State as State
 from effax.interpreters.interpreter import Static as Static
 
+if _TYPE_CHECKING:
+    from effax import debug as debug
+    from effax import errors as errors
+    from effax import example_libraries as example_libraries
+    from effax import experimental as experimental
+    from effax import extend as extend
+    from effax import flatten_util as flatten_util
+    from effax import laws as laws
+    from effax import nn as nn
+    from effax import ops as ops
+    from effax import random as random
+    from effax import scipy as scipy
+    from effax import tree_util as tree_util
+
 Array = Value
 __version__ = "0.1.0"
+
+_ON_DEMAND = frozenset(
+    {
+        "debug",
+        "errors",
+        "example_libraries",
+        "experimental",
+        "extend",
+        "flatten_util",
+        "laws",
+        "nn",
+        "ops",
+        "random",
+        "scipy",
+        "tree_util",
+    }
+)
+
+
+def __getattr__(name: str) -> _Any:
+    """Modules that not every program needs are imported when they are first named."""
+    if name in _ON_DEMAND:
+        import importlib
+
+        return importlib.import_module(f"effax.{name}")
+    from effax.numpy.removed import missing
+
+    missing(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_DEMAND})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from effax.effects.effect import Effect
 from effax.effects.failures import Site
@@ -40,11 +40,22 @@ debug_check = Effect(
 """Like `check`, but nothing happens where no handler answers it."""
 
 
-def _any_nan_type(x: ShapedArray, *, lanes: int) -> ShapedArray:
-    if not is_float(x.dtype):
-        raise TypeError(f"any_nan looks at floats, not at {x.str_short()}")
-    return ShapedArray(x.shape[:lanes], bool_)
+NAN: Final = "nan"
+ZERO: Final = "zero"
 
 
-any_nan = Effect("any_nan", family=FAMILY, typing=_any_nan_type)
-"""`any_nan(x, lanes)`: whether an element is NaN, for each index of the first `lanes` axes."""
+def _detect_type(
+    *xs: ShapedArray, what: tuple[str, ...], lanes: int
+) -> Sequence[ShapedArray]:
+    for x, wanted in zip(xs, what, strict=True):
+        if wanted == NAN and not is_float(x.dtype):
+            raise TypeError(f"detect looks for NaN among floats, not in {x.str_short()}")
+    return [ShapedArray(x.shape[:lanes], bool_) for x in xs]
+
+
+detect = Effect("detect", family=FAMILY, typing=_detect_type, multiple=True)
+"""`detect(*xs, what, lanes)`: for each array, whether an element is NaN, or zero, as `what` says.
+
+The first `lanes` axes are batches: there is an answer for each of their indices. Several arrays in
+one effect, because XLA, left to itself, computes an array anew for each question about it.
+"""

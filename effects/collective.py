@@ -55,9 +55,7 @@ pmin = Effect("pmin", family=FAMILY, typing=_extremum_type, collective=True)
 """`pmin(x, axes)`: the smallest."""
 
 
-def _resized(
-    name: str, x: ShapedArray, axis: int, numerator: int, denominator: int
-) -> ShapedArray:
+def _resized(name: str, x: ShapedArray, axis: int, numerator: int, denominator: int) -> ShapedArray:
     if not 0 <= axis < x.ndim:
         raise ValueError(f"{name}: axis {axis} is out of bounds for {x.str_short()}")
     length = x.shape[axis] * numerator
@@ -104,7 +102,8 @@ def _permute_type(
     x: ShapedArray, *, axes: Axes, perm: tuple[tuple[int, int], ...], size: int
 ) -> ShapedArray:
     _one_name("ppermute", axes)
-    for what, places in zip(("source", "destination"), zip(*perm, strict=True), strict=True):
+    for i, what in enumerate(("source", "destination")):
+        places = [pair[i] for pair in perm]
         if len(set(places)) != len(places):
             raise ValueError(f"ppermute: each place is a {what} at most once, and perm is {perm}")
         if not all(0 <= place < size for place in places):
@@ -145,9 +144,7 @@ def _map_type(
     return [t.update(shape=(size, *t.shape)) for t in program.out_types]
 
 
-parallel = Effect(
-    "parallel", family=FAMILY, typing=_map_type, multiple=True, higher_order=True
-)
+parallel = Effect("parallel", family=FAMILY, typing=_map_type, multiple=True, higher_order=True)
 """`parallel(*operands, program, mapped, size, binds, devices, name)`: a program at `size` places at
 once, which is what `pmap` performs. Operands marked `mapped` give a row to each place, the others
 all of themselves; results are stacked. `binds` is the axis by which collectives name the places,

@@ -10,8 +10,10 @@ from effax.effects.types import ShapedArray
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """Where the axes are: (batch, feature, *spatial) of lhs and of the result,
-    (out feature, in feature, *spatial) of rhs."""
+    """Where the axes are.
+
+    (batch, feature, *spatial) of lhs and of the result, (out feature, in feature, *spatial) of rhs.
+    """
 
     lhs_spec: tuple[int, ...]
     rhs_spec: tuple[int, ...]

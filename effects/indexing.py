@@ -217,7 +217,8 @@ def _gather_type(
     gone = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
     window = iter([size for i, size in enumerate(slice_sizes) if i not in gone])
     batch = iter(indices.shape[:-1])
-    return x.update(shape=tuple(next(window if i in dims.offset_dims else batch) for i in range(ndim)))
+    shape = tuple(next(window if i in dims.offset_dims else batch) for i in range(ndim))
+    return x.update(shape=shape)
 
 
 def _scatter_type(
@@ -275,7 +276,8 @@ def _dynamic_slice_type(
 ) -> ShapedArray:
     _require_starts("dynamic_slice", x, starts)
     _require(
-        len(sizes) == len(x.shape) and all(0 <= s <= n for s, n in zip(sizes, x.shape, strict=True)),
+        len(sizes) == len(x.shape)
+        and all(0 <= s <= n for s, n in zip(sizes, x.shape, strict=True)),
         f"dynamic_slice: slice sizes {sizes} must be one per axis, none longer than the axis, of "
         f"{x.str_short()}",
     )

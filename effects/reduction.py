@@ -95,7 +95,9 @@ def _position(name: str) -> Effect:
         if not is_integer(result.dtype):
             raise TypeError(f"{name}: index_dtype must be an integer type, not {result.dtype.name}")
         if x.shape[axis] == 0:
-            raise ValueError(f"{name}: axis {axis} of {x.str_short()} has no elements to choose from")
+            raise ValueError(
+                f"{name}: axis {axis} of {x.str_short()} has no elements to choose from"
+            )
         return result
 
     return Effect(name, family=FAMILY, typing=typing)
@@ -140,9 +142,7 @@ def check_body(name: str, body: Program, scalars: Sequence[ShapedArray]) -> None
         )
 
 
-reduce = Effect(
-    "reduce", family=FAMILY, typing=_reduce_type, multiple=True, higher_order=True
-)
+reduce = Effect("reduce", family=FAMILY, typing=_reduce_type, multiple=True, higher_order=True)
 """`reduce(*operands, *inits, body, axes)`: fold by any associative program on scalars.
 
 `body` takes the scalars accumulated, then the next ones, and gives those accumulated. `inits` must
@@ -157,9 +157,7 @@ def halve(combine: Callable[[Any, Any], Any], x: Any) -> Any:
     """
     while (n := typeof(x).shape[0]) > 1:
         half = n // 2
-        pairs = combine(
-            shape.slice_axis(x, 0, 0, half), shape.slice_axis(x, 0, half, 2 * half)
-        )
+        pairs = combine(shape.slice_axis(x, 0, 0, half), shape.slice_axis(x, 0, half, 2 * half))
         if n % 2:
             pairs = shape.concatenate(pairs, shape.slice_axis(x, 0, n - 1, n), axis=0)
         x = pairs

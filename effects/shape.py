@@ -25,7 +25,8 @@ def _broadcast_in_dim_type(
     for n, d in zip(x.shape, dims, strict=True):
         if not 0 <= d < len(shape) or n not in (1, shape[d]):
             raise TypeError(
-                f"broadcast_in_dim: {x.str_short()} does not fit into shape {shape} along axes {dims}"
+                f"broadcast_in_dim: {x.str_short()} does not fit into shape {shape} along axes "
+                f"{dims}"
             )
     return x.update(shape=shape)
 
@@ -69,8 +70,8 @@ def _concatenate_type(*xs: ShapedArray, axis: int) -> ShapedArray:
         same = x.shape[:axis] + x.shape[axis + 1 :] == first.shape[:axis] + first.shape[axis + 1 :]
         if x.ndim != first.ndim or not same or x.dtype != first.dtype:
             raise TypeError(
-                f"concatenate: {first.str_short()} and {x.str_short()} must have the same dtype and "
-                f"agree in all axes except {axis}"
+                f"concatenate: {first.str_short()} and {x.str_short()} must have the same dtype "
+                f"and agree in all axes except {axis}"
             )
     shape = (*first.shape[:axis], sum(x.shape[axis] for x in xs), *first.shape[axis + 1 :])
     return first.update(shape=shape, weak_type=all(x.weak_type for x in xs))

@@ -106,7 +106,10 @@ def _total_keys(xs: Sequence[Any]) -> list[Any]:
     for x in xs:
         dtype = typeof(x).dtype
         if is_complex(dtype):
-            keys += [_one_zero_one_nan(complex_parts.real(x)), _one_zero_one_nan(complex_parts.imag(x))]
+            keys += [
+                _one_zero_one_nan(complex_parts.real(x)),
+                _one_zero_one_nan(complex_parts.imag(x)),
+            ]
         else:
             keys.append(_one_zero_one_nan(x) if is_float(dtype) else x)
     return keys

@@ -107,9 +107,7 @@ def fold_rows(rows: Sequence[Any], inits: Sequence[Any], body: Program) -> list[
         pairs = on_arrays(body, [*one, *other])
         if count % 2:
             last = [shape.slice_axis(x, 0, count - 1, count) for x in rows]
-            pairs = [
-                shape.concatenate(p, x, axis=0) for p, x in zip(pairs, last, strict=True)
-            ]
+            pairs = [shape.concatenate(p, x, axis=0) for p, x in zip(pairs, last, strict=True)]
         rows, count = pairs, half + count % 2
     return on_arrays(body, [*start, *(shape.squeeze(x, (0,)) for x in rows)])
 
@@ -176,9 +174,9 @@ def pointwise(program: Program) -> bool:
     """
     found = program.memo.get("pointwise")
     if found is None:
-        program.memo["pointwise"] = found = all(_is_pointwise(e) for e in program.equations) and all(
-            type(x) is Variable for x in program.outputs
-        )
+        program.memo["pointwise"] = found = all(
+            _is_pointwise(e) for e in program.equations
+        ) and all(type(x) is Variable for x in program.outputs)
     return found
 
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.effects import collective
+from effax.effects.control import call
 from effax.effects.effect import Effect
-from effax.effects.errors import MissingRuleError
 from effax.effects.program import Program
+from effax.interpreters.batch.parallel import as_batch
 from effax.interpreters.lifting import (
     PLAIN,
     Lifting,
@@ -20,6 +21,7 @@ from effax.interpreters.lifting import (
     leaf_count,
     leaves_of,
     lift,
+    lift_call,
     move_axis,
 )
 
@@ -29,18 +31,17 @@ def lift_parallel(
 ) -> list[Any]:
     """Lift the program that each place runs.
 
-    Raises `MissingRuleError` for a handler with a state: the places would leave many.
+    A handler with a state gets one state back, not one from each place: for it the places are one
+    batch, on one device.
     """
     program: Program = attributes["program"]
-    mapped: Sequence[bool] = attributes["mapped"]
+    mapped: tuple[bool, ...] = attributes["mapped"]
     state = handler.state_mode()
-    if handler.state_types(state):
-        raise MissingRuleError(
-            f"{type(handler).__name__} threads a state, and pmap's places would each leave one of "
-            f"their own; use vmap for pmap, or put {type(handler).__name__} inside"
-        )
     modes = tuple(map(handler.mode, operands))
     lifted = lift(program, handler, modes, state)
+    if handler.state_types(state) or handler.state_types(lifted.state_mode):
+        batch = as_batch(program, mapped, attributes["size"], attributes["binds"][0])
+        return lift_call(handler, call, operands, {"program": batch, "name": attributes["name"]})
     flat: list[Any] = []
     flat_mapped: list[bool] = []
     for x, mode, has_rows in zip(operands, modes, mapped, strict=True):

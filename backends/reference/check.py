@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from effax.backends.reference.table import rule
-from effax.effects.check import check, debug_check
+from effax.effects.check import NAN, check, debug_check, detect
 from effax.effects.failures import Site, require
 
 
@@ -22,3 +22,13 @@ def reference_check(
 @rule(debug_check)
 def reference_debug_check(*operands: np.ndarray[Any, Any], site: Site) -> list[Any]:
     return []
+
+
+@rule(detect)
+def reference_detect(
+    *xs: np.ndarray[Any, Any], what: tuple[str, ...], lanes: int
+) -> list[np.ndarray[Any, Any]]:
+    return [
+        (x != x if question == NAN else x == 0).any(axis=tuple(range(lanes, x.ndim)))
+        for x, question in zip(xs, what, strict=True)
+    ]

@@ -30,9 +30,7 @@ def reference_custom_linear(
 
 
 @rule(control.cond)
-def reference_cond(
-    index: Array, *operands: Array, branches: tuple[Program, ...]
-) -> list[Array]:
+def reference_cond(index: Array, *operands: Array, branches: tuple[Program, ...]) -> list[Array]:
     return run(branches[int(np.clip(index, 0, len(branches) - 1))], operands)
 
 

@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 def _spread(x: Array, dilation: Sequence[int]) -> Array:
-    """x with dilation - 1 zeros between neighbours along each spatial axis."""
+    """The array with dilation - 1 zeros between neighbours along each spatial axis."""
     spatial = [dilated(n, d) for n, d in zip(x.shape[2:], dilation, strict=True)]
     out = np.zeros((*x.shape[:2], *spatial), x.dtype)
     out[(slice(None), slice(None), *(slice(None, None, d) for d in dilation))] = x
@@ -24,7 +24,7 @@ def _spread(x: Array, dilation: Sequence[int]) -> Array:
 
 
 def _padded(x: Array, padding: Sequence[tuple[int, int]]) -> Array:
-    """x with zeros around its spatial axes; negative padding cuts off."""
+    """The array with zeros around its spatial axes; negative padding cuts off."""
     grow = [(max(low, 0), max(high, 0)) for low, high in padding]
     x = np.pad(x, [(0, 0), (0, 0), *grow])
     cut = [

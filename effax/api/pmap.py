@@ -80,8 +80,7 @@ class Call:
         """The types that one place sees."""
         types = map(typeof, self.leaves)
         return tuple(
-            t.update(shape=t.shape[1:]) if m else t
-            for t, m in zip(types, self.mapped, strict=True)
+            t.update(shape=t.shape[1:]) if m else t for t, m in zip(types, self.mapped, strict=True)
         )
 
 
@@ -112,9 +111,7 @@ class Pmap:
         operands = [*traced.captured, *call.leaves]
         if current.get() is bottom:
             donate = tuple(len(traced.captured) + i for i in call.donated)
-            spread = running.spread(
-                traced.program, mapped, call.size, self._axis, devices, donate
-            )
+            spread = running.spread(traced.program, mapped, call.size, self._axis, devices, donate)
             results = spread([x if type(x) is Array else asarray(x) for x in operands])
         else:
             results = collective.parallel(
@@ -126,9 +123,7 @@ class Pmap:
                 devices=devices,
                 name=self._name,
             )
-        return tree_unflatten(
-            traced.out_tree, map(_placed, results, traced.out_axes)
-        )
+        return tree_unflatten(traced.out_tree, map(_placed, results, traced.out_axes))
 
     def _call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
         if isinstance(self._in_axes, tuple) and len(self._in_axes) != len(args):
@@ -154,9 +149,7 @@ class Pmap:
         everything = (dynamic, keywords)
         leaves, tree = tree_flatten(everything)
         try:
-            axes = list(
-                broadcast_prefix((in_axes, 0), everything, is_leaf=lambda x: x is None)
-            )
+            axes = list(broadcast_prefix((in_axes, 0), everything, is_leaf=lambda x: x is None))
         except ValueError as error:
             raise ValueError(f"pmap in_axes must be a tree prefix of the arguments: {error}") from (
                 None

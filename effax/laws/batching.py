@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import effax
 from effax.effects import elementwise, shape
 from effax.effects.types import typeof
 from effax.laws.law import Case, law, total
@@ -13,8 +14,6 @@ _N = 3
 
 
 def _vmap(f: Any, *args: Any, **options: Any) -> Any:
-    import effax
-
     return effax.vmap(f, **options)(*args)
 
 
@@ -62,8 +61,6 @@ def vmap_axes_permute(c: Case) -> Any:
 
 @law("vmap (vmap f) = swap . vmap (vmap f) . swap", needs="mixed")
 def vmaps_swap(c: Case) -> Any:
-    import effax
-
     args = [_stack([x, y]) for x, y in zip(c.batch(), c.batch(shift=1), strict=True)]
     twice = effax.vmap(effax.vmap(c.f))
     return tuple(map(_swapped, twice(*map(_swapped, args)))), twice(*args)
@@ -77,16 +74,12 @@ def vmap_composes(c: Case) -> Any:
 
 @law("vmap (jit f) = jit (vmap f)", needs="mixed")
 def vmap_commutes_with_jit(c: Case) -> Any:
-    import effax
-
     args = c.batch()
     return effax.vmap(effax.jit(c.f))(*args), effax.jit(effax.vmap(c.f))(*args)
 
 
 @law("jvp (vmap f) = vmap (jvp f)")
 def jvp_commutes_with_vmap(c: Case) -> Any:
-    import effax
-
     args, u = tuple(c.batch()), tuple(c.batch(shift=1))
     inside = effax.vmap(lambda xs, us: effax.jvp(c.f, xs, us))
     return effax.jvp(effax.vmap(c.f), args, u), inside(args, u)
@@ -94,8 +87,6 @@ def jvp_commutes_with_vmap(c: Case) -> Any:
 
 @law("vmap (grad f) = stack . map (grad f)", needs="no while")
 def per_example_gradients(c: Case) -> Any:
-    import effax
-
     args = c.batch()
     gradient = effax.grad(lambda *xs: total(c.f(*xs)), argnums=tuple(range(len(args))))
     return effax.vmap(gradient)(*args), mapped(gradient, args)
@@ -103,8 +94,6 @@ def per_example_gradients(c: Case) -> Any:
 
 @law("grad (sum . vmap f) = vmap (grad f)", needs="no while")
 def grad_commutes_with_vmap(c: Case) -> Any:
-    import effax
-
     args, numbers = c.batch(), tuple(range(len(c.f.types)))
     gradient = effax.grad(lambda *xs: total(c.f(*xs)), argnums=numbers)
     summed = effax.grad(lambda *xs: total(effax.vmap(c.f)(*xs)), argnums=numbers)
@@ -156,8 +145,6 @@ def _counts() -> Any:
 
 @law("jvp of vmap over one argument is linear")
 def vmap_of_linearized(c: Case) -> Any:
-    import effax
-
     args, u = c.args, c.batch(shift=1)
     linear = effax.linearize(c.f, *args)[1]
     twice = [elementwise.mul(x, 2.0) for x in u]

@@ -10,7 +10,6 @@ import attrs
 import numpy as np
 from hypothesis import HealthCheck, Phase, Verbosity, assume, given, settings
 from hypothesis import strategies as st
-from hypothesis.errors import UnsatisfiedAssumption
 
 from effax.backends.reference.evaluate import Reference, evaluate_program
 from effax.effects import config
@@ -26,6 +25,7 @@ from effax.laws.generate import (
     shapes,
 )
 from effax.laws.law import LAWS, Case, Law, Violation, compare
+from effax.laws.transform import laws_of
 
 STATED: Final = (evaluation, forward, reverse, batching, loops, customs, checks)
 """The modules whose import states the library's laws."""
@@ -93,9 +93,7 @@ def cases(draw: Draw, needs: frozenset[str], control: frozenset[str]) -> Case:
     if "g" in needs:
         g = draw(programs(control=control, types=f.program().out_types, max_steps=4))
     if "loop" in needs:
-        types = [
-            ShapedArray(draw(shapes()), float64) for _ in range(draw(st.integers(1, 2)))
-        ]
+        types = [ShapedArray(draw(shapes()), float64) for _ in range(draw(st.integers(1, 2)))]
         loop = draw(programs(control=control, types=types, results=types, max_steps=4))
     return Case(f, g, loop, seed)
 
@@ -150,7 +148,7 @@ def judge(
 ) -> Verdict:
     """Ask one law about random cases, and shrink the one that breaks it."""
     chosen = cases(law.needs, control) if strategy is None else strategy
-    found: dict[str, Any] = {"examples": 0, "refused": 0, "refusal": "", "detail": ""}
+    count = _Count()
 
     @settings(
         max_examples=max_examples,
@@ -164,32 +162,67 @@ def judge(
     )
     @given(chosen)
     def ask(case: Case) -> None:
-        found["examples"] += 1
-        try:
+        count.examples += 1
+        with _Recorded(count, case):
             hold(law, case, backend)
-        except EffaxError as refusal:
-            found["refused"] += 1
-            found["refusal"] = str(refusal)
-        except UnsatisfiedAssumption:
-            raise
-        except Exception as error:
-            if isinstance(error, Violation):
-                assume(is_continuous(case))
-            kind = "" if isinstance(error, Violation) else f"{type(error).__name__}: "
-            found["detail"] = f"{kind}{error}\nin\n{case!r}"
-            raise
 
-    try:
-        with config.enable_x64(True):
-            ask()
-    except Exception:
-        if not found["detail"]:
-            raise
-        return Verdict(law.name, "false", found["examples"], found["refused"], found["detail"])
-    if found["refused"] == found["examples"]:
-        return Verdict(law.name, "undefined", 0, found["refused"], found["refusal"])
-    done = found["examples"] - found["refused"]
-    return Verdict(law.name, "true", done, found["refused"], found["refusal"])
+    with config.enable_x64(True), _Ended(count):
+        ask()
+    if count.broken:
+        return Verdict(law.name, "false", count.examples, count.refused, count.broken)
+    if count.refused == count.examples:
+        return Verdict(law.name, "undefined", 0, count.refused, count.refusal)
+    done = count.examples - count.refused
+    return Verdict(law.name, "true", done, count.refused, count.refusal)
+
+
+@attrs.define
+class _Count:
+    """What happened so far: how often, what was refused last, and what is broken last."""
+
+    examples: int = 0
+    refused: int = 0
+    refusal: str = ""
+    broken: str = ""
+
+
+class _Recorded:
+    """Around one example: a refusal is counted, and whatever else is raised breaks the law.
+
+    Shrinking ends with the smallest example that breaks it, so the last one is kept.
+    """
+
+    def __init__(self, count: _Count, case: Case) -> None:
+        self.count = count
+        self.case = case
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
+        if isinstance(error, EffaxError):
+            self.count.refused += 1
+            self.count.refusal = str(error)
+            return True
+        if isinstance(error, Exception):
+            if isinstance(error, Violation):
+                assume(is_continuous(self.case))
+            label = "" if isinstance(error, Violation) else f"{kind.__name__}: "
+            self.count.broken = f"{label}{error}\nin\n{self.case!r}"
+        return False
+
+
+class _Ended:
+    """Around the search: what it raises about a broken law has been recorded."""
+
+    def __init__(self, count: _Count) -> None:
+        self.count = count
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
+        return bool(self.count.broken) and isinstance(error, Exception)
 
 
 def check(
@@ -222,15 +255,11 @@ def check(
     >>> print(check(laws=["jit_is_identity"], max_examples=3))
     jit f = f  true       3 examples
     """
-    from effax.laws.transform import laws_of
-
     if transform is not None:
         stated: Sequence[Law] = laws_of(transform, embed, project)
     else:
         stated = [x if isinstance(x, Law) else LAWS[x] for x in laws or LAWS.values()]
-    return Report(
-        tuple(judge(one, programs, control, max_examples, backend) for one in stated)
-    )
+    return Report(tuple(judge(one, programs, control, max_examples, backend) for one in stated))
 
 
 def matrix(max_examples: int = 5) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import effax
 from effax.effects import comparison
 from effax.laws.law import SAME, Case, law, total
 
@@ -45,8 +46,6 @@ def checkify_keeps_values(c: Case) -> Any:
 
 @law("checkify (jit f) = jit (checkify f)")
 def checkify_commutes_with_jit(c: Case) -> Any:
-    import effax
-
     one_error, one = _user_checks(effax.jit(_guarded(c)))(*c.args)
     other_error, other = effax.jit(_user_checks(_guarded(c)))(*c.args)
     return (_said(one_error), one), (_said(other_error), other)
@@ -54,8 +53,6 @@ def checkify_commutes_with_jit(c: Case) -> Any:
 
 @law("the values of checkify (vmap f) are those of vmap (checkify f)")
 def checkify_commutes_with_vmap(c: Case) -> Any:
-    import effax
-
     args = c.batch()
     return _user_checks(effax.vmap(_guarded(c)))(*args)[1], effax.vmap(_user_checks(_guarded(c)))(
         *args
@@ -70,9 +67,7 @@ def checkify_finds_failures(c: Case) -> Any:
 
 @law("jvp (checkify f) = checkify (jvp f)")
 def checkify_commutes_with_jvp(c: Case) -> Any:
-    import effax
-
     args, u = tuple(c.args), tuple(c.directions())
     one = effax.jvp(lambda *xs: _user_checks(_guarded(c))(*xs)[1], args, u)
-    error, other = _user_checks(lambda xs, us: effax.jvp(_guarded(c), xs, us))(args, u)
+    _, other = _user_checks(lambda xs, us: effax.jvp(_guarded(c), xs, us))(args, u)
     return one, other

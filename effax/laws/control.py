@@ -30,9 +30,7 @@ def _body(b: Builder, operands: list[ShapedArray], results: list[ShapedArray]) -
     inner = b.inner(operands, _STEPS)
     outputs = []
     for t in results:
-        peers = inner.of(lambda k, t=t: k.type is t) or inner.of(
-            lambda k: is_float(k.type.dtype)
-        )
+        peers = inner.of(lambda k, t=t: k.type is t) or inner.of(lambda k: is_float(k.type.dtype))
         found = inner.fitted(inner.draw(st.sampled_from(peers)), t)
         outputs.append(inner.small(found, 2.0))
     return inner.sketch(outputs, "body")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import effax
 from effax.laws.law import Case, law
 
 
 def _own_jvp(c: Case) -> Any:
     """The program, with its own jvp for a rule."""
-    import effax
 
     @effax.custom_jvp
     def f(*xs: Any) -> Any:
@@ -21,7 +21,6 @@ def _own_jvp(c: Case) -> Any:
 
 def _own_vjp(c: Case) -> Any:
     """The program, with its own vjp for a rule; the arguments are what it keeps."""
-    import effax
 
     @effax.custom_vjp
     def f(*xs: Any) -> Any:
@@ -38,24 +37,18 @@ def custom_jvp_keeps_values(c: Case) -> Any:
 
 @law("jvp (f with jvp f for a rule) = jvp f")
 def custom_jvp_forward(c: Case) -> Any:
-    import effax
-
     args, u = tuple(c.args), tuple(c.directions())
     return effax.jvp(_own_jvp(c), args, u), effax.jvp(c.f, args, u)
 
 
 @law("vjp (f with jvp f for a rule) = vjp f", needs="no while")
 def custom_jvp_backward(c: Case) -> Any:
-    import effax
-
     w = c.cotangents()
     return effax.vjp(_own_jvp(c), *c.args)[1](w), effax.vjp(c.f, *c.args)[1](w)
 
 
 @law("vjp (f with vjp f for a rule) = vjp f", needs="no while")
 def custom_vjp_backward(c: Case) -> Any:
-    import effax
-
     w = c.cotangents()
     return effax.vjp(_own_vjp(c), *c.args)[1](w), effax.vjp(c.f, *c.args)[1](w)
 
@@ -63,24 +56,18 @@ def custom_vjp_backward(c: Case) -> Any:
 @law("jvp (f with vjp f for a rule) = jvp f", needs="no while")
 def custom_vjp_forward(c: Case) -> Any:
     """Forward mode through a rule for reverse mode: the rule transposed."""
-    import effax
-
     args, u = tuple(c.args), tuple(c.directions())
     return effax.jvp(_own_vjp(c), args, u), effax.jvp(c.f, args, u)
 
 
 @law("vmap (f with jvp f for a rule) = vmap f")
 def custom_jvp_batched(c: Case) -> Any:
-    import effax
-
     args = c.batch()
     return effax.vmap(_own_jvp(c))(*args), effax.vmap(c.f)(*args)
 
 
 @law("vmap (vjp (f with vjp f for a rule)) = vmap (vjp f)", needs="no while")
 def custom_vjp_batched(c: Case) -> Any:
-    import effax
-
     args, w = c.batch(), c.cotangents()
 
     def back(f: Any) -> Any:

@@ -70,7 +70,7 @@ def _attributeless(effect: Effect, types: Sequence[ShapedArray]) -> ShapedArray 
     """The type of the result, where the effect keeps shapes and needs no attributes."""
     try:
         result = effect.infer(tuple(types), {})
-    except Exception:
+    except (TypeError, ValueError, KeyError):
         return None
     if effect.multiple or result.shape != types[0].shape:
         return None

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.handler import Carrier, Handler
+import numpy as np
+
+import effax
+from effax.backends.reference.evaluate import evaluate_program
+from effax.effects.handler import Carrier, Handler, bottom, outside
 from effax.effects.program import without_dead_code
 from effax.effects.types import typeof
 from effax.laws.law import SAME, Case, law
@@ -27,15 +31,11 @@ class _Idle(Handler):
 
 @law("jit f = f", needs="mixed")
 def jit_is_identity(c: Case) -> Any:
-    import effax
-
     return effax.jit(c.f)(*c.args), c.f(*c.args)
 
 
 @law("jit (jit f) = jit f", needs="mixed")
 def jit_is_idempotent(c: Case) -> Any:
-    import effax
-
     return effax.jit(effax.jit(c.f))(*c.args), effax.jit(c.f)(*c.args)
 
 
@@ -76,20 +76,12 @@ def idle_handler(c: Case) -> Any:
 
 @law("an idle handler inside jit is the identity", needs="mixed")
 def idle_handler_staged(c: Case) -> Any:
-    import effax
-
     return effax.jit(lambda *xs: _Idle().run(c.f, *xs))(*c.args), c.f(*c.args)
 
 
 @law("the compiler agrees with the reference", needs="mixed")
 def compiler_is_reference(c: Case) -> Any:
     """The left side is compiled, the right side evaluated by the reference."""
-    import numpy as np
-
-    import effax
-    from effax.backends.reference.evaluate import evaluate_program
-    from effax.effects.handler import bottom, outside
-
     arrays = [np.asarray(x) for x in c.args]
     with outside(bottom):
         compiled = [np.asarray(x) for x in effax.jit(c.f)(*arrays)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import effax
 from effax.effects import elementwise
 from effax.laws.law import ROUGH, Case, along, law, total
 
@@ -13,8 +14,6 @@ _STEP = 1e-5
 
 
 def _jvp(c: Case, u: Any) -> Any:
-    import effax
-
     return effax.jvp(c.f, tuple(c.args), tuple(u))
 
 
@@ -38,8 +37,6 @@ def jvp_of_zero(c: Case) -> Any:
 
 @law("jvp (g . f) = jvp g . jvp f", needs="g")
 def chain_rule(c: Case) -> Any:
-    import effax
-
     args, u = tuple(c.args), tuple(c.directions())
     both = effax.jvp(lambda *xs: c.g(*c.f(*xs)), args, u)
     y, v = effax.jvp(c.f, args, u)
@@ -58,8 +55,6 @@ def jvp_is_finite_difference(c: Case) -> Any:
 
 @law("linearize f x = jvp f x")
 def linearize_is_jvp(c: Case) -> Any:
-    import effax
-
     u = c.directions()
     y, linear = effax.linearize(c.f, *c.args)
     return (y, linear(*u)), _jvp(c, u)
@@ -67,8 +62,6 @@ def linearize_is_jvp(c: Case) -> Any:
 
 @law("jvp (jit f) = jit (jvp f)")
 def jvp_commutes_with_jit(c: Case) -> Any:
-    import effax
-
     args, u = tuple(c.args), tuple(c.directions())
     staged = effax.jit(lambda xs, us: effax.jvp(c.f, xs, us))
     return effax.jvp(effax.jit(c.f), args, u), staged(args, u)
@@ -77,8 +70,6 @@ def jvp_commutes_with_jit(c: Case) -> Any:
 @law("nested derivatives do not confuse their perturbations")
 def no_perturbation_confusion(c: Case) -> Any:
     """d/dt (t * d/ds (s * phi(t))) = d/dt (t * phi(t)), for phi along a line of arguments."""
-    import effax
-
     args, u = c.args, c.directions()
     one = c.lift(np.float64(1))
 

@@ -242,9 +242,7 @@ def dynamic_update(b: Builder) -> None:
         return
     y = b.fitted(b.draw(st.sampled_from(b.of(lambda k: is_float(k.type.dtype)))), x.type)
     starts = [np.int32(0)] * len(x.shape)
-    y = b.perform(
-        indexing.dynamic_slice, y, *starts, sizes=(1,) * len(x.shape), bound=y.bound
-    )
+    y = b.perform(indexing.dynamic_slice, y, *starts, sizes=(1,) * len(x.shape), bound=y.bound)
     starts = [_start(b, n, 1) for n in x.shape]
     b.perform(indexing.dynamic_update_slice, x, y, *starts, bound=max(x.bound, y.bound))
 
@@ -342,9 +340,7 @@ def truncate(b: Builder) -> None:
     """An integer made of a float."""
     x = b.a_float()
     if x is not None:
-        b.perform(
-            conversion.convert_element_type, x, dtype=np.dtype(np.int32), bound=x.bound
-        )
+        b.perform(conversion.convert_element_type, x, dtype=np.dtype(np.int32), bound=x.bound)
 
 
 KINDS: Final = (

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import effax
 from effax.effects import comparison, control, elementwise
 from effax.laws.law import Case, dot, law
 from effax.laws.sketch import program
@@ -49,9 +50,7 @@ def _while(c: Case, length: int = _N) -> Any:
 
     def looped(*xs: Any) -> tuple[Any, ...]:
         zero = np.int32(0)
-        results = control.while_loop(
-            zero, *xs, cond=test, body=body, cond_consts=0, body_consts=0
-        )
+        results = control.while_loop(zero, *xs, cond=test, body=body, cond_consts=0, body_consts=0)
         return tuple(results[1:])
 
     return looped
@@ -88,39 +87,29 @@ def while_is_loop(c: Case) -> Any:
 
 @law("jit (scan f) = scan f", needs="loop")
 def jit_of_scan(c: Case) -> Any:
-    import effax
-
     return effax.jit(_scan(c))(*_args(c)), _scan(c)(*_args(c))
 
 
 @law("jvp (scan f) = jvp of the loop", needs="loop")
 def jvp_of_scan(c: Case) -> Any:
-    import effax
-
     args, u = tuple(_args(c)), tuple(_args(c, 1))
     return effax.jvp(_scan(c), args, u), effax.jvp(_loop(c), args, u)
 
 
 @law("jvp (while f) = jvp of the loop", needs="loop")
 def jvp_of_while(c: Case) -> Any:
-    import effax
-
     args, u = tuple(_args(c)), tuple(_args(c, 1))
     return effax.jvp(_while(c), args, u), effax.jvp(_loop(c), args, u)
 
 
 @law("vjp (scan f) = vjp of the loop", needs="loop, no while")
 def vjp_of_scan(c: Case) -> Any:
-    import effax
-
     args, w = _args(c), tuple(_args(c, 2))
     return effax.vjp(_scan(c), *args)[1](w), effax.vjp(_loop(c), *args)[1](w)
 
 
 @law("<w, J u> = <J' w, u> through scan", needs="loop, no while")
 def scan_is_adjoint(c: Case) -> Any:
-    import effax
-
     args, u, w = tuple(_args(c)), tuple(_args(c, 1)), tuple(_args(c, 2))
     tangents = effax.jvp(_scan(c), args, u)[1]
     return dot(w, tangents), dot(effax.vjp(_scan(c), *args)[1](w), u)
@@ -128,8 +117,6 @@ def scan_is_adjoint(c: Case) -> Any:
 
 @law("vmap (scan f) = scan (vmap f)", needs="loop")
 def vmap_of_scan(c: Case) -> Any:
-    import effax
-
     args = [c.lift(np.stack([np.asarray(x), np.asarray(y)])) for x, y in _pairs(c)]
     body = effax.vmap(lambda *xs: tuple(c.loop(*xs)))
 
@@ -143,8 +130,6 @@ def vmap_of_scan(c: Case) -> Any:
 
 @law("vmap (while f) = while (vmap f)", needs="loop")
 def vmap_of_while(c: Case) -> Any:
-    import effax
-
     args = [c.lift(np.stack([np.asarray(x), np.asarray(y)])) for x, y in _pairs(c)]
     return effax.vmap(_while(c))(*args), effax.vmap(_loop(c))(*args)
 
@@ -156,8 +141,6 @@ def _pairs(c: Case) -> Any:
 @law("while with a count for each lane = each lane by itself", needs="loop")
 def ragged_while(c: Case) -> Any:
     """A batch of loops ends when the last lane ends, and lanes that have ended stand still."""
-    import effax
-
     types = ("i32[]", "i32[]", *c.loop.types)
     test = program(lambda n, i, *xs: [comparison.lt(i, n)], *types)
     body = program(lambda n, i, *xs: [n, elementwise.add(i, 1), *c.loop(*xs)], *types)
@@ -202,8 +185,6 @@ def cond_of_equals(c: Case) -> Any:
 
 @law("jvp (cond p f g) = cond p (jvp f) (jvp g)", needs="loop")
 def jvp_of_cond(c: Case) -> Any:
-    import effax
-
     args, u = tuple(_args(c)), tuple(_args(c, 1))
     index = c.lift(np.int32(1))
     return effax.jvp(_cond(c, index), args, u), effax.jvp(lambda *xs: tuple(c.loop(*xs)), args, u)
@@ -211,8 +192,6 @@ def jvp_of_cond(c: Case) -> Any:
 
 @law("vjp (cond p f g) = cond p (vjp f) (vjp g)", needs="loop, no while")
 def vjp_of_cond(c: Case) -> Any:
-    import effax
-
     args, w = _args(c), tuple(_args(c, 2))
     chosen = _cond(c, c.lift(np.int32(1)))
     return effax.vjp(chosen, *args)[1](w), effax.vjp(lambda *xs: tuple(c.loop(*xs)), *args)[1](w)
@@ -220,8 +199,6 @@ def vjp_of_cond(c: Case) -> Any:
 
 @law("vmap (cond p f g) = select p (vmap f) (vmap g)", needs="loop")
 def vmap_of_cond(c: Case) -> Any:
-    import effax
-
     args = _args(c)
     which = np.array([1, 0, 1], np.int32)
     axes = (0, *[None] * len(args))

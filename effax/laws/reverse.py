@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import effax
 from effax.effects import control
 from effax.laws.law import Case, dot, law, total
 
@@ -18,8 +19,6 @@ def _all(c: Case) -> tuple[int, ...]:
 
 @law("<w, J u> = <J' w, u>", needs="no while")
 def vjp_is_adjoint(c: Case) -> Any:
-    import effax
-
     args, u, w = tuple(c.args), tuple(c.directions()), c.cotangents()
     tangents = effax.jvp(c.f, args, u)[1]
     return dot(w, tangents), dot(effax.vjp(c.f, *args)[1](w), u)
@@ -27,8 +26,6 @@ def vjp_is_adjoint(c: Case) -> Any:
 
 @law("vjp f = transpose (linearize f)", needs="no while")
 def vjp_is_transposed_linearization(c: Case) -> Any:
-    import effax
-
     args, w = c.args, c.cotangents()
     linear = effax.linearize(c.f, *args)[1]
     return effax.vjp(c.f, *args)[1](w), tuple(effax.linear_transpose(linear, *args)(w))
@@ -36,8 +33,6 @@ def vjp_is_transposed_linearization(c: Case) -> Any:
 
 @law("transpose (transpose l) = l", needs="no while")
 def transpose_is_an_involution(c: Case) -> Any:
-    import effax
-
     args, u = c.args, c.directions()
     linear = effax.linearize(c.f, *args)[1]
     once = effax.linear_transpose(linear, *args)
@@ -47,8 +42,6 @@ def transpose_is_an_involution(c: Case) -> Any:
 
 @law("vjp (g . f) = vjp f . vjp g", needs="g, no while")
 def reverse_chain_rule(c: Case) -> Any:
-    import effax
-
     args = c.args
     y, back_f = effax.vjp(c.f, *args)
     z, back_g = effax.vjp(c.g, *y)
@@ -58,16 +51,12 @@ def reverse_chain_rule(c: Case) -> Any:
 
 @law("jacfwd f = jacrev f", needs="no while")
 def jacobians_agree(c: Case) -> Any:
-    import effax
-
     args = c.args
     return effax.jacfwd(c.f, argnums=_all(c))(*args), effax.jacrev(c.f, argnums=_all(c))(*args)
 
 
 @law("grad (jit f) = jit (grad f)", needs="no while")
 def grad_commutes_with_jit(c: Case) -> Any:
-    import effax
-
     f, args = _scalar(c), c.args
     return (
         effax.grad(effax.jit(f), argnums=_all(c))(*args),
@@ -77,23 +66,17 @@ def grad_commutes_with_jit(c: Case) -> Any:
 
 @law("the value of value_and_grad f is f", needs="no while")
 def value_and_grad_value(c: Case) -> Any:
-    import effax
-
     f, args = _scalar(c), c.args
     value, gradient = effax.value_and_grad(f, argnums=_all(c))(*args)
     return (value, gradient), (f(*args), effax.grad(f, argnums=_all(c))(*args))
 
 
 def _gradient(c: Case) -> Any:
-    import effax
-
     return effax.grad(_scalar(c), argnums=_all(c))
 
 
 @law("<H u, v> = <H v, u>", needs="no while")
 def hessian_is_symmetric(c: Case) -> Any:
-    import effax
-
     args, u, v = tuple(c.args), tuple(c.directions(1)), tuple(c.directions(2))
     one = effax.jvp(_gradient(c), args, u)[1]
     other = effax.jvp(_gradient(c), args, v)[1]
@@ -102,8 +85,6 @@ def hessian_is_symmetric(c: Case) -> Any:
 
 @law("forward over reverse = reverse over forward", needs="no while")
 def second_derivatives_agree(c: Case) -> Any:
-    import effax
-
     args, u = tuple(c.args), tuple(c.directions())
     forward_over_reverse = effax.jvp(_gradient(c), args, u)[1]
 
@@ -115,8 +96,6 @@ def second_derivatives_agree(c: Case) -> Any:
 
 @law("forward over reverse = reverse over reverse", needs="no while")
 def second_derivatives_agree_backwards(c: Case) -> Any:
-    import effax
-
     args, u = tuple(c.args), tuple(c.directions())
     forward_over_reverse = effax.jvp(_gradient(c), args, u)[1]
 
@@ -140,7 +119,5 @@ def remat_is_identity(c: Case) -> Any:
 
 @law("vjp (remat f) = vjp f", needs="no while")
 def remat_keeps_gradients(c: Case) -> Any:
-    import effax
-
     w = c.cotangents()
     return effax.vjp(_remat(c), *c.args)[1](w), effax.vjp(c.f, *c.args)[1](w)

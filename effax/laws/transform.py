@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import effax
 from effax.effects import control
 from effax.laws.batching import mapped
 from effax.laws.law import CLOSE, Case, Law
@@ -44,21 +45,15 @@ def laws_of(
         return called(*c.args), t(c.f)(*c.args)
 
     def inside_jit(c: Case) -> Any:
-        import effax
-
         return effax.jit(t(c.f))(*c.args), t(c.f)(*c.args)
 
     def inside_vmap(c: Case) -> Any:
-        import effax
-
         args = c.batch()
         return effax.vmap(lambda *xs: _flat(t(c.f)(*xs)))(*args), mapped(
             lambda *xs: _flat(t(c.f)(*xs)), args
         )
 
     def inside_jvp(c: Case) -> Any:
-        import effax
-
         args, u = tuple(c.args), tuple(c.directions())
         return effax.jvp(lambda *xs: _flat(t(c.f)(*xs)), args, u)[0], _flat(t(c.f)(*args))
 

@@ -2,12 +2,27 @@
 
 from effax.api.custom import stop_gradient as stop_gradient
 from effax.lax.associative import associative_scan as associative_scan
+from effax.lax.contraction import DotDimensionNumbers as DotDimensionNumbers
+from effax.lax.contraction import Precision as Precision
+from effax.lax.contraction import batch_matmul as batch_matmul
+from effax.lax.contraction import canonical_precision as canonical_precision
+from effax.lax.contraction import dot as dot
+from effax.lax.contraction import dot_general as dot_general
+from effax.lax.contraction import preferred as preferred
 from effax.lax.control import cond as cond
 from effax.lax.control import fori_loop as fori_loop
 from effax.lax.control import map as map
 from effax.lax.control import scan as scan
 from effax.lax.control import switch as switch
 from effax.lax.control import while_loop as while_loop
+from effax.lax.convolution import ConvDimensionNumbers as ConvDimensionNumbers
+from effax.lax.convolution import Padding as Padding
+from effax.lax.convolution import conv as conv
+from effax.lax.convolution import conv_dimension_numbers as conv_dimension_numbers
+from effax.lax.convolution import conv_general_dilated as conv_general_dilated
+from effax.lax.convolution import conv_general_permutations as conv_general_permutations
+from effax.lax.convolution import conv_transpose as conv_transpose
+from effax.lax.convolution import conv_with_general_padding as conv_with_general_padding
 from effax.lax.folds import approx_max_k as approx_max_k
 from effax.lax.folds import approx_min_k as approx_min_k
 from effax.lax.folds import argmax as argmax
@@ -164,6 +179,7 @@ from effax.lax.slicing import dynamic_update_slice as dynamic_update_slice
 from effax.lax.slicing import dynamic_update_slice_in_dim as dynamic_update_slice_in_dim
 from effax.lax.slicing import from_front as from_front
 from effax.lax.slicing import gather as gather
+from effax.lax.slicing import gather_mode as gather_mode
 from effax.lax.slicing import index_in_dim as index_in_dim
 from effax.lax.slicing import index_take as index_take
 from effax.lax.slicing import scatter as scatter
@@ -176,3 +192,5 @@ from effax.lax.slicing import scatter_sub as scatter_sub
 from effax.lax.slicing import scatter_with as scatter_with
 from effax.lax.slicing import slice as slice
 from effax.lax.slicing import slice_in_dim as slice_in_dim
+from effax.lax.solve import custom_linear_solve as custom_linear_solve
+from effax.lax.solve import custom_root as custom_root

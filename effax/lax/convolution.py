@@ -302,7 +302,9 @@ def conv_transpose(
     of_rhs = (1,) * n if rhs_dilation is None else tuple(rhs_dilation)
     if use_consistent_padding or (isinstance(padding, str) and padding in ("SAME", "VALID")):
         each = [padding] * n if isinstance(padding, str) else list(padding)
-        kernel = [dilated(k, d) for k, d in zip(_spatial(rhs, numbers.rhs_spec), of_rhs, strict=True)]
+        kernel = [
+            dilated(k, d) for k, d in zip(_spatial(rhs, numbers.rhs_spec), of_rhs, strict=True)
+        ]
         padding = [
             _transposed_pad(k, s, p) for k, s, p in zip(kernel, strides, each, strict=True)
         ]

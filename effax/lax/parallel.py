@@ -27,10 +27,11 @@ def _names(axis_name: Any) -> tuple[Hashable, ...]:
 
 
 def _length(name: Hashable) -> int:
-    for found, size in axes_in_scope():
+    axes: Any = axes_in_scope()
+    for found, size in axes:
         if found == name:
             return int(size)
-    known = [found for found, _ in axes_in_scope()]
+    known = [found for found, _ in axes]
     raise UnboundAxisError(
         f"unbound axis name: {name}. The following axis names are available: {known}; bind it with "
         f"vmap(..., axis_name={name!r}) or pmap"

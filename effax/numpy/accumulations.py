@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from effax.effects import cumulative, selection, shape
 from effax.effects.effect import Effect
 from effax.effects.types import default_int, is_bool, is_inexact, typeof
@@ -55,6 +53,7 @@ def _accumulated(
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The sums of each element and all before it, along an axis or of all elements.
 
+    >>> import numpy as np
     >>> cumsum(np.arange(4)).tolist()
     [0, 1, 3, 6]
     """
@@ -65,6 +64,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The products of each element and all before it, along an axis or of all elements.
 
+    >>> import numpy as np
     >>> cumprod(np.arange(1, 5)).tolist()
     [1, 2, 6, 24]
     """
@@ -75,6 +75,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """`cumsum`, NaN counting as 0.
 
+    >>> import numpy as np
     >>> nancumsum(np.array([1.0, np.nan, 2.0])).tolist()
     [1.0, 1.0, 3.0]
     """
@@ -85,6 +86,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """`cumprod`, NaN counting as 1.
 
+    >>> import numpy as np
     >>> nancumprod(np.array([1.0, np.nan, 2.0])).tolist()
     [1.0, 1.0, 2.0]
     """
@@ -119,6 +121,7 @@ def cumulative_sum(
 ) -> Any:
     """The sums of each element and all before it; with `include_initial` 0 comes first.
 
+    >>> import numpy as np
     >>> cumulative_sum(np.arange(3), include_initial=True).tolist()
     [0, 0, 1, 3]
     """
@@ -132,6 +135,7 @@ def cumulative_prod(
 ) -> Any:
     """The products of each element and all before it; with `include_initial` 1 comes first.
 
+    >>> import numpy as np
     >>> cumulative_prod(np.arange(1, 4), include_initial=True).tolist()
     [1, 1, 2, 6]
     """

@@ -137,7 +137,6 @@ def shape_of(x: Any) -> tuple[int, ...]:
     return typeof(x).shape
 
 
-
 def is_static(x: Any) -> bool:
     """Whether a value can be looked at now: it is no carrier, and has no carriers in it."""
     if isinstance(x, list | tuple):

@@ -318,7 +318,9 @@ def trim_zeros(filt: Any, trim: str = "fb") -> Any:
     return effects.slice_axis(filt, 0, first if nonzero.size else n, last)
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+def delete(
+    arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+) -> Any:
     """Without the elements at some positions: an integer, a slice, positions or a mask.
 
     Under a transform an integer may be unknown, and so may positions if `assume_unique_indices`.
@@ -398,7 +400,9 @@ def _insert(arr: Any, places: Any, values: Any, axis: int, scalar: bool) -> Any:
     rows = values if len(shape_of(values)) else reshape(values, (1,))
     if scalar:
         # One position: all the values go there, the axis of the result being their first.
-        rows = effects.reshape(rows, shape=(1,) * (len(lengths) - len(shape_of(rows))) + shape_of(rows))
+        rows = effects.reshape(
+            rows, shape=(1,) * (len(lengths) - len(shape_of(rows))) + shape_of(rows)
+        )
         rows = moveaxis(rows, 0, axis)
     count = shape_of(places)[0]
     if scalar:
@@ -413,5 +417,3 @@ def _insert(arr: Any, places: Any, values: Any, axis: int, scalar: bool) -> Any:
     order = effects.iota(dtype=int32, shape=(count + n,), dimension=0)
     _, order = sort(keys, order, dimension=0, is_stable=True, num_keys=1)
     return pick(effects.concatenate(rows, arr, axis=axis), order, axis)
-
-

@@ -41,9 +41,7 @@ from effax.numpy.sorting import searchsorted
 from effax.whole import whole
 
 
-def bincount(
-    x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None
-) -> Any:
+def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
     """How often each of 0, 1, 2, ... is among the elements; with weights, how much they add up to.
 
     Negative elements count as 0. Under a transform `length` is needed: the result has that
@@ -67,7 +65,7 @@ def bincount(
                 "bincount: the length of the result depends on the largest element, which is not "
                 "known inside a transform; pass `length=n`"
             )
-        top = int(np.asarray(x).max(initial=-1)) + 1
+        top = int(np.asarray(x).max()) + 1 if shape_of(x)[0] else 0
         length = max(least, top, 0)
     else:
         length = concrete_int(length, "The length argument of bincount")
@@ -150,9 +148,7 @@ def _even_edges(a: Any, limits: Any, bins: int) -> Any:
     return linspace(low, high, bins + 1, dtype=kind)
 
 
-def histogram_bin_edges(
-    a: Any, bins: Any = 10, range: Any = None, weights: Any = None
-) -> Any:
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """The edges of the bins of a histogram: equally wide ones, or those given.
 
     >>> histogram_bin_edges(np.array([0.0, 4.0]), 2).tolist()
@@ -165,7 +161,9 @@ def histogram_bin_edges(
         bins = np.asarray(bins)
     if len(shape_of(bins)) == 1:
         return cast(bins, inexact_dtype(typeof(bins).dtype))
-    return _even_edges(ravel(a), None if range is None else tuple(range), concrete_int(bins, "bins"))
+    return _even_edges(
+        ravel(a), None if range is None else tuple(range), concrete_int(bins, "bins")
+    )
 
 
 def histogram(
@@ -198,7 +196,9 @@ def _histogram(a: Any, edges: Any, weights: Any, density: bool) -> Any:
     counts = _counts([values], [edges], weights)
     if density:
         n = shape_of(edges)[0]
-        widths = elementwise.sub(shape.slice_axis(edges, 0, 1, n), shape.slice_axis(edges, 0, 0, n - 1))
+        widths = elementwise.sub(
+            shape.slice_axis(edges, 0, 1, n), shape.slice_axis(edges, 0, 0, n - 1)
+        )
         counts, widths = promote_dtypes(counts, widths)
         counts = elementwise.div(elementwise.div(counts, widths), broadcast(sum(counts), (n - 1,)))
     return counts
@@ -220,9 +220,7 @@ def _counts(columns: Sequence[Any], edges: Sequence[Any], weights: Any) -> Any:
         number = place if number is None else elementwise.add(elementwise.mul(number, n), place)
     size = prod(lengths)
     number = selection.select_n(inside, shape.full(shape_of(number), size, int32), number)
-    return shape.reshape(
-        added_up(number, weights, size, typeof(weights).dtype), shape=lengths
-    )
+    return shape.reshape(added_up(number, weights, size, typeof(weights).dtype), shape=lengths)
 
 
 def histogram2d(
@@ -236,7 +234,7 @@ def histogram2d(
     """`histogramdd` of points in the plane, given by their coordinates.
 
     >>> histogram2d(np.array([0.0, 1.0]), np.array([0.0, 1.0]), 2)[0].tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
+    [[1, 0], [0, 1]]
     """
     check_arrays("histogram2d", x, y)
     if not isinstance(bins, list | tuple) and len(shape_of(bins)) == 1 and shape_of(bins)[0] != 2:
@@ -257,7 +255,7 @@ def histogramdd(
     """How many points, the rows of an array, fall into each box of a grid; and its edges.
 
     >>> histogramdd(np.array([[0.0, 0.0], [1.0, 1.0]]), 2)[0].tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
+    [[1, 0], [0, 1]]
     """
     check_arrays("histogramdd", sample, *(() if weights is None else (weights,)))
     if len(shape_of(sample)) != 2:
@@ -269,8 +267,12 @@ def histogramdd(
         bins = [concrete_int(b, "bins") for b in np.asarray(bins)]
     if len(bins) != dims:
         raise ValueError("should be a bin for each dimension.")
-    if range is not None and (len(range) != dims or any(r is not None and len(r) != 2 for r in range)):
-        raise ValueError(f"For sample.shape={(n, dims)}, range must be None or sequence of 2-tuples")
+    if range is not None and (
+        len(range) != dims or any(r is not None and len(r) != 2 for r in range)
+    ):
+        raise ValueError(
+            f"For sample.shape={(n, dims)}, range must be None or sequence of 2-tuples"
+        )
     if weights is not None and shape_of(weights) != (n,):
         raise ValueError("should have one weight for each sample.")
     columns = _columns(sample)
@@ -284,31 +286,24 @@ def histogramdd(
 @whole()
 def _columns(sample: Any) -> list[Any]:
     columns = shape_of(sample)[1]
-    return [
-        shape.squeeze(shape.slice_axis(sample, 1, i, i + 1), (1,)) for i in range(columns)
-    ]
+    return [shape.squeeze(shape.slice_axis(sample, 1, i, i + 1), (1,)) for i in range(columns)]
 
 
 @whole("density")
 def _grid(columns: list[Any], edges: list[Any], weights: Any, density: bool) -> Any:
-    kind = inexact_dtype(result_type(*columns))
     if weights is None:
-        weights = shape.full(shape_of(columns[0]), 1, kind)
+        weights = shape.full(shape_of(columns[0]), 1, default_int())
     elif not is_inexact(typeof(weights).dtype):
         weights = cast(weights, default_float())
     counts = _counts(columns, edges, weights)
     if density:
-        total = sum(counts)
-        counts = combine(elementwise.div, counts, total)
+        counts = cast(counts, inexact_dtype(result_type(counts, *edges)))
+        counts = combine(elementwise.div, counts, sum(counts))
         for axis, e in enumerate(edges):
             n = shape_of(e)[0]
-            widths = elementwise.sub(
-                shape.slice_axis(e, 0, 1, n), shape.slice_axis(e, 0, 0, n - 1)
-            )
+            widths = elementwise.sub(shape.slice_axis(e, 0, 1, n), shape.slice_axis(e, 0, 0, n - 1))
             along = shape.broadcast_in_dim(
                 cast(widths, typeof(counts).dtype), shape=shape_of(counts), dims=(axis,)
             )
             counts = elementwise.div(counts, along)
     return counts
-
-

@@ -10,13 +10,12 @@ import numpy as np
 
 from effax.backends.xla.array import Array, device_put
 from effax.backends.xla.array import asarray as device_array
-from effax.effects import conversion, elementwise, shape, transcendental
+from effax.effects import elementwise, shape, transcendental
 from effax.effects.handler import bottom, current
 from effax.effects.promotion import result_type
 from effax.effects.types import (
     canonical_shape,
     default_float,
-    default_int,
     inexact_dtype,
     is_bool,
     is_complex,
@@ -342,9 +341,7 @@ def geomspace(
     logs = [transcendental.log(elementwise.div(x, turn)) for x in (first, last)]
     axis = canonical_axis(axis, len(lengths) + 1)
     ladder = _linspace.__wrapped__(*logs, num, endpoint, False, working, axis)
-    result = combine(
-        elementwise.mul, transcendental.exp(ladder), shape.expand_dims(turn, (axis,))
-    )
+    result = combine(elementwise.mul, transcendental.exp(ladder), shape.expand_dims(turn, (axis,)))
     ends = [shape.expand_dims(x, (axis,)) for x in (first, last)]
     if num > 0:
         rest = shape.slice_axis(result, axis, 1, num)

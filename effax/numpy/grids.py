@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from effax.numpy.arguments import (
     concrete_int,
     shape_of,
 )
-from effax.numpy.creation import arange, constant, linspace
+from effax.numpy.creation import arange, linspace
 from effax.numpy.joining import concatenate, stack
 from effax.numpy.manipulation import moveaxis, ravel, reshape
 from effax.numpy.operands import promote_dtypes
@@ -55,7 +54,9 @@ def eye(
     """
     kind = default_float() if dtype is None else user_dtype(dtype, "eye")
     rows = canonical_shape(concrete_int(N, "eye: the number of rows"))[0]
-    columns = rows if M is None else canonical_shape(concrete_int(M, "eye: the number of columns"))[0]
+    columns = (
+        rows if M is None else canonical_shape(concrete_int(M, "eye: the number of columns"))[0]
+    )
     if np.ndim(k) != 0:
         raise TypeError(f"eye: k must be a scalar, got {k}")
     if isinstance(k, float):
@@ -138,8 +139,14 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     top, left = max(-offset, 0), max(offset, 0)
     length = max(0, min(rows - top, columns - left))
     if length == 0:
-        return shape.reshape(shape.slice_axis(a, last, 0, 0), shape=(*rest, 0)) if rows == 0 else (
-            shape.squeeze(shape.slice_axis(shape.slice_axis(a, last - 1, 0, 1), last, 0, 0), (last - 1,))
+        return (
+            shape.reshape(shape.slice_axis(a, last, 0, 0), shape=(*rest, 0))
+            if rows == 0
+            else (
+                shape.squeeze(
+                    shape.slice_axis(shape.slice_axis(a, last - 1, 0, 1), last, 0, 0), (last - 1,)
+                )
+            )
         )
     a = shape.slice_axis(a, last - 1, top, top + length)
     # In row-major order the elements of a diagonal are evenly spaced.
@@ -165,7 +172,9 @@ def diag(v: Any, k: int = 0) -> Any:
     size = n + abs(k)
     start = k if k >= 0 else -k * size
     reach = n + max(n - 1, 0) * size
-    flat = shape.pad_axis(v, 0, start if n else size * size, (size * size - start - reach) if n else 0, size)
+    flat = shape.pad_axis(
+        v, 0, start if n else size * size, (size * size - start - reach) if n else 0, size
+    )
     return shape.reshape(flat, shape=(size, size))
 
 
@@ -250,9 +259,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # no
 
 
 @whole("copy", "sparse", "indexing")
-def meshgrid(
-    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> list[Any]:
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
     """Vectors of coordinates as arrays over their grid; with "xy" the first runs along columns.
 
     >>> [x.tolist() for x in meshgrid(np.array([1, 2]), np.array([3]))]
@@ -265,8 +272,9 @@ def meshgrid(
         raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
     vectors = [x if shape_of(x) else reshape(x, (1,)) for x in xi]
     if any(len(shape_of(v)) != 1 for v in vectors):
-        raise ValueError("Arguments to jax.numpy.meshgrid must be 1D, got shapes "
-                         f"{[shape_of(x) for x in xi]}")
+        raise ValueError(
+            f"Arguments to jax.numpy.meshgrid must be 1D, got shapes {[shape_of(x) for x in xi]}"
+        )
     order = list(range(len(vectors)))
     if indexing == "xy" and len(order) > 1:
         order[0], order[1] = 1, 0
@@ -292,9 +300,7 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
     ndim = len(lengths)
     if sparse:
         return tuple(
-            reshape(
-                arange(n, dtype=kind), tuple(n if i == axis else 1 for i in range(ndim))
-            )
+            reshape(arange(n, dtype=kind), tuple(n if i == axis else 1 for i in range(ndim)))
             for axis, n in enumerate(lengths)
         )
     return _indices(lengths, kind)

@@ -135,7 +135,8 @@ def _check_masks(index: tuple[Any, ...], lengths: Sequence[int]) -> None:
         elif n and is_mask(item):
             expected = tuple(lengths[axis : axis + n])
             found = np.shape(item) if isinstance(item, list) else typeof(item).shape
-            if len(expected) == n and any(m not in (0, k) for m, k in zip(found, expected)):
+            fits = all(m in (0, k) for m, k in zip(found, expected, strict=False))
+            if len(expected) == n and not fits:
                 raise IndexError(
                     "boolean index did not match shape of indexed array in index "
                     f"{position}: got {found}, expected {list(expected)}"

@@ -12,7 +12,6 @@ from effax.effects import shape as effects
 from effax.effects.handler import Carrier
 from effax.numpy.arguments import (
     asked_dtype,
-    broadcast,
     canonical_axis,
     cast,
     check_arrays,
@@ -151,7 +150,9 @@ def block(arrays: Any) -> Any:
 
 def _block(arrays: Any) -> tuple[Any, int]:
     if isinstance(arrays, tuple):
-        raise ValueError("block takes nested lists, not tuples: a tuple is not clear about its depth")
+        raise ValueError(
+            "block takes nested lists, not tuples: a tuple is not clear about its depth"
+        )
     if not isinstance(arrays, list):
         check_arrays("block", arrays)
         return atleast_1d(arrays), 1
@@ -266,7 +267,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     check_arrays("unstack", x)
     lengths = shape_of(x)
     if not lengths:
-        raise ValueError("Unstack requires arrays with rank > 0, however a scalar array was passed.")
+        raise ValueError(
+            "Unstack requires arrays with rank > 0, however a scalar array was passed."
+        )
     axis = canonical_axis(axis, len(lengths))
     return tuple(
         effects.squeeze(effects.slice_axis(x, axis, i, i + 1), (axis,))

@@ -123,7 +123,9 @@ def matrix_transpose(x: Any, /) -> Any:
     check_arrays("matrix_transpose", x)
     ndim = len(shape_of(x))
     if ndim < 2:
-        raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={ndim}")
+        raise ValueError(
+            f"x must be at least two-dimensional for matrix_transpose; got ndim={ndim}"
+        )
     return swapaxes(x, -1, -2)
 
 
@@ -233,7 +235,9 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     wanted, given = canonical_shape(shape), shape_of(array)
     last = wanted[len(wanted) - len(given) :] if len(given) <= len(wanted) else ()
     if len(last) != len(given) or any(n not in (1, m) for n, m in zip(given, last, strict=True)):
-        raise ValueError(f"Incompatible shapes for broadcasting: {given} and requested shape {wanted}")
+        raise ValueError(
+            f"Incompatible shapes for broadcasting: {given} and requested shape {wanted}"
+        )
     return broadcast(array, wanted)
 
 

@@ -179,7 +179,9 @@ def _mapped(
     lengths: dict[str, int] = {}
     for x, core in zip(values, inputs, strict=True):
         _learn(lengths, typeof(x).shape, core, exactly=False)
-    outers = [typeof(x).shape[: typeof(x).ndim - len(c)] for x, c in zip(values, inputs, strict=True)]
+    outers = [
+        typeof(x).shape[: typeof(x).ndim - len(c)] for x, c in zip(values, inputs, strict=True)
+    ]
     common = broadcast_shapes(*outers) if outers else ()
     checked = function if cores is None else _checked(function, lengths, cores[1])
     padded = [(1,) * (len(common) - len(o)) + o for o in outers]

@@ -149,9 +149,7 @@ def _ramp(end: Any, edge: Any, count: int, axis: int, dtype: Any) -> Any:
 
     working = dtype if is_inexact(dtype) else default_float()
     first, last = cast(end, working), cast(edge, working)
-    parts = elementwise.div(
-        effects.iota(dtype=working, shape=(count,), dimension=0), float(count)
-    )
+    parts = elementwise.div(effects.iota(dtype=working, shape=(count,), dimension=0), float(count))
     lengths = tuple(count if i == axis else 1 for i in range(len(shape_of(edge))))
     ladder = effects.reshape(parts, shape=lengths)
     one = combine(elementwise.mul, first, elementwise.sub(1.0, ladder))

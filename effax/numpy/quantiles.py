@@ -41,7 +41,9 @@ def _quantile(
     refuse_out(name, out)
     check_arrays(name, a, q)
     if overwrite_input:
-        raise ValueError(f"jax.numpy.{name} does not support overwrite_input=True: arrays don't change")
+        raise ValueError(
+            f"jax.numpy.{name} does not support overwrite_input=True: arrays don't change"
+        )
     if method not in METHODS:
         raise ValueError(f"method={method!r} not recognized; the methods are {', '.join(METHODS)}")
     if weights is not None and method != "inverted_cdf":
@@ -49,7 +51,9 @@ def _quantile(
             f"{method} doesn't support weights. Only method 'inverted_cdf' supports weights."
         )
     if is_complex(typeof(a).dtype):
-        raise ValueError(f"jax.numpy.{name} does not support complex input, as the operation is poorly defined.")
+        raise ValueError(
+            f"jax.numpy.{name} does not support complex input, as the operation is poorly defined."
+        )
     if len(shape_of(q)) > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {shape_of(q)}")
     kind = inexact_dtype(typeof(a).dtype)
@@ -145,12 +149,14 @@ def _by_weights(rows: Any, q: Any, weights: Any, without_nan: bool) -> Any:
     n = shape_of(rows)[0]
     total = shape.slice_axis(sums, 0, n - 1, n)
     wanted = combine(elementwise.mul, cast(q, kind), total)
-    less = combine(
-        comparison.lt, shape.expand_dims(sums, (0,)), shape.expand_dims(wanted, (1,))
-    )
+    less = combine(comparison.lt, shape.expand_dims(sums, (0,)), shape.expand_dims(wanted, (1,)))
     place = reduction.reduce_sum(cast(less, default_int()), axes=(1,))
     numbers = reduction.reduce_sum(cast(logical.not_(gone), default_int()), axes=(0,))
-    end = elementwise.sub(numbers, 1) if without_nan else shape.full(shape_of(numbers), n - 1, default_int())
+    end = (
+        elementwise.sub(numbers, 1)
+        if without_nan
+        else shape.full(shape_of(numbers), n - 1, default_int())
+    )
     place = elementwise.max(elementwise.min(place, broadcast(end, shape_of(place))), 0)
     result = take_along(ordered, place, 0)
     spoilt = reduction.reduce_or(bad, axes=(0,))
@@ -182,9 +188,7 @@ def quantile(
     >>> quantile(np.arange(5.0), np.array([0.25, 0.5])).tolist()
     [1.0, 2.0]
     """
-    return _quantile(
-        "quantile", a, q, axis, out, overwrite_input, method, keepdims, weights, False
-    )
+    return _quantile("quantile", a, q, axis, out, overwrite_input, method, keepdims, weights, False)
 
 
 @whole(*_STATICS)

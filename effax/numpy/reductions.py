@@ -51,7 +51,9 @@ def wide_integer(dtype: Any) -> Any:
         return default_int()
     if is_integer(dtype):
         wide = default_uint() if is_unsigned(dtype) else default_int()
-        return wide if dtype.itemsize < wide.itemsize or "int" not in str(np.dtype(dtype)) else dtype
+        return (
+            wide if dtype.itemsize < wide.itemsize or "int" not in str(np.dtype(dtype)) else dtype
+        )
     return dtype
 
 
@@ -433,9 +435,7 @@ def _position(
 
 
 @whole("axis", "keepdims")
-def argmax(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
-) -> Any:
+def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Where the largest element is along an axis: the first of equals, a NaN before all.
 
     >>> argmax(np.array([1, 3, 3])).tolist()
@@ -445,9 +445,7 @@ def argmax(
 
 
 @whole("axis", "keepdims")
-def argmin(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
-) -> Any:
+def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Where the smallest element is along an axis: the first of equals, a NaN before all.
 
     >>> argmin(np.array([3, 1, 1])).tolist()

@@ -53,9 +53,7 @@ def places(mask: Any, size: int, fill: Any = 0) -> Any:
     kind = default_int()
     n = shape_of(mask)[0]
     before = cumulative.cumsum(cast(mask, kind), axis=0, reverse=False)
-    target = selection.select_n(
-        mask, shape.full((n,), size, kind), elementwise.sub(before, 1)
-    )
+    target = selection.select_n(mask, shape.full((n,), size, kind), elementwise.sub(before, 1))
     return indexing.scatter(
         broadcast(cast(fill, kind), (size,)),
         shape.expand_dims(target, (1,)),
@@ -94,7 +92,10 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     check_arrays("nonzero", a)
     lengths = shape_of(a)
     if not lengths:
-        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.")
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. "
+            "Use jnp.atleast_1d(scalar).nonzero() instead."
+        )
     mask, number = _mask(a)
     count = known_count("nonzero", number, size)
     if isinstance(fill_value, list | tuple):

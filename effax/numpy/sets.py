@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import prod
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from effax.effects import comparison, cumulative, elementwise, indexing, logical, selection, shape
 from effax.effects.sorting import sort
 from effax.effects.types import default_int, int32, is_complex, is_inexact, typeof
@@ -58,9 +56,7 @@ def _in_order(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
     if width == 0 or n == 0:
         new = comparison.lt(positions, 1)
         return rows, new, sum(new), positions
-    columns = [
-        shape.squeeze(shape.slice_axis(rows, 1, i, i + 1), (1,)) for i in range(width)
-    ]
+    columns = [shape.squeeze(shape.slice_axis(rows, 1, i, i + 1), (1,)) for i in range(width)]
     *columns, order = sort(*columns, positions, dimension=0, is_stable=True, num_keys=width)
     differs = None
     for c in columns:
@@ -77,9 +73,16 @@ def _in_order(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
 
 @whole("size", "inverse", "counts")
 def _collected(
-    ordered: Any, new: Any, number: Any, order: Any, fill: Any, size: int, inverse: bool, counts: bool
+    ordered: Any,
+    new: Any,
+    number: Any,
+    order: Any,
+    fill: Any,
+    size: int,
+    inverse: bool,
+    counts: bool,
 ) -> tuple[Any, Any, Any, Any]:
-    """The new rows, filled up to `size`; where each was first; which each row is; how often it is."""
+    """The new rows, filled up to `size`; where each was first; which each row is; how often."""
     n, width = shape_of(ordered)
     kind = default_int()
     first = places(new, size)
@@ -140,6 +143,7 @@ def unique(
     there. Under a transform `size` is needed: the result is cut there, or filled up with
     `fill_value` (by default the first).
 
+    >>> import numpy as np
     >>> unique(np.array([3, 1, 3])).tolist()
     [1, 3]
     """
@@ -174,6 +178,7 @@ def unique(
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
     """The different elements, where each was first, which one every element is, and how often.
 
+    >>> import numpy as np
     >>> unique_all(np.array([3, 1, 3])).counts.tolist()
     [1, 2]
     """
@@ -186,6 +191,7 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
     """The different elements, and how often each is there.
 
+    >>> import numpy as np
     >>> unique_counts(np.array([3, 1, 3])).values.tolist()
     [1, 3]
     """
@@ -198,6 +204,7 @@ def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
     """The different elements, and which one every element is.
 
+    >>> import numpy as np
     >>> unique_inverse(np.array([3, 1, 3])).inverse_indices.tolist()
     [1, 0, 1]
     """
@@ -210,6 +217,7 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different elements.
 
+    >>> import numpy as np
     >>> unique_values(np.array([3, 1, 3])).tolist()
     [1, 3]
     """
@@ -220,6 +228,7 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different elements of two arrays, in order.
 
+    >>> import numpy as np
     >>> union1d(np.array([1, 2]), np.array([2, 3])).tolist()
     [1, 2, 3]
     """
@@ -241,12 +250,16 @@ def isin(
 
     Methods (the result is the same): compare_all, binary_search, sort, auto.
 
+    >>> import numpy as np
     >>> isin(np.array([1, 2, 3]), np.array([2])).tolist()
     [False, True, False]
     """
     check_arrays("isin", element, test_elements)
     if method not in ("auto", "compare_all", "binary_search", "sort"):
-        raise ValueError(f"invalid method={method!r}; expected one of ['auto', 'compare_all', 'binary_search', 'sort']")
+        raise ValueError(
+            f"invalid method={method!r}; expected one of "
+            "['auto', 'compare_all', 'binary_search', 'sort']"
+        )
     x, others = promote_dtypes(element, ravel(test_elements))
     n, m = prod(shape_of(x)), shape_of(others)[0]
     if n == 0 or m == 0:
@@ -273,6 +286,7 @@ def _among_all(x: Any, others: Any) -> Any:
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """`isin` of the flattened array.
 
+    >>> import numpy as np
     >>> in1d(np.array([1, 2]), np.array([2])).tolist()
     [False, True]
     """
@@ -280,7 +294,9 @@ def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) 
     return isin(ravel(ar1), ar2, assume_unique, invert)
 
 
-def _chosen(values: Any, mask: Any, size: Any, fill_value: Any, name: str, first: Any = None) -> Any:
+def _chosen(
+    values: Any, mask: Any, size: Any, fill_value: Any, name: str, first: Any = None
+) -> Any:
     """The elements where a mask is true, filled up with `fill_value`, or with the first of them."""
     number = sum(mask)
     count = known_count(name, number, size)
@@ -315,6 +331,7 @@ def setdiff1d(
 ) -> Any:
     """The different elements of one array that are not in another, in order.
 
+    >>> import numpy as np
     >>> setdiff1d(np.array([3, 2, 1]), np.array([2])).tolist()
     [1, 3]
     """
@@ -343,6 +360,7 @@ def setxor1d(
 ) -> Any:
     """The elements that are in just one of two arrays, in order.
 
+    >>> import numpy as np
     >>> setxor1d(np.array([1, 2]), np.array([2, 3])).tolist()
     [1, 3]
     """
@@ -356,9 +374,7 @@ def _odd_ones(one: Any, other: Any) -> tuple[Any, Any]:
     """All elements in order; true where one is the first of its kind and is in one array only."""
     one, other = promote_dtypes(one, other)
     n, m = shape_of(one)[0], shape_of(other)[0]
-    source = shape.concatenate(
-        shape.full((n,), 0, int32), shape.full((m,), 1, int32), axis=0
-    )
+    source = shape.concatenate(shape.full((n,), 0, int32), shape.full((m,), 1, int32), axis=0)
     both = shape.concatenate(one, other, axis=0)
     values, source = sort(both, source, dimension=0, is_stable=True, num_keys=1)
     first = searchsorted(values, values, side="left")
@@ -379,6 +395,7 @@ def intersect1d(
 ) -> Any:
     """The different elements that are in both arrays, in order; on request also where they are.
 
+    >>> import numpy as np
     >>> intersect1d(np.array([3, 1, 2]), np.array([2, 3])).tolist()
     [2, 3]
     """

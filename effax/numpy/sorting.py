@@ -185,9 +185,13 @@ def searchsorted(
 
     check_arrays("searchsorted", a, v, *(() if sorter is None else (sorter,)))
     if side not in ("left", "right"):
-        raise ValueError(f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right'].")
+        raise ValueError(
+            f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right']."
+        )
     if method not in _METHODS:
-        raise ValueError(f"{method!r} is an invalid value for keyword 'method'. Expected one of {_METHODS}.")
+        raise ValueError(
+            f"{method!r} is an invalid value for keyword 'method'. Expected one of {_METHODS}."
+        )
     if len(shape_of(a)) != 1:
         raise ValueError("a should be 1-dimensional")
     a, v = promote_dtypes(a, v)

@@ -90,9 +90,7 @@ def average(
     check_arrays("average", a)
     if weights is None:
         result = mean(a, axis, keepdims=keepdims)
-        divisor = shape.full(
-            shape_of(result), count(shape_of(a), axis), typeof(result).dtype
-        )
+        divisor = shape.full(shape_of(result), count(shape_of(a), axis), typeof(result).dtype)
         return (result, divisor) if returned else result
     check_arrays("average", a, weights)
     kind = inexact_dtype(result_type(a, weights))
@@ -260,7 +258,9 @@ def cov(
         raise ValueError("ddof must be integer")
     for x in (m, y):
         if x is not None and len(shape_of(x)) > 2:
-            raise ValueError("m has more than 2 dimensions" if x is m else "y has more than 2 dimensions")
+            raise ValueError(
+                "m has more than 2 dimensions" if x is m else "y has more than 2 dimensions"
+            )
     if y is not None:
         m, y = promote_dtypes(m, y)
     kind = asked_dtype("cov", dtype) or inexact_dtype(typeof(m).dtype)
@@ -291,9 +291,7 @@ def cov(
         if ddof:
             wide = weights if aweights is None else elementwise.mul(weights, cast(aweights, kind))
             share = elementwise.div(sum(wide), total)
-            number = elementwise.sub(
-                total, combine(elementwise.mul, share, float(ddof))
-            )
+            number = elementwise.sub(total, combine(elementwise.mul, share, float(ddof)))
     apart = combine(elementwise.sub, x, centre)
     other = apart if weights is None else combine(elementwise.mul, apart, weights)
     if is_complex(kind):
@@ -305,7 +303,11 @@ def cov(
 def dot_rows(x: Any, y: Any) -> Any:
     """The inner products of the rows of two matrices."""
     return contraction.dot_general(
-        x, y, dimension_numbers=(((1,), (1,)), ((), ())), precision=None, preferred_element_type=None
+        x,
+        y,
+        dimension_numbers=(((1,), (1,)), ((), ())),
+        precision=None,
+        preferred_element_type=None,
     )
 
 

@@ -213,7 +213,8 @@ def take_along_axis(
     if axis is None:
         if ndim != 1:
             raise ValueError(
-                f"take_along_axis indices must be 1D if axis=None, got shape {typeof(indices).shape}"
+                "take_along_axis indices must be 1D if axis=None, "
+                f"got shape {typeof(indices).shape}"
             )
         arr, axis = _flat(arr), 0
     if ndim != typeof(arr).ndim:

@@ -88,7 +88,7 @@ def hanning(M: int) -> Any:  # noqa: N803
 def i0(x: Any) -> Any:
     """The modified Bessel function of the first kind, of order 0.
 
-    >>> i0(0.0).tolist()
+    >>> round(i0(0.0).tolist(), 5)
     1.0
     """
     from effax.numpy.operands import unary_inexact

@@ -123,9 +123,7 @@ def _binomial(words: Any, n: Any, p: Any, shape: Shape, dtype: DType) -> Any:
     limit = float(finfo(dtype).max)
     zero, many, half = (lax.full_like(count, x) for x in (0.0, 1e4, 0.5))
     inverted = _inversion(words, lax.select(few, count, zero), q, limit)
-    rejected = _rejection(
-        words, lax.select(few, many, count), lax.select(few, half, q), limit
-    )
+    rejected = _rejection(words, lax.select(few, many, count), lax.select(few, half, q), limit)
     drawn = lax.select(
         few, lax.convert_element_type(inverted, dtype), lax.convert_element_type(rejected, dtype)
     )
@@ -148,9 +146,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
 
 
 @whole("shape", "dtype", "unroll")
-def _multinomial(
-    words: Any, n: Any, p: Any, shape: Shape, dtype: DType, unroll: int | bool
-) -> Any:
+def _multinomial(words: Any, n: Any, p: Any, shape: Shape, dtype: DType, unroll: int | bool) -> Any:
     wide = jnp.result_type(n, p, 0.0)
     remainder = spread(n, shape[:-1], wide)
     columns = jnp.moveaxis(spread(p, shape, wide), -1, 0)

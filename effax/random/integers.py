@@ -275,9 +275,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
         raise ValueError(f"got mode={mode!r}, expected 'high' or 'low'")
     type = typeof(p)
     if not is_float(type.dtype):
-        raise TypeError(
-            f"bernoulli probability `p` must have a floating dtype, got {type.dtype}."
-        )
+        raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {type.dtype}.")
     return _bernoulli(words, p, shape=result_shape("bernoulli", shape, type.shape), mode=mode)
 
 
@@ -296,9 +294,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 
 @whole("axis", "shape", "replace", "mode")
-def _categorical(
-    words: Any, logits: Any, axis: int, shape: Shape, replace: bool, mode: str
-) -> Any:
+def _categorical(words: Any, logits: Any, axis: int, shape: Shape, replace: bool, mode: str) -> Any:
     batch = logits.ndim - 1
     prefix = shape[: len(shape) - batch]
     if not replace:

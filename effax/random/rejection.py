@@ -74,9 +74,7 @@ def _gamma_one(words: Any, alpha: Any, log_space: bool) -> Any:
 
 
 @whole("shape", "dtype", "log_space")
-def gamma_words(
-    words: Any, a: Any, shape: Shape, dtype: DType, log_space: bool = False
-) -> Any:
+def gamma_words(words: Any, a: Any, shape: Shape, dtype: DType, log_space: bool = False) -> Any:
     """Gamma numbers, or their logarithms, each from a key of its own."""
     alphas = lax.reshape(spread(a, shape, dtype), (prod(shape),))
     keys = split_words(words, shape=alphas.shape)

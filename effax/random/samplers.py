@@ -43,9 +43,10 @@ def uniform_words(words: Any, minval: Any, maxval: Any, shape: Shape, dtype: DTy
         bits = lax.convert_element_type(bits, unsigned)
     one = np.array(1, dtype).view(unsigned)[()]
     mantissa = lax.shift_right_logical(bits, lax.full_like(bits, width - info.nmant))
-    floats = lax.bitcast_convert_type(
-        lax.bitwise_or(mantissa, lax.full_like(bits, one)), dtype
-    ) - np.array(1, dtype)[()]
+    floats = (
+        lax.bitcast_convert_type(lax.bitwise_or(mantissa, lax.full_like(bits, one)), dtype)
+        - np.array(1, dtype)[()]
+    )
     low, high = spread(minval, shape, dtype), spread(maxval, shape, dtype)
     return lax.max(low, floats * (high - low) + low)
 
@@ -123,9 +124,7 @@ def _truncated_normal(words: Any, lower: Any, upper: Any, shape: Shape, dtype: D
     return jnp.clip(out, low, high)
 
 
-def truncated_normal(
-    key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None
-) -> Any:
+def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Standard normal numbers that lie between `lower` and `upper`, both excluded."""
     words = words_of("truncated_normal", key)
     asked = float_dtype("truncated_normal", dtype)
@@ -313,9 +312,7 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 @whole("shape", "dtype")
-def _triangular(
-    words: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype: DType
-) -> Any:
+def _triangular(words: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype: DType) -> Any:
     left, mode, right = (spread(x, shape, dtype) for x in (left, mode, right))
     below = (mode - left) / (right - left)
     u = _unit(words, shape, dtype)
@@ -342,7 +339,10 @@ def _lognormal(words: Any, sigma: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def lognormal(
-    key: Any, sigma: Any = np.float32(1), shape: Any = None, dtype: Any = None  # noqa: B008
+    key: Any,
+    sigma: Any = np.float32(1),
+    shape: Any = None,
+    dtype: Any = None,  # noqa: B008
 ) -> Any:
     """Exponentials of normal numbers with the standard deviation `sigma`."""
     words = words_of("lognormal", key)

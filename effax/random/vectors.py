@@ -88,17 +88,13 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 
 @whole("shape", "dtype")
-def _double_sided_maxwell(
-    words: Any, loc: Any, scale: Any, shape: Shape, dtype: DType
-) -> Any:
+def _double_sided_maxwell(words: Any, loc: Any, scale: Any, shape: Shape, dtype: DType) -> Any:
     keys = split_words(words, shape=(2,))
     lengths = _maxwell(keys[0], shape=shape, dtype=dtype)
     return rademacher_words(keys[1], shape=shape, dtype=dtype) * lengths * scale + loc
 
 
-def double_sided_maxwell(
-    key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None
-) -> Any:
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Maxwell numbers with a random sign, scaled and moved.
 
     The result has the shape `shape`, then that of `loc` and `scale` together.
@@ -119,9 +115,7 @@ def _orthogonal(words: Any, n: int, m: int, shape: Shape, dtype: DType) -> Any:
     return jnp.swapaxes(x, -1, -2) if n < m else x
 
 
-def orthogonal(
-    key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None
-) -> Any:
+def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None) -> Any:
     """Matrices drawn uniformly from the orthogonal (or unitary) group.
 
     With another number of columns `m`, the shorter side is orthonormal.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.check import check, debug_check
+from effax.effects.check import check, debug_check, detect
 from effax.effects.failures import Site
 from effax.interpreters.batch.batched import Batch, all_batched, rule
 
@@ -17,3 +17,22 @@ def check_batch(handler: Batch, values: list[Any], batched: list[bool], *, site:
 @rule(debug_check)
 def debug_check_batch(handler: Batch, values: list[Any], batched: list[bool], *, site: Site) -> Any:
     return debug_check(*all_batched(handler, values, batched), site=site), []
+
+
+@rule(detect)
+def detect_batch(
+    handler: Batch, values: list[Any], batched: list[bool], *, what: tuple[str, ...], lanes: int
+) -> Any:
+    """Arrays of the batch and others are asked apart: the answer for the others is one for all."""
+    results: list[Any] = [None] * len(values)
+    for own in (True, False):
+        places = [i for i, b in enumerate(batched) if b is own]
+        if places:
+            answers = detect(
+                *(values[i] for i in places),
+                what=tuple(what[i] for i in places),
+                lanes=lanes + own,
+            )
+            for i, one in zip(places, answers, strict=True):
+                results[i] = one
+    return results, batched

@@ -43,9 +43,7 @@ def _reduction(effect: Effect, fold: Callable[..., Any], same: Callable[[Batch, 
         return (effect(x, axes=rest) if rest else x), False
 
 
-_reduction(
-    collective.psum, reduction.reduce_sum, lambda handler, x: mul(x, like(x, handler.size))
-)
+_reduction(collective.psum, reduction.reduce_sum, lambda handler, x: mul(x, like(x, handler.size)))
 _reduction(collective.pmax, reduction.reduce_max, lambda handler, x: x)
 _reduction(collective.pmin, reduction.reduce_min, lambda handler, x: x)
 
@@ -127,7 +125,5 @@ def ppermute_batch(
 
 
 @rule(collective.axis_index)
-def axis_index_batch(
-    handler: Batch, values: list[Any], batched: list[bool], *, axes: Any
-) -> Any:
+def axis_index_batch(handler: Batch, values: list[Any], batched: list[bool], *, axes: Any) -> Any:
     return shape.iota(shape=(handler.size,), dimension=0, dtype=int32), True

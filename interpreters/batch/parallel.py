@@ -10,9 +10,7 @@ from effax.interpreters.lifting import PLAIN, Lifted, lift
 from effax.interpreters.stage import stage
 
 
-def as_batch(
-    program: Program, mapped: tuple[bool, ...], size: int, name: Any
-) -> Program:
+def as_batch(program: Program, mapped: tuple[bool, ...], size: int, name: Any) -> Program:
     """The program over the rows of its mapped inputs, its results stacked; the axis is bound."""
     key = "as batch", mapped, size, name
     found: Program | None = program.memo.get(key)

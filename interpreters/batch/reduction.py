@@ -54,9 +54,7 @@ def reduce_batch(
     """Initial values that differ along the batch have no place in the effect: written out."""
     n = len(values) // 2
     if any(batched[n:]):
-        carriers = [
-            Batched(handler, x) if b else x for x, b in zip(values, batched, strict=True)
-        ]
+        carriers = [Batched(handler, x) if b else x for x, b in zip(values, batched, strict=True)]
         with outside(handler):
             results = reduce_by_halves(*carriers, body=body, axes=axes)
         return [x.many if handler.owns(x) else x for x in results], list(map(handler.owns, results))

@@ -18,9 +18,7 @@ def shifted(axes: tuple[int, ...]) -> tuple[int, ...]:
 def broadcast_in_dim_batch(
     handler: Batch, values: list[Any], batched: list[bool], *, shape: tuple[int, ...], dims: Any
 ) -> Any:
-    return broadcast_in_dim(
-        values[0], shape=(handler.size, *shape), dims=(0, *shifted(dims))
-    ), True
+    return broadcast_in_dim(values[0], shape=(handler.size, *shape), dims=(0, *shifted(dims))), True
 
 
 @rule(shape.transpose)
@@ -38,9 +36,7 @@ def reshape_batch(
 
 
 @rule(shape.concatenate)
-def concatenate_batch(
-    handler: Batch, values: list[Any], batched: list[bool], *, axis: int
-) -> Any:
+def concatenate_batch(handler: Batch, values: list[Any], batched: list[bool], *, axis: int) -> Any:
     return shape.concatenate(*all_batched(handler, values, batched), axis=axis + 1), True
 
 

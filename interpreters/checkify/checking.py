@@ -6,11 +6,11 @@ not hold: the functor carries that state through calls, branches and loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from effax.effects import shape
-from effax.effects.check import any_nan, check, debug_check
+from effax.effects.check import NAN, check, debug_check, detect
 from effax.effects.comparison import eq
 from effax.effects.complex import imag, real
 from effax.effects.effect import Effect
@@ -22,7 +22,7 @@ from effax.effects.failures import (
     Site,
 )
 from effax.effects.frames import user_frame
-from effax.effects.handler import Carrier, current
+from effax.effects.handler import Carrier, current, outside
 from effax.effects.logical import not_, or_
 from effax.effects.program import row_of, source
 from effax.effects.reduction import reduce_or
@@ -30,10 +30,12 @@ from effax.effects.selection import select_n
 from effax.effects.types import ShapedArray, bool_, int32, is_complex, is_inexact, typeof
 from effax.interpreters.checkify.payload import stored, stored_types
 from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor
+from effax.interpreters.stage import Stage
 
 CODE: Final = ShapedArray((), int32)
 _AUTOMATIC: Final = frozenset({NaNError, DivisionByZeroError, OOBError})
 _CHECKS: Final = frozenset({"check", "debug_check"})
+_TOGETHER: Final = 8
 
 Kinds = frozenset[type[JaxException]]
 
@@ -49,10 +51,21 @@ class Checkify(Lifting):
 
     The state's mode is the tuple of sites that may have failed so far. Its leaves are the code of
     the site that failed first (0 for none), one flag for each site, and the sites' payloads.
-    `pending` are claims made since the leaves were last brought up to date, in program order.
+    `pending` are claims made since the leaves were last brought up to date, in program order;
+    `unseen` those after them that wait to be looked at together.
     """
 
-    __slots__ = ("automatic", "first", "flags", "kinds", "payloads", "pending", "sites")
+    __slots__ = (
+        "automatic",
+        "first",
+        "flags",
+        "kinds",
+        "payloads",
+        "pending",
+        "sites",
+        "staging",
+        "unseen",
+    )
 
     carrier = _Nobody
     rules: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
@@ -63,6 +76,8 @@ class Checkify(Lifting):
         self.kinds: Kinds = frozenset(kinds)
         self.automatic = bool(self.kinds & _AUTOMATIC)
         self.pending: list[tuple[Site, Any, Sequence[Any]]] = []
+        self.unseen: list[tuple[Site, str, Sequence[Any]]] = []
+        self.staging = any(isinstance(h, Stage) for h in _outwards(self.outer))
         self.sites: tuple[Site, ...] = ()
         self.first: Any = None
         self.flags: Any = None
@@ -120,15 +135,40 @@ class Checkify(Lifting):
 
         `failed` has the shape of the site's lanes, and so have the payload's leading axes.
         """
+        if self.unseen:
+            self._look()
         if site.lanes:
             payload = [failed, *payload]
             failed = any_of(failed)
         self.pending.append((site, failed, stored(payload)))
 
+    def look(self, site: Site, what: str, arrays: Sequence[Any]) -> None:
+        """Note a failure if an element of these arrays is `what`, NaN or zero.
+
+        While staging, arrays are collected and looked at together; see `detect`.
+        """
+        self.unseen.append((site, what, arrays))
+        if not self.staging or len(self.unseen) >= _TOGETHER:
+            self._look()
+
+    def _look(self) -> None:
+        unseen, self.unseen = self.unseen, []
+        arrays = [x for _, _, xs in unseen for x in xs]
+        what = tuple(w for _, w, xs in unseen for _ in xs)
+        answers = iter(detect(*arrays, what=what, lanes=0))
+        for site, _, xs in unseen:
+            found = next(answers)
+            for _ in xs[1:]:
+                found = or_(found, next(answers))
+            self.pending.append((site, found, ()))
+
     # -- the state
 
     def state_mode(self) -> Mode:
         """The sites that may have failed, in program order."""
+        if self.unseen:
+            with outside(self.outer):
+                self._look()
         return tuple(dict.fromkeys((*self.sites, *(site for site, _, _ in self.pending))))
 
     def state_join(self, one: Any, other: Any) -> Mode:
@@ -144,7 +184,7 @@ class Checkify(Lifting):
 
     def state_set(self, mode: Any, leaves: Sequence[Any]) -> None:
         """Go on from that state."""
-        self.sites, self.pending, self.payloads = mode, [], {}
+        self.sites, self.pending, self.unseen, self.payloads = mode, [], [], {}
         self.first = self.flags = None
         if mode:
             self.first, self.flags, *rest = leaves
@@ -184,6 +224,8 @@ class Checkify(Lifting):
 
     def _settle(self) -> None:
         """Bring the leaves up to date with the claims made since."""
+        if self.unseen:
+            self._look()
         if not self.pending:
             return
         pending, self.pending = self.pending, []
@@ -233,6 +275,12 @@ class Checkify(Lifting):
         if grown:
             old = shape.concatenate(old, shape.full((grown,), False, bool_), axis=0)
         return or_(old, now)
+
+
+def _outwards(handler: Any) -> Iterator[Any]:
+    while handler is not None:
+        yield handler
+        handler = handler.outer
 
 
 def _over(mask: Any, type: ShapedArray) -> Any:
@@ -306,21 +354,16 @@ def arithmetic(
 
 def check_nan(handler: Checkify, effect: Effect, results: Sequence[Any]) -> None:
     """Note where an effect's results are NaN."""
-    failed = None
+    parts = []
     for x in results:
-        if is_inexact(typeof(x).dtype):
-            this = _holds_nan(x)
-            failed = this if failed is None else or_(failed, this)
-    if failed is not None:
+        dtype = typeof(x).dtype
+        if is_complex(dtype):
+            parts += [real(x), imag(x)]
+        elif is_inexact(dtype):
+            parts.append(x)
+    if parts:
         message = OfPrimitive("nan generated by primitive: {}", effect)
-        handler.note(handler.site(NaNError, message), failed)
-
-
-def _holds_nan(x: Any) -> Any:
-    """Whether an element is NaN."""
-    if is_complex(typeof(x).dtype):
-        return or_(any_nan(real(x), lanes=0), any_nan(imag(x), lanes=0))
-    return any_nan(x, lanes=0)
+        handler.look(handler.site(NaNError, message), NAN, parts)
 
 
 def harmless(

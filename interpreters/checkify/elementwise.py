@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.comparison import eq
+from effax.effects.check import ZERO
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.elementwise import (
     abs,
@@ -33,11 +33,10 @@ from effax.effects.elementwise import (
 )
 from effax.effects.failures import DivisionByZeroError
 from effax.effects.shape import full
-from effax.effects.types import bool_
+from effax.effects.types import bool_, is_complex, typeof
 from effax.interpreters.checkify.checking import (
     Checkify,
     OfPrimitive,
-    any_of,
     arithmetic,
     cannot_fail,
     computes,
@@ -56,8 +55,13 @@ def division_check(
         divisor = operands[1]
         if type(divisor) not in LITERALS:
             site = handler.site(DivisionByZeroError, OfPrimitive("division by zero", effect))
-            handler.note(site, any_of(eq(divisor, 0)))
+            handler.look(site, ZERO, _parts(divisor))
         elif divisor == 0:
             site = handler.site(DivisionByZeroError, OfPrimitive("division by zero", effect))
             handler.note(site, full((), True, bool_))
     return arithmetic(handler, effect, operands, attributes)
+
+
+def _parts(divisor: Any) -> list[Any]:
+    """What is zero when the divisor is; a complex number is where its magnitude is."""
+    return [abs(divisor)] if is_complex(typeof(divisor).dtype) else [divisor]

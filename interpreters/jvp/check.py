@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.check import check, debug_check
+from effax.effects.check import check, debug_check, detect
 from effax.effects.failures import Site
-from effax.interpreters.jvp.dual import rule
+from effax.interpreters.jvp.dual import fixed, rule
 
 
 @rule(check)
@@ -17,3 +17,6 @@ def check_jvp(primals: list[Any], tangents: list[Any], *, site: Site) -> Any:
 @rule(debug_check)
 def debug_check_jvp(primals: list[Any], tangents: list[Any], *, site: Site) -> Any:
     return debug_check(*primals, site=site), []
+
+
+fixed(detect)

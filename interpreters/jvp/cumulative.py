@@ -16,9 +16,7 @@ linear(cumulative.cumsum)
 
 
 @rule(cumulative.cumlogsumexp)
-def cumlogsumexp_jvp(
-    primals: list[Any], tangents: list[Any], *, axis: int, reverse: bool
-) -> Any:
+def cumlogsumexp_jvp(primals: list[Any], tangents: list[Any], *, axis: int, reverse: bool) -> Any:
     """Prefixes of (log weight, mean tangent): means are joined in proportion to their weights."""
     (x,), (dx,) = primals, tangents
     y = cumulative.cumlogsumexp(x, axis=axis, reverse=reverse)

@@ -40,7 +40,7 @@ class Record(Handler):
             planner = planners.get(effect)
             if planner is not None:
                 return self.halves(effect, operands, attributes, planner)
-            if effect in _OPENED:
+            if effect in opened:
                 with outside(self):
                     return attributes["program"].run(*operands)
         return self.record(effect, operands, attributes)
@@ -72,5 +72,5 @@ class Record(Handler):
         return merge(plan.unknown_outputs, recorded, results[:own])
 
 
-_OPENED = frozenset({custom.custom_jvp_call, custom.custom_vjp_call})
-# Programs with their own derivative, met without one being asked, are their equations.
+opened = frozenset({custom.custom_jvp_call, custom.custom_vjp_call})
+"""Programs with their own derivative, met without one being asked, are their equations."""

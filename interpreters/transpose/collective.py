@@ -31,9 +31,7 @@ def reduce_scatter_transpose(ct: Any, x: Any, *, axes: Any, axis: int, size: int
 
 
 @unary(collective.all_to_all)
-def all_to_all_transpose(
-    ct: Any, x: Any, *, axes: Any, split: int, concat: int, size: int
-) -> Any:
+def all_to_all_transpose(ct: Any, x: Any, *, axes: Any, split: int, concat: int, size: int) -> Any:
     return collective.all_to_all(ct, axes=axes, split=concat, concat=split, size=size)
 
 

@@ -1,9 +1,10 @@
 """The reference evaluates programs and functions by NumPy, and checks every type on the way."""
 
-import effax
 import ml_dtypes
 import numpy as np
 import pytest
+
+import effax
 from effax.backends.reference import table
 from effax.backends.reference.evaluate import (
     Concrete,
@@ -157,7 +158,9 @@ def test_wrong_input():
 
 def test_escaped_value():
     kept = []
-    interpret(lambda x: kept.append(effax.vmap(lambda y: kept.append(y) or y)(x)) or x)(np.ones(2, "f4"))
+    interpret(lambda x: kept.append(effax.vmap(lambda y: kept.append(y) or y)(x)) or x)(
+        np.ones(2, "f4")
+    )
     with pytest.raises(UnexpectedTracerError), Reference().installed():
         transcendental.sin(kept[0])
 

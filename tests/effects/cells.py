@@ -27,7 +27,7 @@ class Sample(NamedTuple):
 
     effect: Effect
     operands: tuple[Any, ...]
-    attributes: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}  # noqa: RUF012
     moving: tuple[int, ...] = ()
     smooth: bool = True
 
@@ -78,7 +78,10 @@ def check_jvp(sample: Sample, eps: float = 1e-3, tolerance: float = 2e-2) -> Non
     for chosen in itertools.product((False, True), repeat=len(primals)):
         if not any(chosen):
             continue
-        directions = [noise(x, 7 + i) if c else None for i, (x, c) in enumerate(zip(primals, chosen))]
+        directions = [
+            noise(x, 7 + i) if c else None
+            for i, (x, c) in enumerate(zip(primals, chosen, strict=True))
+        ]
         value, tangent = jvp_flat(sample.of_moving, primals, directions)
         sides = [
             np.asarray(

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from effax.effects import shape
 from effax.effects.dtypes import is_inexact
 from tests.samples import checks
 from tests.samples.shape import SAMPLES

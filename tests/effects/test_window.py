@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from effax.effects import window
 from effax.effects.dtypes import is_inexact
 from tests.samples import checks
 from tests.samples.window import SAMPLES

@@ -26,7 +26,8 @@ Series.leafwise(*traits.linear)
 def mul_series(x, y):
     value = x.value * y.value
     parts = [
-        d * other[None] for d, other in ((x.directions, y.value), (y.directions, x.value))
+        d * other[None]
+        for d, other in ((x.directions, y.value), (y.directions, x.value))
         if d is not None
     ]
     return Series(value, sum(parts[1:], parts[0]) if parts else None)
@@ -83,9 +84,7 @@ def test_directions_agree_with_jacfwd_through_scan():
     x = jnp.array([0.3, -0.7])
     found = Series.transform(fx.vmap(polynomial))(Series(x, np.eye(2, dtype=np.float32)))
     np.testing.assert_allclose(found.value, fx.vmap(polynomial)(x), rtol=1e-6)
-    np.testing.assert_allclose(
-        found.directions.T, fx.jacfwd(fx.vmap(polynomial))(x), rtol=1e-5
-    )
+    np.testing.assert_allclose(found.directions.T, fx.jacfwd(fx.vmap(polynomial))(x), rtol=1e-5)
 
 
 def test_absent_leaf_is_a_mode():
@@ -94,9 +93,7 @@ def test_absent_leaf_is_a_mode():
 
     found = Series.transform(f)(Series(1.0, np.ones(4, np.float32)), Series(2.0))
     np.testing.assert_allclose(found.directions, 2 * np.ones(4))
-    other = Series.transform(lambda x, y: f(y, x))(
-        Series(1.0, np.ones(4, np.float32)), Series(2.0)
-    )
+    other = Series.transform(lambda x, y: f(y, x))(Series(1.0, np.ones(4, np.float32)), Series(2.0))
     np.testing.assert_allclose(other.directions, np.zeros(4))
 
 

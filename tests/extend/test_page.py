@@ -134,7 +134,9 @@ def test_custom_rule_and_remat_inside():
 
 
 def test_missing_rule_says_what_to_write():
-    with pytest.raises(fx.extend.MissingRuleError, match=r"Interval has no rule.*sin.*@Interval\.rule"):
+    with pytest.raises(
+        fx.extend.MissingRuleError, match=r"Interval has no rule.*sin.*@Interval\.rule"
+    ):
         bounds(jnp.sin)(Interval(0.0, 1.0))
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from effax import laws
 from effax.effects import contraction, control, elementwise, indexing, shape, transcendental
 from effax.effects.config import enable_x64
@@ -33,7 +34,13 @@ def test_law_compiled(name):
     assert verdict.verdict == "true", f"{verdict.verdict}: {verdict.detail}"
 
 
-SAMPLE = ["jit_is_identity", "compiler_is_reference", "vjp_is_adjoint", "vmap_is_map", "scan_is_loop"]
+SAMPLE = [
+    "jit_is_identity",
+    "compiler_is_reference",
+    "vjp_is_adjoint",
+    "vmap_is_map",
+    "scan_is_loop",
+]
 
 
 @pytest.mark.parametrize("name", SAMPLE)
@@ -73,7 +80,9 @@ def _call_forgets(rule):
     """A functor that takes the operands of a call for constants."""
 
     def broken(handler, effect, operands, attributes):
-        operands = [handler.leaves(x, handler.mode(x))[0] if handler.owns(x) else x for x in operands]
+        operands = [
+            handler.leaves(x, handler.mode(x))[0] if handler.owns(x) else x for x in operands
+        ]
         return effect(*operands, **attributes)
 
     return broken
@@ -102,7 +111,9 @@ def test_broken_rule_is_found(table, effect, breaker, name, monkeypatch):
 
 
 def test_counterexamples_are_small(monkeypatch):
-    monkeypatch.setitem(JVP.rules, transcendental.sin, _doubled_tangent(JVP.rules[transcendental.sin]))
+    monkeypatch.setitem(
+        JVP.rules, transcendental.sin, _doubled_tangent(JVP.rules[transcendental.sin])
+    )
     verdict = laws.judge(laws.LAWS["jvp_is_finite_difference"], max_examples=200)
     program = verdict.detail[verdict.detail.index("def f") :]
     assert program.count(" = transcendental.sin") == 1
@@ -120,8 +131,9 @@ def test_refusals_are_undefined(monkeypatch):
 
 def test_printed_programs_run():
     """The text of a sketch is Python, and computes the same."""
-    from effax.backends.reference.evaluate import interpret
     from hypothesis import given, settings
+
+    from effax.backends.reference.evaluate import interpret
 
     @settings(max_examples=40)
     @given(laws.programs())
@@ -138,8 +150,9 @@ def test_printed_programs_run():
 
 
 def test_programs_are_finite():
-    from effax.backends.reference.evaluate import interpret
     from hypothesis import given, settings
+
+    from effax.backends.reference.evaluate import interpret
 
     @settings(max_examples=60)
     @given(laws.mixed_programs())

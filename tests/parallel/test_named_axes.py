@@ -54,9 +54,7 @@ def test_gather_and_scatter():
     side = over(lambda x: lax.all_gather(x, "i", axis=1, tiled=True), rows)
     np.testing.assert_array_equal(side[0], np.concatenate(rows, axis=1))
     pieces = np.arange(float(N * N), dtype=np.float32).reshape(N, N)
-    np.testing.assert_array_equal(
-        over(lambda x: lax.psum_scatter(x, "i"), pieces), pieces.sum(0)
-    )
+    np.testing.assert_array_equal(over(lambda x: lax.psum_scatter(x, "i"), pieces), pieces.sum(0))
     np.testing.assert_array_equal(
         over(lambda x: lax.psum_scatter(jnp.tile(x, 2), "i", tiled=True), pieces),
         np.tile(pieces.sum(0), 2).reshape(N, 2),

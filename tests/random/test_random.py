@@ -3,10 +3,11 @@
 That the numbers are those of jax.random is tests/random/test_streams.py.
 """
 
-import effax
-import effax.numpy as jnp
 import numpy as np
 import pytest
+
+import effax
+import effax.numpy as jnp
 from effax import lax, random
 from effax.backends.reference.evaluate import interpret
 from effax.effects.config import enable_x64
@@ -85,7 +86,11 @@ def test_traced_seeds():
         (lambda: random.choice(KEY, 3, (1,), p=jnp.ones(2)), ValueError, "same size"),
         (lambda: random.gumbel(KEY, (), mode="x"), ValueError, "valid mode"),
         (lambda: random.dirichlet(KEY, 1.0), ValueError, "alpha.ndim"),
-        (lambda: random.categorical(KEY, jnp.ones(3), shape=(4,), replace=False), ValueError, "exceed"),
+        (
+            lambda: random.categorical(KEY, jnp.ones(3), shape=(4,), replace=False),
+            ValueError,
+            "exceed",
+        ),
         (lambda: random.multivariate_normal(KEY, 1.0, jnp.eye(2)), ValueError, "mean.ndim"),
         (lambda: random.multivariate_normal(KEY, jnp.ones(2), jnp.eye(3)), ValueError, "cov.shape"),
     ],
@@ -220,7 +225,12 @@ MOMENTS = [
     ("logistic", lambda: random.logistic(KEY, (N,)), 0.0, np.pi**2 / 3),
     ("gumbel", lambda: random.gumbel(KEY, (N,)), np.euler_gamma, np.pi**2 / 6),
     ("gumbel high", lambda: random.gumbel(KEY, (N,), mode="high"), np.euler_gamma, np.pi**2 / 6),
-    ("gumbel highest", lambda: random.gumbel(KEY, (N,), mode="highest"), np.euler_gamma, np.pi**2 / 6),
+    (
+        "gumbel highest",
+        lambda: random.gumbel(KEY, (N,), mode="highest"),
+        np.euler_gamma,
+        np.pi**2 / 6,
+    ),
     ("gamma", lambda: random.gamma(KEY, 3.0, (N,)), 3.0, 3.0),
     ("beta", lambda: random.beta(KEY, 2.0, 3.0, (N,)), 0.4, 0.04),
     ("chisquare", lambda: random.chisquare(KEY, 4.0, (N,)), 4.0, 8.0),
@@ -233,7 +243,12 @@ MOMENTS = [
     ("rademacher", lambda: random.rademacher(KEY, (N,)), 0.0, 1.0),
     ("bernoulli", lambda: random.bernoulli(KEY, 0.2, (N,)), 0.2, 0.16),
     ("bernoulli high", lambda: random.bernoulli(KEY, 0.2, (N,), mode="high"), 0.2, 0.16),
-    ("rayleigh", lambda: random.rayleigh(KEY, 2.0, (N,)), 2 * np.sqrt(np.pi / 2), 4 * (2 - np.pi / 2)),
+    (
+        "rayleigh",
+        lambda: random.rayleigh(KEY, 2.0, (N,)),
+        2 * np.sqrt(np.pi / 2),
+        4 * (2 - np.pi / 2),
+    ),
     ("wald", lambda: random.wald(KEY, 1.0, (N,)), 1.0, 1.0),
     ("triangular", lambda: random.triangular(KEY, 0.0, 1.0, 2.0, (N,)), 1.0, 1 / 6),
     ("maxwell", lambda: random.maxwell(KEY, (N,)), 2 * np.sqrt(2 / np.pi), 3 - 8 / np.pi),
@@ -242,7 +257,9 @@ MOMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("draw", "mean", "variance"), [m[1:] for m in MOMENTS], ids=[m[0] for m in MOMENTS])
+@pytest.mark.parametrize(
+    ("draw", "mean", "variance"), [m[1:] for m in MOMENTS], ids=[m[0] for m in MOMENTS]
+)
 def test_moments(draw, mean, variance):
     x = np.asarray(draw(), np.float64)
     assert abs(x.mean() - mean) < 5 * np.sqrt(variance / N)

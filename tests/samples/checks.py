@@ -82,12 +82,20 @@ def check_derivative(effect, operands, attributes, step=1e-3, tolerance=2e-2):
     close(primal, total(*xs))
     ahead = total(*(x + step * t for x, t in zip(xs, ts, strict=True)))
     behind = total(*(x - step * t for x, t in zip(xs, ts, strict=True)))
-    slope = [(np.asarray(a) - np.asarray(b)) / (2 * step) for a, b in zip(ahead, behind, strict=True)]
-    close(tangent, [s.astype(np.asarray(t).dtype) for s, t in zip(slope, tangent, strict=True)], tolerance)
+    slope = [
+        (np.asarray(a) - np.asarray(b)) / (2 * step) for a, b in zip(ahead, behind, strict=True)
+    ]
+    close(
+        tangent,
+        [s.astype(np.asarray(t).dtype) for s, t in zip(slope, tangent, strict=True)],
+        tolerance,
+    )
     _, back = effax.vjp(total, *xs)
     given = [np.ones_like(np.asarray(y)) for y in primal]
     gradients = back(given)
-    one = sum(np.vdot(np.asarray(t), np.asarray(g).conj()) for t, g in zip(ts, gradients, strict=True))
+    one = sum(
+        np.vdot(np.asarray(t), np.asarray(g).conj()) for t, g in zip(ts, gradients, strict=True)
+    )
     other = sum(np.sum(np.asarray(t)) for t in tangent)
     np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3)
 
@@ -97,8 +105,12 @@ def check_derivative(effect, operands, attributes, step=1e-3, tolerance=2e-2):
     second = effax.jvp(slope_along, tuple(xs), tuple(ts))[1]
     _, back = effax.vjp(slope_along, *xs)
     gradients = back(given)
-    one = sum(np.vdot(np.asarray(t), np.asarray(g).conj()) for t, g in zip(ts, gradients, strict=True))
-    np.testing.assert_allclose(one, sum(np.sum(np.asarray(t)) for t in second), rtol=1e-2, atol=1e-2)
+    one = sum(
+        np.vdot(np.asarray(t), np.asarray(g).conj()) for t, g in zip(ts, gradients, strict=True)
+    )
+    np.testing.assert_allclose(
+        one, sum(np.sum(np.asarray(t)) for t in second), rtol=1e-2, atol=1e-2
+    )
 
 
 def weighted(y):

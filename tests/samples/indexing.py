@@ -68,9 +68,7 @@ def _gathers() -> list[Sample]:
                     "unique_indices": False,
                 }
                 if fill is None or mode is GatherScatterMode.FILL_OR_DROP:
-                    samples.append(
-                        Sample(indexing.gather, (floats(*shape), at), attributes, (0,))
-                    )
+                    samples.append(Sample(indexing.gather, (floats(*shape), at), attributes, (0,)))
     return samples
 
 

@@ -27,6 +27,12 @@ SAMPLES = [
     *((e, (X,), {**BOX, **APART}) for e in EFFECTS),
     (window.reduce_window_sum, (X,), {**BOX, **HOLES}),
     (window.reduce_window, (X, np.float32(1)), {**BOX, **ONES, "body": MULTIPLY}),
-    *((window.select_and_gather_add, (X[::-1].copy(), X), {**BOX, **ONES, "select": s}) for s in ("ge", "le")),
-    *((window.select_and_scatter_add, (SOURCE.astype(np.float32), X), {**BOX, "select": s}) for s in ("ge", "le")),
+    *(
+        (window.select_and_gather_add, (X[::-1].copy(), X), {**BOX, **ONES, "select": s})
+        for s in ("ge", "le")
+    ),
+    *(
+        (window.select_and_scatter_add, (SOURCE.astype(np.float32), X), {**BOX, "select": s})
+        for s in ("ge", "le")
+    ),
 ]

@@ -88,7 +88,9 @@ def reduce_text(
 
 
 def _lower_with(effect: Effect, identity: Callable[[Any], Any], combine: Combine) -> None:
-    def lower_reduction(w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: tuple[int, ...]) -> Name:
+    def lower_reduction(
+        w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: tuple[int, ...]
+    ) -> Name:
         type = types[0]
         init = w.constant(identity(x.dtype), ShapedArray((), x.dtype))
         return reduce_text(w, [type], [x], [init], axes, lambda a, b: [combine(w, a, b)])[0]

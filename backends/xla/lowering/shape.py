@@ -21,7 +21,8 @@ def lower_broadcast_in_dim(
 ) -> Name:
     type = types[0]
     return w.op(
-        f"stablehlo.broadcast_in_dim {x}, dims = {listed(dims)} : ({x.text}) -> {tensor(type)}", type
+        f"stablehlo.broadcast_in_dim {x}, dims = {listed(dims)} : ({x.text}) -> {tensor(type)}",
+        type,
     )
 
 
@@ -31,7 +32,8 @@ def lower_transpose(
 ) -> Name:
     type = types[0]
     return w.op(
-        f"stablehlo.transpose {x}, dims = {listed(permutation)} : ({x.text}) -> {tensor(type)}", type
+        f"stablehlo.transpose {x}, dims = {listed(permutation)} : ({x.text}) -> {tensor(type)}",
+        type,
     )
 
 
@@ -51,7 +53,9 @@ def lower_concatenate(w: Writer, types: Sequence[ShapedArray], *xs: Name, axis: 
 
 
 @rule(shape.pad)
-def lower_pad(w: Writer, types: Sequence[ShapedArray], x: Name, value: Name, *, config: Any) -> Name:
+def lower_pad(
+    w: Writer, types: Sequence[ShapedArray], x: Name, value: Name, *, config: Any
+) -> Name:
     type = types[0]
     low, high, interior = (listed(c[i] for c in config) for i in range(3))
     return w.op(
@@ -78,6 +82,8 @@ def lower_slice(
 
 
 @rule(shape.iota)
-def lower_iota(w: Writer, types: Sequence[ShapedArray], *, dtype: Any, shape: Any, dimension: int) -> Name:
+def lower_iota(
+    w: Writer, types: Sequence[ShapedArray], *, dtype: Any, shape: Any, dimension: int
+) -> Name:
     type = types[0]
     return w.op(f"stablehlo.iota dim = {dimension} : {tensor(type)}", type)

@@ -64,5 +64,6 @@ def _top_k(w: Writer, x: Name, k: int, types: Sequence[ShapedArray]) -> list[Nam
 def _transposed(w: Writer, x: Name, permutation: Sequence[int]) -> Name:
     type = x.type.update(shape=tuple(x.shape[i] for i in permutation))
     return w.op(
-        f"stablehlo.transpose {x}, dims = {listed(permutation)} : ({x.text}) -> {tensor(type)}", type
+        f"stablehlo.transpose {x}, dims = {listed(permutation)} : ({x.text}) -> {tensor(type)}",
+        type,
     )

@@ -1,0 +1,190 @@
+"""Solvers whose derivatives are those of what they solve, not of how: implicit differentiation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from effax.api.arguments import name_of
+from effax.effects import solving
+from effax.effects.elementwise import neg
+from effax.effects.solving import Counts
+from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.types import typeof
+from effax.interpreters.stage import Staged, stage
+
+Solver = Callable[[Callable[[Any], Any], Any], Any]
+
+
+def _staged(name: str, function: Callable[[Any], Any], tree: Any, types: Any) -> Staged:
+    """A function on trees like b, as a program; raises `TypeError` where it gives another tree."""
+
+    def flat(*leaves: Any) -> list[Any]:
+        out, found = tree_flatten(function(tree_unflatten(tree, leaves)))
+        if found != tree:
+            raise TypeError(
+                f"{name}() output pytree structure must match b: {found} and {tree} differ."
+            )
+        for x, wanted in zip(out, types, strict=True):
+            given = typeof(x)
+            if given.shape != wanted.shape or given.dtype != wanted.dtype:
+                raise TypeError(
+                    f"{name}() output must have the types of b: expected {wanted.str_short()}, but "
+                    f"got {given.str_short()}"
+                )
+        return out
+
+    return stage(flat, types, name)
+
+
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: Any,
+    solve: Solver,
+    transpose_solve: Solver | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """x with `matvec(x) = b`, found by a solver that no derivative goes through.
+
+    The derivative in any direction solves one more system of the same matrix; reverse mode solves
+    the transposed one.
+
+    Args:
+      matvec: a linear function of trees like b.
+      b: the right side: a tree of arrays.
+      solve: `solve(matvec, b)` gives x.
+      transpose_solve: `transpose_solve(vecmat, b)` solves the transposed system.
+      symmetric: the system is its own transpose.
+      has_aux: not offered: a solver's other results would have no derivative.
+
+    Raises:
+      TypeError: where a function's results differ from b in tree or types.
+      ValueError: in reverse mode, where `transpose_solve` is missing.
+
+    >>> import effax
+    >>> effax.lax.custom_linear_solve(lambda x: 2.0 * x, 6.0, lambda _, b: b / 2.0, symmetric=True)
+    Array(3., dtype=float32)
+    """
+    if has_aux:
+        raise NotImplementedError(
+            "custom_linear_solve: has_aux=True is not supported; give what the solver reports from "
+            "a solve of its own, under stop_gradient"
+        )
+    if symmetric and transpose_solve is None:
+        transpose_solve = solve
+    leaves, tree = tree_flatten(b)
+    types = [typeof(x).strong() for x in leaves]
+    forward = _staged("matvec", matvec, tree, types)
+    find = _staged("solve", lambda y: solve(matvec, y), tree, types)
+    backward = find_back = None
+    if symmetric:
+        backward = forward
+        find_back = _staged("transpose_solve", lambda y: transpose_solve(matvec, y), tree, types)
+    elif transpose_solve is not None:
+        vecmat = _transposed(matvec, tree, types)
+        backward = _staged("vecmat", vecmat, tree, types)
+        find_back = _staged("transpose_solve", lambda y: transpose_solve(vecmat, y), tree, types)
+    parts = (forward, backward, find, find_back)
+    values = solving.linear_solve(
+        *(x for part in parts if part is not None for x in part.captured),
+        *(_strong(x) for x in leaves),
+        matvec=forward.program,
+        vecmat=None if backward is None else backward.program,
+        solve=find.program,
+        transpose_solve=None if find_back is None else find_back.program,
+        consts=Counts(*(0 if part is None else len(part.captured) for part in parts)),
+    )
+    return tree_unflatten(tree, values)
+
+
+def _strong(x: Any) -> Any:
+    from effax.effects.conversion import convert_element_type
+
+    type = typeof(x)
+    return convert_element_type(x, dtype=type.dtype) if type.weak_type else x
+
+
+def _transposed(matvec: Callable[[Any], Any], tree: Any, types: Any) -> Callable[[Any], Any]:
+    from effax import linear_transpose
+
+    back = linear_transpose(matvec, tree_unflatten(tree, types))
+    return lambda y: back(y)[0]
+
+
+def custom_root(
+    f: Callable[[Any], Any],
+    initial_guess: Any,
+    solve: Solver,
+    tangent_solve: Solver,
+    has_aux: bool = False,
+) -> Any:
+    """x with `f(x) = 0`, found by a solver that no derivative goes through.
+
+    By the implicit function theorem, the derivative solves a linear system whose matrix is f's
+    derivative at x.
+
+    Args:
+      f: the function; what it closes over may be differentiated.
+      initial_guess: where to start: a tree of arrays.
+      solve: `solve(f, initial_guess)` gives x.
+      tangent_solve: `tangent_solve(g, y)` solves `g(x) = y` for a linear g.
+      has_aux: `solve` gives a pair, of which the second part has no derivative.
+
+    >>> import effax
+    >>> def sqrt(a):
+    ...     newton = lambda f, x: effax.lax.fori_loop(0, 9, lambda _, x: (x + a / x) / 2, x)
+    ...     return effax.lax.custom_root(lambda x: x * x - a, a, newton, lambda g, y: y / g(1.0))
+    >>> effax.value_and_grad(sqrt)(4.0)
+    (Array(2., dtype=float32, weak_type=True), Array(0.25, dtype=float32, weak_type=True))
+    """
+    from effax import jvp
+    from effax.api.custom import custom_jvp, stop_gradient
+
+    guess, tree = tree_flatten(initial_guess)
+    types = [typeof(x) for x in guess]
+
+    def residual(*leaves: Any) -> list[Any]:
+        out, found = tree_flatten(f(tree_unflatten(tree, leaves)))
+        if found != tree:
+            raise TypeError(
+                f"f() output pytree structure must match initial_guess: {found} and {tree} differ."
+            )
+        return out
+
+    staged = stage(residual, types, name_of(f))
+
+    def of(params: Any) -> Callable[[Any], Any]:
+        def closed(x: Any) -> Any:
+            return tree_unflatten(tree, staged.program.run(*params, *tree_flatten(x)[0]))
+
+        return closed
+
+    @custom_jvp
+    def root(params: Any, guess: Any) -> Any:
+        found = solve(of(params), guess)
+        return found if has_aux else (found, None)
+
+    @root.defjvp
+    def root_jvp(primals: Any, tangents: Any) -> Any:
+        params, guess = primals
+        x, aux = root(params, guess)
+        moved = jvp(lambda p: of(p)(x), (params,), (tangents[0],))[1]
+        back = [neg(t) for t in tree_flatten(moved)[0]]
+
+        def slope(t: Any) -> Any:
+            return jvp(of(params), (x,), (t,))[1]
+
+        dx = custom_linear_solve(
+            slope,
+            tree_unflatten(tree, back),
+            tangent_solve,
+            tangent_solve,
+        )
+        from effax.interpreters.jvp.dual import zeros_like
+
+        still = tree_unflatten(tree_flatten(aux)[1], [zeros_like(a) for a in tree_flatten(aux)[0]])
+        return (x, aux), (dx, still)
+
+    x, aux = root(list(staged.captured), stop_gradient(initial_guess))
+    return (x, aux) if has_aux else x

@@ -1,0 +1,275 @@
+"""The matrix: what each interpreter does with each effect, read off the live tables.
+
+    python -m effax.matrix                            the library's own columns
+    python -m effax.matrix mine.py:Interval           a user's interpreter as one more column
+    python -m effax.matrix --family indexing          some rows
+
+A cell says how the interpreter knows the effect:
+
+    rule       it has a rule of its own
+    functor    the effect holds programs, and the functor carries any interpreter through it
+    expanded   the effect is written out in others that have rules
+    generic    one rule serves every effect
+    —          transposition is not asked for: the effect is not linear
+    refused    there can't be one; the reason is printed below the table
+    (empty)    a hole: nobody wrote it, and nobody said why
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from effax import start as start  # the tables are filled at start-up
+from effax.backends.reference import table as reference
+from effax.backends.xla.lowering import writer as lowering
+from effax.effects.columns import load
+from effax.effects.effect import Effect, all_effects
+from effax.interpreters.batch.batched import Batch
+from effax.interpreters.checkify.checking import Checkify
+from effax.interpreters.interpreter import Interpreter
+from effax.interpreters.jvp.dual import JVP
+from effax.interpreters.lifting import functor
+from effax.interpreters.residual import planners
+from effax.interpreters.residual.record import opened
+from effax.interpreters.transpose.linear import rules as transposes
+
+for _column in ("effax.backends.reference", "effax.interpreters.checkify"):
+    load(_column)
+
+
+@attrs.frozen
+class Cell:
+    """How an interpreter knows an effect; the reason where it doesn't."""
+
+    kind: str
+    reason: str = ""
+
+
+RULE: Final = Cell("rule")
+FUNCTOR: Final = Cell("functor")
+EXPANDED: Final = Cell("expanded")
+GENERIC: Final = Cell("generic")
+EMPTY: Final = Cell("")
+NOT_LINEAR: Final = Cell("—", "not linear")
+
+_HOST: Final = "what the host computes has no known derivative; custom_jvp gives it one"
+_AXIS: Final = "only programs over a bound axis perform it, and there the places are one batch"
+
+REFUSED: Final[dict[tuple[str, str], str]] = {
+    **{
+        (column, name): _HOST
+        for column in ("jvp", "transpose")
+        for name in ("pure_callback", "io_callback", "sequenced_callback")
+    },
+    ("batch", "sequenced_callback"): "lanes have no order; it appears in lowering only",
+    ("transpose", "while"): "the number of steps is not known, so what they leave can't be stored",
+    **{
+        ("reference", name): _AXIS
+        for name in (
+            "psum",
+            "pmax",
+            "pmin",
+            "all_gather",
+            "reduce_scatter",
+            "all_to_all",
+            "ppermute",
+            "axis_index",
+        )
+    },
+    ("lowering", "check"): "checkify answers it first",
+}
+"""Cells where the effect is refused, by column and effect, and why; a rule there raises."""
+
+
+def _derived(effect: Effect) -> Cell:
+    lifting = functor.get(effect)
+    if lifting is None:
+        return EMPTY
+    return EXPANDED if lifting.__name__ == "written_out" else FUNCTOR
+
+
+def _lifting(rules: Any) -> Callable[[Effect], Cell]:
+    return lambda effect: RULE if effect in rules else _derived(effect)
+
+
+def _transpose(effect: Effect) -> Cell:
+    if effect in transposes:
+        return RULE
+    derivative = JVP.rules.get(effect)
+    is_linear = getattr(derivative, "__name__", "") in ("linear_jvp", "bilinear_jvp")
+    return EMPTY if is_linear else NOT_LINEAR
+
+
+def _checkify(effect: Effect) -> Cell:
+    if effect in Checkify.rules or effect in Checkify.overrides:
+        return RULE
+    return _derived(effect) if effect.higher_order else GENERIC
+
+
+def _residual(effect: Effect) -> Cell:
+    if effect in planners:
+        return RULE
+    if effect in opened or (effect not in JVP.rules and _derived(effect) == EXPANDED):
+        return EXPANDED  # it is opened; or forward mode, which sits on top, has written it out
+    return EMPTY if effect.higher_order else GENERIC
+
+
+def _backend(rules: Any) -> Callable[[Effect], Cell]:
+    def cell(effect: Effect) -> Cell:
+        return RULE if effect in rules else EMPTY
+
+    return cell
+
+
+COLUMNS: Final[dict[str, Callable[[Effect], Cell]]] = {
+    "jvp": _lifting(JVP.rules),
+    "residual": _residual,
+    "transpose": _transpose,
+    "batch": _lifting(Batch.rules),
+    "checkify": _checkify,
+    "lowering": _backend(lowering.rules),
+    "reference": _backend(reference.rules),
+}
+
+
+def column_of(interpreter: type[Interpreter]) -> Callable[[Effect], Cell]:
+    """The column of a user's interpreter."""
+    handler = interpreter._handler
+
+    def cell(effect: Effect) -> Cell:
+        if effect in handler.rules:
+            return RULE
+        if handler.catch_all is not None and not effect.higher_order:
+            return GENERIC
+        return _derived(effect)
+
+    return cell
+
+
+def cell(column: str, effect: Effect) -> Cell:
+    """One cell of the library's matrix."""
+    reason = REFUSED.get((column, effect.name))
+    return COLUMNS[column](effect) if reason is None else Cell("refused", reason)
+
+
+def rows(families: Iterable[str] = ()) -> dict[str, list[Effect]]:
+    """The effects defined so far, by family."""
+    wanted = set(families)
+    found: dict[str, list[Effect]] = {}
+    for effect in all_effects():
+        if not wanted or effect.family in wanted:
+            found.setdefault(effect.family, []).append(effect)
+    return dict(sorted(found.items()))
+
+
+def holes() -> list[tuple[str, str]]:
+    """The empty cells of the library's columns: (column, effect)."""
+    families = library_families()
+    return [
+        (column, effect.name)
+        for effect in all_effects()
+        if effect.family in families
+        for column in COLUMNS
+        if not cell(column, effect).kind
+    ]
+
+
+def library_families() -> frozenset[str]:
+    """The families that have a row file in the library."""
+    import effax.effects
+
+    return frozenset(path.stem for path in Path(effax.effects.__path__[0]).glob("*.py"))
+
+
+def table(*interpreters: type[Interpreter], families: Iterable[str] = ()) -> str:
+    """The matrix as text, with a column for each of the interpreters given.
+
+    >>> print(table(families=["complex"]).splitlines()[2])
+      real     rule      generic   rule      rule      rule      rule      rule
+    """
+    own = {name: (lambda e, name=name: cell(name, e)) for name in COLUMNS}
+    columns = own | {i.__name__.lower(): column_of(i) for i in interpreters}
+    found = rows(families)
+    names = [effect.name for effects in found.values() for effect in effects]
+    width = max(map(len, names), default=0)
+    lines = [" " * (width + 4) + "".join(f"{name:<10}" for name in columns).rstrip()]
+    reasons: dict[str, list[str]] = {}
+    for family, effects in found.items():
+        lines.append(family)
+        for effect in effects:
+            cells = [of(effect) for of in columns.values()]
+            line = "".join(f"{c.kind:<10}" for c in cells).rstrip()
+            lines.append(f"  {effect.name:<{width}}  {line}".rstrip())
+            for name, c in zip(columns, cells, strict=True):
+                if c.kind == "refused":
+                    reasons.setdefault(f"{name}: {c.reason}", []).append(effect.name)
+    if reasons:
+        lines += ["", "refused"]
+        lines += [f"  {reason} ({', '.join(names)})" for reason, names in reasons.items()]
+    return "\n".join(lines)
+
+
+def summary() -> str:
+    """How many effects there are, and how each column knows them, a line each."""
+    families = library_families()
+    effects = [effect for effect in all_effects() if effect.family in families]
+    lines = [f"{len(effects)} effects in {len({e.family for e in effects})} families"]
+    for column in COLUMNS:
+        counts: dict[str, int] = {}
+        for effect in effects:
+            kind = cell(column, effect).kind or "EMPTY"
+            counts[kind] = counts.get(kind, 0) + 1
+        listed = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items(), key=lambda x: -x[1]))
+        lines.append(f"  {column:<10} {listed}")
+    return "\n".join(lines)
+
+
+def find_interpreter(name: str) -> type[Interpreter]:
+    """The interpreter that `module:Class` or `file.py:Class` names.
+
+    Raises `ValueError` where there is none.
+    """
+    where, _, attribute = name.rpartition(":")
+    if where.endswith(".py"):
+        spec = importlib.util.spec_from_file_location(Path(where).stem, where)
+        if spec is None or spec.loader is None:
+            raise ValueError(f"there is no file {where}")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+    elif where:
+        module = importlib.import_module(where)
+    else:
+        raise ValueError(f"an interpreter is named module:Class or file.py:Class, not {name!r}")
+    found = getattr(module, attribute, None)
+    if not (isinstance(found, type) and issubclass(found, Interpreter)):
+        raise ValueError(f"{where} has no interpreter named {attribute!r}")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the matrix; the exit status is 1 if the library's part has an empty cell."""
+    parser = argparse.ArgumentParser(prog="python -m effax.matrix", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("interpreters", nargs="*", help="module:Class or file.py:Class")
+    parser.add_argument("--family", action="append", default=[], help="only rows of this family")
+    chosen = parser.parse_args(arguments)
+    print(table(*map(find_interpreter, chosen.interpreters), families=chosen.family))
+    print()
+    print(summary())
+    missing = holes()
+    for column, effect in missing:
+        print(f"empty: {column} of {effect}", file=sys.stderr)
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

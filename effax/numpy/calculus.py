@@ -1,0 +1,341 @@
+"""Differences, gradients, integrals, interpolation and convolution of samples."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from effax.effects import (
+    comparison,
+    cumulative,
+    elementwise,
+    logical,
+    reduction,
+    selection,
+    shape,
+)
+from effax.effects.promotion import result_type
+from effax.effects.types import (
+    as_dtype,
+    bool_,
+    float32,
+    is_bool,
+    is_complex,
+    is_integer,
+    typeof,
+)
+from effax.numpy.arguments import (
+    broadcast,
+    canonical_axes,
+    canonical_axis,
+    cast,
+    check_arrays,
+    combine,
+    concrete_int,
+    pick,
+    shape_of,
+    strong,
+)
+from effax.numpy.joining import concatenate
+from effax.numpy.manipulation import ravel
+from effax.numpy.operands import promote_dtypes_inexact
+from effax.numpy.sorting import order_of, searchsorted
+from effax.whole import whole
+
+
+def steps(x: Any, axis: int) -> Any:
+    """Each element less the one before it."""
+    n = shape_of(x)[axis]
+    later = shape.slice_axis(x, axis, min(1, n), n)
+    earlier = shape.slice_axis(x, axis, 0, max(n - 1, 0))
+    if is_bool(typeof(x).dtype):
+        return comparison.ne(later, earlier)
+    return elementwise.sub(later, earlier)
+
+
+@whole("n", "axis")
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The differences of neighbours along an axis, taken n times over.
+
+    >>> diff(np.array([1, 4, 9])).tolist()
+    [3, 5]
+    """
+    check_arrays("diff", a)
+    times = concrete_int(n, "order n of diff")
+    if times == 0:
+        return a
+    if times < 0:
+        raise ValueError(f"order must be non-negative but got {times}")
+    lengths = shape_of(a)
+    if not lengths:
+        raise ValueError(f"diff requires input that is at least one dimensional; got {a}")
+    axis = canonical_axis(axis, len(lengths))
+    parts = [a]
+    for i, border in enumerate((prepend, append)):
+        if border is None:
+            continue
+        check_arrays("diff", border)
+        if not shape_of(border):
+            border = broadcast(border, tuple(1 if j == axis else m for j, m in enumerate(lengths)))
+        parts.insert(0, border) if i == 0 else parts.append(border)
+    a = concatenate(parts, axis) if len(parts) > 1 else a
+    for _ in range(times):
+        a = steps(a, axis)
+    return a
+
+
+@whole()
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """The differences of neighbours in the flattened array, between two borders.
+
+    >>> ediff1d(np.array([1, 4, 9]), to_end=0).tolist()
+    [3, 5, 0]
+    """
+    check_arrays("ediff1d", ary)
+    kind = typeof(ary).dtype
+    parts = [steps(ravel(ary), 0)]
+    if to_begin is not None:
+        check_arrays("ediff1d", ary, to_begin)
+        parts.insert(0, cast(ravel(to_begin), kind))
+    if to_end is not None:
+        check_arrays("ediff1d", ary, to_end)
+        parts.append(cast(ravel(to_end), kind))
+    return concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+@whole("axis", "edge_order")
+def gradient(
+    f: Any, *varargs: Any, axis: int | tuple[int, ...] | None = None, edge_order: int | None = None
+) -> Any:
+    """The slopes along each axis: central differences inside, one-sided ones at the ends.
+
+    Spacings are one number for all axes, or a number or a vector of coordinates for each.
+
+    >>> gradient(np.array([0.0, 1.0, 4.0])).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    check_arrays("gradient", f, *varargs)
+    if edge_order is not None:
+        raise NotImplementedError("The 'edge_order' argument to jnp.gradient is not supported.")
+    f, *spacings = promote_dtypes_inexact(f, *varargs)
+    lengths = shape_of(f)
+    axes = canonical_axes(axis, len(lengths))
+    if any(lengths[i] < 2 for i in axes):
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least 2 elements are "
+            "required."
+        )
+    if not spacings:
+        spacings = [1.0] * len(axes)
+    elif len(spacings) == 1:
+        spacings = spacings * len(axes)
+    if len(spacings) != len(axes):
+        raise TypeError(f"Invalid number of spacing arguments {len(varargs)} for axis={axis}")
+    results = [_slope(f, i, h) for i, h in zip(axes, spacings, strict=True)]
+    return results[0] if len(results) == 1 else results
+
+
+def _slope(f: Any, axis: int, h: Any) -> Any:
+    n = shape_of(f)[axis]
+    if isinstance(h, float):
+        h = shape.scalar(h, typeof(f).dtype)
+    gaps = shape_of(h)
+    if len(gaps) > 1:
+        raise ValueError("Spacing arguments must be scalars or vectors")
+    rise = steps(f, axis)
+    if gaps:
+        if gaps[0] != n:
+            raise ValueError(
+                "Spacing arguments must be scalars or 1D arrays that match the length of the axis"
+            )
+        width = shape.broadcast_in_dim(steps(h, 0), shape=shape_of(rise), dims=(axis,))
+    else:
+        width = broadcast(h, shape_of(rise))
+    each = elementwise.div(rise, width)
+    first, last = shape.slice_axis(each, axis, 0, 1), shape.slice_axis(each, axis, n - 2, n - 1)
+    if n == 2:
+        return shape.concatenate(first, last, axis=axis)
+    before, after = shape.slice_axis(each, axis, 0, n - 2), shape.slice_axis(each, axis, 1, n - 1)
+    if not gaps:
+        inside = elementwise.mul(elementwise.add(before, after), 0.5)
+    else:
+        # Slopes to both sides, the nearer point counting more.
+        left = shape.slice_axis(width, axis, 0, n - 2)
+        right = shape.slice_axis(width, axis, 1, n - 1)
+        inside = elementwise.div(
+            elementwise.add(elementwise.mul(before, right), elementwise.mul(after, left)),
+            elementwise.add(left, right),
+        )
+    return shape.concatenate(first, inside, last, axis=axis)
+
+
+@whole("axis")
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral of samples along an axis, at places x or a distance dx apart.
+
+    >>> trapezoid(np.array([0.0, 1.0, 2.0])).tolist()
+    2.0
+    """
+    check_arrays("trapezoid", y)
+    if x is None:
+        y, width = promote_dtypes_inexact(y, dx)
+    else:
+        check_arrays("trapezoid", y, x)
+        y, x = promote_dtypes_inexact(y, x)
+        width = steps(x, 0 if len(shape_of(x)) == 1 else canonical_axis(axis, len(shape_of(x))))
+    axis = canonical_axis(axis, len(shape_of(y)))
+    n = shape_of(y)[axis]
+    sums = elementwise.add(
+        shape.slice_axis(y, axis, min(1, n), n), shape.slice_axis(y, axis, 0, max(n - 1, 0))
+    )
+    if len(shape_of(width)) == 1:
+        width = shape.broadcast_in_dim(width, shape=shape_of(sums), dims=(axis,))
+    area = elementwise.mul(combine(elementwise.mul, sums, width), 0.5)
+    return strong(reduction.reduce_sum(area, axes=(axis,)))
+
+
+@whole("axis")
+def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * pi) -> Any:
+    """Angles made continuous: jumps of more than half a period are taken back by whole periods.
+
+    >>> [round(x, 2) for x in unwrap(np.array([0.0, 6.0])).tolist()]
+    [0.0, -0.28]
+    """
+    check_arrays("unwrap", p)
+    axis = canonical_axis(axis, len(shape_of(p)))
+    if is_complex(typeof(p).dtype):
+        raise ValueError("jnp.unwrap does not support complex inputs.")
+    if shape_of(p)[axis] == 0:
+        return p
+    kind = result_type(p, period)
+    p, period = cast(p, kind), cast(period, kind)
+    jump = steps(p, axis)
+    whole_period = broadcast(period, shape_of(jump))
+    if is_integer(kind):
+        half, rest = elementwise.div(whole_period, 2), elementwise.rem(whole_period, 2)
+        exact = comparison.eq(rest, 0)
+    else:
+        half = elementwise.mul(whole_period, 0.5)
+        exact = shape.full(shape_of(jump), True, bool_)
+    turned = elementwise.rem(elementwise.add(jump, half), whole_period)
+    below = comparison.lt(turned, shape.full(shape_of(turned), 0, kind))
+    turned = selection.select_n(below, turned, elementwise.add(turned, whole_period))
+    small = elementwise.sub(turned, half)
+    at_edge = logical.and_(
+        logical.and_(
+            comparison.eq(small, elementwise.neg(half)),
+            comparison.gt(jump, shape.full(shape_of(jump), 0, kind)),
+        ),
+        exact,
+    )
+    small = selection.select_n(at_edge, small, half)
+    correction = elementwise.sub(small, jump)
+    limit = half if discont is None else broadcast(cast(discont, kind), shape_of(jump))
+    correction = selection.select_n(
+        comparison.lt(elementwise.abs(jump), limit), correction, shape.full(shape_of(jump), 0, kind)
+    )
+    total = cumulative.cumsum(correction, axis=axis, reverse=False)
+    first = shape.slice_axis(p, axis, 0, 1)
+    rest_of = elementwise.add(shape.slice_axis(p, axis, 1, shape_of(p)[axis]), total)
+    return shape.concatenate(first, rest_of, axis=axis)
+
+
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    """Between samples fp at ascending places xp: on the straight line; beyond them, the outermost.
+
+    `left` and `right` are other values for beyond, or "extrapolate"; with a period there is none.
+
+    >>> interp(1.5, np.array([1.0, 2.0]), np.array([0.0, 4.0])).tolist()
+    2.0
+    """
+    check_arrays("interp", x, xp, fp)
+    for side in (left, right):
+        if isinstance(side, str) and side != "extrapolate":
+            raise ValueError(
+                f"the only valid string value of left or right is 'extrapolate', but got: {side}"
+            )
+    ways = tuple(s if isinstance(s, str) else None for s in (left, right))
+    values = tuple(None if isinstance(s, str) else s for s in (left, right))
+    if shape_of(xp) != shape_of(fp) or len(shape_of(xp)) != 1:
+        raise ValueError("xp and fp must be one-dimensional arrays of equal size")
+    if period is not None and isinstance(period, int | float) and period == 0:
+        raise ValueError(f"period must be a non-zero value; got {period}")
+    return _interp(x, xp, fp, values, period, ways)
+
+
+@whole("ways")
+def _interp(x: Any, xp: Any, fp: Any, values: Any, period: Any, ways: tuple[Any, Any]) -> Any:
+    x, xp = promote_dtypes_inexact(x, xp)
+    (fp,) = promote_dtypes_inexact(fp)
+    if is_complex(typeof(x).dtype):
+        raise ValueError("jnp.interp: complex x values not supported.")
+    if period is not None:
+        x, xp, fp = _periodic(x, xp, fp, period)
+    n = shape_of(xp)[0]
+    lengths = shape_of(x)
+    place = searchsorted(xp, x, side="right")
+    place = elementwise.max(elementwise.min(place, n - 1), 1) if n > 1 else place
+    at = pick(fp, elementwise.sub(place, 1), 0)
+    rise = elementwise.sub(pick(fp, place, 0), at)
+    start = pick(xp, elementwise.sub(place, 1), 0)
+    run = elementwise.sub(pick(xp, place, 0), start)
+    beyond = elementwise.sub(x, start)
+    # Where two samples lie at one place the line is upright: the later sample counts.
+    epsilon = shape.full(lengths, np.spacing(np.finfo(_real(run)).eps), typeof(run).dtype)
+    upright = comparison.le(elementwise.abs(run), epsilon)
+    share = elementwise.div(
+        beyond, selection.select_n(upright, run, shape.full(lengths, 1, typeof(run).dtype))
+    )
+    share = cast(share, typeof(fp).dtype)
+    line = elementwise.add(at, elementwise.mul(share, rise))
+    result = selection.select_n(upright, line, at)
+    if period is not None:
+        return result
+    ends = ((0, comparison.lt), (n - 1, comparison.gt))
+    for (i, outside), value, way in zip(ends, values, ways, strict=True):
+        if way is not None:
+            continue
+        other = (
+            shape.slice_axis(fp, 0, i, i + 1) if value is None else cast(value, typeof(fp).dtype)
+        )
+        edge = (
+            broadcast(shape.slice_axis(xp, 0, i, i + 1), lengths)
+            if lengths
+            else (shape.reshape(shape.slice_axis(xp, 0, i, i + 1), shape=()))
+        )
+        filled = shape.broadcast_in_dim(shape.reshape(other, shape=()), shape=lengths, dims=())
+        result = selection.select_n(outside(x, edge), result, filled)
+    return result
+
+
+def _real(x: Any) -> Any:
+    kind = as_dtype(typeof(x).dtype)
+    return kind if kind.itemsize >= 4 else float32
+
+
+def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+    """Everything brought into one period, and a sample of the neighbouring periods at each end."""
+    length = elementwise.abs(cast(period, typeof(xp).dtype))
+
+    def within(v: Any) -> Any:
+        whole_period = broadcast(length, shape_of(v))
+        rest = elementwise.rem(v, whole_period)
+        return selection.select_n(
+            comparison.lt(rest, 0.0), rest, elementwise.add(rest, whole_period)
+        )
+
+    x, xp = within(x), within(xp)
+    order = order_of(xp, 0)
+    xp, fp = pick(xp, order, 0), pick(fp, order, 0)
+    n = shape_of(xp)[0]
+    last, first = shape.slice_axis(xp, 0, n - 1, n), shape.slice_axis(xp, 0, 0, 1)
+    one = broadcast(length, (1,))
+    xp = shape.concatenate(elementwise.sub(last, one), xp, elementwise.add(first, one), axis=0)
+    fp = shape.concatenate(
+        shape.slice_axis(fp, 0, n - 1, n), fp, shape.slice_axis(fp, 0, 0, 1), axis=0
+    )
+    return x, xp, fp

@@ -1,0 +1,53 @@
+"""Forward mode of linear systems: `a dx = db - da x`, by the same solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects import solving
+from effax.effects.effect import Effect
+from effax.effects.elementwise import sub
+from effax.effects.program import Program
+from effax.effects.solving import Counts, sections
+from effax.effects.types import typeof
+from effax.interpreters.jvp.dual import JVP, rule, zeros
+from effax.interpreters.lifting import Lifting, functor, reopen
+
+
+@rule(solving.linear_solve)
+def linear_solve_jvp(
+    primals: list[Any], tangents: list[Any], *, matvec: Program, consts: Counts, **programs: Any
+) -> Any:
+    """Only what `matvec` and the right side do moves the result; how it is found does not."""
+    attributes = {"matvec": matvec, "consts": consts, **programs}
+    xs = solving.linear_solve(*primals, **attributes)
+    *_, db = sections(tangents, consts)
+    own = sections(primals, consts)[0]
+    moving = sections(tangents, consts)[0]
+    if all(t is None for t in moving):
+        if all(t is None for t in db):
+            return xs, [None] * len(xs)
+        change = [zeros(typeof(x)) if t is None else t for x, t in zip(xs, db, strict=True)]
+    else:
+        handler = JVP()
+        duals = [handler.dual(p, t) for p, t in zip(own, moving, strict=True)]
+        moved = [handler.split(y)[1] for y in handler.run(matvec.run, *duals, *xs)]
+        change = [_difference(t, m, x) for t, m, x in zip(db, moved, xs, strict=True)]
+    known = primals[: sum(consts)]
+    return xs, solving.linear_solve(*known, *change, **attributes)
+
+
+def _difference(one: Any, other: Any, like: Any) -> Any:
+    one = zeros(typeof(like)) if one is None else one
+    return one if other is None else sub(one, other)
+
+
+def lift_linear_solve(
+    handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> list[Any]:
+    """Any other handler sees how the system is solved."""
+    parts = sections(operands, attributes["consts"])
+    return reopen(handler, attributes["solve"], [*parts[2], *parts[4]])
+
+
+functor[solving.linear_solve] = lift_linear_solve
