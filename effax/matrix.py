@@ -119,7 +119,8 @@ def _residual(effect: Effect) -> Cell:
         return RULE
     if effect in opened or (effect not in JVP.rules and _derived(effect) == EXPANDED):
         return EXPANDED  # it is opened; or forward mode, which sits on top, has written it out
-    return EMPTY if effect.higher_order else GENERIC
+    # An effect with programs and a derivative of its own is linear as a whole, or known as a whole.
+    return EMPTY if effect.higher_order and effect not in JVP.rules else GENERIC
 
 
 def _backend(rules: Any) -> Callable[[Effect], Cell]:

@@ -43,6 +43,7 @@ structural: Final[Trait] = (
     indexing.dynamic_update_slice,
     selection.select_n,
     elementwise.copy,
+    elementwise.stop_gradient,
 )
 """Each element of the result is an element of an operand: elements are moved, not computed."""
 

@@ -149,7 +149,7 @@ class _Entry:
             captured=[device_put(x, where) for x in captured],
         ).gather(specs, where)
         is_leaf = self.tree == _LEAF
-        simple = not (self.executor.executable.effectful or self.executor.moves)
+        simple = self.executor.direct
         self.run = self._one if is_leaf and simple else self._many
 
     def _one(self, buffers: list[Any]) -> Any:

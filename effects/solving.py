@@ -49,8 +49,8 @@ linear_solve = Effect(
 """`linear_solve(*operands, matvec, vecmat, solve, transpose_solve, consts)`.
 
 x with `matvec(x) = b`, found by `solve(b)`. The operands are those of each program, as many as
-`consts` says, then b. `vecmat` and `transpose_solve` belong to the transposed system, and are None where
-it is not known how to solve that.
+`consts` says, then b. `vecmat` and `transpose_solve` belong to the transposed system, and are None
+where it is not known how to solve that.
 """
 
 

@@ -96,6 +96,36 @@ def wave_bounds(x, *, effect):
     )
 
 
+# A comparison is an interval of Booleans: false <= true, so `lo` is "surely" and `hi` "possibly".
+
+
+@Interval.rule(effects.lt, effects.le)
+def less_bounds(x, y, *, effect):
+    return Interval(effect(x.hi, y.lo), effect(x.lo, y.hi))
+
+
+@Interval.rule(effects.gt, effects.ge)
+def greater_bounds(x, y, *, effect):
+    return Interval(effect(x.lo, y.hi), effect(x.hi, y.lo))
+
+
+Interval.leafwise(effects.and_, effects.or_)  # of Booleans
+
+
+@Interval.rule(effects.not_)
+def not_bounds(x):
+    return Interval(~x.hi, ~x.lo)
+
+
+@Interval.rule(effects.select_n)
+def select_bounds(which, no, yes):
+    unsure = which.lo != which.hi
+    return Interval(
+        jnp.where(unsure, jnp.minimum(no.lo, yes.lo), jnp.where(which.lo, yes.lo, no.lo)),
+        jnp.where(unsure, jnp.maximum(no.hi, yes.hi), jnp.where(which.lo, yes.hi, no.hi)),
+    )
+
+
 def least(first, *rest):
     """The elementwise minimum of some arrays."""
     for x in rest:

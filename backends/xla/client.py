@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import re
+import sys
 import threading
 import warnings
 from collections.abc import Callable

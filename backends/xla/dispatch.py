@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -10,7 +11,9 @@ from effax.backends.xla.array import Array, asarray, constant, device_put
 from effax.backends.xla.executable import XlaRuntimeError, compile_text, explain_failure
 from effax.backends.xla.lowering.writer import module_text
 from effax.backends.xla.placement import Placement, Spec, default, single
+from effax.backends.xla.special_values import look_for_special
 from effax.effects import shape
+from effax.effects.config import read, trace_key
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
 from effax.effects.handler import Carrier
@@ -18,6 +21,8 @@ from effax.effects.program import Program, programs_in
 from effax.effects.types import typeof
 from effax.interpreters.ordering import has_ordered, in_order
 from effax.interpreters.stage import stage
+
+_log: Final = logging.getLogger("effax")
 
 host_rules: Final[dict[Effect, Callable[..., Any]]] = {}
 """Effects that are answered on the host when nothing is staged: callbacks, checks."""
@@ -31,6 +36,7 @@ class Executor:
 
     __slots__ = (
         "captured",
+        "checked",
         "executable",
         "handlers",
         "in_specs",
@@ -51,6 +57,12 @@ class Executor:
         self.captured = [x.buffer for x in captured]
         self.in_specs = [x.spec for x in captured]
         self.moves: tuple[tuple[int, Spec], ...] = ()
+        self.checked: Any = None
+
+    @property
+    def direct(self) -> bool:
+        """Whether calling is no more than running the executable."""
+        return not (self.moves or self.executable.effectful or self.checked)
 
     def gather(self, specs: Sequence[Spec], placement: Placement) -> Executor:
         """Note the operands' specs, and which lie elsewhere, to be moved at each call."""
@@ -71,7 +83,10 @@ class Executor:
         except XlaRuntimeError as error:
             explain_failure(error, zip(self.in_specs, everything, strict=False))
             raise
-        return [*map(Array, outs, self.specs)]
+        results = [*map(Array, outs, self.specs)]
+        if self.checked is not None:
+            look_for_special(results, self.checked, self.in_specs, everything)
+        return results
 
     def moved(self, buffers: list[Any]) -> list[Any]:
         """The operands, all of them where the executable runs."""
@@ -129,11 +144,11 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
         else:
             _enter(x, effect, operands, buffers, specs)
     cache = _cache_of(attributes) if effect.higher_order else _singles
-    key = (effect, *specs, *attributes.items())
+    key = (trace_key(), effect, *specs, *attributes.items())
     found = cache.get(key)
     if found is None:
         cache[key] = found = _build(effect, operands, specs, attributes)
-    if effect.multiple or found.moves or found.executable.effectful:
+    if effect.multiple or not found.direct:
         results = found(buffers)
         return results if effect.multiple else results[0]
     try:
@@ -237,6 +252,11 @@ def compile_program(
     key = text, where, tuple(donate)
     executable = None if callbacks else _by_text.get(key)
     if executable is None:
+        if read("log_compiles"):
+            types = ", ".join(t.str_short() for t in program.in_types)
+            _log.warning(
+                "Compiling %s for %s, with arguments of types %s", program.name, where, types
+            )
         executable = compile_text(
             text,
             placement=where,
@@ -250,7 +270,10 @@ def compile_program(
         if not callbacks:
             _by_text[key] = executable
     specs = [Spec(t, where, committed) for t in program.out_types]
-    return Executor(executable, specs, captured)
+    executor = Executor(executable, specs, captured)
+    if read("debug_nans") or read("debug_infs"):
+        executor.checked = program
+    return executor
 
 
 def lower(

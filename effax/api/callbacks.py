@@ -165,9 +165,7 @@ class Shown:
     def __call__(self, *arrays: Any) -> Sequence[Any]:
         rest = iter([asarray(x) for x in arrays] if self.as_arrays else arrays)
         known = dict(self.kept)
-        leaves = [
-            known[i] if i in known else next(rest) for i in range(len(known) + len(arrays))
-        ]
+        leaves = [known[i] if i in known else next(rest) for i in range(len(known) + len(arrays))]
         args, keywords = tree_unflatten(self.tree, leaves)
         self.function(*args, **keywords)
         return ()

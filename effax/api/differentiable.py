@@ -88,7 +88,7 @@ def check_input(x: Any, holomorphic: bool, allow_int: bool, what: str) -> None:
                 f"{t.dtype.name}"
             )
         return
-    if is_complex(t.dtype):
+    if is_complex(t.dtype) and what == "jacfwd":
         raise TypeError(
             f"{what} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
             f"but got {t.dtype.name}. For holomorphic differentiation, pass holomorphic=True. For "
@@ -112,7 +112,7 @@ def check_output(x: Any, holomorphic: bool, what: str) -> None:
                 f"{t.dtype.name}"
             )
         return
-    if is_complex(t.dtype):
+    if is_complex(t.dtype) and what == "jacfwd":
         raise TypeError(
             f"{what} requires real-valued outputs (output dtype that is a sub-dtype of "
             f"np.floating), but got {t.dtype.name}. For holomorphic differentiation, pass "

@@ -30,14 +30,17 @@ def jvp_flat(
 ) -> tuple[list[Any], list[Any]]:
     """Forward mode on flat values; a tangent may be None. Missing tangents of results are None."""
     handler = JVP()
-    ready = [
-        p if t is None or isinstance(p, Value) else asarray(p)
-        for p, t in zip(primals, tangents, strict=True)
-    ]
-    duals = [handler.dual(p, t) for p, t in zip(ready, tangents, strict=True)]
-    results = handler.run(function, *duals)
+    results = handler.run(function, *_duals(handler, primals, tangents))
     pairs = [handler.split(x) for x in results]
     return [p for p, _ in pairs], [t for _, t in pairs]
+
+
+def _duals(handler: JVP, primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+    """Dual numbers; a Python number that moves is an array, as no effect is of numbers alone."""
+    return [
+        p if t is None else handler.dual(p if isinstance(p, Value) else asarray(p), t)
+        for p, t in zip(primals, tangents, strict=True)
+    ]
 
 
 class Linearized:
@@ -122,8 +125,7 @@ def jvp(
     directions = check_tangents(leaves, tangent_leaves)
     flat, out = flat_function(fun, tree)
     handler = JVP()
-    duals = [handler.dual(p, t) for p, t in zip(leaves, directions, strict=True)]
-    results = handler.run(flat, *duals)
+    results = handler.run(flat, *_duals(handler, leaves, directions))
     if not has_aux:
         pairs = [handler.split(x) for x in results]
         return (

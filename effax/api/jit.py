@@ -148,6 +148,10 @@ class Jit:
         found = self._traces.get(key)
         if found is not None and found.alive:
             return found
+        if config.read("no_tracing"):
+            raise RuntimeError(
+                f"re-tracing function {self._name} for `jit`, but 'no_tracing' is set"
+            )
         out: list[Any] = []
 
         def flat(*values: Any) -> list[Any]:
@@ -245,7 +249,7 @@ class _Entry:
         self.handlers = executor.handlers
         self.captured = executor.captured
         self.specs = executor.specs
-        simple = not (executor.executable.effectful or executor.moves)
+        simple = executor.direct
         self.spec = executor.single if simple and tree == _LEAF else None
 
     def __call__(self, arrays: Sequence[Array]) -> Any:

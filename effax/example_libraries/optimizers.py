@@ -109,8 +109,8 @@ def sgd(step_size: Any) -> Any:
     >>> import effax, effax.numpy as jnp
     >>> from effax.example_libraries import optimizers
     >>> init, update, get_params = optimizers.sgd(0.5)
-    >>> get_params(update(0, jnp.array(2.0), init(jnp.array(3.0))))
-    Array(2., dtype=float32)
+    >>> get_params(update(0, jnp.array([2.0]), init(jnp.array([3.0]))))
+    Array([2.], dtype=float32)
     """
     rate = make_schedule(step_size)
     return lambda x: x, lambda i, g, x: x - rate(i) * g, lambda x: x

@@ -30,7 +30,7 @@ def _body(b: Builder, operands: list[ShapedArray], results: list[ShapedArray]) -
     inner = b.inner(operands, _STEPS)
     outputs = []
     for t in results:
-        peers = inner.of(lambda k, t=t: k.type is t) or inner.of(lambda k: is_float(k.type.dtype))
+        peers = inner.of_type(t) or inner.of(lambda k: is_float(k.type.dtype))
         found = inner.fitted(inner.draw(st.sampled_from(peers)), t)
         outputs.append(inner.small(found, 2.0))
     return inner.sketch(outputs, "body")
@@ -125,7 +125,7 @@ def while_loop(b: Builder) -> None:
     count = inner.perform(elementwise.add, inner.known[len(consts)], 1, bound=4)
     outputs = [count]
     for t in types[1:]:
-        peers = inner.of(lambda k, t=t: k.type is t)
+        peers = inner.of_type(t)
         outputs.append(inner.small(inner.draw(st.sampled_from(peers)), 2.0))
     b.perform(
         control.while_loop,

@@ -54,6 +54,7 @@ class Builder:
         self.control = control
         self.steps: list[Step] = []
         self.known: list[Known] = []
+        self.float = next((t.dtype for t in self.types if is_float(t.dtype)), float64)
         for t in self.types:
             self._add(t, 2.0)
 
@@ -87,6 +88,10 @@ class Builder:
     def of(self, test: Callable[[Known], bool]) -> list[Known]:
         """The values that pass a test, the newest first."""
         return [k for k in reversed(self.known) if test(k)]
+
+    def of_type(self, type: ShapedArray) -> list[Known]:
+        """The values of a type, the newest first."""
+        return self.of(lambda k: k.type is type)
 
     def pick(self, test: Callable[[Known], bool]) -> Known | None:
         """One of the values that pass a test; None where there is none."""
@@ -156,7 +161,7 @@ class Builder:
         from effax.laws.control import CONTROL
         from effax.laws.kinds import KINDS
 
-        kinds = list(KINDS)
+        kinds: list[Callable[[Builder], None]] = list(KINDS)
         if self.depth > 0:
             kinds += [k for name, k in CONTROL.items() if name in self.control for _ in range(3)]
         self.draw(st.sampled_from(kinds))(self)
@@ -164,12 +169,13 @@ class Builder:
     def pointwise(self, choices: Sequence[Pointwise]) -> None:
         """Perform an effect on elements, its operands brought into its domain."""
         chosen = self.draw(st.sampled_from(choices))
-        first = self.pick(lambda k: k.type.dtype == chosen.dtypes[0])
+        dtypes = [self.float if is_float(d) else d for d in chosen.dtypes]
+        first = self.pick(lambda k: k.type.dtype == dtypes[0])
         if first is None:
             return
         operands = [first]
-        for dtype in chosen.dtypes[1:]:
-            peers = self.of(lambda k, d=dtype: k.type.dtype == d and k.shape == first.shape)
+        for dtype in dtypes[1:]:
+            peers = self.of_type(first.type.update(dtype=dtype))
             operands.append(self.draw(st.sampled_from(peers)))
         if is_float(chosen.dtypes[0]):
             operands = [self.within(x, d) for x, d in zip(operands, chosen.domains, strict=True)]
@@ -194,17 +200,23 @@ def programs(
     max_steps: int = 7,
     dtype: Any = float64,
     smallest: int = 1,
+    ending: str | None = None,
 ) -> Sketch:
     """Programs of one to three float inputs and one or two float outputs.
 
     `control` names the kinds of control flow that may occur, `smallest` is the least length of an
-    axis. Where they are given, `types` are those of the inputs, and `results` of the outputs.
+    axis. Where they are given, `types` are those of the inputs, and `results` of the outputs;
+    and the last step is of the kind `ending`, a name among those of control flow.
     """
+    from effax.laws.control import CONTROL
+
     if types is None:
         types = [ShapedArray(draw(shapes(smallest=smallest)), dtype) for _ in range(draw(_LENGTHS))]
     builder = Builder(draw, types, 2, control)
     for _ in range(draw(st.integers(1, max_steps))):
         builder.step()
+    if ending is not None:
+        CONTROL[ending](builder)
     floats = builder.of(lambda k: is_float(k.type.dtype))
     if results is not None:
         # The newest first, so that what was built is used.
@@ -217,9 +229,9 @@ def programs(
 
 
 @st.composite
-def mixed_programs(draw: Draw, **options: Any) -> Sketch:
+def mixed_programs(draw: Draw, dtype: Any = float64, **options: Any) -> Sketch:
     """Programs that may have an integer or a Boolean among their inputs, and empty axes."""
-    types = [ShapedArray(draw(shapes(smallest=0)), float64)]
+    types = [ShapedArray(draw(shapes(smallest=0)), dtype)]
     if draw(st.booleans()):
         types.append(ShapedArray(draw(shapes(smallest=0)), draw(st.sampled_from((int32, bool_)))))
     return draw(programs(types=types, **options))

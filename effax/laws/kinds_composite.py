@@ -21,7 +21,7 @@ from effax.effects import (
     window,
 )
 from effax.effects.types import bool_, int32, uint32
-from effax.laws.generate import LARGEST, Builder
+from effax.laws.generate import LARGEST, Builder, Known
 
 _integers = st.integers
 
@@ -72,7 +72,7 @@ def through_bits(b: Builder) -> None:
         bits,
         b.perform(shape.broadcast_in_dim, np.uint32(8), shape=i.shape, dims=()),
     )
-    whole = b.perform(conversion.convert_element_type, upper, dtype=b.types[0].dtype)
+    whole = b.perform(conversion.convert_element_type, upper, dtype=b.float)
     b.perform(elementwise.mul, whole, 2.0**-24, bound=1.0)
 
 
@@ -99,11 +99,13 @@ def window_fold(b: Builder) -> None:
 
 def convolve(b: Builder) -> None:
     """A convolution of one vector with another."""
-    x = b.pick(lambda k: k.type.dtype == b.types[0].dtype and len(k.shape) == 1 and k.type.size > 0)
-    if x is None or not x.shape[0]:
-        return
-    y = b.pick(lambda k: k.type.dtype == x.type.dtype and len(k.shape) == 1 and k.type.size > 0)
-    if y is None or y.shape[0] > x.shape[0] + 1 or x.shape[0] + 2 > LARGEST:
+    dtype = b.float
+
+    def is_vector(k: Known) -> bool:
+        return k.type.dtype == dtype and len(k.shape) == 1 and k.type.size > 0
+
+    x, y = b.pick(is_vector), b.pick(is_vector)
+    if x is None or y is None or y.shape[0] > x.shape[0] + 1 or x.shape[0] + 2 > LARGEST:
         return
     x, y = b.small(x), b.small(y)
     axes = (0, 1, 2)

@@ -21,6 +21,10 @@ _TOLERANCE: Final = {CLOSE: (1e-7, 2e-4), ROUGH: (1e-4, 5e-2), SAME: (0.0, 0.0)}
 """How far numbers may be apart, in float64 and in narrower floats, for each relation."""
 
 
+NOTHING: Final = Sketch((), (), ())
+"""The program without inputs and results, where a law needs none."""
+
+
 @attrs.frozen(eq=False)
 class Case:
     """What a law is asked about: a program `f`, one that fits behind it, `g`, and numbers.
@@ -30,8 +34,8 @@ class Case:
     """
 
     f: Sketch
-    g: Sketch | None = None
-    loop: Sketch | None = None
+    g: Sketch = NOTHING
+    loop: Sketch = NOTHING
     seed: int = 0
     lift: Callable[[Any], Any] = np.asarray
 
@@ -64,7 +68,7 @@ class Case:
         """The programs and the arguments, as Python that runs."""
         lines = [self.f.text()]
         for name, sketch in (("g", self.g), ("loop", self.loop)):
-            if sketch is not None:
+            if sketch is not NOTHING:
                 body = attrs.evolve(sketch, name=name).text().split("\n\n\n")[-1]
                 lines.append(f"\n\n{body}")
         arrays = arguments(self.f, self.seed)

@@ -44,7 +44,7 @@ def _loop(c: Case, length: int = _N) -> Any:
 
 
 def _while(c: Case, length: int = _N) -> Any:
-    types = ("i32[]", *c.loop.types)
+    types: list[Any] = ["i32[]", *c.loop.types]
     test = program(lambda i, *xs: [comparison.lt(i, length)], *types)
     body = program(lambda i, *xs: [elementwise.add(i, 1), *c.loop(*xs)], *types)
 
@@ -141,7 +141,7 @@ def _pairs(c: Case) -> Any:
 @law("while with a count for each lane = each lane by itself", needs="loop")
 def ragged_while(c: Case) -> Any:
     """A batch of loops ends when the last lane ends, and lanes that have ended stand still."""
-    types = ("i32[]", "i32[]", *c.loop.types)
+    types: list[Any] = ["i32[]", "i32[]", *c.loop.types]
     test = program(lambda n, i, *xs: [comparison.lt(i, n)], *types)
     body = program(lambda n, i, *xs: [n, elementwise.add(i, 1), *c.loop(*xs)], *types)
 

@@ -1,6 +1,7 @@
 """Operations close to the machine, under JAX's names: nothing is broadcast or promoted for you."""
 
 from effax.api.custom import stop_gradient as stop_gradient
+from effax.lax import linalg as linalg
 from effax.lax.associative import associative_scan as associative_scan
 from effax.lax.contraction import DotDimensionNumbers as DotDimensionNumbers
 from effax.lax.contraction import Precision as Precision
@@ -23,6 +24,8 @@ from effax.lax.convolution import conv_general_dilated as conv_general_dilated
 from effax.lax.convolution import conv_general_permutations as conv_general_permutations
 from effax.lax.convolution import conv_transpose as conv_transpose
 from effax.lax.convolution import conv_with_general_padding as conv_with_general_padding
+from effax.lax.fft import FftType as FftType
+from effax.lax.fft import fft as fft
 from effax.lax.folds import approx_max_k as approx_max_k
 from effax.lax.folds import approx_min_k as approx_min_k
 from effax.lax.folds import argmax as argmax

@@ -239,7 +239,7 @@ lgamma = unary(
     "lgamma",
     special.lgamma,
     "The logarithm of the absolute value of the gamma function.",
-    "float(lax.lgamma(10.0)) -> 12.80182...",
+    "float(lax.lgamma(10.0)) -> 12.8018...",
 )
 digamma = unary(
     "digamma",
@@ -251,7 +251,7 @@ bessel_i0e = unary(
     "bessel_i0e",
     special.bessel_i0e,
     "The modified Bessel function of order 0, times `exp(-abs(x))`.",
-    f"lax.bessel_i0e(0.0) -> Array(1., {_WEAK}",
+    "float(lax.bessel_i0e(2.0)) -> 0.3085...",
 )
 bessel_i1e = unary(
     "bessel_i1e",
@@ -357,7 +357,7 @@ igamma_grad_a = binary(
     "igamma_grad_a",
     special.igamma_grad_a,
     "The derivative of `igamma(a, x)` with respect to a.",
-    "float(lax.igamma_grad_a(1.0, 1.0)) -> -0.43173...",
+    "float(lax.igamma_grad_a(1.0, 1.0)) -> -0.4317...",
 )
 random_gamma_grad = binary(
     "random_gamma_grad",

@@ -140,9 +140,11 @@ def custom_root(
     """
     from effax import jvp
     from effax.api.custom import custom_jvp, stop_gradient
+    from effax.interpreters.jvp.dual import zeros_like
 
     guess, tree = tree_flatten(initial_guess)
     types = [typeof(x) for x in guess]
+    aux_tree: list[Any] = []
 
     def residual(*leaves: Any) -> list[Any]:
         out, found = tree_flatten(f(tree_unflatten(tree, leaves)))
@@ -152,39 +154,43 @@ def custom_root(
             )
         return out
 
-    staged = stage(residual, types, name_of(f))
+    def search(*leaves: Any) -> list[Any]:
+        done = solve(f, tree_unflatten(tree, leaves))
+        x, aux = done if has_aux else (done, None)
+        out, found = tree_flatten(x)
+        if found != tree:
+            raise TypeError(
+                f"solve() output pytree structure must match initial_guess: {found} and {tree} "
+                "differ."
+            )
+        rest, aux_found = tree_flatten(aux)
+        aux_tree[:] = [aux_found]
+        return [*out, *rest]
 
-    def of(params: Any) -> Callable[[Any], Any]:
-        def closed(x: Any) -> Any:
-            return tree_unflatten(tree, staged.program.run(*params, *tree_flatten(x)[0]))
-
-        return closed
+    zero, finder = stage(residual, types, name_of(f)), stage(search, types, "solve")
 
     @custom_jvp
-    def root(params: Any, guess: Any) -> Any:
-        found = solve(of(params), guess)
-        return found if has_aux else (found, None)
+    def root(params: Any, others: Any, guess: Any) -> Any:
+        return finder.program.run(*others, *guess)
 
     @root.defjvp
     def root_jvp(primals: Any, tangents: Any) -> Any:
-        params, guess = primals
-        x, aux = root(params, guess)
-        moved = jvp(lambda p: of(p)(x), (params,), (tangents[0],))[1]
-        back = [neg(t) for t in tree_flatten(moved)[0]]
+        """By the implicit function theorem: `f'(x) dx = -df`."""
+        params = primals[0]
+        results = root(*primals)
+        x, rest = results[: len(types)], results[len(types) :]
+        moved = jvp(lambda p: zero.program.run(*p, *x), (params,), (tangents[0],))[1]
 
-        def slope(t: Any) -> Any:
-            return jvp(of(params), (x,), (t,))[1]
+        def slope(direction: Any) -> Any:
+            along = tree_flatten(direction)[0]
+            out = jvp(lambda *y: zero.program.run(*params, *y), tuple(x), tuple(along))[1]
+            return tree_unflatten(tree, out)
 
-        dx = custom_linear_solve(
-            slope,
-            tree_unflatten(tree, back),
-            tangent_solve,
-            tangent_solve,
-        )
-        from effax.interpreters.jvp.dual import zeros_like
+        right = tree_unflatten(tree, [neg(t) for t in moved])
+        dx = custom_linear_solve(slope, right, tangent_solve, tangent_solve)
+        return results, [*tree_flatten(dx)[0], *map(zeros_like, rest)]
 
-        still = tree_unflatten(tree_flatten(aux)[1], [zeros_like(a) for a in tree_flatten(aux)[0]])
-        return (x, aux), (dx, still)
-
-    x, aux = root(list(staged.captured), stop_gradient(initial_guess))
-    return (x, aux) if has_aux else x
+    others = [stop_gradient(x) for x in finder.captured]
+    results = root(list(zero.captured), others, [stop_gradient(x) for x in guess])
+    x = tree_unflatten(tree, results[: len(types)])
+    return (x, tree_unflatten(aux_tree[0], results[len(types) :])) if has_aux else x

@@ -14,7 +14,6 @@ from effax.numpy.accumulations import nancumsum as nancumsum
 from effax.numpy.arithmetic import abs as abs
 from effax.numpy.arithmetic import absolute as absolute
 from effax.numpy.arithmetic import add as add
-from effax.numpy.branching import choose as choose
 from effax.numpy.arithmetic import divide as divide
 from effax.numpy.arithmetic import divmod as divmod
 from effax.numpy.arithmetic import fabs as fabs
@@ -61,8 +60,15 @@ from effax.numpy.bits import invert as invert
 from effax.numpy.bits import lcm as lcm
 from effax.numpy.bits import left_shift as left_shift
 from effax.numpy.bits import right_shift as right_shift
+from effax.numpy.branching import choose as choose
 from effax.numpy.branching import piecewise as piecewise
 from effax.numpy.branching import select as select
+from effax.numpy.calculus import diff as diff
+from effax.numpy.calculus import ediff1d as ediff1d
+from effax.numpy.calculus import gradient as gradient
+from effax.numpy.calculus import interp as interp
+from effax.numpy.calculus import trapezoid as trapezoid
+from effax.numpy.calculus import unwrap as unwrap
 from effax.numpy.choosing import clip as clip
 from effax.numpy.choosing import nan_to_num as nan_to_num
 from effax.numpy.choosing import where as where
@@ -94,8 +100,6 @@ from effax.numpy.complexes import imag as imag
 from effax.numpy.complexes import iscomplexobj as iscomplexobj
 from effax.numpy.complexes import isrealobj as isrealobj
 from effax.numpy.complexes import real as real
-from effax.numpy.sliding import convolve as convolve
-from effax.numpy.sliding import correlate as correlate
 from effax.numpy.contraction import cross as cross
 from effax.numpy.contraction import dot as dot
 from effax.numpy.contraction import inner as inner
@@ -254,15 +258,8 @@ from effax.numpy.nans import nanstd as nanstd
 from effax.numpy.nans import nansum as nansum
 from effax.numpy.nans import nanvar as nanvar
 from effax.numpy.padding import pad as pad
-from effax.numpy.positions import diag_indices as diag_indices
-from effax.numpy.positions import diag_indices_from as diag_indices_from
 from effax.numpy.positions import ix_ as ix_
-from effax.numpy.positions import mask_indices as mask_indices
 from effax.numpy.positions import ravel_multi_index as ravel_multi_index
-from effax.numpy.positions import tril_indices as tril_indices
-from effax.numpy.positions import tril_indices_from as tril_indices_from
-from effax.numpy.positions import triu_indices as triu_indices
-from effax.numpy.positions import triu_indices_from as triu_indices_from
 from effax.numpy.positions import unravel_index as unravel_index
 from effax.numpy.quantiles import median as median
 from effax.numpy.quantiles import nanmedian as nanmedian
@@ -366,6 +363,8 @@ from effax.numpy.sets import unique_all as unique_all
 from effax.numpy.sets import unique_counts as unique_counts
 from effax.numpy.sets import unique_inverse as unique_inverse
 from effax.numpy.sets import unique_values as unique_values
+from effax.numpy.sliding import convolve as convolve
+from effax.numpy.sliding import correlate as correlate
 from effax.numpy.sorting import argpartition as argpartition
 from effax.numpy.sorting import argsort as argsort
 from effax.numpy.sorting import lexsort as lexsort
@@ -384,6 +383,13 @@ from effax.numpy.taking import put as put
 from effax.numpy.taking import put_along_axis as put_along_axis
 from effax.numpy.taking import take as take
 from effax.numpy.taking import take_along_axis as take_along_axis
+from effax.numpy.triangles import diag_indices as diag_indices
+from effax.numpy.triangles import diag_indices_from as diag_indices_from
+from effax.numpy.triangles import mask_indices as mask_indices
+from effax.numpy.triangles import tril_indices as tril_indices
+from effax.numpy.triangles import tril_indices_from as tril_indices_from
+from effax.numpy.triangles import triu_indices as triu_indices
+from effax.numpy.triangles import triu_indices_from as triu_indices_from
 from effax.numpy.windows import bartlett as bartlett
 from effax.numpy.windows import blackman as blackman
 from effax.numpy.windows import hamming as hamming
@@ -394,6 +400,10 @@ ndarray = Value
 bool = bool_
 
 _methods.install(_sys.modules[__name__])
+
+# Written with the functions above, so they come last.
+from effax.numpy import fft as fft  # noqa: E402
+from effax.numpy import linalg as linalg  # noqa: E402
 
 
 def __getattr__(name: str) -> _NoReturn:

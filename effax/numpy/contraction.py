@@ -364,8 +364,8 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
     right = [f"b{i}" for i in range(ndim)]
     result = [n for pair in zip(left, right, strict=True) for n in pair]
     out = product("kron", parts[0], left, parts[1], right, result, None, None)
-    lengths = zip(*(typeof(x).shape for x in parts), strict=True)
-    return shape.reshape(out, shape=tuple(m * n for m, n in lengths))
+    pairs = zip(*(typeof(x).shape for x in parts), strict=True)
+    return shape.reshape(out, shape=tuple(m * n for m, n in pairs))
 
 
 @whole("axisa", "axisb", "axisc", "axis")
@@ -442,7 +442,7 @@ def _trace(a: Array, offset: int, axis1: int, axis2: int, dtype: Any) -> Array:
     for at, axis in zip(start, (first, second), strict=True):
         low = min(at, lengths[axis])
         a = shape.slice_axis(a, axis, low, low + count)
-    names = [f"axis{i}" for i in range(n)]
+    names: list[Any] = [f"axis{i}" for i in range(n)]
     names[second] = names[first]
     wanted = {m for i, m in enumerate(names) if i not in (first, second)}
     if dtype is None:

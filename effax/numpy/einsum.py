@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final
 
@@ -94,11 +95,9 @@ def _text(subscripts: Any, operands: Sequence[Any]) -> tuple[str, tuple[Any, ...
         return text
 
     # Letters in the order of the labels, since an implicit result has its axes in order.
-    labels = {a for axes in lists for a in axes if a is not Ellipsis}
-    try:
-        labels = sorted(labels)
-    except TypeError:
-        labels = list(labels)
+    labels = list(dict.fromkeys(a for axes in lists for a in axes if a is not Ellipsis))
+    with suppress(TypeError):  # labels of several kinds stay in the order of their appearance
+        labels.sort()
     for a in labels:
         letters[a] = get_symbol(len(letters))
     text = ",".join(map(spelled, lists))

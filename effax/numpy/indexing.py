@@ -385,7 +385,8 @@ def _apply(
     lengths = typeof(x).shape
     skeleton, values = read(index, lengths, False, wrap_negative_indices)
     entries = skeleton.entries
-    if is_box(entries, mode and GatherScatterMode.from_any(mode), reading=False):
+    how = None if mode is None else GatherScatterMode.from_any(mode)
+    if is_box(entries, how, reading=False):
         box = box_of(lengths, entries, values, wrap_negative_indices)
         there = _read_box(x, entries, values, wrap_negative_indices)
         return _write_box(x, func(there), box, None)

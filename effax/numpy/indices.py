@@ -28,10 +28,10 @@ class New(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A slice of one axis, all of it known: `count` positions from `start` by `step`."""
+    """A slice of one axis, all of it known: `length` positions from `start` by `step`."""
 
     start: int
-    count: int
+    length: int
     step: int
     whole: bool
     kind: str = "span"
@@ -198,8 +198,8 @@ def span(part: slice, n: int) -> Span:
             ) from error
         raise TypeError(f"Slice entries must be integers or None. Got {part}") from error
     start, stop, step = slice(*bounds).indices(n)
-    count = len(range(start, stop, step))
-    return Span(start if count else 0, count, step, (start, count, step) == (0, n, 1))
+    length = len(range(start, stop, step))
+    return Span(start if length else 0, length, step, (start, length, step) == (0, n, 1))
 
 
 def _refuse_sequence(index: Any) -> None:

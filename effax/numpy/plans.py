@@ -19,7 +19,7 @@ Array = Any
 
 def without_slices(entries: Sequence[Any]) -> list[Any]:
     """The index that is left when its slices have been read: whole axes in their place."""
-    return [Span(0, e.count, 1, True) if type(e) is Span else e for e in entries]
+    return [Span(0, e.length, 1, True) if type(e) is Span else e for e in entries]
 
 
 def is_box(entries: Sequence[Any], mode: GatherScatterMode | None, reading: bool) -> bool:
@@ -37,7 +37,7 @@ def is_box(entries: Sequence[Any], mode: GatherScatterMode | None, reading: bool
             return False
         if kind in (Fixed, Moving) and not (e.inside or clips):
             return False
-        if kind is Span and not reading and abs(e.step) != 1 and e.count > 1:
+        if kind is Span and not reading and abs(e.step) != 1 and e.length > 1:
             return False
     return True
 
@@ -108,10 +108,10 @@ def read_slices(x: Array, entries: Sequence[Any]) -> Array:
         return x
     bounds = []
     for s, n in zip(spans, lengths, strict=True):
-        if s is None or s.whole or not s.count:
-            bounds.append((0, n if s is None or s.count or s.whole else 0, 1))
+        if s is None or s.whole or not s.length:
+            bounds.append((0, n if s is None or s.length or s.whole else 0, 1))
         else:
-            low, high = sorted((s.start, s.start + (s.count - 1) * s.step))
+            low, high = sorted((s.start, s.start + (s.length - 1) * s.step))
             bounds.append((low, high + 1, abs(s.step)))
     starts, limits, strides = zip(*bounds, strict=True)
     if (starts, limits, strides) != ((0,) * len(lengths), lengths, (1,) * len(lengths)):

@@ -1,4 +1,4 @@
-"""Positions in arrays: of diagonals, triangles and blocks; flat ones and those of several axes."""
+"""Indices of several axes and positions in an array read as a vector, one from the other."""
 
 from __future__ import annotations
 
@@ -18,113 +18,11 @@ from effax.numpy.arguments import cast, check_arrays
 from effax.numpy.arithmetic import add, divmod, multiply, remainder
 from effax.numpy.choosing import clip, where
 from effax.numpy.comparing import greater, less
-from effax.numpy.creation import constant, ones
 from effax.numpy.operands import array, asarray
 from effax.whole import whole
 
 Array = Any
 ArrayLike = Any
-
-
-def _host_indices(found: Sequence[np.ndarray[Any, Any]]) -> tuple[Any, ...]:
-    """Indices that are known beforehand, as arrays of the default integer dtype."""
-    return tuple(constant(np.asarray(x, default_int())) for x in found)
-
-
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """The indices of the lower triangle of an array [n, m], up to the k-th diagonal.
-
-    >>> tril_indices(2)
-    (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
-    """
-    rows, columns = _host_indices(np.tril_indices(n, k, m))
-    return rows, columns
-
-
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """The indices of the upper triangle of an array [n, m], from the k-th diagonal on.
-
-    >>> triu_indices(2)
-    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
-    """
-    rows, columns = _host_indices(np.triu_indices(n, k, m))
-    return rows, columns
-
-
-def _matrix(name: str, arr: Any) -> tuple[int, int]:
-    check_arrays(name, arr)
-    if typeof(arr).ndim != 2:
-        raise ValueError("Only 2-D inputs are accepted")
-    rows, columns = typeof(arr).shape
-    return rows, columns
-
-
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """The indices of the lower triangle of a matrix.
-
-    Raises `ValueError` for arrays of other ranks than 2.
-
-    >>> tril_indices_from(np.ones((1, 2)))
-    (Array([0], dtype=int32), Array([0], dtype=int32))
-    """
-    rows, columns = _matrix("tril_indices_from", arr)
-    return tril_indices(rows, k, columns)
-
-
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """The indices of the upper triangle of a matrix.
-
-    Raises `ValueError` for arrays of other ranks than 2.
-
-    >>> triu_indices_from(np.ones((1, 2)))
-    (Array([0, 0], dtype=int32), Array([0, 1], dtype=int32))
-    """
-    rows, columns = _matrix("triu_indices_from", arr)
-    return triu_indices(rows, k, columns)
-
-
-def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
-    """The indices of the main diagonal of an array of `ndim` axes of length n.
-
-    Raises `ValueError` for negative numbers.
-
-    >>> diag_indices(2)
-    (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
-    """
-    n, ndim = operator.index(n), operator.index(ndim)
-    for name, given in (("n", n), ("ndim", ndim)):
-        if given < 0:
-            raise ValueError(f"{name} argument to diag_indices must be nonnegative, got {given}")
-    return _host_indices([np.arange(n)] * ndim)
-
-
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """The indices of the main diagonal of an array.
-
-    Raises `ValueError` unless all of its axes, two at least, are equally long.
-
-    >>> diag_indices_from(np.ones((2, 2)))
-    (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
-    """
-    check_arrays("diag_indices_from", arr)
-    lengths = typeof(arr).shape
-    if len(lengths) < 2:
-        raise ValueError("input array must be at least 2-d")
-    if len(set(lengths)) > 1:
-        raise ValueError("All dimensions of input must be of equal length")
-    return diag_indices(lengths[0], len(lengths))
-
-
-def mask_indices(n: int, mask_func: Any, k: Any = 0, *, size: int | None = None) -> tuple[Any, ...]:
-    """The indices at which `mask_func(ones, k)` is not zero, for an [n, n] array of ones.
-
-    >>> import effax.numpy as jnp
-    >>> mask_indices(2, jnp.triu)
-    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
-    """
-    from effax.numpy.searching import nonzero
-
-    return tuple(nonzero(mask_func(ones((n, n)), k), size=size))
 
 
 def ix_(*args: ArrayLike) -> tuple[Array, ...]:

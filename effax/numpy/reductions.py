@@ -370,24 +370,6 @@ def all(
     )
 
 
-def alltrue(*args: Any, **keywords: Any) -> Any:
-    """`all`, under a name NumPy has since dropped.
-
-    >>> alltrue(np.array([True, False])).tolist()
-    False
-    """
-    return all(*args, **keywords)
-
-
-def sometrue(*args: Any, **keywords: Any) -> Any:
-    """`any`, under a name NumPy has since dropped.
-
-    >>> sometrue(np.array([True, False])).tolist()
-    True
-    """
-    return any(*args, **keywords)
-
-
 @whole("axis", "keepdims")
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """How many elements along some axes are not zero.

@@ -283,17 +283,6 @@ def _among_all(x: Any, others: Any) -> Any:
     return reduce_or(comparison.eq(one, other), axes=(len(lengths),))
 
 
-def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
-    """`isin` of the flattened array.
-
-    >>> import numpy as np
-    >>> in1d(np.array([1, 2]), np.array([2])).tolist()
-    [False, True]
-    """
-    check_arrays("in1d", ar1, ar2)
-    return isin(ravel(ar1), ar2, assume_unique, invert)
-
-
 def _chosen(
     values: Any, mask: Any, size: Any, fill_value: Any, name: str, first: Any = None
 ) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from effax.effects import shape
-from effax.effects.check import NAN, check, debug_check, detect
+from effax.effects.check import NAN, detect
 from effax.effects.comparison import eq
 from effax.effects.complex import imag, real
 from effax.effects.effect import Effect
@@ -23,7 +23,7 @@ from effax.effects.failures import (
 )
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, current, outside
-from effax.effects.logical import not_, or_
+from effax.effects.logical import or_
 from effax.effects.program import row_of, source
 from effax.effects.reduction import reduce_or
 from effax.effects.selection import select_n
@@ -381,18 +381,3 @@ def computes(*effects: Effect) -> None:
 def cannot_fail(*effects: Effect) -> None:
     """Effects that give NaN only where they were given it."""
     rule(*effects)(harmless)
-
-
-@rule(check, debug_check)
-def checkify_check(
-    handler: Checkify, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
-) -> Any:
-    """A claim made by others: answered here if of a kind that is, else left to who may answer."""
-    site: Site = attributes["site"]
-    holds, *payload = operands
-    if site.kind not in handler.kinds:
-        return debug_check(*operands, site=site)
-    handler.note(site.in_lanes(typeof(holds).shape), not_(holds), payload)
-    return ()
-
-

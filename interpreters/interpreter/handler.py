@@ -184,7 +184,13 @@ class Interpretation(Lifting):
             return lifting(self, effect, operands, attributes)
         if effect is conversion.convert_element_type and operands[0].dtype == attributes["dtype"]:
             return self._renamed(operands[0], attributes)
+        if effect.row and not effect.result_type(*operands, **attributes):
+            return effect(*map(self._observed, operands), **attributes)
         return self.missing(effect, operands, attributes)
+
+    def _observed(self, x: Any) -> Any:
+        """What an effect that only looks at a value (printing) is shown: the first leaf."""
+        return self.interpreter._plain(x.data) if self.owns(x) else x
 
     def _renamed(self, x: Any, attributes: dict[str, Any]) -> Any:
         """A conversion that changes nothing but whether the dtype is weak needs no rule."""

@@ -22,6 +22,9 @@ FUNCTIONS = {
     "constant branch": (lambda x: example.choose(x, False), (2,)),
     "waves": (lambda x: jnp.sin(3 * x) * jnp.cos(x) - x / 3, (4,)),
     "powers": (lambda x: x**3 - x**2 + jnp.abs(x) + jnp.square(x), (4,)),
+    "relu": (lambda x: jnp.sum(fx.nn.relu(x)) + jnp.where(x > 0.3, x, -x), (5,)),
+    "softmax": (fx.nn.softmax, (4,)),
+    "indexing": (lambda x: x[0] + x[1:3] * x.at[0].set(2.0)[:2], (4,)),
     "sums": (lambda x: jnp.cumsum(x * x)[1:] + jnp.max(x), (4,)),
 }
 

@@ -14,7 +14,7 @@ from effax.interpreters.transpose import linear
 
 @pytest.mark.parametrize("name", laws.LAWS)
 def test_law(name):
-    verdict = laws.judge(laws.LAWS[name], max_examples=30)
+    verdict = laws.judge(laws.LAWS[name], max_examples=20)
     assert verdict.verdict == "true", f"{verdict.verdict}: {verdict.detail}"
     # What is refused is said in so many words, and rare.
     assert verdict.refused < verdict.examples, verdict.detail
@@ -46,6 +46,14 @@ SAMPLE = [
 @pytest.mark.parametrize("name", SAMPLE)
 def test_sample_compiled(name):
     verdict = laws.judge(laws.LAWS[name], max_examples=8, backend="xla")
+    assert verdict.verdict == "true", f"{verdict.verdict}: {verdict.detail}"
+
+
+@pytest.mark.parametrize("name", [*SAMPLE, "jvp_commutes_with_vmap", "vjp_of_scan"])
+def test_sample_in_float32(name):
+    law = laws.LAWS[name]
+    drawn = laws.cases(law.needs, dtype=np.dtype("float32"))
+    verdict = laws.judge(law, drawn, max_examples=20)
     assert verdict.verdict == "true", f"{verdict.verdict}: {verdict.detail}"
 
 

@@ -1,0 +1,39 @@
+"""The Fourier transform in `lax`: of the last axes, by kind and lengths."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects import fourier
+from effax.whole import whole
+
+
+class FftType(enum.IntEnum):
+    """The kinds of transform: forward, inverse, of real numbers, and back to real numbers."""
+
+    FFT = 0
+    IFFT = 1
+    RFFT = 2
+    IRFFT = 3
+
+
+def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
+    """The discrete Fourier transform of the last `len(fft_lengths)` axes, three at most.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.fft(jnp.array([1.0 + 0j, 0.0]), "FFT", (2,))
+    Array([1.+0.j, 1.+0.j], dtype=complex64)
+    """
+    if isinstance(fft_type, str):
+        if fft_type.upper() not in FftType.__members__:
+            raise ValueError(f"unknown FFT type '{fft_type}'")
+        fft_type = FftType[fft_type.upper()]
+    return _fft(x, FftType(fft_type).name, tuple(operator.index(n) for n in fft_lengths))
+
+
+@whole("kind", "lengths")
+def _fft(x: Any, kind: str, lengths: tuple[int, ...]) -> Any:
+    return fourier.fft(x, fft_type=kind, fft_lengths=lengths)

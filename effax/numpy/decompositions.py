@@ -1,0 +1,205 @@
+"""Factorisations of matrices, as `numpy.linalg` has them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import effax.numpy as jnp
+from effax.effects import matrices
+from effax.effects.conversion import convert_element_type
+from effax.effects.types import typeof
+from effax.effects.value import Value
+from effax.lax import linalg
+from effax.numpy.operands import arraylike, promote_dtypes_inexact
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues and right eigenvectors."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues and eigenvectors of a Hermitian matrix."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class QRResult(NamedTuple):
+    """Orthonormal columns and an upper triangle."""
+
+    Q: Array
+    R: Array
+
+
+class SVDResult(NamedTuple):
+    """Left singular vectors, singular values, right singular vectors as rows."""
+
+    U: Array
+    S: Array
+    Vh: Array
+
+
+def floats(name: str, *xs: ArrayLike) -> list[Array]:
+    """The operands as values of the floating-point or complex dtype in which they meet."""
+    promoted = promote_dtypes_inexact(*arraylike(name, *xs))
+    return [
+        x if isinstance(x, Value) else convert_element_type(x, dtype=typeof(x).dtype)
+        for x in promoted
+    ]
+
+
+@whole("upper", "symmetrize_input")
+def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
+    """The triangular l with `l @ l^H = a`, or with `upper` its adjoint.
+
+    NaN where the matrix is not positive definite.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 2.0]]))
+    Array([[2., 0.], [1., 1.]], dtype=float32)
+    """
+    (x,) = floats("linalg.cholesky", a)
+    factor = linalg.cholesky(x, symmetrize_input=symmetrize_input)
+    return matrices.adjoint(factor) if upper else factor
+
+
+@whole("full_matrices", "compute_uv", "hermitian", "subset_by_index")
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Any:
+    """The singular value decomposition: `u @ diag(s) @ vh = a`, s descending.
+
+    Args:
+      a: matrices.
+      full_matrices: complete u and vh to square matrices.
+      compute_uv: give all three; else s alone.
+      hermitian: the matrices are Hermitian, so `eigh` will do.
+      subset_by_index: a range of singular values to give.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.svd(jnp.diag(jnp.array([1.0, 2.0]))).S
+    Array([2., 1.], dtype=float32)
+    """
+    (x,) = floats("linalg.svd", a)
+    if hermitian:
+        return _svd_of_hermitian(x, compute_uv, subset_by_index)
+    done = linalg.svd(
+        x, full_matrices=full_matrices, compute_uv=compute_uv, subset_by_index=subset_by_index
+    )
+    return SVDResult(*done) if compute_uv else done
+
+
+def _svd_of_hermitian(x: Array, compute_uv: bool, subset: tuple[int, int] | None) -> Any:
+    """Absolute eigenvalues, and eigenvectors whose signs are given to the right side."""
+    v, w = linalg.eigh(x, subset_by_index=subset)
+    order = jnp.argsort(jnp.abs(w), axis=-1, descending=True)
+    w = jnp.take_along_axis(w, order, axis=-1)
+    s = jnp.abs(w)
+    if not compute_uv:
+        return s
+    u = jnp.take_along_axis(v, order[..., None, :], axis=-1)
+    signed = u * jnp.sign(w)[..., None, :].astype(u.dtype)
+    return SVDResult(u, s, matrices.adjoint(signed))
+
+
+def svdvals(x: ArrayLike, /) -> Array:
+    """The singular values, descending.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.svdvals(jnp.diag(jnp.array([1.0, 2.0])))
+    Array([2., 1.], dtype=float32)
+    """
+    return svd(x, compute_uv=False)
+
+
+@whole("mode")
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
+    """Orthonormal columns q and upper triangular r with `q @ r = a`.
+
+    `mode` is "reduced", "complete" (q is square) or "r" (r alone).
+
+    >>> import effax.numpy as jnp
+    >>> jnp.abs(jnp.linalg.qr(jnp.array([[3.0], [4.0]])).R)
+    Array([[5.]], dtype=float32)
+    """
+    (x,) = floats("linalg.qr", a)
+    if mode == "raw":
+        raise NotImplementedError("linalg.qr: mode='raw' is not supported; use 'reduced'")
+    if mode not in ("reduced", "complete", "r", "full"):
+        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+    q, r = linalg.qr(x, full_matrices=mode == "complete")
+    return r if mode == "r" else QRResult(q, r)
+
+
+@whole()
+def eig(a: ArrayLike) -> EigResult:
+    """Eigenvalues and right eigenvectors of square matrices, complex. On the CPU only.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.eig(jnp.diag(jnp.array([1.0, 2.0]))).eigenvalues
+    Array([1.+0.j, 2.+0.j], dtype=complex64)
+    """
+    (x,) = floats("linalg.eig", a)
+    return EigResult(*linalg.eig(x, compute_left_eigenvectors=False))
+
+
+@whole()
+def eigvals(a: ArrayLike) -> Array:
+    """Eigenvalues of square matrices, complex. On the CPU only.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.eigvals(jnp.diag(jnp.array([1.0, 2.0])))
+    Array([1.+0.j, 2.+0.j], dtype=complex64)
+    """
+    (x,) = floats("linalg.eigvals", a)
+    return linalg.eig(x, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
+
+
+@whole("UPLO", "symmetrize_input")
+def eigh(
+    a: ArrayLike,
+    UPLO: str | None = None,  # noqa: N803  (NumPy's name)
+    symmetrize_input: bool = True,
+) -> EighResult:
+    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices.
+
+    Args:
+      a: the matrices.
+      UPLO: which triangle is read where the matrix is not symmetrised, "L" (the default) or "U".
+      symmetrize_input: take half the sum of the matrix and its adjoint.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.eigh(jnp.diag(jnp.array([2.0, 1.0]))).eigenvalues
+    Array([1., 2.], dtype=float32)
+    """
+    (x,) = floats("linalg.eigh", a)
+    if UPLO not in (None, "L", "U"):
+        raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {UPLO}")
+    v, w = linalg.eigh(x, lower=UPLO != "U", symmetrize_input=symmetrize_input)
+    return EighResult(w, v)
+
+
+def eigvalsh(
+    a: ArrayLike,
+    UPLO: str | None = "L",  # noqa: N803  (NumPy's name)
+    *,
+    symmetrize_input: bool = True,
+) -> Array:
+    """Eigenvalues of Hermitian matrices, ascending.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.eigvalsh(jnp.diag(jnp.array([2.0, 1.0])))
+    Array([1., 2.], dtype=float32)
+    """
+    return eigh(a, UPLO, symmetrize_input).eigenvalues

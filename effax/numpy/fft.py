@@ -1,0 +1,348 @@
+"""Fourier transforms as `numpy.fft` has them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from math import prod, sqrt
+from typing import Any
+
+import effax.numpy as jnp
+from effax.effects import fourier, shape
+from effax.effects.complex import conj
+from effax.effects.conversion import convert_element_type
+from effax.effects.elementwise import mul
+from effax.effects.types import (
+    complex_dtype,
+    default_float,
+    inexact_dtype,
+    is_complex,
+    typeof,
+    user_dtype,
+)
+from effax.numpy.arguments import canonical_axes, canonical_axis
+from effax.numpy.operands import arraylike
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+_NORMS = (None, "backward", "ortho", "forward")
+_MOST = 3  # axes that one effect transforms
+
+
+def _scale(name: str, norm: str | None, inverse: bool, count: int) -> float:
+    """What the unnormalised forward transform, or the normalised inverse one, is multiplied by."""
+    if norm not in _NORMS:
+        raise ValueError(
+            f'jnp.fft.{name}: Invalid norm value {norm!r}; should be "backward", "ortho" or '
+            '"forward".'
+        )
+    if norm == "ortho":
+        return sqrt(count) if inverse else 1 / sqrt(count)
+    if norm == "forward":
+        return float(count) if inverse else 1 / count
+    return 1.0
+
+
+def _resized(x: Array, axis: int, length: int) -> Array:
+    """The array cut, or filled up with zeros, to a length along an axis."""
+    have = typeof(x).shape[axis]
+    if have >= length:
+        return shape.slice_axis(x, axis, 0, length)
+    return shape.pad_axis(x, axis, 0, length - have)
+
+
+def _transform(
+    name: str,
+    kind: str,
+    a: ArrayLike,
+    lengths: Sequence[int] | None,
+    axes: Sequence[int] | None,
+    norm: str | None,
+) -> Array:
+    """The transform of some axes, brought to these lengths first."""
+    (x,) = arraylike(f"fft.{name}", a)
+    type = typeof(x)
+    if lengths is not None and any(n < 1 for n in lengths):
+        raise ValueError(f"Invalid number of FFT data points ({min(lengths)}) specified.")
+    if axes is None:
+        axes = range(type.ndim) if lengths is None else range(-len(lengths), 0)
+    if lengths is not None and len(lengths) != len(axes):
+        raise ValueError("Shape and axes have different lengths.")
+    where = canonical_axes(tuple(axes), type.ndim)
+    if not where:
+        return x
+    dtype = inexact_dtype(type.dtype)
+    if dtype.itemsize < 4:
+        dtype = default_float()
+    if kind == "RFFT":
+        if is_complex(dtype):
+            raise ValueError(f"jnp.fft.{name} only accepts real-valued input, got {type.dtype}")
+    elif not is_complex(dtype):
+        dtype = complex_dtype(dtype)
+    x = convert_element_type(x, dtype=dtype)
+    order = (*(i for i in range(type.ndim) if i not in where), *where)
+    moved = order != tuple(range(type.ndim))
+    if moved:
+        x = shape.transpose(x, permutation=order)
+    first = type.ndim - len(where)
+    own = [typeof(x).shape[first + i] for i in range(len(where))]
+    if lengths is None:
+        lengths = [*own[:-1], 2 * (own[-1] - 1)] if kind == "IRFFT" else own
+    lengths = [operator.index(n) for n in lengths]
+    if any(n < 1 for n in lengths):
+        raise ValueError(f"Invalid number of FFT data points ({min(lengths)}) specified.")
+    for i, n in enumerate(lengths):
+        last_of_half = kind == "IRFFT" and i == len(lengths) - 1
+        x = _resized(x, first + i, n // 2 + 1 if last_of_half else n)
+    x = _by_threes(x, kind, lengths)
+    scale = _scale(name, norm, kind in ("IFFT", "IRFFT"), prod(lengths))
+    if scale != 1:
+        x = mul(x, scale)
+    if not moved:
+        return x
+    return shape.transpose(x, permutation=tuple(order.index(i) for i in range(type.ndim)))
+
+
+def _by_threes(x: Array, kind: str, lengths: list[int]) -> Array:
+    """The transform of the last axes, however many: the real kinds act on the very last ones."""
+    if len(lengths) <= _MOST:
+        return fourier.fft(x, fft_type=kind, fft_lengths=tuple(lengths))
+    rest, last = lengths[:-_MOST], lengths[-_MOST:]
+    full = {"RFFT": "FFT", "IRFFT": "IFFT"}.get(kind, kind)
+    if kind != "IRFFT":
+        x = fourier.fft(x, fft_type=kind, fft_lengths=tuple(last))
+    ndim = typeof(x).ndim
+    turn = (*range(ndim - len(lengths)), *range(ndim - _MOST, ndim))
+    turn = (*turn, *range(ndim - len(lengths), ndim - _MOST))
+    x = _by_threes(shape.transpose(x, permutation=turn), full, rest)
+    x = shape.transpose(x, permutation=tuple(turn.index(i) for i in range(ndim)))
+    if kind == "IRFFT":
+        x = fourier.fft(x, fft_type=kind, fft_lengths=tuple(last))
+    return x
+
+
+def _one(n: int | None) -> tuple[int, ...] | None:
+    return None if n is None else (operator.index(n),)
+
+
+def _named(function: Callable[..., Any], name: str, meaning: str, example: str) -> None:
+    function.__name__ = function.__qualname__ = name
+    call, _, answer = example.partition(" -> ")
+    function.__doc__ = (
+        f"{meaning}\n\n    `norm` is where the factor 1/n is: in the inverse transform "
+        '("backward", the default), in the\n    forward one, or its root in both ("ortho").\n\n'
+        f"    >>> import effax.numpy as jnp\n    >>> {call}\n    {answer}\n    "
+    )
+
+
+def _along_one_axis(name: str, kind: str, meaning: str, example: str) -> Callable[..., Array]:
+    @whole("n", "axis", "norm")
+    def transform(
+        a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None
+    ) -> Array:
+        return _transform(name, kind, a, _one(n), (axis,), norm)
+
+    _named(transform, name, meaning, example)
+    return transform
+
+
+def _along_axes(
+    name: str, kind: str, axes: tuple[int, int] | None, meaning: str, example: str
+) -> Callable[..., Array]:
+    default = axes
+
+    def transform(
+        a: ArrayLike,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = default,
+        norm: str | None = None,
+    ) -> Array:
+        return several(
+            a, None if s is None else tuple(s), None if axes is None else tuple(axes), norm
+        )
+
+    @whole("s", "axes", "norm")
+    def several(a: ArrayLike, s: Any, axes: Any, norm: str | None) -> Array:
+        if default is not None and (axes is None or len(axes) != 2):
+            raise ValueError(f"jnp.fft.{name} only supports 2 axes. Got axes = {axes!r}.")
+        return _transform(name, kind, a, s, axes, norm)
+
+    _named(transform, name, meaning, example)
+    return transform
+
+
+_ONES, _SQUARE = "jnp.ones(2)", "jnp.ones((2, 2))"
+fft = _along_one_axis(
+    "fft",
+    "FFT",
+    "The discrete Fourier transform along an axis, cut or filled up to n elements.",
+    f"jnp.fft.fft({_ONES}) -> Array([2.+0.j, 0.+0.j], dtype=complex64)",
+)
+ifft = _along_one_axis(
+    "ifft",
+    "IFFT",
+    "The inverse of `fft`.",
+    f"jnp.fft.ifft({_ONES}) -> Array([1.+0.j, 0.+0.j], dtype=complex64)",
+)
+rfft = _along_one_axis(
+    "rfft",
+    "RFFT",
+    "The first half of the `fft` of real numbers, `n // 2 + 1` elements.",
+    f"jnp.fft.rfft({_ONES}) -> Array([2.+0.j, 0.+0.j], dtype=complex64)",
+)
+irfft = _along_one_axis(
+    "irfft",
+    "IRFFT",
+    "The inverse of `rfft`: n real numbers, by default `2 * (m - 1)`.",
+    f"jnp.fft.irfft({_ONES}) -> Array([1., 0.], dtype=float32)",
+)
+fft2 = _along_axes(
+    "fft2",
+    "FFT",
+    (-2, -1),
+    "`fft` of two axes.",
+    f"jnp.fft.fft2({_SQUARE})[0, 0].real -> Array(4., dtype=float32)",
+)
+ifft2 = _along_axes(
+    "ifft2",
+    "IFFT",
+    (-2, -1),
+    "The inverse of `fft2`.",
+    f"jnp.fft.ifft2({_SQUARE})[0, 0].real -> Array(1., dtype=float32)",
+)
+rfft2 = _along_axes(
+    "rfft2",
+    "RFFT",
+    (-2, -1),
+    "`fft2` of real numbers, the half of it in the last axis.",
+    f"jnp.fft.rfft2({_SQUARE}).shape -> (2, 2)",
+)
+irfft2 = _along_axes(
+    "irfft2",
+    "IRFFT",
+    (-2, -1),
+    "The inverse of `rfft2`.",
+    f"jnp.fft.irfft2({_SQUARE}).shape -> (2, 2)",
+)
+fftn = _along_axes(
+    "fftn",
+    "FFT",
+    None,
+    "`fft` of several axes, by default all.",
+    f"jnp.fft.fftn({_SQUARE})[0, 0].real -> Array(4., dtype=float32)",
+)
+ifftn = _along_axes(
+    "ifftn",
+    "IFFT",
+    None,
+    "The inverse of `fftn`.",
+    f"jnp.fft.ifftn({_SQUARE})[0, 0].real -> Array(1., dtype=float32)",
+)
+rfftn = _along_axes(
+    "rfftn",
+    "RFFT",
+    None,
+    "`fftn` of real numbers, the half of it in the last axis.",
+    f"jnp.fft.rfftn({_SQUARE}).shape -> (2, 2)",
+)
+irfftn = _along_axes(
+    "irfftn",
+    "IRFFT",
+    None,
+    "The inverse of `rfftn`.",
+    f"jnp.fft.irfftn({_SQUARE}).shape -> (2, 2)",
+)
+
+
+def _opposite(norm: str | None) -> str | None:
+    return {None: "forward", "backward": "forward", "forward": "backward"}.get(norm, norm)
+
+
+@whole("n", "axis", "norm")
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+    """The transform of numbers with Hermitian symmetry, given by half: it is real.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.fft.hfft(jnp.ones(2))
+    Array([2., 0.], dtype=float32)
+    """
+    (x,) = arraylike("fft.hfft", a)
+    type = typeof(x)
+    if not is_complex(type.dtype):
+        x = convert_element_type(x, dtype=complex_dtype(inexact_dtype(type.dtype)))
+    return _transform("hfft", "IRFFT", conj(x), _one(n), (axis,), _opposite(norm))
+
+
+@whole("n", "axis", "norm")
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+    """The inverse of `hfft`.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.fft.ihfft(jnp.ones(2)).real
+    Array([1., 0.], dtype=float32)
+    """
+    return conj(_transform("ihfft", "RFFT", a, _one(n), (axis,), _opposite(norm)))
+
+
+def _frequency_dtype(name: str, n: Any, dtype: Any) -> Any:
+    if isinstance(n, list | tuple):
+        raise ValueError(f"The n argument of jnp.fft.{name} only takes an int. Got n = {list(n)}.")
+    return default_float() if dtype is None else user_dtype(dtype, name)
+
+
+def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
+    """The frequencies of the elements of an `fft` of n samples that are d apart.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.fft.fftfreq(4)
+    Array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
+    """
+    wanted = _frequency_dtype("fftfreq", n, dtype)
+    places = jnp.arange(n)
+    places = jnp.where(places < (n + 1) // 2, places, places - n)
+    return jnp.true_divide(places.astype(wanted), jnp.asarray(d, wanted) * n)
+
+
+def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
+    """The frequencies of the elements of an `rfft` of n samples that are d apart.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.fft.rfftfreq(4)
+    Array([0.  , 0.25, 0.5 ], dtype=float32)
+    """
+    wanted = _frequency_dtype("rfftfreq", n, dtype)
+    places = jnp.arange(n // 2 + 1)
+    return jnp.true_divide(places.astype(wanted), jnp.asarray(d, wanted) * n)
+
+
+def _shifted(x: ArrayLike, axes: Any, forwards: bool) -> Array:
+    lengths = typeof(x).shape
+    if axes is None:
+        where: tuple[int, ...] = tuple(range(len(lengths)))
+    elif isinstance(axes, Sequence):
+        where = tuple(canonical_axis(a, len(lengths)) for a in axes)
+    else:
+        where = (canonical_axis(axes, len(lengths)),)
+    steps = tuple(lengths[a] // 2 if forwards else -(lengths[a] // 2) for a in where)
+    return jnp.roll(x, steps, where)
+
+
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """The frequency zero moved to the middle.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.fft.fftshift(jnp.arange(4))
+    Array([2, 3, 0, 1], dtype=int32)
+    """
+    return _shifted(x, axes, True)
+
+
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """The inverse of `fftshift`.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.fft.ifftshift(jnp.arange(3))
+    Array([1, 2, 0], dtype=int32)
+    """
+    return _shifted(x, axes, False)

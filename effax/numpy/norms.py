@@ -1,0 +1,306 @@
+"""Norms and products of vectors and matrices, as `numpy.linalg` has them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import effax.numpy as jnp
+from effax.effects.types import finfo, typeof
+from effax.numpy.arguments import canonical_axis
+from effax.numpy.decompositions import floats, svd, svdvals
+from effax.numpy.operands import arraylike
+from effax.numpy.systems import inv
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+Axis = int | Sequence[int] | None
+
+
+def _euclidean(x: Array, axis: Axis, keepdims: bool) -> Array:
+    return jnp.sqrt(jnp.sum(jnp.real(x * jnp.conj(x)), axis=axis, keepdims=keepdims))
+
+
+@whole("ord", "axis", "keepdims")
+def norm(
+    x: ArrayLike,
+    ord: Any = None,
+    axis: Axis = None,
+    keepdims: bool = False,
+) -> Array:
+    """The norm of a vector or a matrix.
+
+    Args:
+      x: the array.
+      ord: of vectors, any number, inf and -inf (2 by default); of matrices 1, -1, 2, -2, inf,
+        -inf, "fro" (the default) and "nuc".
+      axis: one axis for vectors, two for matrices; by default all.
+      keepdims: keep the axes, with the length 1.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.norm(jnp.array([3.0, 4.0]))
+    Array(5., dtype=float32)
+    """
+    (x,) = floats("linalg.norm", x)
+    if axis is None:
+        if ord is None:
+            return _euclidean(x, None, keepdims)
+        axes = tuple(range(x.ndim))
+    else:
+        given = axis if isinstance(axis, Sequence) else (axis,)
+        axes = tuple(canonical_axis(a, x.ndim) for a in given)
+    if len(axes) == 1:
+        return _vector_norm(x, 2 if ord is None else ord, axes, keepdims)
+    if len(axes) == 2:
+        return _matrix_norm(x, "fro" if ord is None else ord, axes, keepdims)
+    raise ValueError(
+        f"Improper number of axes for norm: axis={axes}. Pass one axis to compute a vector-norm, "
+        "or two axes to compute a matrix-norm."
+    )
+
+
+def _vector_norm(x: Array, ord: Any, axis: Axis, keepdims: bool) -> Array:
+    if isinstance(ord, str):
+        hint = f" Use {'-' * ord.startswith('-')}jnp.inf instead." if ord.endswith("inf") else ""
+        raise ValueError(f"Invalid order '{ord}' for vector norm.{hint}")
+    if ord is None or ord == 2:
+        return _euclidean(x, axis, keepdims)
+    size = jnp.abs(x)
+    if ord == math.inf:
+        return jnp.max(size, axis=axis, keepdims=keepdims, initial=0)
+    if ord == -math.inf:
+        return jnp.min(size, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        count = finfo(typeof(x).dtype).dtype
+        return jnp.sum(x != 0, dtype=count, axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return jnp.sum(size, axis=axis, keepdims=keepdims)
+    total = jnp.sum(jnp.power(size, float(ord)), axis=axis, keepdims=keepdims)
+    return jnp.power(total, 1.0 / float(ord))
+
+
+def _matrix_norm(x: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
+    row, column = axes
+    if ord in ("f", "fro"):
+        return _euclidean(x, axes, keepdims)
+    if ord in (1, -1, math.inf, -math.inf):
+        inner, outer = (row, column) if abs(ord) == 1 else (column, row)
+        sums = jnp.sum(jnp.abs(x), axis=inner, keepdims=True)
+        if ord > 0:
+            folded = jnp.max(sums, axis=outer, keepdims=True, initial=0)
+        else:
+            folded = jnp.min(sums, axis=outer, keepdims=True)
+        return folded if keepdims else jnp.squeeze(folded, axis=axes)
+    if ord not in ("nuc", 2, -2):
+        raise ValueError(f"Invalid order '{ord}' for matrix norm.")
+    s = svd(jnp.moveaxis(x, axes, (-2, -1)), compute_uv=False)
+    if ord == "nuc":
+        folded = jnp.sum(s, axis=-1)
+    elif ord == 2:
+        folded = jnp.max(s, axis=-1, initial=0)
+    else:
+        folded = jnp.min(s, axis=-1)
+    return jnp.expand_dims(folded, tuple(sorted(axes))) if keepdims else folded
+
+
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+    """The norm of the matrices in the last two axes.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.matrix_norm(jnp.array([[3.0, 4.0]]))
+    Array(5., dtype=float32)
+    """
+    return norm(x, ord=ord, axis=(-2, -1), keepdims=keepdims)
+
+
+@whole("axis", "keepdims", "ord")
+def vector_norm(
+    x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2
+) -> Array:
+    """The norm of vectors along some axes; of all elements as one vector, by default.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.vector_norm(jnp.array([[3.0, 4.0]]))
+    Array(5., dtype=float32)
+    """
+    (x,) = floats("linalg.vector_norm", x)
+    return _vector_norm(x, ord, axis, keepdims)
+
+
+@whole("p")
+def cond(x: ArrayLike, p: Any = None) -> Array:
+    """The condition number: the norm of a matrix times that of its inverse.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.cond(jnp.diag(jnp.array([1.0, 4.0])))
+    Array(4., dtype=float32)
+    """
+    (x,) = floats("linalg.cond", x)
+    if x.ndim < 2:
+        raise ValueError(f"jnp.linalg.cond: input array must be at least 2D; got {x.shape}")
+    if 0 in x.shape[-2:]:
+        raise ValueError(f"jnp.linalg.cond: input array must not be empty; got {x.shape}")
+    if p is None or p == 2:
+        s = svdvals(x)
+        return s[..., 0] / s[..., -1]
+    if p == -2:
+        s = svdvals(x)
+        ratio = s[..., -1] / s[..., 0]
+    else:
+        if x.shape[-2] != x.shape[-1]:
+            raise ValueError(f"jnp.linalg.cond: for p={p}, array must be square; got {x.shape}")
+        ratio = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
+    valid = ~jnp.any(jnp.isnan(x), axis=(-2, -1))
+    return jnp.where(jnp.isnan(ratio) & valid, math.inf, ratio)
+
+
+def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
+    """The product of several matrices, in the cheapest order; the ends may be vectors.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.multi_dot([jnp.ones(2), jnp.ones((2, 3)), jnp.ones(3)])
+    Array(6., dtype=float32)
+    """
+    given = arraylike("linalg.multi_dot", *arrays)
+    shapes = [typeof(x).shape for x in given]
+    if len(given) < 2:
+        raise ValueError(f"multi_dot requires at least two arrays; got len(arrays)={len(given)}")
+    if any(len(s) != 2 for s in shapes[1:-1]) or any(
+        len(s) not in (1, 2) for s in (shapes[0], shapes[-1])
+    ):
+        raise ValueError(
+            "multi_dot: input arrays must all be two-dimensional, except for the first and last "
+            f"array which may be 1 or 2 dimensional. Got array shapes {shapes}"
+        )
+    if any(a[-1] != b[0] for a, b in pairwise(shapes)):
+        raise ValueError(
+            "multi_dot: last dimension of each array must match first dimension of following "
+            f"array. Got array shapes {shapes}"
+        )
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    terms = [letters[i : i + 2] for i in range(len(given))]
+    if len(shapes[0]) == 1:
+        terms[0] = terms[0][1:]
+    if len(shapes[-1]) == 1:
+        terms[-1] = terms[-1][:1]
+    result = (terms[0][0] if len(shapes[0]) == 2 else "") + (
+        terms[-1][-1] if len(shapes[-1]) == 2 else ""
+    )
+    return jnp.einsum(f"{','.join(terms)}->{result}", *given, precision=precision)
+
+
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
+    """The cross product of vectors of three elements.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
+    Array([0, 0, 1], dtype=int32)
+    """
+    lengths = [typeof(x).shape[axis] for x in arraylike("linalg.cross", x1, x2)]
+    if lengths != [3, 3]:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they have the "
+            f"lengths {lengths}"
+        )
+    return jnp.cross(x1, x2, axis=axis)
+
+
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """All products of an element of one vector and an element of another.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.outer(jnp.array([1, 2]), jnp.array([3, 4]))
+    Array([[3, 4], [6, 8]], dtype=int32)
+    """
+    ranks = [typeof(x).ndim for x in arraylike("linalg.outer", x1, x2)]
+    if ranks != [1, 1]:
+        raise ValueError(f"Input arrays must be one-dimensional, but they have the ranks {ranks}")
+    return jnp.outer(x1, x2)
+
+
+def matrix_transpose(x: ArrayLike, /) -> Array:
+    """The last two axes exchanged.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.matrix_transpose(jnp.zeros((2, 3))).shape
+    (3, 2)
+    """
+    ndim = typeof(x).ndim
+    if ndim < 2:
+        raise ValueError(f"matrix_transpose requires at least 2 dimensions; got ndim={ndim}")
+    return jnp.swapaxes(x, -1, -2)
+
+
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
+    """The diagonals of the matrices in the last two axes.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.diagonal(jnp.eye(2))
+    Array([1., 1.], dtype=float32)
+    """
+    return jnp.diagonal(x, offset=offset, axis1=-2, axis2=-1)
+
+
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> Array:
+    """The sums of the diagonals of the matrices in the last two axes.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.trace(jnp.eye(2))
+    Array(2., dtype=float32)
+    """
+    return jnp.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)
+
+
+def matmul(
+    x1: ArrayLike, x2: ArrayLike, /, *, precision: Any = None, preferred_element_type: Any = None
+) -> Array:
+    """The matrix product, as `jnp.matmul`.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.matmul(jnp.eye(2), jnp.array([1.0, 2.0]))
+    Array([1., 2.], dtype=float32)
+    """
+    return jnp.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def tensordot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axes: Any = 2,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """Sums of products over paired axes, as `jnp.tensordot`.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((2, 3)))
+    Array(6., dtype=float32)
+    """
+    return jnp.tensordot(
+        x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def vecdot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """Sums of products along an axis, the first factor conjugated, as `jnp.vecdot`.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.vecdot(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0]))
+    Array(11., dtype=float32)
+    """
+    return jnp.vecdot(
+        x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type
+    )

@@ -1,0 +1,406 @@
+"""Linear systems, inverses and determinants, as `numpy.linalg` has them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import effax.numpy as jnp
+from effax.api.custom import custom_jvp
+from effax.effects import matrices, shape
+from effax.effects.complex import complex as complex_of
+from effax.effects.elementwise import mul
+from effax.effects.types import finfo, is_complex, real_dtype, typeof
+from effax.lax import linalg
+from effax.lax.shapes import broadcast_shapes, repeated
+from effax.numpy.decompositions import floats, svd
+from effax.numpy.operands import arraylike
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant and the logarithm of its absolute value."""
+
+    sign: Array
+    logabsdet: Array
+
+
+def _square(name: str, x: Array) -> int:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"Argument to {name} must have shape [..., n, n], got {x.shape}")
+    return int(x.shape[-1])
+
+
+@whole()
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
+    """x with `a @ x = b`; b is a vector, or a batch of matrices.
+
+    Raises `ValueError` where a is no batch of square matrices.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 2.0]))
+    Array([1. , 0.5], dtype=float32)
+    """
+    x, y = floats("linalg.solve", a, b)
+    if x.ndim < 2:
+        raise ValueError(f"left hand array must be at least two dimensional; got a.shape={x.shape}")
+    _square("solve", x)
+    if y.ndim > 1 and x.ndim == y.ndim + 1 and x.shape[-1] == y.shape[-1] != y.shape[-2]:
+        raise ValueError(
+            f"Invalid shapes for solve: {x.shape}, {y.shape}. For a batch of vectors, use "
+            "solve(a, b[..., None]).squeeze(-1)."
+        )
+    vector = y.ndim == 1
+    if vector:
+        y = shape.expand_dims(y, (1,))
+    if y.ndim < 2 or y.shape[-2] != x.shape[-1]:
+        raise ValueError(f"Invalid shapes for solve: {x.shape}, {typeof(b).shape}.")
+    batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    x, y = repeated(x, (*batch, *x.shape[-2:])), repeated(y, (*batch, *y.shape[-2:]))
+    found = linalg.solve(x, y)
+    return shape.squeeze(found, (len(batch) + 1,)) if vector else found
+
+
+@whole()
+def inv(a: ArrayLike) -> Array:
+    """The inverse of square matrices.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]]))
+    Array([[0.5 , 0.  ], [0.  , 0.25]], dtype=float32)
+    """
+    (x,) = floats("linalg.inv", a)
+    _square("inv", x)
+    return linalg.solve(x, matrices.identity_like(x))
+
+
+def _sign_and_logarithm(x: Array) -> tuple[Array, Array]:
+    factors, pivots, _ = linalg.lu(x)
+    diagonal = matrices.diagonal(factors)
+    sign = _parity(pivots, diagonal.dtype)
+    sign = sign * jnp.prod(jnp.sign(diagonal), axis=-1)
+    return sign, jnp.sum(jnp.log(jnp.abs(diagonal)), axis=-1)
+
+
+def _parity(pivots: Array, dtype: Any) -> Array:
+    """1 or -1: whether the number of rows exchanged is even."""
+    places = jnp.arange(pivots.shape[-1], dtype=pivots.dtype)
+    exchanged = jnp.sum(pivots != places, axis=-1)
+    return (1 - 2 * (exchanged % 2)).astype(dtype)
+
+
+@custom_jvp
+def _slogdet(x: Array) -> tuple[Array, Array]:
+    return _sign_and_logarithm(x)
+
+
+@_slogdet.defjvp
+def _slogdet_jvp(primals: Any, tangents: Any) -> Any:
+    """The logarithm moves by the trace of `x^-1 dx`; the phase by its imaginary part."""
+    (x,), (dx,) = primals, tangents
+    sign, logarithm = _slogdet(x)
+    moved = jnp.sum(matrices.diagonal(linalg.solve(x, dx)), axis=-1)
+    if not is_complex(x.dtype):
+        return (sign, logarithm), (jnp.zeros_like(sign), moved)
+    turned = sign * complex_of(jnp.zeros_like(jnp.imag(moved)), jnp.imag(moved))
+    return (sign, logarithm), (turned, jnp.real(moved))
+
+
+@whole("method")
+def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
+    """The sign of the determinant and the logarithm of its absolute value.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.slogdet(-jnp.eye(3))
+    SlogdetResult(sign=Array(-1., dtype=float32), logabsdet=Array(0., dtype=float32))
+    """
+    (x,) = floats("linalg.slogdet", a)
+    _square("slogdet()", x)
+    if method not in (None, "lu"):
+        if method == "qr":
+            raise NotImplementedError("slogdet: method='qr' is not supported; leave it out")
+        raise ValueError(
+            f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'."
+        )
+    return SlogdetResult(*_slogdet(x))
+
+
+@custom_jvp
+def _det(x: Array) -> Array:
+    factors, pivots, _ = linalg.lu(x)
+    return _parity(pivots, x.dtype) * jnp.prod(matrices.diagonal(factors), axis=-1)
+
+
+@_det.defjvp
+def _det_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (dx,) = primals, tangents
+    value, moved = _adjugate_product(x, dx)
+    return value, jnp.sum(matrices.diagonal(moved), axis=-1)
+
+
+def _adjugate_product(x: Array, b: Array) -> tuple[Array, Array]:
+    """The determinant, and `det(x) x^-1 b`, which a matrix of rank n - 1 has too.
+
+    Partial pivoting brings its zero to the last place of the diagonal, so the product of the
+    others stands there instead of the determinant divided by it.
+    """
+    factors, pivots, permutation = linalg.lu(x)
+    n = x.shape[-1]
+    diagonal = matrices.diagonal(factors)
+    partial = jnp.cumprod(diagonal, axis=-1) * _parity(pivots, x.dtype)[..., None]
+    value, others = partial[..., -1], partial[..., n - 2]
+    last = jnp.arange(n) == n - 1
+    corner = last[:, None] & last
+    scaled = jnp.where(corner, (1 / others)[..., None, None], factors)
+    y = matrices.take_rows(b, permutation)
+    solving = {"left_side": True}
+    y = linalg.triangular_solve(scaled, y, lower=True, unit_diagonal=True, **solving)
+    y = jnp.where(last[:, None], y, y * value[..., None, None])
+    y = linalg.triangular_solve(scaled, y, **solving)
+    # Of rank n - 2 and less: all cofactors are zero.
+    return value, jnp.where((others == 0)[..., None, None], 0, y)
+
+
+@whole()
+def det(a: ArrayLike) -> Array:
+    """The determinant.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.det(jnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    Array(-2., dtype=float32)
+    """
+    (x,) = floats("linalg.det", a)
+    n = _square("det()", x)
+    if n == 0:
+        return jnp.ones(x.shape[:-2], x.dtype)
+    if n == 1:
+        return x[..., 0, 0]
+    if n == 2:
+        return x[..., 0, 0] * x[..., 1, 1] - x[..., 0, 1] * x[..., 1, 0]
+    if n == 3:
+        minors = [(1, 2), (2, 0), (0, 1)]
+        terms = [
+            x[..., 0, i] * (x[..., 1, j] * x[..., 2, k] - x[..., 1, k] * x[..., 2, j])
+            for i, (j, k) in enumerate(minors)
+        ]
+        return terms[0] + terms[1] + terms[2]
+    return _det(x)
+
+
+@whole("hermitian")
+def pinv(
+    a: ArrayLike,
+    rtol: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rcond: ArrayLike | None = None,
+) -> Array:
+    """The pseudo-inverse (Moore-Penrose), by the singular value decomposition.
+
+    Singular values not above `rtol` times the largest count as zero.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.pinv(jnp.array([[2.0], [0.0]]))
+    Array([[0.5, 0. ]], dtype=float32)
+    """
+    if rcond is not None:
+        if rtol is not None:
+            raise ValueError("pinv: only one of rtol and rcond may be specified.")
+        rtol = rcond
+    (x,) = floats("linalg.pinv", a)
+    m, n = x.shape[-2:]
+    if m == 0 or n == 0:
+        return jnp.zeros((*x.shape[:-2], n, m), x.dtype)
+    if rtol is None:
+        rtol = 10.0 * max(m, n) * float(finfo(x.dtype).eps)
+    if hermitian:
+        x = (x + matrices.adjoint(x)) / 2
+    return _pinv(x, jnp.asarray(rtol, dtype=real_dtype(x.dtype)), hermitian)
+
+
+def _pinv(x: Array, rtol: Array, hermitian: bool) -> Array:
+    @custom_jvp
+    def pseudo(x: Array, rtol: Array) -> Array:
+        u, s, vh = svd(x, full_matrices=False, hermitian=hermitian)
+        large = s > rtol[..., None] * s[..., :1]
+        inverse = jnp.where(large, 1 / jnp.where(large, s, 1), 0).astype(x.dtype)
+        return matrices.product(matrices.adjoint(vh) * inverse[..., None, :], matrices.adjoint(u))
+
+    @pseudo.defjvp
+    def pseudo_jvp(primals: Any, tangents: Any) -> Any:
+        """Golub & Pereyra 1973, for matrices whose rank does not change."""
+        x, rtol = primals
+        dx = tangents[0]
+        p = pseudo(x, rtol)
+        product, adjoint = matrices.product, matrices.adjoint
+        ph, dxh = adjoint(p), adjoint(dx)
+        moved = -product(product(p, dx), p)
+        if x.shape[-2] >= x.shape[-1]:
+            s = product(product(p, ph), dxh)
+            t = product(product(dxh, ph), p)
+        else:
+            s = product(p, product(ph, dxh))
+            t = product(dxh, product(ph, p))
+        moved = moved + s - product(product(s, x), p) + t - product(p, product(x, t))
+        return p, moved
+
+    return pseudo(x, rtol)
+
+
+@whole("hermitian")
+def matrix_rank(
+    M: ArrayLike,  # noqa: N803  (NumPy's name)
+    rtol: ArrayLike | None = None,
+    *,
+    hermitian: bool = False,
+    tol: ArrayLike | None = None,
+) -> Array:
+    """How many singular values are above a tolerance.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.matrix_rank(jnp.ones((2, 2)))
+    Array(1, dtype=int32)
+    """
+    if tol is not None:
+        if rtol is not None:
+            raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
+        rtol = tol
+    (x,) = floats("linalg.matrix_rank", M)
+    if x.ndim < 2:
+        return jnp.any(x != 0).astype("int32")
+    s = svd(x, full_matrices=False, compute_uv=False, hermitian=hermitian)
+    if rtol is None:
+        rtol = jnp.max(s, axis=-1) * (max(x.shape[-2:]) * float(finfo(s.dtype).eps))
+    bound = jnp.asarray(rtol)
+    return jnp.sum(s > jnp.expand_dims(bound, bound.ndim), axis=-1)
+
+
+def lstsq(
+    a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
+) -> tuple[Array, Array, Array, Array]:
+    """The least-squares solution of `a @ x = b`; residuals, rank and singular values of a.
+
+    With `numpy_resid`, residuals are empty where NumPy's are.
+
+    >>> import effax.numpy as jnp
+    >>> x, *_ = jnp.linalg.lstsq(jnp.array([[1.0], [1.0]]), jnp.array([1.0, 3.0]))
+    >>> jnp.round(x, 4)
+    Array([2.], dtype=float32)
+    """
+    x, residuals, rank, s = _lstsq(a, b, rcond)
+    m, n = typeof(a).shape
+    if numpy_resid and (m <= n or int(rank) < n):
+        residuals = jnp.zeros((0,), residuals.dtype)
+    return x, residuals, rank, s
+
+
+@whole()
+def _lstsq(a: ArrayLike, b: ArrayLike, rcond: Any) -> tuple[Array, Array, Array, Array]:
+    x, y = floats("linalg.lstsq", a, b)
+    if x.ndim != 2:
+        raise TypeError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
+    if y.ndim not in (1, 2):
+        raise TypeError(f"{y.ndim}-dimensional array given. Array must be one or two-dimensional")
+    if x.shape[0] != y.shape[0]:
+        raise ValueError("Leading dimensions of input arrays must match")
+    right = y[:, None] if y.ndim == 1 else y
+    eps = float(finfo(x.dtype).eps)
+    if x.size == 0:
+        s = jnp.zeros((0,), real_dtype(x.dtype))
+        rank = jnp.asarray(0)
+        found = jnp.zeros((x.shape[1], right.shape[1]), x.dtype)
+    else:
+        if rcond is None:
+            rcond = eps * max(x.shape)
+        else:
+            rcond = jnp.where(jnp.asarray(rcond) < 0, eps, rcond)
+        u, s, vh = svd(x, full_matrices=False)
+        large = (s > 0) & (s >= jnp.asarray(rcond, dtype=s.dtype) * s[0])
+        rank = jnp.sum(large)
+        inverse = jnp.where(large, 1 / jnp.where(large, s, 1), 0).astype(x.dtype)
+        seen = matrices.product(matrices.adjoint(u), right)
+        found = matrices.product(matrices.adjoint(vh), inverse[:, None] * seen)
+    rest = right - matrices.product(x, found)
+    residuals = jnp.sum(jnp.real(mul(rest, matrices.conj(rest))), axis=0)
+    return (jnp.ravel(found) if y.ndim == 1 else found), residuals, rank, s
+
+
+@whole("ind")
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
+    """The inverse of an array as a map from its last axes to its first `ind` ones.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.tensorinv(jnp.eye(4).reshape(2, 2, 4)).shape
+    (4, 2, 2)
+    """
+    (x,) = floats("linalg.tensorinv", a)
+    count = operator.index(ind)
+    if count <= 0:
+        raise ValueError(f"ind must be a positive integer; got ind={ind}")
+    ours, rest = x.shape[:count], x.shape[count:]
+    if math.prod(ours) != math.prod(rest):
+        raise ValueError(
+            "tensorinv is only possible when the product of the first `ind` dimensions equals "
+            f"that of the remaining dimensions. got arr.shape={x.shape} with ind={ind}."
+        )
+    flat = shape.reshape(x, shape=(math.prod(ours), math.prod(rest)))
+    return shape.reshape(inv(flat), shape=(*rest, *ours))
+
+
+@whole("axes")
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
+    """x with `tensordot(a, x, x.ndim) = b`.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.tensorsolve(2 * jnp.eye(4).reshape(2, 2, 4), jnp.ones((2, 2)))
+    Array([0.5, 0.5, 0.5, 0.5], dtype=float32)
+    """
+    x, y = floats("linalg.tensorsolve", a, b)
+    if axes is not None:
+        x = jnp.moveaxis(x, tuple(axes), tuple(range(x.ndim - len(axes), x.ndim)))
+    lengths = x.shape[y.ndim :]
+    if x.shape[: y.ndim] != y.shape:
+        raise ValueError(
+            "After moving axes to end, leading shape of a must match shape of b. got "
+            f"a.shape={x.shape}, b.shape={y.shape}"
+        )
+    if y.size != math.prod(lengths):
+        raise ValueError(
+            "Input arrays must have prod(a.shape[:b.ndim]) == prod(a.shape[b.ndim:]); got "
+            f"a.shape={x.shape}, b.ndim={y.ndim}."
+        )
+    flat = shape.reshape(x, shape=(y.size, math.prod(lengths)))
+    return shape.reshape(solve(flat, jnp.ravel(y)), shape=lengths)
+
+
+@whole("n")
+def matrix_power(a: ArrayLike, n: int) -> Array:
+    """A square matrix multiplied by itself n times; its inverse, for negative n.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.linalg.matrix_power(jnp.array([[1, 1], [0, 1]]), 5)
+    Array([[1, 5], [0, 1]], dtype=int32)
+    """
+    (x,) = map(jnp.asarray, arraylike("linalg.matrix_power", a))
+    if x.ndim < 2:
+        raise TypeError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
+    if x.shape[-1] != x.shape[-2]:
+        raise TypeError("Last 2 dimensions of the array must be square")
+    times = operator.index(n)
+    if times < 0:
+        x, times = inv(x), -times
+    if times == 0:
+        return matrices.identity_like(x)
+    result, power = None, x
+    while True:
+        if times % 2:
+            result = power if result is None else jnp.matmul(result, power)
+        times //= 2
+        if not times:
+            return result
+        power = jnp.matmul(power, power)

@@ -1,0 +1,50 @@
+"""Collectives under checkify: sums may give NaN; each place of a pmap has checks of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects import collective as c
+from effax.effects import shape
+from effax.effects.effect import Effect
+from effax.effects.program import Program
+from effax.interpreters.checkify.checking import Checkify, cannot_fail, computes
+from effax.interpreters.checkify.payload import stored_types
+from effax.interpreters.lifting import PLAIN, lift
+
+computes(c.psum, c.reduce_scatter)
+cannot_fail(c.pmax, c.pmin, c.all_gather, c.all_to_all, c.ppermute, c.axis_index)
+
+
+def checkify_parallel(
+    handler: Checkify, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> list[Any]:
+    """The places begin without failures; those they leave are failures of a batch of places."""
+    program: Program = attributes["program"]
+    lifted = lift(program, handler, (PLAIN,) * len(operands))
+    sites: Any = lifted.state_mode
+    results = effect(
+        *lifted.captured,
+        *operands,
+        **{
+            **attributes,
+            "program": lifted.program,
+            "mapped": (*(False for _ in lifted.captured), *attributes["mapped"]),
+        },
+    )
+    if not sites:
+        return list(results)
+    _, flags, *rest = results
+    size = attributes["size"]
+    for i, site in enumerate(sites):
+        count = len(stored_types(site))
+        payload, rest = rest[:count], rest[count:]
+        if site.lanes:
+            failed, *payload = payload
+        else:
+            failed = shape.squeeze(shape.slice_axis(flags, 1, i, i + 1), (1,))
+        handler.note(site.in_lanes((size, *site.lanes)), failed, payload)
+    return rest
+
+
+Checkify.overrides[c.parallel] = checkify_parallel

@@ -1,0 +1,37 @@
+"""Creation, shapes, reductions, sorting and sets give what jax gives: elements, dtypes, errors."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+from effax.effects.tree import tree_leaves
+from tests.numpy.expressions import EXPRESSIONS, described, environment
+
+GOLDENS = json.loads((Path(__file__).parents[1] / "goldens" / "arrays.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def values():
+    return environment(effax, jnp)
+
+
+@pytest.mark.parametrize("line", EXPRESSIONS)
+def test_agrees_with_jax(line, values):
+    golden = GOLDENS[line]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if golden and golden[-1] == "BaseException":
+            with pytest.raises(Exception) as error:  # noqa: B017, PT011  (its class is compared)
+                eval(line, values)
+            assert golden[0] in [c.__name__ for c in type(error.value).__mro__]
+            return
+        found = [described(x) for x in tree_leaves(eval(line, values))]
+    assert [x[:3] for x in found] == [x[:3] for x in golden]
+    for x, y in zip(found, golden, strict=True):
+        if not isinstance(x, str):
+            np.testing.assert_allclose(x[3], y[3], rtol=2e-5, atol=1e-6)
