@@ -45,7 +45,7 @@ ZERO: Final = "zero"
 
 
 def _detect_type(
-    *xs: ShapedArray, what: tuple[str, ...], lanes: int
+    *xs: ShapedArray, what: tuple[str, ...], covered: tuple[bool, ...], lanes: int
 ) -> Sequence[ShapedArray]:
     for x, wanted in zip(xs, what, strict=True):
         if wanted == NAN and not is_float(x.dtype):
@@ -54,8 +54,11 @@ def _detect_type(
 
 
 detect = Effect("detect", family=FAMILY, typing=_detect_type, multiple=True)
-"""`detect(*xs, what, lanes)`: for each array, whether an element is NaN, or zero, as `what` says.
+"""`detect(*xs, what, covered, lanes)`: for each array, whether an element is NaN, or zero, as
+`what` says.
 
-The first `lanes` axes are batches: there is an answer for each of their indices. Several arrays in
-one effect, because XLA, left to itself, computes an array anew for each question about it.
+The first `lanes` axes are batches: there is an answer for each of their indices. What is asked of
+a `covered` array is true only if it is true of one that is not covered: it need not be asked
+before. Several arrays in one effect, because XLA, left to itself, computes an array anew for each
+question about it.
 """

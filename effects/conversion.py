@@ -22,6 +22,13 @@ convert_element_type = Effect("convert_element_type", family=FAMILY, typing=_con
 by truncation, complex numbers lose their imaginary part."""
 
 
+def number(value: Any, type: ShapedArray) -> Any:
+    """A number as an array of rank 0, of the type's dtype and weakness."""
+    if type.weak_type:
+        return convert_element_type(value, dtype=type.dtype, weak_type=True)
+    return type.dtype.type(value)
+
+
 def _bitcast_type(x: ShapedArray, *, dtype: DType) -> ShapedArray:
     if is_complex(x.dtype) or is_complex(dtype) or is_bool(x.dtype) != is_bool(dtype):
         raise TypeError(f"bitcast_convert_type: {x.str_short()} can't be seen as {dtype}")

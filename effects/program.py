@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from effax.effects.effect import Effect
+from effax.effects.effect import LITERALS, Effect
 from effax.effects.handler import Carrier, current
 from effax.effects.types import ShapedArray, typeof
 
@@ -147,6 +148,8 @@ class Program:
     def run(self, *values: Any) -> list[Any]:
         """Perform the equations, in order, under the handlers now installed."""
         environment: dict[Variable, Any] = dict(zip(self.inputs, values, strict=True))
+        if not LITERALS.isdisjoint(map(type, values)):
+            environment = {x: _as_array(v, x.type) for x, v in environment.items()}
         perform = current.get().perform
         before = source.frame
         try:
@@ -170,6 +173,15 @@ class Program:
         return program_text(self)
 
     __repr__ = __str__
+
+
+def _as_array(value: Any, type: ShapedArray) -> Any:
+    """A value for an input: a Python number is an array of the input's type from here on."""
+    if builtins.type(value) not in LITERALS:
+        return value
+    from effax.effects.conversion import number
+
+    return number(value, type)
 
 
 def written_out(literal: Literal) -> Any:

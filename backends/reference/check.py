@@ -26,7 +26,7 @@ def reference_debug_check(*operands: np.ndarray[Any, Any], site: Site) -> list[A
 
 @rule(detect)
 def reference_detect(
-    *xs: np.ndarray[Any, Any], what: tuple[str, ...], lanes: int
+    *xs: np.ndarray[Any, Any], what: tuple[str, ...], covered: tuple[bool, ...], lanes: int
 ) -> list[np.ndarray[Any, Any]]:
     return [
         (x != x if question == NAN else x == 0).any(axis=tuple(range(lanes, x.ndim)))

@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 
 from effax.api.arguments import as_tuple, name_of, normalise
+from effax.backends.xla.array import asarray
+from effax.effects.conversion import number
+from effax.effects.effect import LITERALS
+from effax.effects.handler import bottom, current
 from effax.effects.tree import tree_map
 from effax.effects.types import ShapedArray, float0, is_complex, is_inexact, typeof
+from effax.effects.value import Value
 from effax.interpreters.jvp.dual import Dual, tangent_type, zeros
 
 
@@ -19,8 +24,20 @@ def float0_zeros(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     return np.zeros(shape, float0)
 
 
+def as_value(x: Any) -> Any:
+    """A value to differentiate by: an array, or a carrier. Python numbers become weak arrays."""
+    if isinstance(x, Value):
+        return x
+    if current.get() is bottom or isinstance(x, np.ndarray):
+        return asarray(x)
+    return number(x, typeof(x)) if type(x) in LITERALS else x
+
+
 def check_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-    """The tangents, None for `float0` ones; raises `TypeError` where they do not match."""
+    """The tangents, None for `float0` ones.
+
+    Raises `TypeError` where a dtype, `ValueError` where a shape does not match.
+    """
     found = []
     for p, t in zip(primals, tangents, strict=True):
         expected = tangent_type(typeof(p))
@@ -36,12 +53,13 @@ def check_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]
             continue
         actual = typeof(t)
         if actual.dtype != expected.dtype or actual.shape != expected.shape:
-            raise TypeError(
+            refuse = TypeError if actual.dtype != expected.dtype else ValueError
+            raise refuse(
                 "primal and tangent arguments to jvp do not match; dtypes and shapes must be "
                 f"equal: the primal is {typeof(p).str_short()}, its tangent should be "
                 f"{expected.str_short()}, and is {actual.str_short()}"
             )
-        found.append(t)
+        found.append(as_value(t))
     return found
 
 
@@ -170,7 +188,7 @@ def check_cotangent(ct: Any, type: ShapedArray) -> Any:
             f"{found.str_short()}, but expected {expected.str_short()}, because the corresponding "
             f"output of the function is {type.str_short()}"
         )
-    return ct
+    return as_value(ct)
 
 
 def cotangent_of(ct: Any, type: ShapedArray) -> Any:

@@ -7,19 +7,18 @@ from typing import Any
 
 from effax.api.arguments import flat_function
 from effax.api.differentiable import (
+    as_value,
     check_tangents,
     float0_zeros,
     plain_aux,
     split_aux,
     with_aux,
 )
-from effax.backends.xla.array import asarray
 from effax.effects.frames import filtered
 from effax.effects.handler import current
 from effax.effects.program import Variable
 from effax.effects.tree import tree_flatten, tree_map, tree_structure, tree_unflatten
 from effax.effects.types import float0, typeof
-from effax.effects.value import Value
 from effax.interpreters.jvp.dual import JVP, moves, tangent_type, zeros
 from effax.interpreters.residual import Record
 from effax.interpreters.transpose.linear import add_cotangents, backward
@@ -38,7 +37,7 @@ def jvp_flat(
 def _duals(handler: JVP, primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
     """Dual numbers; a Python number that moves is an array, as no effect is of numbers alone."""
     return [
-        p if t is None else handler.dual(p if isinstance(p, Value) else asarray(p), t)
+        p if t is None else handler.dual(as_value(p), t)
         for p, t in zip(primals, tangents, strict=True)
     ]
 

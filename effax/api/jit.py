@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from effax.api.arguments import as_tuple, name_of, static_positions
+from effax.api.differentiable import typeof_like
 from effax.api.lowered import Lowered
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import Executor, common_placement, compile_program, operand
@@ -112,10 +113,14 @@ class Jit:
             args = tuple([x for i, x in enumerate(args) if i not in places])
         leaves, tree = flatten((args, keywords))
         try:
-            enter = asarray if self._donates else operand
-            ready = [x if type(x) is Array else enter(x) for x in leaves]
-            key = (trace_key(), tree, statics, *[x.spec for x in ready])
-            return self._fast.get(key), ready
+            try:
+                return self._fast.get(
+                    (trace_key(), tree, statics, *[x.spec for x in leaves])
+                ), leaves
+            except AttributeError:  # not all of them arrays
+                enter = asarray if self._donates else operand
+                ready = [x if type(x) is Array else enter(x) for x in leaves]
+                return self._fast.get((trace_key(), tree, statics, *[x.spec for x in ready])), ready
         except TypeError:  # no array, or a static that can't be hashed: the long way says so
             return None, ()
 
@@ -140,8 +145,10 @@ class Jit:
         )
         return tree_unflatten(traced.out_tree, results)
 
-    def _part(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Parted:
-        return Parted.of(self, args, keywords)
+    def _part(
+        self, args: tuple[Any, ...], keywords: dict[str, Any], typing: Any = typeof
+    ) -> Parted:
+        return Parted.of(self, args, keywords, typing)
 
     def _trace(self, parted: Parted) -> Traced:
         key = parted.key
@@ -201,11 +208,11 @@ class Jit:
 
     def trace(self, *args: Any, **keywords: Any) -> TracedCall:
         """Stage the function for these arguments (arrays or types) and stop there."""
-        return TracedCall(self._trace(self._part(args, keywords)), self._name)
+        return TracedCall(self._trace(self._part(args, keywords, typeof_like)), self._name)
 
     def lower(self, *args: Any, **keywords: Any) -> Lowered:
         """Stage and lower the function for these arguments (arrays or types)."""
-        parted = self._part(args, keywords)
+        parted = self._part(args, keywords, typeof_like)
         traced = self._trace(parted)
         return Lowered(
             traced.program,
@@ -219,7 +226,7 @@ class Jit:
         """The types of the results, without computing anything."""
         from effax.api.staging import ShapeDtypeStruct
 
-        traced = self._trace(self._part(args, keywords))
+        traced = self._trace(self._part(args, keywords, typeof_like))
         return tree_unflatten(
             traced.out_tree, [ShapeDtypeStruct.of(t) for t in traced.program.out_types]
         )
@@ -240,22 +247,33 @@ class Jit:
 class _Entry:
     """A compiled call: arrays in, the results' tree out."""
 
-    __slots__ = ("captured", "executor", "handlers", "run", "spec", "specs", "tree")
+    __slots__ = (
+        "captured",
+        "direct",
+        "executor",
+        "handlers",
+        "run",
+        "spec",
+        "specs",
+        "tree",
+        "unflatten",
+    )
 
     def __init__(self, executor: Executor, tree: Any) -> None:
         self.executor = executor
         self.tree = tree
+        self.unflatten = tree.unflatten
         self.run = executor.run
         self.handlers = executor.handlers
         self.captured = executor.captured
         self.specs = executor.specs
-        simple = executor.direct
-        self.spec = executor.single if simple and tree == _LEAF else None
+        self.direct = executor.direct
+        self.spec = executor.single if self.direct and tree == _LEAF else None
 
     def __call__(self, arrays: Sequence[Array]) -> Any:
-        if self.spec is None:
-            return tree_unflatten(self.tree, self.executor([x.buffer for x in arrays]))
         buffers = [x.buffer for x in arrays]
+        if not self.direct:
+            return tree_unflatten(self.tree, self.executor(buffers))
         if self.captured:
             buffers = self.captured + buffers
         try:
@@ -263,7 +281,9 @@ class _Entry:
         except XlaRuntimeError as error:
             explain_failure(error, [(x.spec, x.buffer) for x in arrays])
             raise
-        return Array(outs[0], self.spec)
+        if self.spec is not None:
+            return Array(outs[0], self.spec)
+        return self.unflatten(map(Array, outs, self.specs))
 
 
 @attrs.frozen(slots=True)
@@ -301,8 +321,10 @@ class Parted:
     key: Any
 
     @classmethod
-    def of(cls, jit: Jit, args: tuple[Any, ...], keywords: dict[str, Any]) -> Parted:
-        """Part the arguments of a call of `jit`."""
+    def of(
+        cls, jit: Jit, args: tuple[Any, ...], keywords: dict[str, Any], typing: Any = typeof
+    ) -> Parted:
+        """Part the arguments of a call of `jit`, whose leaves have the types `typing` says."""
         statics: list[tuple[Any, Any]] = []
         rest: list[Any] = list(args)
         named = dict(keywords)
@@ -318,7 +340,7 @@ class Parted:
             for name in jit._static_names & named.keys():
                 statics.append((name, _Static(named.pop(name), name)))
         leaves, tree = tree_flatten((tuple(rest), named))
-        types = _leaf_types(leaves, rest, named, jit._name)
+        types = _leaf_types(leaves, rest, named, jit._name, typing)
         donated: tuple[int, ...] = ()
         if jit._donates:
             donated = _donated_leaves(jit, args, statics, rest, named)
@@ -369,12 +391,12 @@ class _Static:
 
 
 def _leaf_types(
-    leaves: Sequence[Any], args: Sequence[Any], keywords: dict[str, Any], name: str
+    leaves: Sequence[Any], args: Sequence[Any], keywords: dict[str, Any], name: str, typing: Any
 ) -> list[Any]:
     types = []
     for i, x in enumerate(leaves):
         try:
-            types.append(typeof(x))
+            types.append(typing(x))
         except TypeError:
             path = keystr(tree_flatten_with_path((tuple(args), keywords))[0][i][0])
             raise TypeError(

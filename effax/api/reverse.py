@@ -22,11 +22,12 @@ from effax.api.differentiable import (
 )
 from effax.api.forward import Linearized
 from effax.backends.xla.array import asarray
+from effax.effects.conversion import number
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current
 from effax.effects.program import Variable
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
-from effax.effects.types import tangent_dtype, typeof
+from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.residual import Record
 from effax.interpreters.transpose.linear import add_cotangents, backward
 
@@ -136,10 +137,7 @@ def value_and_grad(
                 f"Output had shape: {type.shape}. Reduce it to a scalar, or use jacrev or vjp"
             )
         check_output(value, holomorphic, what)
-        one = np.ones((), tangent_dtype(type.dtype))[()]
-        if current.get() is bottom:
-            one = asarray(one)
-        pulled = done.pull([one])
+        pulled = done.pull([_one(type)])
         gradients = [cotangent_of(ct, typeof(x)) for ct, x in zip(pulled, leaves, strict=True)]
         gradient, _ = tree_unflatten(tree, gradients)
         if not isinstance(argnums, Sequence):
@@ -149,6 +147,13 @@ def value_and_grad(
         return ((answer, plain_aux(aux[0])), gradient) if has_aux else (answer, gradient)
 
     return value_and_gradient
+
+
+def _one(type: ShapedArray) -> Any:
+    """The cotangent of a scalar by itself, as weak as the scalar."""
+    if current.get() is bottom:
+        return asarray(np.ones((), type.dtype), type)
+    return number(1, type)
 
 
 def grad(

@@ -18,6 +18,7 @@ from typing import Any, Final, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
+from effax.backends.xla.array import asarray
 from effax.effects import check as effects
 from effax.effects.columns import load
 from effax.effects.comparison import ne
@@ -35,7 +36,7 @@ from effax.effects.failures import (
 )
 from effax.effects.frames import filtered, user_frame
 from effax.effects.logical import not_
-from effax.effects.tree import register_pytree_node_class, tree_flatten
+from effax.effects.tree import register_pytree_node_class, tree_flatten, tree_map
 from effax.effects.types import is_bool, is_complex, typeof
 from effax.effects.value import Value
 from effax.interpreters.checkify.checking import Checkify
@@ -225,12 +226,19 @@ def checkify(
     @wraps(f, assigned=("__name__", "__doc__", "__module__"), updated=())
     @filtered
     def checked(*args: P.args, **kwargs: P.kwargs) -> tuple[Error, Out]:
+        # NumPy would compute with its own arrays, unseen.
+        args, kwargs = tree_map(_on_device, (args, kwargs))
         handler = Checkify(kinds=errors)
         out = handler.run(f, *args, **kwargs)
         sites = handler.state_mode()
         return Error(sites, handler.state_leaves(sites)), out
 
     return checked
+
+
+def _on_device(x: Any) -> Any:
+    numeric = isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind not in "OSU"
+    return asarray(x) if numeric else x
 
 
 @filtered

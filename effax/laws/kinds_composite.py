@@ -7,11 +7,14 @@ from typing import Final
 import numpy as np
 from hypothesis import strategies as st
 
-from effax.effects import complex as complex_effects
 from effax.effects import (
+    comparison,
+    contraction,
     conversion,
     convolution,
     elementwise,
+    fourier,
+    linalg,
     logical,
     random,
     reduction,
@@ -20,6 +23,7 @@ from effax.effects import (
     transcendental,
     window,
 )
+from effax.effects import complex as complex_effects
 from effax.effects.types import bool_, int32, uint32
 from effax.laws.generate import LARGEST, Builder, Known
 
@@ -143,5 +147,63 @@ def every(b: Builder) -> None:
         b.perform(effect, p, axes=tuple(range(len(p.shape))))
 
 
-COMPOSITE: Final = (through_complex, through_bits, window_fold, convolve, largest, every)
+def factor(b: Builder) -> None:
+    """A positive definite matrix made of a vector, its Cholesky factor, and a system with it."""
+    x = b.a_float()
+    if x is None or not 0 < x.type.size <= 4:
+        return
+    n = x.type.size
+    v = b.perform(shape.reshape, b.small(x, 2.0), shape=(n, 1), bound=2.0)
+    outer = b.perform(
+        contraction.dot_general,
+        v,
+        v,
+        dimension_numbers=(((1,), (1,)), ((), ())),
+        precision=None,
+        preferred_element_type=None,
+        bound=4.0,
+    )
+    rows, columns = (b.perform(shape.iota, dtype=int32, shape=(n, n), dimension=i) for i in (0, 1))
+    diagonal = b.perform(comparison.eq, rows, columns)
+    unit = b.perform(conversion.convert_element_type, diagonal, dtype=b.float)
+    matrix = b.perform(elementwise.add, outer, unit, bound=5.0)
+    triangle = b.perform(linalg.cholesky, matrix, bound=3.0)
+    if b.draw(st.booleans()):
+        b.perform(
+            linalg.triangular_solve,
+            triangle,
+            v,
+            left_side=True,
+            lower=True,
+            transpose_a=b.draw(st.booleans()),
+            conjugate_a=False,
+            unit_diagonal=False,
+            bound=20.0,
+        )
+
+
+def transform(b: Builder) -> None:
+    """A Fourier transform along the last axis, there or back, and one of its parts."""
+    x = b.a_float(1)
+    if x is None or not x.type.size:
+        return
+    x = b.small(x, 2.0)
+    y = b.small(b.draw(st.sampled_from(b.of_type(x.type))), 2.0)
+    z = b.perform(complex_effects.complex, x, y, bound=3.0)
+    kind = b.draw(st.sampled_from(("FFT", "IFFT")))
+    z = b.perform(fourier.fft, z, fft_type=kind, fft_lengths=x.shape[-1:], bound=9.0)
+    part = b.draw(st.sampled_from((complex_effects.real, complex_effects.imag)))
+    b.perform(part, z, bound=9.0)
+
+
+COMPOSITE: Final = (
+    through_complex,
+    through_bits,
+    window_fold,
+    convolve,
+    largest,
+    every,
+    factor,
+    transform,
+)
 """These kinds, as often as they are to be drawn."""

@@ -49,7 +49,7 @@ def _with_captures(parts: Sequence[Staged]) -> tuple[list[Any], list[Program]]:
     for part in parts:
         n = len(part.captured)
         own = {places[id(x)]: v for x, v in zip(part.captured, part.program.inputs, strict=False)}
-        first = [own.get(i) or Variable(None, typeof(x)) for i, x in enumerate(values)]
+        first = [own[i] if i in own else Variable(None, typeof(x)) for i, x in enumerate(values)]
         p = part.program
         programs.append(Program([*first, *p.inputs[n:]], p.equations, p.outputs, p.name))
     return values, programs

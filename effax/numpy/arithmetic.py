@@ -12,6 +12,8 @@ from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
 from effax.effects.selection import select_n
 from effax.effects.types import is_bool, is_complex, is_inexact, is_integer, is_unsigned, typeof
+from effax.numpy import folds, reductions
+from effax.numpy.accumulations import cumprod, cumsum
 from effax.numpy.operands import (
     array,
     arraylike,
@@ -25,6 +27,7 @@ from effax.numpy.operands import (
     unary,
     unary_inexact,
 )
+from effax.numpy.ufunc import universal
 from effax.whole import whole
 
 
@@ -38,7 +41,7 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     return select_n(condition, no, yes)
 
 
-@whole()
+@universal(identity=0, reduce=reductions.sum, accumulate=cumsum, at=folds.update("add"))
 def add(x: Any, y: Any, /) -> Any:
     """`x + y`; for Booleans their disjunction.
 
@@ -52,7 +55,7 @@ def add(x: Any, y: Any, /) -> Any:
     return logical.or_(x, y) if is_bool(dtype_of(x, y)) else elementwise.add(x, y)
 
 
-@whole()
+@universal(at=folds.update("subtract"))
 def subtract(x: Any, y: Any, /) -> Any:
     """`x - y`; refused for Booleans.
 
@@ -66,7 +69,7 @@ def subtract(x: Any, y: Any, /) -> Any:
     return elementwise.sub(x, y)
 
 
-@whole()
+@universal(identity=1, reduce=reductions.prod, accumulate=cumprod, at=folds.update("multiply"))
 def multiply(x: Any, y: Any, /) -> Any:
     """`x * y`; for Booleans their conjunction.
 
@@ -245,7 +248,7 @@ def float_power(x: Any, y: Any, /) -> Any:
     return elementwise.pow(*promote_inexact(x, y, name="float_power"))
 
 
-@whole()
+@universal(1)
 def negative(x: Any, /) -> Any:
     """`-x`; refused for Booleans.
 
@@ -323,7 +326,7 @@ def square(x: Any, /) -> Any:
     return elementwise.square(unary("square", x, numeric_dtype))
 
 
-@whole()
+@universal(reduce=folds.largest, accumulate=folds.running_largest, at=folds.update("max"))
 def maximum(x: Any, y: Any, /) -> Any:
     """The larger; NaN where either is NaN.
 
@@ -335,7 +338,7 @@ def maximum(x: Any, y: Any, /) -> Any:
     return elementwise.max(*promote(x, y, name="maximum"))
 
 
-@whole()
+@universal(reduce=folds.smallest, accumulate=folds.running_smallest, at=folds.update("min"))
 def minimum(x: Any, y: Any, /) -> Any:
     """The smaller; NaN where either is NaN.
 

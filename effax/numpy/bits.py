@@ -7,6 +7,7 @@ from typing import Any
 from effax.effects import comparison, elementwise, logical, reduction
 from effax.effects.types import is_integer, is_unsigned, typeof, uint8
 from effax.lax.control import while_loop
+from effax.numpy import folds
 from effax.numpy.arguments import cast
 from effax.numpy.arithmetic import absolute, choose, dtype_of, floor_divide
 from effax.numpy.operands import (
@@ -16,10 +17,11 @@ from effax.numpy.operands import (
     strong_unless_all_weak,
     unary,
 )
+from effax.numpy.ufunc import universal
 from effax.whole import whole
 
 
-@whole()
+@universal(identity=-1, reduce=folds.conjunction)
 def bitwise_and(x: Any, y: Any, /) -> Any:
     """`x & y`.
 
@@ -29,7 +31,7 @@ def bitwise_and(x: Any, y: Any, /) -> Any:
     return logical.and_(*promote(x, y, name="bitwise_and"))
 
 
-@whole()
+@universal(identity=0, reduce=folds.disjunction)
 def bitwise_or(x: Any, y: Any, /) -> Any:
     """`x | y`.
 
@@ -39,7 +41,7 @@ def bitwise_or(x: Any, y: Any, /) -> Any:
     return logical.or_(*promote(x, y, name="bitwise_or"))
 
 
-@whole()
+@universal(identity=0, reduce=folds.parity)
 def bitwise_xor(x: Any, y: Any, /) -> Any:
     """`x ^ y`.
 

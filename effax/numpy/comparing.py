@@ -10,6 +10,7 @@ from effax.effects import comparison, complex, elementwise, logical, reduction
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.shape import full
 from effax.effects.types import bool_, is_bool, is_complex, is_float, typeof
+from effax.numpy import folds
 from effax.numpy.arguments import refuse_out
 from effax.numpy.arithmetic import choose, dtype_of
 from effax.numpy.operands import (
@@ -21,6 +22,7 @@ from effax.numpy.operands import (
     promote_inexact,
     unary,
 )
+from effax.numpy.ufunc import universal
 from effax.whole import whole
 
 
@@ -120,7 +122,7 @@ def _truths(name: str, *xs: Any) -> tuple[Any, ...]:
     return broadcast_to_common(*truths, name=name)
 
 
-@whole()
+@universal(identity=True, reduce=folds.every)
 def logical_and(x: Any, y: Any, /) -> Any:
     """Whether neither is zero.
 
@@ -130,7 +132,7 @@ def logical_and(x: Any, y: Any, /) -> Any:
     return logical.and_(*_truths("logical_and", x, y))
 
 
-@whole()
+@universal(identity=False, reduce=folds.some)
 def logical_or(x: Any, y: Any, /) -> Any:
     """Whether not both are zero.
 
@@ -140,7 +142,7 @@ def logical_or(x: Any, y: Any, /) -> Any:
     return logical.or_(*_truths("logical_or", x, y))
 
 
-@whole()
+@universal(identity=False, reduce=folds.oddly_many)
 def logical_xor(x: Any, y: Any, /) -> Any:
     """Whether one of them is zero, and one is not.
 

@@ -9,9 +9,11 @@ from typing import Any
 from effax.effects import comparison, complex, elementwise, logical, special, transcendental
 from effax.effects.effect import Effect
 from effax.effects.types import is_complex, typeof
+from effax.numpy import folds
 from effax.numpy.arguments import strong
 from effax.numpy.arithmetic import choose
 from effax.numpy.operands import promote_inexact, strong_unless_all_weak, unary_inexact
+from effax.numpy.ufunc import universal
 from effax.whole import whole
 
 Function = Callable[[Any], Any]
@@ -109,7 +111,7 @@ def arctan2(x1: Any, x2: Any, /) -> Any:
 atan2 = arctan2
 
 
-@whole()
+@universal(identity=-math.inf, reduce=folds.natural)
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     """`log(exp(x1) + exp(x2))`, without overflow.
 
@@ -120,7 +122,7 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     return strong(result) if is_complex(typeof(result).dtype) else result
 
 
-@whole()
+@universal(identity=-math.inf, reduce=folds.binary)
 def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """`log2(2**x1 + 2**x2)`, without overflow.
 

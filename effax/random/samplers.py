@@ -342,7 +342,7 @@ def lognormal(
     key: Any,
     sigma: Any = np.float32(1),
     shape: Any = None,
-    dtype: Any = None,  # noqa: B008
+    dtype: Any = None,
 ) -> Any:
     """Exponentials of normal numbers with the standard deviation `sigma`."""
     words = words_of("lognormal", key)

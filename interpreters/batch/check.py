@@ -21,9 +21,19 @@ def debug_check_batch(handler: Batch, values: list[Any], batched: list[bool], *,
 
 @rule(detect)
 def detect_batch(
-    handler: Batch, values: list[Any], batched: list[bool], *, what: tuple[str, ...], lanes: int
+    handler: Batch,
+    values: list[Any],
+    batched: list[bool],
+    *,
+    what: tuple[str, ...],
+    covered: tuple[bool, ...],
+    lanes: int,
 ) -> Any:
-    """Arrays of the batch and others are asked apart: the answer for the others is one for all."""
+    """Arrays of the batch and others are asked apart: the answer for the others is one for all.
+
+    What covers an array need not be in the same part, so covering holds only where all are.
+    """
+    covered = covered if all(batched) else (False,) * len(values)
     results: list[Any] = [None] * len(values)
     for own in (True, False):
         places = [i for i, b in enumerate(batched) if b is own]
@@ -31,6 +41,7 @@ def detect_batch(
             answers = detect(
                 *(values[i] for i in places),
                 what=tuple(what[i] for i in places),
+                covered=tuple(covered[i] for i in places),
                 lanes=lanes + own,
             )
             for i, one in zip(places, answers, strict=True):

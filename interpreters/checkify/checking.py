@@ -27,7 +27,7 @@ from effax.effects.logical import or_
 from effax.effects.program import row_of, source
 from effax.effects.reduction import reduce_or
 from effax.effects.selection import select_n
-from effax.effects.types import ShapedArray, bool_, int32, is_complex, is_inexact, typeof
+from effax.effects.types import ShapedArray, bool_, int32, is_complex, is_float, is_inexact, typeof
 from effax.interpreters.checkify.payload import stored, stored_types
 from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor
 from effax.interpreters.stage import Stage
@@ -35,7 +35,10 @@ from effax.interpreters.stage import Stage
 CODE: Final = ShapedArray((), int32)
 _AUTOMATIC: Final = frozenset({NaNError, DivisionByZeroError, OOBError})
 _CHECKS: Final = frozenset({"check", "debug_check"})
-_TOGETHER: Final = 8
+_TOGETHER: Final = 16
+
+_NOTHING: Final[frozenset[int]] = frozenset()
+_NOBODY: Final = (None, _NOTHING)
 
 Kinds = frozenset[type[JaxException]]
 
@@ -52,11 +55,14 @@ class Checkify(Lifting):
     The state's mode is the tuple of sites that may have failed so far. Its leaves are the code of
     the site that failed first (0 for none), one flag for each site, and the sites' payloads.
     `pending` are claims made since the leaves were last brought up to date, in program order;
-    `unseen` those after them that wait to be looked at together.
+    `unseen` those after them that wait to be looked at together. `carried` are values whose
+    elements would be NaN if those of certain unseen ones were, which are `covered` by a later one.
     """
 
     __slots__ = (
         "automatic",
+        "carried",
+        "covered",
         "first",
         "flags",
         "kinds",
@@ -77,6 +83,8 @@ class Checkify(Lifting):
         self.automatic = bool(self.kinds & _AUTOMATIC)
         self.pending: list[tuple[Site, Any, Sequence[Any]]] = []
         self.unseen: list[tuple[Site, str, Sequence[Any]]] = []
+        self.covered: set[int] = set()
+        self.carried: dict[int, tuple[Any, frozenset[int]]] = {}
         self.staging = any(isinstance(h, Stage) for h in _outwards(self.outer))
         self.sites: tuple[Site, ...] = ()
         self.first: Any = None
@@ -142,20 +150,47 @@ class Checkify(Lifting):
             failed = any_of(failed)
         self.pending.append((site, failed, stored(payload)))
 
-    def look(self, site: Site, what: str, arrays: Sequence[Any]) -> None:
-        """Note a failure if an element of these arrays is `what`, NaN or zero.
+    def look(
+        self,
+        site: Site,
+        what: str,
+        arrays: Sequence[Any],
+        covers: frozenset[int] = _NOTHING,
+    ) -> int:
+        """Note a failure if an element of these arrays is `what`, NaN or zero; the claim's number.
 
-        While staging, arrays are collected and looked at together; see `detect`.
+        While staging, arrays are collected and looked at together; see `detect`. `covers` are the
+        numbers of claims that fail only if this one does.
         """
+        self.covered |= covers
         self.unseen.append((site, what, arrays))
-        if not self.staging or len(self.unseen) >= _TOGETHER:
+        number = len(self.unseen) - 1
+        if not self.staging or number + 1 >= _TOGETHER:
             self._look()
+        return number
+
+    def carry(self, value: Any, numbers: frozenset[int]) -> None:
+        """Remember that a value is NaN somewhere if the arrays of these unseen claims are."""
+        if self.unseen and numbers:
+            self.carried[id(value)] = value, numbers
+
+    def carried_by(self, values: Sequence[Any]) -> frozenset[int]:
+        """The unseen claims that these values carry."""
+        if not self.carried:
+            return _NOTHING
+        return _NOTHING.union(*(self.carried.get(id(x), _NOBODY)[1] for x in values))
 
     def _look(self) -> None:
-        unseen, self.unseen = self.unseen, []
-        arrays = [x for _, _, xs in unseen for x in xs]
-        what = tuple(w for _, w, xs in unseen for _ in xs)
-        answers = iter(detect(*arrays, what=what, lanes=0))
+        unseen, covered = self.unseen, self.covered
+        self.unseen, self.covered, self.carried = [], set(), {}
+        answers = iter(
+            detect(
+                *(x for _, _, xs in unseen for x in xs),
+                what=tuple(w for _, w, xs in unseen for _ in xs),
+                covered=tuple(i in covered for i, (_, _, xs) in enumerate(unseen) for _ in xs),
+                lanes=0,
+            )
+        )
         for site, _, xs in unseen:
             found = next(answers)
             for _ in xs[1:]:
@@ -184,7 +219,8 @@ class Checkify(Lifting):
 
     def state_set(self, mode: Any, leaves: Sequence[Any]) -> None:
         """Go on from that state."""
-        self.sites, self.pending, self.unseen, self.payloads = mode, [], [], {}
+        self.sites, self.pending, self.payloads = mode, [], {}
+        self.unseen, self.covered, self.carried = [], set(), {}
         self.first = self.flags = None
         if mode:
             self.first, self.flags, *rest = leaves
@@ -348,12 +384,17 @@ def arithmetic(
     """An effect that computes: its inexact results must not be NaN."""
     result = effect(*operands, **attributes)
     if NaNError in handler.kinds:
-        check_nan(handler, effect, result if effect.multiple else (result,))
+        if effect in spreading:
+            check_nan(handler, effect, (result,), handler.carried_by(operands))
+        else:
+            check_nan(handler, effect, result if effect.multiple else (result,))
     return result
 
 
-def check_nan(handler: Checkify, effect: Effect, results: Sequence[Any]) -> None:
-    """Note where an effect's results are NaN."""
+def check_nan(
+    handler: Checkify, effect: Effect, results: Sequence[Any], covers: frozenset[int] = _NOTHING
+) -> None:
+    """Note where an effect's results are NaN, as one must be if those of the claims covered are."""
     parts = []
     for x in results:
         dtype = typeof(x).dtype
@@ -361,16 +402,26 @@ def check_nan(handler: Checkify, effect: Effect, results: Sequence[Any]) -> None
             parts += [real(x), imag(x)]
         elif is_inexact(dtype):
             parts.append(x)
-    if parts:
-        message = OfPrimitive("nan generated by primitive: {}", effect)
-        handler.look(handler.site(NaNError, message), NAN, parts)
+    if not parts:
+        return
+    message = OfPrimitive("nan generated by primitive: {}", effect)
+    site = handler.site(NaNError, message)
+    whole = parts == [*results] and typeof(parts[0]).size
+    number = handler.look(site, NAN, parts, covers if whole else _NOTHING)
+    if whole and len(parts) == 1:
+        handler.carry(parts[0], frozenset((number,)))
 
 
 def harmless(
     handler: Checkify, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
 ) -> Any:
     """An effect that can't fail: it moves, compares or chooses what is there."""
-    return effect(*operands, **attributes)
+    result = effect(*operands, **attributes)
+    if handler.carried and effect in spreading:
+        type = typeof(result)
+        if is_float(type.dtype) and type.size:
+            handler.carry(result, handler.carried_by(operands))
+    return result
 
 
 def computes(*effects: Effect) -> None:
@@ -381,3 +432,11 @@ def computes(*effects: Effect) -> None:
 def cannot_fail(*effects: Effect) -> None:
     """Effects that give NaN only where they were given it."""
     rule(*effects)(harmless)
+
+
+spreading: Final[set[Effect]] = set()
+
+
+def spreads(*effects: Effect) -> None:
+    """Effects of one result, of which an element is NaN if one of any operand is."""
+    spreading.update(effects)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from effax.effects.contraction import dot_general
-from effax.interpreters.checkify.checking import computes
+from effax.interpreters.checkify.checking import computes, spreads
 
 computes(dot_general)
+spreads(dot_general)

@@ -41,9 +41,11 @@ from effax.interpreters.checkify.checking import (
     cannot_fail,
     computes,
     rule,
+    spreads,
 )
 
 computes(add, sub, mul, pow, integer_pow, square, sqrt, rsqrt, cbrt)
+spreads(add, sub, mul, div, square, sqrt, rsqrt, neg, abs, max, min, floor, ceil, round, copy)
 cannot_fail(neg, abs, sign, max, min, floor, ceil, round, nextafter, is_finite, copy, stop_gradient)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from effax.effects import shape
+from effax.effects.conversion import number
 from effax.effects.effect import Effect
 from effax.effects.handler import Carrier
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
@@ -110,8 +111,8 @@ def moves(type: ShapedArray) -> bool:
 
 
 def zeros(type: ShapedArray) -> Any:
-    """Zeros of a type."""
-    return shape.full(type.shape, 0, type.dtype)
+    """Zeros of a type, as weak as it is."""
+    return shape.broadcast_in_dim(number(0, type), shape=type.shape, dims=())
 
 
 def zeros_like(value: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from effax.effects import shape
+from effax.effects.conversion import number
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
 from effax.effects.program import Variable, source
@@ -103,7 +104,9 @@ def instantiate(cotangent: Any, type: ShapedArray) -> Any:
     if cotangent is not None:
         return cotangent
     dtype = tangent_dtype(type.dtype)
-    return None if dtype == float0 else shape.full(type.shape, 0, dtype)
+    if dtype == float0:
+        return None
+    return shape.broadcast_in_dim(number(0, type.update(dtype=dtype)), shape=type.shape, dims=())
 
 
 def value_type(operand: Any) -> ShapedArray:
