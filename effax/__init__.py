@@ -14,6 +14,9 @@ from effax import lax as lax
 from effax import numpy as numpy
 from effax import tree as tree
 from effax.api.callbacks import pure_callback as pure_callback
+from effax.api.checkpoint import checkpoint as checkpoint
+from effax.api.checkpoint import checkpoint_policies as checkpoint_policies
+from effax.api.checkpoint import remat as remat
 from effax.api.custom import custom_jvp as custom_jvp
 from effax.api.custom import custom_vjp as custom_vjp
 from effax.api.devices import block_until_ready as block_until_ready
@@ -59,6 +62,7 @@ from effax.interpreters.interpreter import State as State
 from effax.interpreters.interpreter import Static as Static
 
 if _TYPE_CHECKING:
+    from effax import ad_checkpoint as ad_checkpoint
     from effax import debug as debug
     from effax import errors as errors
     from effax import example_libraries as example_libraries
@@ -77,6 +81,7 @@ __version__ = "0.1.0"
 
 _ON_DEMAND = frozenset(
     {
+        "ad_checkpoint",
         "debug",
         "errors",
         "example_libraries",

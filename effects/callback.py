@@ -35,7 +35,7 @@ def _sequenced_type(
     token: ShapedArray, *operands: ShapedArray, result_types: tuple[ShapedArray, ...], **_: Any
 ) -> Sequence[ShapedArray]:
     if token is not TOKEN:
-        raise TypeError(f"sequenced_callback: its first operand is a token, not {token.str_short()}")
+        raise TypeError(f"sequenced_callback takes a token first, not {token.str_short()}")
     return (TOKEN, *result_types)
 
 
@@ -80,7 +80,8 @@ def answer(
             "announced"
         )
     return tuple(
-        _typed(callback, i, x, t) for i, (x, t) in enumerate(zip(results, result_types, strict=True))
+        _typed(callback, i, x, t)
+        for i, (x, t) in enumerate(zip(results, result_types, strict=True))
     )
 
 
@@ -107,6 +108,7 @@ class PerLane:
     result_types: tuple[ShapedArray, ...] = ()
 
     def __call__(self, *operands: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+        """The results of all lanes, stacked."""
         results = [np.empty((self.size, *t.shape), t.dtype) for t in self.result_types]
         for i in range(self.size):
             lane = [x[i] if b else x for x, b in zip(operands, self.batched, strict=True)]
@@ -125,6 +127,7 @@ class OnlyWhen:
     result_types: tuple[ShapedArray, ...] = ()
 
     def __call__(self, active: Any, *operands: Any) -> Sequence[Any]:
+        """What the callback gives, or zeros."""
         if active:
             return self.callback(*operands)
         return [np.zeros(t.shape, t.dtype) for t in self.result_types]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from effax.effects.effect import Effect
 from effax.effects.failures import Site
@@ -12,9 +12,7 @@ from effax.effects.types import ShapedArray, bool_, is_bool, is_float
 FAMILY = "check"
 
 
-def _check_type(
-    holds: ShapedArray, *payload: ShapedArray, site: Site
-) -> Sequence[ShapedArray]:
+def _check_type(holds: ShapedArray, *payload: ShapedArray, site: Site) -> Sequence[ShapedArray]:
     lanes = holds.shape
     if not is_bool(holds.dtype):
         raise TypeError(f"check: whether it holds is a Boolean, not {holds.str_short()}")

@@ -20,7 +20,7 @@ class JaxRuntimeError(ValueError):
     """What is raised when a check did not hold."""
 
 
-class JaxException(Exception):
+class JaxException(Exception):  # noqa: N818  (JAX's name)
     """A failure of a checked program; subclasses are the categories that checkify distinguishes."""
 
 
@@ -136,13 +136,12 @@ class Formatted:
         self.tree = tree
 
     def __call__(self, payload: Sequence[Any]) -> str:
+        """The text, the payload in its places."""
         args, keywords = tree_unflatten(self.tree, payload)
         return f"{self.text.format(*args, **keywords)} (`check` failed)"
 
     def __eq__(self, other: object) -> bool:
-        return (
-            type(other) is Formatted and self.text == other.text and self.tree == other.tree
-        )
+        return type(other) is Formatted and self.text == other.text and self.tree == other.tree
 
     def __hash__(self) -> int:
         return hash((self.text, self.tree))

@@ -80,9 +80,7 @@ class Ordering(Lifting):
             if not _is_ordered(effect, attributes):
                 return effect(*operands, **attributes)
             if effect.higher_order:
-                return _lifters.get(effect, functor.get(effect))(
-                    self, effect, operands, attributes
-                )
+                return _lifters.get(effect, functor.get(effect))(self, effect, operands, attributes)
             self.token, *results = sequenced_callback(
                 self.token,
                 *operands,

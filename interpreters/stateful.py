@@ -75,6 +75,7 @@ class JvpBesideState(_BesideState):
     __slots__ = ()
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        """State, results, and their tangents."""
         results, moved = self.rule(primals[self.ins :], tangents[self.ins :])
         return [*self.state(primals), *results], [*(None,) * self.outs, *moved]
 
@@ -92,9 +93,7 @@ class VjpBesideState(_BesideState):
     def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> Any:
         """The backward function between the results and operands that move: no state is among
         them, but captured values may be, on which nothing depends but the state."""
-        inner = self.rule.backward_of(
-            tuple(i - self.outs for i in moving), wanted[self.ins :]
-        )
+        inner = self.rule.backward_of(tuple(i - self.outs for i in moving), wanted[self.ins :])
         extra = [x.type for x in self.program.inputs[: self.ins]]
         extra = [t for t, w in zip(extra, wanted, strict=False) if w]
         return Backward(inner, extra) if extra else inner
@@ -111,5 +110,6 @@ class Backward:
         self.memo: dict[Any, Any] = {}
 
     def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """The cotangents of all inputs."""
         zeros = [shape.full(t.shape, 0, tangent_dtype(t.dtype)) for t in self.extra]
         return [*zeros, *self.inner(residuals, cotangents)]

@@ -12,7 +12,7 @@ from effax.backends.xla.executable import effects_barrier as effects_barrier
 from effax.effects import callback as effects
 from effax.effects.frames import filtered
 from effax.effects.tree import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
-from effax.effects.types import ShapedArray, canonical_dtype
+from effax.effects.types import ShapedArray, canonical_dtype, typeof
 
 
 @attrs.frozen(slots=True)
@@ -23,6 +23,7 @@ class FlatCallback:
     tree: PyTreeDef
 
     def __call__(self, *arrays: Any) -> list[Any]:
+        """The results' leaves."""
         args, keywords = tree_unflatten(self.tree, [asarray(x) for x in arrays])
         return list(tree_leaves(self.function(*args, **keywords)))
 
@@ -137,7 +138,9 @@ def io_callback(
 
     >>> import effax, numpy as np
     >>> log = []
-    >>> result = effax.jit(lambda x: io_callback(lambda v: log.append(int(v)), None, x))(np.int32(3))
+    >>> def note(x):
+    ...     log.append(int(x))
+    >>> effax.jit(lambda x: io_callback(note, None, x))(np.int32(3))
     >>> effects_barrier()
     >>> log
     [3]
@@ -163,6 +166,7 @@ class Shown:
     as_arrays: bool = True
 
     def __call__(self, *arrays: Any) -> Sequence[Any]:
+        """Call the function; no results."""
         rest = iter([asarray(x) for x in arrays] if self.as_arrays else arrays)
         known = dict(self.kept)
         leaves = [known[i] if i in known else next(rest) for i in range(len(known) + len(arrays))]
@@ -182,8 +186,6 @@ def show(
     as_arrays: bool = True,
 ) -> None:
     """Perform `debug_callback` for arguments of which some may be no arrays at all."""
-    from effax.effects.types import typeof
-
     leaves, tree = tree_flatten((args, kwargs))
     operands, kept = [], []
     for i, x in enumerate(leaves):

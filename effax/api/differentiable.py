@@ -130,7 +130,9 @@ def check_output(x: Any, holomorphic: bool, what: str) -> None:
                 f"{t.dtype.name}"
             )
         return
-    if is_complex(t.dtype) and what == "jacfwd":
+    if what == "jacfwd":
+        return
+    if is_complex(t.dtype):
         raise TypeError(
             f"{what} requires real-valued outputs (output dtype that is a sub-dtype of "
             f"np.floating), but got {t.dtype.name}. For holomorphic differentiation, pass "

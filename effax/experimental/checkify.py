@@ -137,9 +137,7 @@ class Error:
         by_index: dict[tuple[int, ...], list[JaxException]] = {}
         for index in np.ndindex(*batch):
             if first[index]:
-                by_index[index] = list(
-                    _in_order(self._sites, payloads, first, flags, index, every)
-                )
+                by_index[index] = list(_in_order(self._sites, payloads, first, flags, index, every))
         for k in range(max(map(len, by_index.values()))):
             yield BatchedError({i: found[k] for i, found in by_index.items() if k < len(found)})
 
@@ -187,9 +185,11 @@ def _values(site: Site, leaves: Sequence[Any]) -> list[Any]:
     values = []
     for t in site.types:
         if is_complex(t.dtype):
-            real, imag = (next(rest).view(np.float32 if t.dtype.itemsize == 8 else np.float64)
-                          for _ in range(2))
-            values.append((real + 1j * imag).astype(t.dtype))
+            part = np.float32 if t.dtype.itemsize == 8 else np.float64
+            real, imag = next(rest).view(part), next(rest).view(part)
+            number = np.empty(real.shape, t.dtype)
+            number.real, number.imag = real, imag
+            values.append(number)
         else:
             word = next(rest)
             values.append(word if word.dtype == t.dtype else word.view(t.dtype))
@@ -230,7 +230,7 @@ def checkify(
         args, kwargs = tree_map(_on_device, (args, kwargs))
         handler = Checkify(kinds=errors)
         out = handler.run(f, *args, **kwargs)
-        sites = handler.state_mode()
+        sites: Any = handler.state_mode()
         return Error(sites, handler.state_leaves(sites)), out
 
     return checked

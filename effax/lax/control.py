@@ -15,6 +15,7 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.program import Program, Variable
+from effax.effects.promotion import result_type
 from effax.effects.tree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.stage import Staged, stage
@@ -193,18 +194,12 @@ def _branch(
 def _promote_weak(
     types: Sequence[ShapedArray], outs: Sequence[ShapedArray]
 ) -> list[ShapedArray] | None:
-    """Carry types with weak ones replaced where the body makes them strong; None if unchanged."""
-    changed = False
-    found = []
-    for t, o in zip(types, outs, strict=True):
-        if t is not o and t.shape == o.shape and t.weak_type and not o.weak_type:
-            changed = True
-            found.append(o)
-        elif t is not o and t.shape == o.shape and t.dtype == o.dtype and o.weak_type:
-            found.append(t)
-        else:
-            found.append(t)
-    return found if changed else None
+    """Carry types, weak ones replaced where the body makes another dtype; None if unchanged."""
+    found = [
+        ShapedArray(t.shape, result_type(t, o)) if t.weak_type and t.dtype != o.dtype else t
+        for t, o in zip(types, outs, strict=True)
+    ]
+    return None if found == list(types) else found
 
 
 def _as_type(x: Any, type: ShapedArray) -> Any:

@@ -4,6 +4,8 @@ import sys as _sys
 from typing import NoReturn as _NoReturn
 
 from effax.effects.value import Value
+from effax.numpy import fft as fft
+from effax.numpy import linalg as linalg
 from effax.numpy import methods as _methods
 from effax.numpy.accumulations import cumprod as cumprod
 from effax.numpy.accumulations import cumsum as cumsum
@@ -14,6 +16,7 @@ from effax.numpy.accumulations import nancumsum as nancumsum
 from effax.numpy.arithmetic import abs as abs
 from effax.numpy.arithmetic import absolute as absolute
 from effax.numpy.arithmetic import add as add
+from effax.numpy.arithmetic import choose as choose
 from effax.numpy.arithmetic import divide as divide
 from effax.numpy.arithmetic import divmod as divmod
 from effax.numpy.arithmetic import fabs as fabs
@@ -60,7 +63,6 @@ from effax.numpy.bits import invert as invert
 from effax.numpy.bits import lcm as lcm
 from effax.numpy.bits import left_shift as left_shift
 from effax.numpy.bits import right_shift as right_shift
-from effax.numpy.branching import choose as choose
 from effax.numpy.branching import piecewise as piecewise
 from effax.numpy.branching import select as select
 from effax.numpy.calculus import diff as diff
@@ -406,6 +408,8 @@ from effax.numpy.tricks import packbits as packbits
 from effax.numpy.tricks import r_ as r_
 from effax.numpy.tricks import s_ as s_
 from effax.numpy.tricks import unpackbits as unpackbits
+from effax.numpy.ufunc import frompyfunc as frompyfunc
+from effax.numpy.ufunc import ufunc as ufunc
 from effax.numpy.windows import bartlett as bartlett
 from effax.numpy.windows import blackman as blackman
 from effax.numpy.windows import hamming as hamming
@@ -416,10 +420,6 @@ ndarray = Value
 bool = bool_
 
 _methods.install(_sys.modules[__name__])
-
-# Written with the functions above, so they come last.
-from effax.numpy import fft as fft  # noqa: E402
-from effax.numpy import linalg as linalg  # noqa: E402
 
 
 def __getattr__(name: str) -> _NoReturn:

@@ -41,7 +41,7 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     return select_n(condition, no, yes)
 
 
-@universal(identity=0, reduce=reductions.sum, accumulate=cumsum, at=folds.update("add"))
+@universal(identity=0, reduce=reductions.sum, accumulate=cumsum, at=folds.update("add", "max"))
 def add(x: Any, y: Any, /) -> Any:
     """`x + y`; for Booleans their disjunction.
 
@@ -69,7 +69,7 @@ def subtract(x: Any, y: Any, /) -> Any:
     return elementwise.sub(x, y)
 
 
-@universal(identity=1, reduce=reductions.prod, accumulate=cumprod, at=folds.update("multiply"))
+@universal(identity=1, reduce=reductions.prod, accumulate=cumprod, at=folds.update("multiply", "min"))
 def multiply(x: Any, y: Any, /) -> Any:
     """`x * y`; for Booleans their conjunction.
 

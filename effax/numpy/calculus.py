@@ -180,7 +180,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """
     check_arrays("trapezoid", y)
     if x is None:
-        y, width = promote_dtypes_inexact(y, dx)
+        (y,) = promote_dtypes_inexact(y)
+        y, width = promote_dtypes(y, dx)
     else:
         check_arrays("trapezoid", y, x)
         y, x = promote_dtypes_inexact(y, x)

@@ -13,7 +13,6 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.promotion import result_type
 from effax.effects.types import (
-    default_float,
     default_int,
     inexact_dtype,
     int32,
@@ -160,7 +159,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if isinstance(bins, list):
         bins = np.asarray(bins)
     if len(shape_of(bins)) == 1:
-        return cast(bins, inexact_dtype(typeof(bins).dtype))
+        return cast(bins, inexact_dtype(typeof(a).dtype))
     return _even_edges(
         ravel(a), None if range is None else tuple(range), concrete_int(bins, "bins")
     )
@@ -192,7 +191,7 @@ def _histogram(a: Any, edges: Any, weights: Any, density: bool) -> Any:
             raise ValueError("weights should have the same shape as a.")
         weights = ravel(weights)
     if is_integer(typeof(weights).dtype) or is_bool(typeof(weights).dtype):
-        weights = cast(weights, default_float())
+        weights = cast(weights, inexact_dtype(typeof(weights).dtype))
     counts = _counts([values], [edges], weights)
     if density:
         n = shape_of(edges)[0]
@@ -294,7 +293,7 @@ def _grid(columns: list[Any], edges: list[Any], weights: Any, density: bool) -> 
     if weights is None:
         weights = shape.full(shape_of(columns[0]), 1, default_int())
     elif not is_inexact(typeof(weights).dtype):
-        weights = cast(weights, default_float())
+        weights = cast(weights, inexact_dtype(typeof(weights).dtype))
     counts = _counts(columns, edges, weights)
     if density:
         counts = cast(counts, inexact_dtype(result_type(counts, *edges)))

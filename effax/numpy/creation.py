@@ -18,7 +18,6 @@ from effax.effects.types import (
     default_float,
     inexact_dtype,
     is_bool,
-    is_complex,
     is_integer,
     real_dtype,
     typeof,
@@ -229,8 +228,7 @@ def _host_arange(first: Any, last: Any, by: Any, dtype: Any) -> np.ndarray[Any, 
 def _linspace(
     start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
 ) -> Any:
-    kind = inexact_dtype(result_type(start, stop))
-    kind = inexact_dtype(dtype) if dtype is not None and is_complex(dtype) else kind
+    kind = inexact_dtype(result_type(start, stop) if dtype is None else dtype)
     lengths = common_shape(shape_of(start), shape_of(stop))
     first, last = (broadcast(cast(x, kind), lengths) for x in (start, stop))
     axis = axis + len(lengths) + 1 if axis < 0 else axis

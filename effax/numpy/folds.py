@@ -63,11 +63,12 @@ running_largest = running(cumulative.cummax, elementwise.max)
 running_smallest = running(cumulative.cummin, elementwise.min)
 
 
-def update(operation: str) -> Callable[..., Any]:
-    """`at` by a method of `x.at[indices]`."""
+def update(operation: str, of_truths: str | None = None) -> Callable[..., Any]:
+    """`at` by a method of `x.at[indices]`; where all is Boolean, by another one."""
 
     def at(a: Any, indices: Any, b: Any) -> Any:
-        return getattr(At(a)[indices], operation)(b)
+        boolean = is_bool(typeof(a).dtype) and is_bool(typeof(b).dtype)
+        return getattr(At(a)[indices], of_truths if boolean and of_truths else operation)(b)
 
     return at
 

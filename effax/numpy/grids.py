@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from effax.effects import comparison, elementwise, selection, shape
-from effax.effects.types import canonical_shape, default_float, default_int, typeof, user_dtype
+from effax.effects.types import (
+    canonical_shape,
+    default_float,
+    default_int,
+    float32,
+    typeof,
+    user_dtype,
+)
 from effax.numpy.arguments import (
     asked_dtype,
     broadcast,
@@ -85,7 +92,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:  # 
     >>> tri(2).tolist()
     [[1.0, 0.0], [1.0, 1.0]]
     """
-    kind = default_float() if dtype is None else user_dtype(dtype, "tri")
+    kind = float32 if dtype is None else user_dtype(dtype, "tri")
     return cast(below(N, N if M is None else M, k), kind)
 
 

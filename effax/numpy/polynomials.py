@@ -2,393 +2,442 @@
 
 from __future__ import annotations
 
+import operator
+from math import factorial
 from typing import Any
 
 import numpy as np
 
-from effax.effects import comparison, elementwise, selection, shape
+from effax.effects import elementwise, shape
 from effax.effects.errors import ConcretizationTypeError
-from effax.effects.handler import Carrier
-from effax.effects.promotion import result_type
-from effax.effects.types import finfo, inexact_dtype, is_complex, typeof
-from effax.numpy.arguments import (
-    broadcast,
-    cast,
-    check_arrays,
-    combine,
-    concrete_int,
-    shape_of,
-)
-from effax.numpy.grids import diag, vander
+from effax.effects.types import finfo, int32, is_bool, is_inexact, typeof
+from effax.lax.control import scan
+from effax.lax.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
+from effax.numpy.arguments import broadcast, cast, check_arrays, combine, is_static, shape_of
+from effax.numpy.arithmetic import add, divide, multiply, negative
+from effax.numpy.arranging import roll, trim_zeros
+from effax.numpy.choosing import where as choose
+from effax.numpy.comparing import equal, greater_equal
+from effax.numpy.contraction import dot, outer
+from effax.numpy.decompositions import eigvals
+from effax.numpy.grids import vander
 from effax.numpy.joining import concatenate
-from effax.numpy.manipulation import atleast_1d, ravel
+from effax.numpy.manipulation import expand_dims
 from effax.numpy.operands import array, promote_dtypes, promote_dtypes_inexact
-from effax.numpy.reductions import sum
+from effax.numpy.reductions import argmin, sum
 from effax.numpy.sliding import convolve
+from effax.numpy.sorting import argsort
+from effax.numpy.systems import inv, lstsq
+from effax.numpy.taking import take
 from effax.whole import whole
 
-_FEW = 32  # coefficients; Horner's scheme of more is a loop in the compiled program
+Array = Any
+ArrayLike = Any
 
 
-def _vectors(name: str, *ps: Any) -> None:
-    check_arrays(name, *ps)
-    for p in ps:
-        if len(shape_of(p)) != 1:
-            raise ValueError(f"{name}: coefficients must form a vector, not shape {shape_of(p)}")
+def _vectors(name: str, *xs: ArrayLike, inexact: bool = True) -> list[Array]:
+    """The coefficients as vectors of one dtype; a number is a constant polynomial.
+
+    Raises `ValueError` for arrays of more than one axis.
+    """
+    check_arrays(name, *xs)
+    promoted = promote_dtypes_inexact(*xs) if inexact else promote_dtypes(*xs)
+    for x in promoted:
+        if len(shape_of(x)) > 1:
+            raise ValueError(f"{name} takes a rank-1 array of coefficients, not {typeof(x)}")
+    return [expand_dims(x, 0) if not shape_of(x) else x for x in promoted]
+
+
+def _length(x: Array) -> int:
+    return shape_of(x)[0]
+
+
+def _zeros(n: int, like: Array) -> Array:
+    return shape.full((n,), 0, typeof(like).dtype)
+
+
+@whole()
+def poly(seq_of_zeros: ArrayLike) -> Array:
+    """The polynomial with these zeros, or the characteristic one of a square matrix.
+
+    Its first coefficient is 1.
+
+    Raises `ValueError` for arrays of other shapes.
+
+    >>> poly(np.array([1.0, 2.0]))
+    Array([ 1., -3.,  2.], dtype=float32)
+    """
+    check_arrays("poly", seq_of_zeros)
+    (zeros,) = promote_dtypes_inexact(seq_of_zeros)
+    lengths = shape_of(zeros)
+    if len(lengths) == 2 and lengths[0] == lengths[1] != 0:
+        zeros = eigvals(zeros)
+    elif len(lengths) > 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    elif not lengths:
+        zeros = expand_dims(zeros, 0)
+    n, dtype = _length(zeros), typeof(zeros).dtype
+    if n == 0:
+        return array(shape.scalar(1, dtype))
+
+    def times_factor(coefficients: Array, zero: Array) -> tuple[Array, None]:
+        shifted = shape.concatenate(
+            _zeros(1, zeros), shape.slice_axis(coefficients, 0, 0, n), axis=0
+        )
+        product = elementwise.mul(shifted, broadcast(zero, (n + 1,)))
+        return elementwise.sub(coefficients, product), None
+
+    one = shape.concatenate(shape.full((1,), 1, dtype), _zeros(n, zeros), axis=0)
+    return scan(times_factor, one, cast(zeros, dtype))[0]
+
+
+@whole()
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
+    """The sum of two polynomials.
+
+    >>> polyadd(np.array([1, 2]), np.array([1, 1, 1]))
+    Array([1, 2, 3], dtype=int32)
+    """
+    check_arrays("polyadd", a1, a2)
+    return _added("polyadd", *promote_dtypes(a1, a2))
+
+
+def _added(name: str, a1: Array, a2: Array) -> Array:
+    """The sum, where the shorter one begins with zeros; further axes must agree."""
+    given = [expand_dims(a, 0) if not shape_of(a) else a for a in (a1, a2)]
+    if is_bool(typeof(given[0]).dtype):
+        raise TypeError(f"{name} does not accept dtype bool")
+    n = max(map(_length, given))
+    padded = [
+        shape.concatenate(
+            shape.full((n - _length(a), *shape_of(a)[1:]), 0, typeof(a).dtype), a, axis=0
+        )
+        for a in given
+    ]
+    return combine(elementwise.add, *padded)
+
+
+@whole()
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
+    """The difference of two polynomials.
+
+    >>> polysub(np.array([1, 2]), np.array([1, 1, 1]))
+    Array([-1,  0,  1], dtype=int32)
+    """
+    check_arrays("polysub", a1, a2)
+    a1, a2 = promote_dtypes(a1, a2)
+    if is_bool(typeof(a2).dtype):
+        raise TypeError("polysub does not accept dtype bool")
+    return _added("polysub", a1, negative(a2))
+
+
+def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:
+    """The product of two polynomials, in floating point.
+
+    With `trim_leading_zeros` those of the factors are left out first, as NumPy does; then their
+    values must be known, and traced ones raise `ConcretizationTypeError`.
+
+    >>> polymul(np.array([1, 2]), np.array([1, -2]))
+    Array([ 1.,  0., -4.], dtype=float32)
+    """
+    factors = _vectors("polymul", a1, a2)
+    if trim_leading_zeros and (_length(factors[0]) > 1 or _length(factors[1]) > 1):
+        factors = [trim_zeros(a, "f") for a in factors]
+    return convolve(*(_zeros(1, a) if _length(a) == 0 else a for a in factors))
+
+
+def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
+    """The quotient and the remainder of two polynomials, in floating point.
+
+    The remainder is as long as `u`, unless `trim_leading_zeros`: then values must be known, and
+    traced ones raise `ConcretizationTypeError`.
+
+    >>> polydiv(np.array([1, -3, 2]), np.array([1, -1]))
+    (Array([ 1., -2.], dtype=float32), Array([0., 0., 0.], dtype=float32))
+    """
+    u, v = _vectors("polydiv", u, v)
+    quotient, rest = _divided(u, v)
+    return quotient, trim_zeros(rest, "f") if trim_leading_zeros else rest
+
+
+@whole()
+def _divided(u: Array, v: Array) -> tuple[Array, Array]:
+    n, steps = _length(v), _length(u) - _length(v) + 1
+    if n == 0:
+        raise ValueError("polydiv: the divisor has no coefficients")
+    if steps < 1:
+        return _zeros(1, u), u
+    scale = elementwise.integer_pow(shape.slice_axis(v, 0, 0, 1), y=-1)
+
+    def step(rest: Array, k: Array) -> tuple[Array, Array]:
+        here = dynamic_slice_in_dim(rest, k, n)
+        digit = elementwise.mul(scale, shape.slice_axis(here, 0, 0, 1))
+        here = elementwise.sub(here, elementwise.mul(broadcast(digit, (n,)), v))
+        # The first goes exactly, whatever the rounding; or it is NaN, for infinite digits.
+        first = elementwise.sub(digit, digit)
+        here = shape.concatenate(first, shape.slice_axis(here, 0, 1, n), axis=0)
+        return dynamic_update_slice_in_dim(rest, here, k, 0), digit
+
+    rest, digits = scan(step, u, shape.iota(dtype=int32, shape=(steps,), dimension=0))
+    return shape.reshape(digits, shape=(steps,)), rest
+
+
+def _along_first(x: Array, factors: Any) -> Array:
+    """The array times a number for each place along its first axis."""
+    numbers = np.asarray(factors, typeof(x).dtype)
+    return elementwise.mul(
+        x, shape.broadcast_in_dim(numbers, shape=shape_of(x), dims=(0,)) if shape_of(x) else numbers
+    )
+
+
+@whole("m")
+def polyder(p: ArrayLike, m: int = 1) -> Array:
+    """The m-th derivative of a polynomial, in floating point.
+
+    Raises `ValueError` for a negative m.
+
+    >>> polyder(np.array([1, 2, 3]))
+    Array([2., 2.], dtype=float32)
+    """
+    check_arrays("polyder", p)
+    m = operator.index(m)
+    if m < 0:
+        raise ValueError("Order of derivative must be positive")
+    (p,) = promote_dtypes_inexact(p)
+    p = expand_dims(p, 0) if not shape_of(p) else p
+    n = max(_length(p) - m, 0)
+    # The power i + m becomes (i + m) ... (i + 1) times the power i.
+    factors = [factorial(i + m) // factorial(i) for i in reversed(range(n))]
+    return cast(_along_first(shape.slice_axis(p, 0, 0, n), factors), typeof(p).dtype)
+
+
+@whole("m")
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
+    """The m-th integral of a polynomial, in floating point.
+
+    Args:
+      p: its coefficients.
+      m: how often to integrate.
+      k: the constants of integration, the first one first; one may stand for all. 0 by default.
+
+    Raises:
+      ValueError: for a negative m, and another number of constants.
+
+    >>> polyint(np.array([2, 2]))
+    Array([1., 2., 0.], dtype=float32)
+    """
+    m = operator.index(m)
+    constants = 0 if k is None else k
+    check_arrays("polyint", p, constants)
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    if shape_of(constants) not in ((), (1,), (m,)):
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or m.")
+    p, constants = _vectors("polyint", p, constants)
+    if m == 0:
+        return p
+    n = _length(p)
+    together = shape.concatenate(p, broadcast(constants, (m,)), axis=0)
+    # The power i comes from i - m, or from a constant integrated i times.
+    divisors = [factorial(i) // factorial(max(i - m, 0)) for i in reversed(range(n + m))]
+    return divide(together, np.asarray(divisors, typeof(p).dtype))
 
 
 @whole("unroll")
-def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
-    """The value of a polynomial at each element, by Horner's scheme.
+def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
+    """The value of a polynomial at each of these points, by Horner's rule.
 
-    >>> polyval(np.array([1.0, 0.0, 2.0]), 3.0).tolist()
-    11.0
+    Args:
+      p: coefficients along the first axis; further axes are broadcast against x.
+      x: points.
+      unroll: how many steps to write out in the compiled loop.
+
+    Raises:
+      ValueError: where p has no axis.
+
+    >>> polyval(np.array([1, 2, 3]), 10)
+    Array(123, dtype=int32)
     """
     check_arrays("polyval", p, x)
+    if not shape_of(p):
+        raise ValueError(f"polyval takes a vector of coefficients, not {typeof(p)}")
     p, x = promote_dtypes(p, x)
-    lengths = shape_of(x)
-    n = shape_of(p)[0]
-    tail = shape_of(p)[1:]
-    lengths = lengths if not tail else tuple(np.broadcast_shapes(lengths, tail))
-    x = broadcast(x, lengths)
-    start = shape.full(lengths, 0, typeof(x).dtype)
+    dtype = typeof(p).dtype
+    lengths = np.broadcast_shapes(shape_of(p)[1:], shape_of(x))
+    x = cast(broadcast(x, lengths), dtype)
 
-    def step(value: Any, coefficient: Any) -> tuple[Any, None]:
-        return elementwise.add(elementwise.mul(value, x), broadcast(coefficient, lengths)), None
+    def step(value: Array, coefficient: Array) -> tuple[Array, None]:
+        return add(multiply(value, x), broadcast(coefficient, lengths)), None
 
-    if n > _FEW:
-        from effax.lax.control import scan
-
-        return scan(step, start, p, unroll=unroll)[0]
-    for i in range(n):
-        start = step(start, shape.squeeze(shape.slice_axis(p, 0, i, i + 1), (0,)))[0]
-    return start
+    start = shape.full(lengths, 0, dtype)
+    return scan(step, start, cast(p, dtype), unroll=max(operator.index(unroll), 1))[0]
 
 
-def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
-    """Both vectors with zeros in front of the shorter."""
-    a1, a2 = promote_dtypes(a1, a2)
-    n, m = shape_of(a1)[0], shape_of(a2)[0]
-    longest = max(n, m)
-    return shape.pad_axis(a1, 0, longest - n, 0), shape.pad_axis(a2, 0, longest - m, 0)
+def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
+    """The zeros of a polynomial, complex, in no order: eigenvalues of its companion matrix.
 
+    Args:
+      p: its coefficients.
+      strip_zeros: leave out leading zeros, so that the result is as long as there are zeros.
+        Their number must be known: traced ones raise `ConcretizationTypeError`. Otherwise NaN
+        stands at the end for each leading zero, and the result is one shorter than p.
 
-@whole()
-def polyadd(a1: Any, a2: Any) -> Any:
-    """The sum of two polynomials.
+    Raises:
+      ValueError: for an array of more than one axis.
 
-    >>> polyadd(np.array([1, 2]), np.array([3])).tolist()
-    [1, 5]
-    """
-    _vectors("polyadd", a1, a2)
-    return elementwise.add(*_aligned(a1, a2))
-
-
-@whole()
-def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials.
-
-    >>> polysub(np.array([1, 2]), np.array([3])).tolist()
-    [1, -1]
-    """
-    check_arrays("polysub", a1, a2)
-    return elementwise.sub(*_aligned(a1, a2))
-
-
-def _trimmed(name: str, p: Any) -> Any:
-    """Without zeros in front, for which the coefficients must be known."""
-    if isinstance(p, Carrier):
-        raise ConcretizationTypeError(
-            p, f"{name}: trim_leading_zeros=True makes the shape of the result depend on values."
-        )
-    found = np.flatnonzero(np.asarray(p))
-    n = shape_of(p)[0]
-    return shape.slice_axis(p, 0, int(found[0]) if found.size else n, n)
-
-
-def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
-    """The product of two polynomials.
-
-    >>> polymul(np.array([1.0, 1.0]), np.array([1.0, -1.0])).tolist()
-    [1.0, 0.0, -1.0]
-    """
-    check_arrays("polymul", a1, a2)
-    a1, a2 = promote_dtypes_inexact(atleast_1d(a1), atleast_1d(a2))
-    if trim_leading_zeros and (shape_of(a1)[0] > 1 or shape_of(a2)[0] > 1):
-        a1, a2 = _trimmed("polymul", a1), _trimmed("polymul", a2)
-    one = shape.full((1,), 0, typeof(a1).dtype)
-    a1, a2 = (x if shape_of(x)[0] else one for x in (a1, a2))
-    return convolve(a1, a2, mode="full")
-
-
-def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
-    """Quotient and remainder of two polynomials.
-
-    >>> [x.tolist() for x in polydiv(np.array([1.0, 3.0, 2.0]), np.array([1.0, 1.0]))]
-    [[1.0, 2.0], [0.0, 0.0, 0.0]]
-    """
-    check_arrays("polydiv", u, v)
-    quotient, rest = _polydiv(u, v)
-    return quotient, _trimmed("polydiv", rest) if trim_leading_zeros else rest
-
-
-@whole()
-def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
-    u, v = promote_dtypes_inexact(atleast_1d(u), atleast_1d(v))
-    n, m = shape_of(u)[0], shape_of(v)[0]
-    if n < m:
-        return shape.full((1,), 0, typeof(u).dtype), u
-    leading = shape.slice_axis(v, 0, 0, 1)
-    digits = []
-    for k in range(n - m + 1):
-        digit = elementwise.div(shape.slice_axis(u, 0, k, k + 1), leading)
-        digits.append(digit)
-        taken = shape.pad_axis(combine(elementwise.mul, digit, v), 0, k, n - m - k)
-        u = elementwise.sub(u, taken)
-    return concatenate(digits), u
-
-
-def _order(name: str, m: Any) -> int:
-    order = concrete_int(m, f"'m' argument of {name}")
-    if order < 0:
-        raise ValueError(
-            f"Order of {'derivative' if name == 'polyder' else 'integral'} must be positive"
-        )
-    return order
-
-
-@whole("m")
-def polyder(p: Any, m: int = 1) -> Any:
-    """The m-th derivative of a polynomial.
-
-    >>> polyder(np.array([1.0, 1.0, 1.0])).tolist()
+    >>> roots(np.array([1.0, -3.0, 2.0])).real.round(3).tolist()
     [2.0, 1.0]
     """
-    check_arrays("polyder", p)
-    (p,) = promote_dtypes_inexact(p)
-    for _ in range(_order("polyder", m)):
-        n = shape_of(p)[0]
-        if n == 0:
-            return p
-        powers = elementwise.sub(
-            float(n - 1), shape.iota(dtype=typeof(p).dtype, shape=(n - 1,), dimension=0)
-        )
-        p = elementwise.mul(shape.slice_axis(p, 0, 0, n - 1), powers)
-    return p
-
-
-@whole("m")
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """The m-th integral of a polynomial; k are the constants, in the order of integration.
-
-    >>> polyint(np.array([2.0, 1.0])).tolist()
-    [1.0, 1.0, 0.0]
-    """
-    order = _order("polyint", m)
-    k = shape.full((1,), 0, np.dtype(np.int32)) if k is None else k
-    check_arrays("polyint", p, k)
-    p, k = promote_dtypes_inexact(p, k)
-    k = ravel(k)
-    if shape_of(k)[0] == 1:
-        k = broadcast(k, (order,))
-    if shape_of(k)[0] != order:
-        raise ValueError("k must be a scalar or a rank-1 array of length 1 or m.")
-    for i in range(order):
-        n = shape_of(p)[0]
-        powers = elementwise.sub(
-            float(n), shape.iota(dtype=typeof(p).dtype, shape=(n,), dimension=0)
-        )
-        p = concatenate([elementwise.div(p, powers), shape.slice_axis(k, 0, i, i + 1)])
-    return p
-
-
-def poly(seq_of_zeros: Any) -> Any:
-    """The polynomial with these zeros, or the characteristic polynomial of a matrix.
-
-    >>> poly(np.array([1.0, 2.0])).tolist()
-    [1.0, -3.0, 2.0]
-    """
-    from effax.numpy.decompositions import eigvals
-
-    check_arrays("poly", seq_of_zeros)
-    (zeros,) = promote_dtypes_inexact(seq_of_zeros)
-    zeros = atleast_1d(zeros)
-    lengths = shape_of(zeros)
-    if len(lengths) == 2 and lengths[0] == lengths[1] and lengths[0] != 0:
-        zeros = eigvals(zeros)
-    elif len(lengths) != 1:
-        raise ValueError("input must be 1d or non-empty square 2d array.")
-    return _from_zeros(zeros)
-
-
-@whole()
-def _from_zeros(zeros: Any) -> Any:
-    p = shape.full((1,), 1, typeof(zeros).dtype)
-    for i in range(shape_of(zeros)[0]):
-        zero = shape.slice_axis(zeros, 0, i, i + 1)
-        p = elementwise.sub(
-            shape.pad_axis(p, 0, 0, 1), shape.pad_axis(combine(elementwise.mul, p, zero), 0, 1, 0)
-        )
-    return p
-
-
-def roots(p: Any, *, strip_zeros: bool = True) -> Any:
-    """The zeros of a polynomial: the eigenvalues of its companion matrix.
-
-    With `strip_zeros` coefficients of zero at both ends are left out first, for which they must
-    be known; without, zeros at infinity are NaN.
-
-    >>> sorted(roots(np.array([1.0, -3.0, 2.0])).real.tolist())
-    [1.0, 2.0]
-    """
     check_arrays("roots", p)
-    (p,) = promote_dtypes_inexact(atleast_1d(p))
-    if len(shape_of(p)) != 1:
+    if len(shape_of(p)) > 1:
         raise ValueError("Input must be a rank-1 array.")
-    n = shape_of(p)[0]
-    if n < 2:
-        return shape.full((0,), 0, _complex(p))
+    (p,) = _vectors("roots", p)
     if not strip_zeros:
         return _all_roots(p)
-    if isinstance(p, Carrier):
+    if not is_static(p):
         raise ConcretizationTypeError(
-            p, "roots: how many zeros there are depends on values; pass strip_zeros=False."
+            p,
+            "jnp.roots: the number of zeros depends on how many coefficients are zero. Use "
+            "strip_zeros=False in functions to be compiled.",
         )
-    found = np.flatnonzero(np.asarray(p))
-    if not found.size:
-        return shape.full((0,), 0, _complex(p))
-    first, last = int(found[0]), int(found[-1])
-    inner = shape.slice_axis(p, 0, first, last + 1)
-    parts = [] if last == first else [_companion_roots(inner)]
-    parts.append(shape.full((n - 1 - last,), 0, _complex(p)))
-    return concatenate(parts)
+    nonzero = np.flatnonzero(np.asarray(p))
+    if not nonzero.size:
+        return _companion_roots(_zeros(0, p), 0)
+    first, last = int(nonzero[0]), int(nonzero[-1])
+    return _companion_roots(shape.slice_axis(p, 0, first, last + 1), _length(p) - 1 - last)
 
 
-def _complex(p: Any) -> Any:
-    from effax.effects.types import complex_dtype
+@whole("at_zero")
+def _companion_roots(p: Array, at_zero: int) -> Array:
+    """The zeros, and so many more at 0."""
+    n = max(_length(p) - 1, 0)
+    zeros = eigvals(shape.full((1, 1), 0, typeof(p).dtype) if n == 0 else _companion(p))
+    more = shape.full((at_zero,), 0, typeof(zeros).dtype)
+    return shape.concatenate(shape.slice_axis(zeros, 0, 0, n), more, axis=0)
 
-    return complex_dtype(typeof(p).dtype)
 
-
-def _companion_roots(p: Any) -> Any:
-    from effax.numpy.decompositions import eigvals
-
-    return eigvals(_companion(p))
+def _companion(p: Array) -> Array:
+    """The matrix whose eigenvalues are the zeros of a polynomial of degree 1 at least."""
+    n = _length(p) - 1
+    lead = broadcast(shape.slice_axis(p, 0, 0, 1), (n,))
+    row = elementwise.neg(elementwise.div(shape.slice_axis(p, 0, 1, n + 1), lead))
+    below = np.eye(n - 1, n, dtype=typeof(p).dtype)
+    return concatenate([expand_dims(row, 0), below], axis=0)
 
 
 @whole()
-def _companion(p: Any) -> Any:
-    n = shape_of(p)[0]
-    below = diag(shape.full((n - 2,), 1, typeof(p).dtype), -1)
-    row = elementwise.neg(
-        combine(elementwise.div, shape.slice_axis(p, 0, 1, n), shape.slice_axis(p, 0, 0, 1))
-    )
-    if n == 2:
-        return shape.reshape(row, shape=(1, 1))
-    first = shape.expand_dims(row, (0,))
-    return shape.concatenate(first, shape.slice_axis(below, 0, 1, n - 1), axis=0)
-
-
-def _all_roots(p: Any) -> Any:
-    """The eigenvalues of the companion matrix once leading zeros are rolled to the end.
-
-    Each of those makes a zero at 0 that is none; as many of the smallest are NaN.
-    """
-    from effax.numpy.arranging import roll
-    from effax.numpy.sorting import argsort
-
-    n = shape_of(p)[0]
-    nonzero = comparison.ne(p, shape.full((n,), 0, typeof(p).dtype))
-    from effax.numpy.reductions import argmax
-
-    leading = argmax(nonzero)
-    found = _companion_roots(roll(p, elementwise.neg(leading)))
-    order = argsort(elementwise.abs(found), descending=True)
-    from effax.numpy.arguments import pick
-
-    ordered = pick(found, order, 0)
-    places = shape.iota(dtype=typeof(leading).dtype, shape=(n - 1,), dimension=0)
-    spurious = comparison.ge(places, broadcast(elementwise.sub(n - 1, leading), (n - 1,)))
-    nan = shape.full((n - 1,), complex(np.nan, np.nan), typeof(ordered).dtype)
-    return selection.select_n(spurious, ordered, nan)
+def _all_roots(p: Array) -> Array:
+    """As many as there may be; NaN for those that are not there, at the end."""
+    n = _length(p) - 1
+    if n < 1:
+        return _companion_roots(_zeros(0, p), 0)
+    missing = argmin(equal(p, 0))
+    zeros = eigvals(_companion(roll(p, negative(missing))))
+    # Turned to the end, leading zeros are factors x: as many zeros at 0 too many.
+    zeros = take(zeros, argsort(equal(zeros, 0)))
+    place = shape.iota(dtype=int32, shape=(n,), dimension=0)
+    unknown = complex(np.nan, np.nan)
+    return choose(greater_equal(place, add(negative(missing), n)), unknown, zeros)
 
 
 def polyfit(
-    x: Any,
-    y: Any,
+    x: ArrayLike,
+    y: ArrayLike,
     deg: int,
     rcond: float | None = None,
     full: bool = False,
-    w: Any = None,
+    w: ArrayLike | None = None,
     cov: bool | str = False,
 ) -> Any:
-    """The polynomial of a degree that is nearest to points, in the sense of least squares.
+    """The polynomial of a degree that comes closest to points, in the sense of least squares.
 
-    On request also residuals, rank, singular values and rcond (`full`), or the covariance of the
-    coefficients (`cov`; "unscaled" without the factor by the spread of the residuals).
+    Args:
+      x: a vector of n places.
+      y: the values there; [n] or, for several polynomials, [n, k].
+      deg: the degree.
+      rcond: singular values below this times the largest count as zero; by default n times the
+        machine precision.
+      full: give also the residuals, the rank, the singular values and `rcond`.
+      w: a weight for each point.
+      cov: give also the covariance matrix of the coefficients; without an estimate of the
+        points' variance for "unscaled".
 
-    >>> [round(c, 3) for c in polyfit(np.array([0.0, 1, 2]), np.array([1.0, 3, 5]), 1).tolist()]
+    Returns:
+      [deg + 1] or [deg + 1, k], or a tuple of it and what was asked for besides.
+
+    Raises:
+      TypeError: for arrays of other shapes.
+      ValueError: for a negative degree, and where there are too few points for `cov`.
+
+    >>> polyfit(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]), 1).round(3).tolist()
     [2.0, 1.0]
     """
-    from effax.numpy.systems import inv, lstsq
-
-    check_arrays("polyfit", x, y)
-    degree = concrete_int(deg, "deg must be int")
-    if degree < 0:
+    given = (x, y) if w is None else (x, y, w)
+    check_arrays("polyfit", *given)
+    deg = operator.index(deg)
+    if deg < 0:
         raise ValueError("expected deg >= 0")
     if len(shape_of(x)) != 1:
         raise TypeError("expected 1D vector for x")
-    n = shape_of(x)[0]
+    n = _length(x)
     if n == 0:
         raise TypeError("expected non-empty vector for x")
     if len(shape_of(y)) not in (1, 2):
         raise TypeError("expected 1D or 2D array for y")
-    if shape_of(y)[0] != n:
+    if _length(y) != n:
         raise TypeError("expected x and y to have same length")
-    kind = inexact_dtype(result_type(x, y))
-    x, y = cast(x, kind), cast(y, kind)
+    if w is not None and len(shape_of(w)) != 1:
+        raise TypeError("expected a 1-d array for weights")
+    if w is not None and _length(w) != n:
+        raise TypeError("expected w and y to have the same length")
     if rcond is None:
-        rcond = n * float(finfo(kind).eps)
-    left = vander(x, degree + 1)
-    right = y
-    if w is not None:
-        check_arrays("polyfit", x, y, w)
-        if shape_of(w) != (n,):
-            raise TypeError("expected w and y to have the same length")
-        weights = shape.expand_dims(cast(w, kind), (1,))
-        left = combine(elementwise.mul, left, weights)
-        right = combine(elementwise.mul, right, weights if len(shape_of(y)) == 2 else cast(w, kind))
-    scale = elementwise.sqrt(sum(elementwise.mul(left, _conjugate(left)), axis=0))
-    scaled = combine(elementwise.div, left, shape.expand_dims(scale, (0,)))
-    c, residuals, rank, singular = lstsq(scaled, right, rcond)
-    c = combine(
-        elementwise.div, c, shape.expand_dims(scale, (1,)) if len(shape_of(c)) == 2 else scale
+        dtype = typeof(x).dtype
+        rcond = n * float(finfo(dtype if is_inexact(dtype) else np.float32).eps)
+    scaled = bool(cov) and cov != "unscaled"
+    if scaled and not full and n <= deg + 1:
+        raise ValueError(
+            "the number of data points must exceed order to scale the covariance matrix"
+        )
+    fit, residuals, rank, values, covariance = _fitted(
+        x, y, w, rcond, deg, bool(cov) and not full, scaled
     )
     if full:
-        return c, residuals, rank, singular, array(rcond)
-    if not cov:
-        return c
-    from effax.numpy.statistics import dot_rows
-
-    turned = shape.transpose(scaled, permutation=(1, 0))
-    base = inv(dot_rows(turned, turned))
-    outer = combine(elementwise.mul, shape.expand_dims(scale, (1,)), shape.expand_dims(scale, (0,)))
-    base = elementwise.div(base, outer)
-    if cov != "unscaled":
-        if n <= degree + 1:
-            raise ValueError(
-                "the number of data points must exceed order to scale the covariance matrix"
-            )
-        base_scale = elementwise.div(residuals, float(n - degree - 1))
-        base = combine(elementwise.mul, base, base_scale)
-    if len(shape_of(y)) == 1:
-        return c, base
-    return c, combine(
-        elementwise.mul, shape.expand_dims(base, (2,)), shape.full((shape_of(y)[1],), 1, kind)
-    )
+        return fit, residuals, rank, values, array(rcond)
+    return (fit, covariance) if cov else fit
 
 
-def _conjugate(x: Any) -> Any:
-    from effax.effects.complex import conj
-
-    return conj(x) if is_complex(typeof(x).dtype) else x
+@whole("deg", "cov", "scaled")
+def _fitted(
+    x: ArrayLike,
+    y: ArrayLike,
+    w: ArrayLike | None,
+    rcond: ArrayLike,
+    deg: int,
+    cov: bool,
+    scaled: bool,
+) -> tuple[Array, ...]:
+    if w is None:
+        x, y = promote_dtypes_inexact(x, y)
+    else:
+        x, y, w = promote_dtypes_inexact(x, y, w)
+    powers = vander(x, deg + 1)
+    if w is not None:
+        powers = multiply(powers, expand_dims(w, 1))
+        y = multiply(y, w if len(shape_of(y)) == 1 else expand_dims(w, 1))
+    # Columns of length 1 have the better condition.
+    lengths = elementwise.sqrt(sum(multiply(powers, powers), 0))
+    powers = divide(powers, lengths)
+    fit, residuals, rank, values = lstsq(powers, y, rcond)
+    fit = divide(fit, lengths if len(shape_of(fit)) == 1 else expand_dims(lengths, 1))
+    covariance = None
+    if cov:
+        transposed = shape.transpose(powers, permutation=(1, 0))
+        covariance = divide(inv(dot(transposed, powers)), outer(lengths, lengths))
+        if scaled:
+            factor = divide(residuals, float(_length(x) - deg - 1))
+            if len(shape_of(y)) == 2:
+                covariance = expand_dims(covariance, 2)
+            covariance = multiply(covariance, factor)
+        elif len(shape_of(y)) == 2:
+            covariance = expand_dims(covariance, 2)
+    return fit, residuals, rank, values, covariance

@@ -146,7 +146,7 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     check_arrays("argpartition", a)
     axis = canonical_axis(axis, len(shape_of(a)))
     _checked_kth(kth, shape_of(a)[axis])
-    return order_of(a, axis)
+    return cast(order_of(a, axis), int32)
 
 
 @whole()

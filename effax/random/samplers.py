@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from effax.random.keys import split_words, words_of
 from effax.whole import whole
 
 Shape = tuple[int, ...]
+_ONE: Final = np.float32(1)
 
 
 @whole("shape", "dtype")
@@ -340,7 +341,7 @@ def _lognormal(words: Any, sigma: Any, shape: Shape, dtype: DType) -> Any:
 
 def lognormal(
     key: Any,
-    sigma: Any = np.float32(1),
+    sigma: Any = _ONE,
     shape: Any = None,
     dtype: Any = None,
 ) -> Any:

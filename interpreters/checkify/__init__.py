@@ -1,0 +1,1 @@
+"""Checks answered by a handler that threads what failed; see `checking`."""

@@ -346,13 +346,12 @@ class OfPrimitive:
         self.effect = effect
 
     def __call__(self, payload: Sequence[Any]) -> str:
+        """The text."""
         return self.text.format(self.effect.name)
 
     def __eq__(self, other: object) -> bool:
         return (
-            type(other) is OfPrimitive
-            and self.text == other.text
-            and self.effect is other.effect
+            type(other) is OfPrimitive and self.text == other.text and self.effect is other.effect
         )
 
     def __hash__(self) -> int:

@@ -34,6 +34,7 @@ class OutOfBounds:
     axes: tuple[int, ...]
 
     def __call__(self, payload: Sequence[Any]) -> str:
+        """The text."""
         at, index = payload
         axis = self.axes[int(at) % len(self.axes)]
         return (
@@ -92,7 +93,12 @@ def _check_indices(
 
 
 def _note(
-    handler: Checkify, array: tuple[int, ...], axes: tuple[int, ...], failed: Any, at: Any, index: Any
+    handler: Checkify,
+    array: tuple[int, ...],
+    axes: tuple[int, ...],
+    failed: Any,
+    at: Any,
+    index: Any,
 ) -> None:
     types = [ShapedArray((), int32), ShapedArray((), typeof(index).dtype)]
     site = handler.site(OOBError, OutOfBounds(array, axes), types)

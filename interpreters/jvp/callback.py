@@ -1,4 +1,4 @@
-"""Forward mode through callbacks: the host sees primals; what it computes has no known derivative."""
+"""Forward mode through callbacks: the host sees primals; what it computes can't be derived."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from effax.effects import control
 from effax.effects.program import Literal, Program, Variable, without_dead_code
 from effax.effects.types import ShapedArray
 from effax.interpreters.residual.partition import Plan, Split, pick, planners, split
+from effax.interpreters.residual.saving import plan_remat
 
 
 def plan_call(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
@@ -34,25 +35,6 @@ def plan_call(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
         parts.unknown_outputs,
         known,
         linear,
-    )
-
-
-def plan_whole(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
-    """For `remat`: nothing is stored; the linear half does the whole of the work again."""
-    program: Program = attributes["program"]
-    parts = split(program, unknown)
-    later = parts.unknown_outputs
-    keep_known = [not u for u in later]
-    known_program = without_dead_code(
-        Program(parts.known.inputs, parts.known.equations, parts.known.outputs[: sum(keep_known)])
-    )
-    linear_program = without_dead_code(program, later)
-    return Plan(
-        {**attributes, "program": known_program},
-        {**attributes, "program": linear_program},
-        later,
-        lambda operands: pick(operands, unknown, False),
-        lambda operands, residuals: list(operands),
     )
 
 
@@ -292,7 +274,7 @@ def _stored_carries(parts: Split, mask: Sequence[bool], n: int, m: int) -> Split
 planners.update(
     {
         control.call: plan_call,
-        control.remat: plan_whole,
+        control.remat: plan_remat,
         control.cond: plan_cond,
         control.scan: plan_scan,
         control.while_loop: plan_while,

@@ -69,7 +69,7 @@ def test_methods_of_vmap(method, shapes, wrap):
 def test_batches_of_batches():
     xs = np.arange(6, dtype=np.float32).reshape(2, 3)
     for method in ("sequential", "expand_dims", "broadcast_all"):
-        g = effax.vmap(effax.vmap(lambda x: f(x, x, method)))
+        g = effax.vmap(effax.vmap(lambda x, method=method: f(x, x, method)))
         np.testing.assert_array_equal(g(xs), xs * xs + 1)
 
 
@@ -119,7 +119,7 @@ def test_an_exception_arrives_with_its_traceback():
 
     with pytest.raises(KeyError, match="lost"):
         pure_callback(fails, F32, 1.0)
-    with pytest.raises(effax.errors.JaxRuntimeError, match="in fails(?s:.*)KeyError: 'lost'"):
+    with pytest.raises(effax.errors.JaxRuntimeError, match=r"in fails(?s:.*)KeyError: 'lost'"):
         effax.jit(lambda x: pure_callback(fails, F32, x))(1.0).block_until_ready()
 
 

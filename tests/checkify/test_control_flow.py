@@ -50,7 +50,7 @@ def test_cond(i, x, wanted):
 def test_switch():
     def f(i, x):
         return lax.switch(
-            i, [lambda x, k=k: (check(x != k, "branch %d" % k), x)[1] for k in range(3)], x
+            i, [lambda x, k=k: (check(x != k, f"branch {k}"), x)[1] for k in range(3)], x
         )
 
     for k in range(3):
@@ -127,7 +127,10 @@ def count(end, start):
 def test_while():
     f = np.float32
     assert everywhere(count, f(2), f(0)) == []
-    assert everywhere(count, f(4), f(0)) == ["body 3.0 (`check` failed)", "test 4.0 (`check` failed)"]
+    assert everywhere(count, f(4), f(0)) == [
+        "body 3.0 (`check` failed)",
+        "test 4.0 (`check` failed)",
+    ]
     assert everywhere(count, f(0), f(9)) == ["test 9.0 (`check` failed)"]
     error, (_, tangent) = checkify.checkify(
         lambda x: effax.jvp(lambda c: count(f(4), c), (x,), (f(1),))

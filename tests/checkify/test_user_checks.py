@@ -24,7 +24,7 @@ def f(x):
         effax.jit(checkify.checkify(f)),
         checkify.checkify(effax.jit(f)),
         effax.jit(checkify.checkify(effax.jit(f))),
-        checkify.checkify(effax.checkpoint(f)) if hasattr(effax, "checkpoint") else checkify.checkify(f),
+        effax.jit(effax.jit(checkify.checkify(f))),
     ],
 )
 def test_values_and_errors(checked):
@@ -35,7 +35,7 @@ def test_values_and_errors(checked):
     error, out = checked(np.float32(-2))
     assert error.get() == "x=-2.0 is low (`check` failed)"
     assert isinstance(error.get_exception(), checkify.FailedCheckError)
-    with pytest.raises(checkify.JaxRuntimeError, match="x=-2.0 is low"):
+    with pytest.raises(checkify.JaxRuntimeError, match=r"x=-2\.0 is low"):
         error.throw()
     with pytest.raises(ValueError):
         error.throw()
@@ -87,7 +87,7 @@ def test_under_derivatives():
         assert float(slope) == -0.5
     slope, error = effax.grad(lambda x: checkify.checkify(f)(x)[::-1], has_aux=True)(np.float32(-2))
     assert float(slope) == -0.5 and error.get() == "x=-2.0 is low (`check` failed)"
-    error, (out, tangent) = checkify.checkify(lambda x: effax.jvp(f, (x,), (x,)))(np.float32(-2))
+    error, (_, tangent) = checkify.checkify(lambda x: effax.jvp(f, (x,), (x,)))(np.float32(-2))
     assert error.get() == "x=-2.0 is low (`check` failed)" and float(tangent) == 1
     error, slopes = checkify.checkify(effax.vmap(effax.grad(f)))(XS)
     assert error.get() == LANES and slopes.tolist() == pytest.approx((1 / XS).tolist())
@@ -95,7 +95,7 @@ def test_under_derivatives():
 
 def test_without_checkify():
     assert float(f(np.float32(1))) == 0
-    with pytest.raises(checkify.JaxRuntimeError, match="x=-1.0 is low"):
+    with pytest.raises(checkify.JaxRuntimeError, match=r"x=-1\.0 is low"):
         f(np.float32(-1))
     with pytest.raises(checkify.JaxRuntimeError, match="at mapped index 1"):
         effax.vmap(f)(XS)
@@ -160,7 +160,7 @@ def test_check_error_is_the_inverse():
         return out
 
     assert float(again(np.float32(1))) == 0
-    with pytest.raises(checkify.JaxRuntimeError, match="x=-1.0 is low"):
+    with pytest.raises(checkify.JaxRuntimeError, match=r"x=-1\.0 is low"):
         again(np.float32(-1))
     for checked in (checkify.checkify(again), effax.jit(checkify.checkify(again))):
         assert checked(np.float32(-1))[0].get() == "x=-1.0 is low (`check` failed)"
@@ -175,7 +175,7 @@ def test_check_error_is_the_inverse():
 
     assert checkify.checkify(of_batch)(XS)[0].get() == LANES
     error, _ = effax.vmap(checkify.checkify(f))(XS)
-    with pytest.raises(checkify.JaxRuntimeError, match="at mapped index 1: x=-1.0"):
+    with pytest.raises(checkify.JaxRuntimeError, match=r"at mapped index 1: x=-1\.0"):
         error.throw()
 
 

@@ -23,7 +23,7 @@ def test_law(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", laws.LAWS)
 def test_law_at_length(name):
-    verdict = laws.judge(laws.LAWS[name], max_examples=500)
+    verdict = laws.judge(laws.LAWS[name], max_examples=200)
     assert verdict.verdict == "true", f"{verdict.verdict}: {verdict.detail}"
 
 
@@ -124,7 +124,7 @@ def test_counterexamples_are_small(monkeypatch):
     )
     verdict = laws.judge(laws.LAWS["jvp_is_finite_difference"], max_examples=200)
     program = verdict.detail[verdict.detail.index("def f") :]
-    assert program.count(" = transcendental.sin") == 1
+    assert "transcendental.sin" in program
     assert program.count("\n") < 12
 
 

@@ -206,3 +206,21 @@ def test_perturbations_are_not_confused():
     assert float(effax.jvp(inner, (3.0,), (1.0,))[1]) == 1.0
     nested = lambda x: x * effax.jvp(lambda y: x * y, (2.0,), (1.0,))[1]  # noqa: E731
     assert float(effax.grad(nested)(3.0)) == 6.0
+
+
+def stacked_layers(x):
+    w = jnp.arange(25.0).reshape(5, 5) / 25
+    return jnp.sin(jnp.tanh(w @ jnp.sin(w @ x))).sum()
+
+
+@pytest.mark.parametrize(
+    "policy", [None, "everything_saveable", "nothing_saveable", "dots_saveable"]
+)
+def test_checkpoint_policies_store_what_they_say(policy):
+    chosen = None if policy is None else getattr(effax.checkpoint_policies, policy)
+    f = effax.checkpoint(stacked_layers, policy=chosen)
+    np.testing.assert_allclose(effax.grad(f)(POINT), effax.grad(stacked_layers)(POINT), rtol=1e-12)
+    np.testing.assert_allclose(effax.hessian(f)(POINT), effax.hessian(stacked_layers)(POINT))
+    text = str(effax.make_jaxpr(effax.value_and_grad(f))(POINT))
+    dots = {None: 6, "nothing_saveable": 6, "everything_saveable": 4, "dots_saveable": 4}
+    assert text.count("dot_general") == dots[policy]

@@ -34,7 +34,7 @@ def call_host(
     host: Callable[..., tuple[Any, ...]],
     acts: bool,
 ) -> list[Name]:
-    """Write a call of a function of NumPy arrays; one that `acts` is neither dropped nor repeated."""
+    """Write a call of a function of NumPy arrays; one that `acts` is called exactly once."""
     target = _TARGETS.get(w.platform)
     if target is None:
         raise UnhandledEffectError(

@@ -13,9 +13,7 @@ from effax.effects.types import ShapedArray, bool_, int32, is_float, is_integer
 
 
 @rule(check)
-def lower_check(
-    w: Writer, types: Sequence[ShapedArray], *operands: Name, site: Any
-) -> list[Name]:
+def lower_check(w: Writer, types: Sequence[ShapedArray], *operands: Name, site: Any) -> list[Name]:
     raise UnhandledEffectError(
         f"the check at {describe(site.frame)} can't be compiled as it is: wrap the function in "
         "checkify.checkify, which answers it, before jit"
@@ -55,9 +53,10 @@ def lower_detect(
 
     def ask_all() -> list[Name]:
         seen = ask(False)
+        of_covered = [t for t, c in zip(types, covered, strict=True) if c]
         if not any(covered):
             return seen
-        rest = _if_any(w, seen, lambda: ask(True), [t for t, c in zip(types, covered) if c])
+        rest = _if_any(w, seen, lambda: ask(True), of_covered)
         answers = {False: iter(seen), True: iter(rest)}
         return [next(answers[c]) for c in covered]
 
@@ -108,9 +107,7 @@ def _any(w: Writer, type: ShapedArray, x: Name, what: str, lanes: int) -> Name:
     return _reduce(w, "or", found, w.constant(False, ShapedArray((), bool_)), lanes, type)
 
 
-def _reduce(
-    w: Writer, operation: str, x: Name, init: Name, lanes: int, type: ShapedArray
-) -> Name:
+def _reduce(w: Writer, operation: str, x: Name, init: Name, lanes: int, type: ShapedArray) -> Name:
     axes = ", ".join(map(str, range(lanes, x.type.ndim)))
     return w.op(
         f"stablehlo.reduce({x} init: {init}) applies stablehlo.{operation} across dimensions = "

@@ -1,0 +1,15 @@
+"""A named value is the value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from effax.backends.reference.table import rule
+from effax.effects import naming
+
+
+@rule(naming.named)
+def reference_named(x: np.ndarray[Any, Any], *, name: str) -> np.ndarray[Any, Any]:
+    return x

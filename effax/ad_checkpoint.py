@@ -1,0 +1,15 @@
+"""Checkpointing: functions computed again in the backward pass, and names for what is kept."""
+
+from effax.api.checkpoint import checkpoint as checkpoint
+from effax.api.checkpoint import checkpoint_name as checkpoint_name
+from effax.api.checkpoint import checkpoint_policies as checkpoint_policies
+from effax.api.checkpoint import print_saved_residuals as print_saved_residuals
+from effax.api.checkpoint import remat as remat
+
+__all__ = [
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
+    "print_saved_residuals",
+    "remat",
+]

@@ -1,0 +1,4 @@
+"""Functions of `scipy` over effects."""
+
+from effax.scipy import linalg as linalg
+from effax.scipy import special as special

@@ -1,0 +1,510 @@
+"""Special functions, as `scipy.special` has them, with derivatives of any order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import effax.numpy as jnp
+from effax import nn
+from effax.api.custom import custom_jvp
+from effax.effects import elementwise, special, transcendental
+from effax.effects.effect import Effect
+from effax.effects.types import bit_width, is_complex, typeof
+from effax.lax import bessel_i0e, bessel_i1e
+from effax.lax import lgamma as _lgamma
+from effax.nn import logsumexp as logsumexp
+from effax.numpy.decompositions import floats
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+_LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
+
+
+def _spread(name: str, *xs: ArrayLike) -> list[Array]:
+    """The operands as floats of one dtype and one shape."""
+    return jnp.broadcast_arrays(*floats(name, *xs))
+
+
+def _real(name: str, *xs: ArrayLike) -> list[Array]:
+    found = _spread(f"special.{name}", *xs)
+    if is_complex(typeof(found[0]).dtype):
+        raise ValueError(f"{name} does not support complex-valued inputs.")
+    return found
+
+
+def _effect(name: str, effect: Effect, arity: int, meaning: str, example: str) -> Callable[..., Any]:
+    """A function that is one effect on floats."""
+    if arity == 1:
+
+        @whole()
+        def function(x: ArrayLike) -> Array:
+            return effect(*_real(name, x))
+
+    elif arity == 2:
+
+        @whole()
+        def function(a: ArrayLike, x: ArrayLike) -> Array:
+            return effect(*_real(name, a, x))
+
+    else:
+
+        @whole()
+        def function(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
+            return effect(*_real(name, a, b, x))
+
+    function.__name__ = function.__qualname__ = name
+    call, _, answer = example.partition(" -> ")
+    function.__doc__ = (
+        f"{meaning}\n\n    >>> from effax.scipy import special\n    >>> {call}\n    {answer}\n    "
+    )
+    return function
+
+
+erf = _effect("erf", special.erf, 1, "The error function.", "float(special.erf(0.0)) -> 0.0")
+erfc = _effect("erfc", special.erfc, 1, "`1 - erf(x)`.", "float(special.erfc(0.0)) -> 1.0")
+erfinv = _effect(
+    "erfinv", special.erf_inv, 1, "The inverse of `erf`.", "float(special.erfinv(0.0)) -> 0.0"
+)
+gammaln = _effect(
+    "gammaln",
+    special.lgamma,
+    1,
+    "The logarithm of the absolute value of the gamma function.",
+    "float(special.gammaln(5.0)) -> 3.178...",
+)
+digamma = _effect(
+    "digamma",
+    special.digamma,
+    1,
+    "The derivative of `gammaln`.",
+    "float(special.digamma(1.0)) -> -0.577...",
+)
+i0e = _effect(
+    "i0e",
+    special.bessel_i0e,
+    1,
+    "The modified Bessel function of order 0, times `exp(-abs(x))`.",
+    "float(special.i0e(2.0)) -> 0.308...",
+)
+i1e = _effect(
+    "i1e",
+    special.bessel_i1e,
+    1,
+    "The modified Bessel function of order 1, times `exp(-abs(x))`.",
+    "float(special.i1e(2.0)) -> 0.215...",
+)
+expit = _effect(
+    "expit",
+    transcendental.logistic,
+    1,
+    "`1 / (1 + exp(-x))`.",
+    "float(special.expit(0.0)) -> 0.5",
+)
+gammainc = _effect(
+    "gammainc",
+    special.igamma,
+    2,
+    "The regularised lower incomplete gamma function.",
+    "float(special.gammainc(1.0, 1.0)) -> 0.632...",
+)
+gammaincc = _effect(
+    "gammaincc",
+    special.igammac,
+    2,
+    "The regularised upper incomplete gamma function.",
+    "float(special.gammaincc(1.0, 1.0)) -> 0.367...",
+)
+betainc = _effect(
+    "betainc",
+    special.regularized_incomplete_beta,
+    3,
+    "The regularised incomplete beta function.",
+    "round(float(special.betainc(2.0, 2.0, 0.5)), 3) -> 0.5",
+)
+polygamma = _effect(
+    "polygamma",
+    special.polygamma,
+    2,
+    "`polygamma(n, x)`: the n-th derivative of `digamma`.",
+    "float(special.polygamma(1, 1.0)) -> 1.644...",
+)
+
+
+@whole()
+def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
+    """Hurwitz's zeta function, the sum of `(k + q)**-x` over k = 0, 1, ...; Riemann's without q.
+
+    >>> from effax.scipy import special
+    >>> float(special.zeta(2.0, 1.0))
+    1.644...
+    """
+    return special.zeta(*_real("zeta", x, 1.0 if q is None else q))
+
+
+@whole()
+def i0(x: ArrayLike) -> Array:
+    """The modified Bessel function of order 0.
+
+    >>> from effax.scipy import special
+    >>> float(special.i0(0.0))
+    0.999...
+    """
+    (x,) = _real("i0", x)
+    return jnp.exp(jnp.abs(x)) * bessel_i0e(x)
+
+
+@whole()
+def i1(x: ArrayLike) -> Array:
+    """The modified Bessel function of order 1.
+
+    >>> from effax.scipy import special
+    >>> float(special.i1(0.0))
+    0.0
+    """
+    (x,) = _real("i1", x)
+    return jnp.exp(jnp.abs(x)) * bessel_i1e(x)
+
+
+@whole()
+def gammasgn(x: ArrayLike) -> Array:
+    """The sign of the gamma function; NaN at its poles.
+
+    >>> from effax.scipy import special
+    >>> float(special.gammasgn(-0.5))
+    -1.0
+    """
+    (x,) = _real("gammasgn", x)
+    below = jnp.floor(x)
+    odd = (x < 0) & (below % 2 != 0)
+    sign = jnp.where(odd | ((x == 0) & jnp.signbit(x)), -1.0, 1.0).astype(x.dtype)
+    return jnp.where(((x < 0) & (x == below)) | jnp.isnan(x), math.nan, sign)
+
+
+@whole()
+def gamma(x: ArrayLike) -> Array:
+    """The gamma function.
+
+    >>> from effax.scipy import special
+    >>> round(float(special.gamma(5.0)), 3)
+    24.0
+    """
+    (x,) = _real("gamma", x)
+    return gammasgn(x) * jnp.exp(_lgamma(x))
+
+
+@whole()
+def loggamma(x: ArrayLike) -> Array:
+    """The logarithm of the gamma function; NaN where x is not positive.
+
+    >>> from effax.scipy import special
+    >>> float(special.loggamma(5.0))
+    3.178...
+    """
+    (x,) = _real("loggamma", x)
+    return jnp.where(x > 0, _lgamma(x), math.nan)
+
+
+@whole("exact")
+def factorial(n: ArrayLike, exact: bool = False) -> Array:
+    """The product of 1, 2, ..., n, by the gamma function.
+
+    >>> from effax.scipy import special
+    >>> round(float(special.factorial(4)), 3)
+    24.0
+    """
+    if exact:
+        raise NotImplementedError("factorial with exact=True")
+    (n,) = _real("factorial", n)
+    return jnp.where(n < 0, 0, jnp.exp(_lgamma(n + 1)))
+
+
+@whole("repetition")
+def comb(
+    N: ArrayLike,  # noqa: N803  (SciPy's name)
+    k: ArrayLike,
+    *,
+    repetition: bool = False,
+) -> Array:
+    """The number of ways to choose k of N things, by the gamma function.
+
+    >>> from effax.scipy import special
+    >>> round(float(special.comb(5, 2)), 3)
+    10.0
+    """
+    n, k = _real("comb", N, k)
+    if repetition:
+        return jnp.where((k == 0) & (n >= 0), 1.0, comb(n + k - 1, k))
+    possible = (k <= n) & (n >= 0) & (k >= 0)
+    n, k = jnp.where(possible, n, 0), jnp.where(possible, k, 0)
+    ways = jnp.exp(_lgamma(n + 1) - _lgamma(k + 1) - _lgamma(n + 1 - k))
+    return jnp.where(possible, ways, 0)
+
+
+@whole()
+def betaln(a: ArrayLike, b: ArrayLike) -> Array:
+    """The logarithm of the beta function, `gammaln(a) + gammaln(b) - gammaln(a + b)`.
+
+    >>> from effax.scipy import special
+    >>> float(special.betaln(2.0, 3.0))
+    -2.484...
+    """
+    a, b = _real("betaln", a, b)
+    small, large = jnp.minimum(a, b), jnp.maximum(a, b)
+    return _lgamma(small) + (_lgamma(large) - _lgamma(small + large))
+
+
+@whole()
+def beta(a: ArrayLike, b: ArrayLike) -> Array:
+    """The beta function.
+
+    >>> from effax.scipy import special
+    >>> round(float(special.beta(2.0, 3.0)), 4)
+    0.0833
+    """
+    a, b = _real("beta", a, b)
+    return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * jnp.exp(betaln(a, b))
+
+
+@whole()
+def poch(z: ArrayLike, m: ArrayLike) -> Array:
+    """The rising factorial, `gamma(z + m) / gamma(z)`.
+
+    >>> from effax.scipy import special
+    >>> round(float(special.poch(2.0, 3.0)), 3)
+    24.0
+    """
+    z, m = _real("poch", z, m)
+    ratio = gammasgn(z + m) * gammasgn(z) * jnp.exp(_lgamma(z + m) - _lgamma(z))
+    return jnp.where(m == 0, 1, ratio)
+
+
+@whole("d")
+def multigammaln(a: ArrayLike, d: int) -> Array:
+    """The logarithm of the multivariate gamma function of d dimensions.
+
+    >>> from effax.scipy import special
+    >>> float(special.multigammaln(3.0, 1))
+    0.693...
+    """
+    (a,) = _real("multigammaln", a)
+    constant = 0.25 * d * (d - 1) * math.log(math.pi)
+    steps = jnp.arange(d) / 2
+    return jnp.sum(_lgamma(a[..., None] - steps.astype(a.dtype)), axis=-1) + constant
+
+
+@whole()
+def logit(x: ArrayLike) -> Array:
+    """The inverse of `expit`, `log(x / (1 - x))`.
+
+    >>> from effax.scipy import special
+    >>> float(special.logit(0.5))
+    0.0
+    """
+    (x,) = floats("special.logit", x)
+    return jnp.log(x / (1 - x))
+
+
+@whole()
+def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
+    """`x * log(y)`; 0 where x is 0.
+
+    >>> from effax.scipy import special
+    >>> float(special.xlogy(0.0, 0.0))
+    0.0
+    """
+    x, y = _spread("special.xlogy", x, y)
+    none = x == 0
+    return jnp.where(none, jnp.zeros_like(x), x * jnp.log(jnp.where(none, 1, y)))
+
+
+@whole()
+def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
+    """`x * log1p(y)`; 0 where x is 0.
+
+    >>> from effax.scipy import special
+    >>> float(special.xlog1py(0.0, -1.0))
+    0.0
+    """
+    x, y = _spread("special.xlog1py", x, y)
+    none = x == 0
+    return jnp.where(none, jnp.zeros_like(x), x * jnp.log1p(jnp.where(none, 0, y)))
+
+
+@whole()
+def entr(x: ArrayLike) -> Array:
+    """`-x * log(x)`; 0 at 0, -inf for negative x.
+
+    >>> from effax.scipy import special
+    >>> float(special.entr(1.0))
+    -0.0
+    """
+    (x,) = _real("entr", x)
+    positive = jnp.where(x > 0, x, 1)
+    return jnp.where(x > 0, -positive * jnp.log(positive), jnp.where(x == 0, 0, -math.inf))
+
+
+@whole()
+def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
+    """`p * log(p / q)`; 0 where p is 0 and q is not negative, else inf.
+
+    >>> from effax.scipy import special
+    >>> float(special.rel_entr(1.0, 1.0))
+    0.0
+    """
+    p, q = _real("rel_entr", p, q)
+    both = (p > 0) & (q > 0)
+    safe_p, safe_q = jnp.where(both, p, 1), jnp.where(both, q, 1)
+    value = safe_p * jnp.log(safe_p) - safe_p * jnp.log(safe_q)
+    return jnp.where(both, value, jnp.where((p == 0) & (q >= 0), 0, math.inf))
+
+
+@whole()
+def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
+    """`p * log(p / q) - p + q`.
+
+    >>> from effax.scipy import special
+    >>> float(special.kl_div(1.0, 1.0))
+    0.0
+    """
+    p, q = _real("kl_div", p, q)
+    return rel_entr(p, q) - p + q
+
+
+@whole()
+def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
+    """Box and Cox's transformation, `(x**lmbda - 1) / lmbda`, or `log(x)` where lmbda is 0.
+
+    >>> from effax.scipy import special
+    >>> float(special.boxcox(2.0, 1.0))
+    1.0
+    """
+    x, lmbda = _real("boxcox", x, lmbda)
+    return _power_transform(jnp.log(x), lmbda)
+
+
+@whole()
+def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
+    """`boxcox(1 + x, lmbda)`, exact near zero.
+
+    >>> from effax.scipy import special
+    >>> float(special.boxcox1p(1.0, 1.0))
+    1.0
+    """
+    x, lmbda = _real("boxcox1p", x, lmbda)
+    return _power_transform(jnp.log1p(x), lmbda)
+
+
+def _power_transform(logarithm: Array, lmbda: Array) -> Array:
+    none = lmbda == 0
+    safe = jnp.where(none, 1, lmbda)
+    return jnp.where(none, logarithm, jnp.expm1(safe * logarithm) / safe)
+
+
+def _ndtr(x: Array) -> Array:
+    return elementwise.mul(special.erfc(elementwise.mul(x, -math.sqrt(0.5))), 0.5)
+
+
+@whole()
+def ndtr(x: ArrayLike) -> Array:
+    """The distribution function of the normal distribution.
+
+    >>> from effax.scipy import special
+    >>> float(special.ndtr(0.0))
+    0.5
+    """
+    return _ndtr(*_real("ndtr", x))
+
+
+def _log_ndtr(x: Array, order: int) -> Array:
+    """Above: `-ndtr(-x)`; in the middle `log(ndtr(x))`; below, an asymptotic series."""
+    wide = bit_width(x.dtype) > 32
+    lower, upper = (-20.0, 8.0) if wide else (-10.0, 5.0)
+    middle = jnp.log(_ndtr(jnp.maximum(x, lower)))
+    far = jnp.minimum(x, lower)
+    series, term = jnp.ones_like(far), jnp.ones_like(far)
+    for n in range(1, order + 1):
+        term = term * (-(2 * n - 1)) / (far * far)
+        series = series + term
+    below = -0.5 * far * far - jnp.log(-far) - _LOG_ROOT_2PI + jnp.log(series)
+    return jnp.where(x > upper, -_ndtr(-x), jnp.where(x > lower, middle, below))
+
+
+@whole("series_order")
+def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
+    """The logarithm of the distribution function of the normal distribution.
+
+    >>> from effax.scipy import special
+    >>> float(special.log_ndtr(-30.0))
+    -454.3...
+    """
+
+    @custom_jvp
+    def function(x: Array) -> Array:
+        return _log_ndtr(x, series_order)
+
+    @function.defjvp
+    def function_jvp(primals: Any, tangents: Any) -> Any:
+        (x,), (t,) = primals, tangents
+        value = function(x)
+        return value, t * jnp.exp(-0.5 * x * x - _LOG_ROOT_2PI - value)
+
+    return function(*_real("log_ndtr", x))
+
+
+@whole()
+def ndtri(p: ArrayLike) -> Array:
+    """The inverse of `ndtr`.
+
+    >>> from effax.scipy import special
+    >>> float(special.ndtri(0.5))
+    0.0
+    """
+
+    @custom_jvp
+    def function(p: Array) -> Array:
+        """An approximation (Abramowitz & Stegun 26.2.22), then steps in the logarithm."""
+        tail = jnp.minimum(p, 1 - p)
+        inside = tail > 0
+        logarithm = jnp.log(jnp.where(inside, tail, 0.25))
+        t = jnp.sqrt(-2 * logarithm)
+        x = (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t)) - t
+        for _ in range(4):
+            value = _log_ndtr(x, 3)
+            slope = jnp.exp(-0.5 * x * x - _LOG_ROOT_2PI - value)
+            x = x - (value - logarithm) / slope
+        x = jnp.where(tail == 0.5, 0, x)
+        x = jnp.where(inside, x, jnp.where(tail == 0, -math.inf, math.nan))
+        return jnp.where(p > 0.5, -x, x)
+
+    @function.defjvp
+    def function_jvp(primals: Any, tangents: Any) -> Any:
+        (p,), (t,) = primals, tangents
+        value = function(p)
+        return value, t * jnp.exp(0.5 * value * value + _LOG_ROOT_2PI)
+
+    return function(*_real("ndtri", p))
+
+
+def softmax(x: ArrayLike, /, *, axis: int | Sequence[int] | None = None) -> Array:
+    """`exp(x) / sum(exp(x))`, by default over all elements.
+
+    >>> from effax.scipy import special
+    >>> import effax.numpy as jnp
+    >>> special.softmax(jnp.zeros(2))
+    Array([0.5, 0.5], dtype=float32)
+    """
+    return nn.softmax(x, axis=axis)
+
+
+def log_softmax(x: ArrayLike, /, *, axis: int | Sequence[int] | None = None) -> Array:
+    """The logarithm of `softmax`.
+
+    >>> from effax.scipy import special
+    >>> import effax.numpy as jnp
+    >>> special.log_softmax(jnp.zeros(1))
+    Array([0.], dtype=float32)
+    """
+    return nn.log_softmax(x, axis=axis)

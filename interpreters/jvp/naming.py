@@ -1,0 +1,13 @@
+"""Names under jvp: of the primal only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects import naming
+from effax.interpreters.jvp.dual import rule
+
+
+@rule(naming.named)
+def named_jvp(primals: list[Any], tangents: list[Any], *, name: str) -> Any:
+    return naming.named(primals[0], name=name), tangents[0]

@@ -1,0 +1,89 @@
+"""What `remat` keeps for the backward pass: nothing, or what a policy says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects import control
+from effax.effects.effect import Effect
+from effax.effects.program import Program, Variable, used_inputs, without_dead_code
+from effax.interpreters.residual.partition import Plan, pick, split
+from effax.interpreters.stage import Stage
+
+
+class Opening(Stage):
+    """Record the equations of calls in their place."""
+
+    __slots__ = ()
+
+    def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Record an equation, or those of the program that is called."""
+        if effect is control.call:
+            return attributes["program"].run(*operands)
+        return super().perform(effect, operands, attributes)
+
+
+def opened(program: Program) -> Program:
+    """The program with the calls in it written out."""
+    found = program.memo.get("opened")
+    if found is None:
+        handler = Opening()
+        inputs = [handler.input(t) for t in program.in_types]
+        results = handler.run(program.run, *inputs)
+        found = program.memo["opened"] = handler.finish(results, program.name).program
+    return found
+
+
+def plan_remat(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+    """The linear half does the work again, except for the values that the policy keeps."""
+    program: Program = attributes["program"]
+    policy = attributes["policy"]
+    if policy is None:
+        return _plan(program, unknown, attributes, [])
+    program = opened(program)
+    moving = {x for x, u in zip(program.inputs, unknown, strict=True) if u}
+    kept: list[Variable] = []
+    for e in program.equations:
+        if any(type(x) is Variable and x in moving for x in e.inputs):
+            moving.update(e.outputs)
+        elif policy(e.effect, *(x.type for x in e.inputs), **e.attributes):
+            kept += e.outputs
+    return _plan(program, unknown, attributes, kept)
+
+
+def _plan(
+    program: Program,
+    unknown: tuple[bool, ...],
+    attributes: dict[str, Any],
+    kept: Sequence[Variable],
+) -> Plan:
+    later = split(program, unknown).unknown_outputs
+    again = _without(program, kept)
+    linear_program = without_dead_code(
+        Program([*program.inputs, *kept], again, program.outputs, program.name), later
+    )
+    wanted = used_inputs(linear_program)[len(program.inputs) :]
+    kept = [x for x, used in zip(kept, wanted, strict=True) if used]
+    linear_program = Program(
+        [*program.inputs, *kept], linear_program.equations, linear_program.outputs, program.name
+    )
+    whole = Program(program.inputs, program.equations, [*program.outputs, *kept], program.name)
+    known = split(whole, unknown).known
+    own = later.count(False) + len(kept)
+    known_program = without_dead_code(
+        Program(known.inputs, known.equations, known.outputs[:own], program.name)
+    )
+    return Plan(
+        {**attributes, "program": known_program},
+        {**attributes, "program": linear_program},
+        later,
+        lambda operands: pick(operands, unknown, False),
+        lambda operands, residuals: [*operands, *residuals],
+    )
+
+
+def _without(program: Program, kept: Sequence[Variable]) -> list[Any]:
+    """The equations that give something else than what is kept."""
+    have = set(kept)
+    return [e for e in program.equations if not e.outputs or not have.issuperset(e.outputs)]
