@@ -6,22 +6,28 @@ results, without a tangent, and the derivative stays what its author gave.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from effax.effects import custom, shape
 from effax.effects.effect import Effect
+from effax.effects.handler import current
 from effax.effects.program import Program
 from effax.effects.types import tangent_dtype
 from effax.interpreters.lifting import Lifted, Lifting, lift, rebuild
 
 
 def lift_custom_with_state(
-    handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+    handler: Lifting,
+    effect: Effect,
+    operands: tuple[Any, ...],
+    attributes: dict[str, Any],
+    answering: Lifting | None = None,
 ) -> list[Any]:
     """A call with its own derivative, its program lifted, its rule the same beside the state.
 
-    The leaves of the state must be of types without tangents: integers and Booleans.
+    The leaves of the state must be of types without tangents: integers and Booleans. What the rule
+    performs is answered by a copy of `answering`, if given, whose state is dropped.
     """
     program: Program = attributes["program"]
     state = handler.state_mode()
@@ -37,28 +43,33 @@ def lift_custom_with_state(
         **{
             **attributes,
             "program": lifted.program,
-            "rule": _rule(effect, attributes["rule"], lifted, ins, outs),
+            "rule": _rule(effect, attributes["rule"], lifted, ins, outs, answering),
         },
     )
     return rebuild(handler, results, lifted.out_modes, program.out_types, lifted.state_mode)
 
 
-def _rule(effect: Effect, rule: Any, lifted: Lifted, ins: int, outs: int) -> Any:
+def _rule(
+    effect: Effect, rule: Any, lifted: Lifted, ins: int, outs: int, answering: Lifting | None
+) -> Any:
     key = "beside state", rule, ins, outs
     memo = lifted.program.memo
     found = memo.get(key)
     if found is None:
         kind = JvpBesideState if effect is custom.custom_jvp_call else VjpBesideState
-        found = memo[key] = kind(rule, lifted.program, ins, outs)
+        found = memo[key] = kind(rule, lifted.program, ins, outs, answering)
     return found
 
 
 class _BesideState:
     """A rule of a program, for that program with `ins` more inputs and `outs` more results."""
 
-    __slots__ = ("ins", "outs", "program", "rule")
+    __slots__ = ("answering", "ins", "outs", "program", "rule")
 
-    def __init__(self, rule: Any, program: Program, ins: int, outs: int) -> None:
+    def __init__(
+        self, rule: Any, program: Program, ins: int, outs: int, answering: Lifting | None
+    ) -> None:
+        self.answering = answering
         self.rule = rule
         self.program = program
         self.ins = ins
@@ -76,7 +87,9 @@ class JvpBesideState(_BesideState):
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         """State, results, and their tangents."""
-        results, moved = self.rule(primals[self.ins :], tangents[self.ins :])
+        results, moved = _answered(
+            self.answering, self.rule, primals[self.ins :], tangents[self.ins :]
+        )
         return [*self.state(primals), *results], [*(None,) * self.outs, *moved]
 
 
@@ -87,7 +100,9 @@ class VjpBesideState(_BesideState):
 
     def forward(self, primals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """State and results, and the residuals."""
-        results, residuals = self.rule.forward(primals[self.ins :])
+        results, residuals = _answered(
+            self.answering, self.rule.forward, primals[self.ins :]
+        )
         return [*self.state(primals), *results], list(residuals)
 
     def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> Any:
@@ -96,15 +111,16 @@ class VjpBesideState(_BesideState):
         inner = self.rule.backward_of(tuple(i - self.outs for i in moving), wanted[self.ins :])
         extra = [x.type for x in self.program.inputs[: self.ins]]
         extra = [t for t, w in zip(extra, wanted, strict=False) if w]
-        return Backward(inner, extra) if extra else inner
+        return Backward(inner, extra, self.answering)
 
 
 class Backward:
     """A backward function, with zeros for inputs that no derivative reaches."""
 
-    __slots__ = ("extra", "inner", "memo")
+    __slots__ = ("answering", "extra", "inner", "memo")
 
-    def __init__(self, inner: Any, extra: Sequence[Any]) -> None:
+    def __init__(self, inner: Any, extra: Sequence[Any], answering: Lifting | None) -> None:
+        self.answering = answering
         self.inner = inner
         self.extra = extra
         self.memo: dict[Any, Any] = {}
@@ -112,4 +128,10 @@ class Backward:
     def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """The cotangents of all inputs."""
         zeros = [shape.full(t.shape, 0, tangent_dtype(t.dtype)) for t in self.extra]
-        return [*zeros, *self.inner(residuals, cotangents)]
+        return [*zeros, *_answered(self.answering, self.inner, residuals, cotangents)]
+
+
+def _answered(answering: Lifting | None, function: Callable[..., Any], *args: Any) -> Any:
+    if answering is None:
+        return function(*args)
+    return answering.fresh(current.get()).run(function, *args)

@@ -10,7 +10,7 @@ import numpy as np
 from effax.api.arguments import name_of
 from effax.effects import comparison, control, elementwise, shape
 from effax.effects import config as settings
-from effax.effects.conversion import convert_element_type
+from effax.effects.conversion import convert_element_type, number
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
@@ -332,7 +332,7 @@ def scan(
 
     >>> import effax, effax.numpy as jnp
     >>> effax.lax.scan(lambda c, x: (c + x, c), 0.0, jnp.arange(4.0))
-    (Array(6., dtype=float32), Array([0., 0., 1., 3.], dtype=float32))
+    (Array(6., dtype=float32), Array([0., 0., 1., 3.], dtype=float32, weak_type=True))
     """
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")
@@ -433,7 +433,7 @@ def fori_loop(
 
     >>> import effax
     >>> effax.lax.fori_loop(0, 5, lambda i, x: x + i, 0)
-    Array(10, dtype=int32)
+    Array(10, dtype=int32, weak_type=True)
     """
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
@@ -446,7 +446,7 @@ def fori_loop(
             )
     if not (isinstance(lower, Carrier) or isinstance(upper, Carrier)):
         first, last = int(lower), int(upper)
-        start = np.int32(first) if np.iinfo(np.int32).min <= first else np.int64(first)
+        start = number(first, _bound_type(lower, upper))
 
         def step(carry: Any, _: Any) -> Any:
             i, value = carry
@@ -461,7 +461,8 @@ def fori_loop(
         raise ValueError(
             "Can only use `unroll` in `fori_loop` if the loop bounds are statically known."
         )
-    low, high = _common_bounds(lower, upper)
+    wide = _bound_type(lower, upper)
+    low, high = _as_type(lower, wide), _as_type(upper, wide)
     _, _, result = while_loop(
         lambda state: comparison.lt(state[0], state[1]),
         lambda state: (elementwise.add(state[0], 1), state[1], body_fun(state[0], state[2])),
@@ -470,12 +471,10 @@ def fori_loop(
     return result
 
 
-def _common_bounds(lower: Any, upper: Any) -> tuple[Any, Any]:
-    a, b = typeof(lower), typeof(upper)
-    strong = [t for t in (a, b) if not t.weak_type] or [a]
-    dtype = max((t.dtype for t in strong), key=lambda d: d.itemsize)
-    wide = ShapedArray((), dtype)
-    return _as_type(lower, wide), _as_type(upper, wide)
+def _bound_type(lower: Any, upper: Any) -> ShapedArray:
+    """The type of a loop's counter."""
+    dtype, weak = result_type(lower, upper, return_weak_type_flag=True)
+    return ShapedArray((), dtype, weak or (typeof(lower).weak_type and typeof(lower).dtype == dtype))
 
 
 @filtered

@@ -13,7 +13,14 @@ from effax.effects.complex import real
 from effax.effects.reduction import without
 from effax.effects.selection import select_n
 from effax.effects.types import default_float, is_bool, is_complex, is_integer, typeof, user_dtype
-from effax.numpy.arguments import broadcast, canonical_axes, cast, check_arrays, common_shape
+from effax.numpy.arguments import (
+    broadcast,
+    canonical_axes,
+    cast,
+    check_arrays,
+    common_shape,
+    strong,
+)
 from effax.numpy.operands import asarray, promote, promote_dtypes_inexact, promote_inexact
 from effax.whole import whole
 
@@ -111,7 +118,8 @@ def logsumexp(
     total = _over(reduction.reduce_sum, _masked(terms, where, 0.0), axes, keepdims)
     if not keepdims:
         largest = shapes.reshape(largest, shape=without(typeof(x).shape, axes))
-    return _logarithm(total, largest, return_sign, factor is not None)
+    result = _logarithm(total, largest, return_sign, factor is not None)
+    return tuple(map(strong, result)) if return_sign else strong(result)
 
 
 def _logarithm(total: Array, largest: Array, return_sign: bool, may_be_negative: bool) -> Any:

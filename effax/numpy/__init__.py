@@ -16,7 +16,6 @@ from effax.numpy.accumulations import nancumsum as nancumsum
 from effax.numpy.arithmetic import abs as abs
 from effax.numpy.arithmetic import absolute as absolute
 from effax.numpy.arithmetic import add as add
-from effax.numpy.arithmetic import choose as choose
 from effax.numpy.arithmetic import divide as divide
 from effax.numpy.arithmetic import divmod as divmod
 from effax.numpy.arithmetic import fabs as fabs
@@ -63,6 +62,7 @@ from effax.numpy.bits import invert as invert
 from effax.numpy.bits import lcm as lcm
 from effax.numpy.bits import left_shift as left_shift
 from effax.numpy.bits import right_shift as right_shift
+from effax.numpy.branching import choose as choose
 from effax.numpy.branching import piecewise as piecewise
 from effax.numpy.branching import select as select
 from effax.numpy.calculus import diff as diff

@@ -69,7 +69,9 @@ def subtract(x: Any, y: Any, /) -> Any:
     return elementwise.sub(x, y)
 
 
-@universal(identity=1, reduce=reductions.prod, accumulate=cumprod, at=folds.update("multiply", "min"))
+@universal(
+    identity=1, reduce=reductions.prod, accumulate=cumprod, at=folds.update("multiply", "min")
+)
 def multiply(x: Any, y: Any, /) -> Any:
     """`x * y`; for Booleans their conjunction.
 

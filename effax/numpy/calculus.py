@@ -40,7 +40,7 @@ from effax.numpy.arguments import (
 )
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import ravel
-from effax.numpy.operands import promote_dtypes_inexact
+from effax.numpy.operands import promote_dtypes, promote_dtypes_inexact
 from effax.numpy.sorting import order_of, searchsorted
 from effax.whole import whole
 
@@ -95,6 +95,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """
     check_arrays("ediff1d", ary)
     kind = typeof(ary).dtype
+    if is_bool(kind):
+        raise TypeError("ediff1d does not accept dtype bool: differences of truths are not defined")
     parts = [steps(ravel(ary), 0)]
     if to_begin is not None:
         check_arrays("ediff1d", ary, to_begin)
@@ -291,7 +293,7 @@ def _interp(x: Any, xp: Any, fp: Any, values: Any, period: Any, ways: tuple[Any,
     share = elementwise.div(
         beyond, selection.select_n(upright, run, shape.full(lengths, 1, typeof(run).dtype))
     )
-    share = cast(share, typeof(fp).dtype)
+    share, at, rise, fp = promote_dtypes(share, at, rise, fp)
     line = elementwise.add(at, elementwise.mul(share, rise))
     result = selection.select_n(upright, line, at)
     if period is not None:

@@ -163,13 +163,3 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     if copy and result is value and isinstance(value, Array):
         result = elementwise.copy(value)
     return result if device is None else device_put(result, device)
-
-
-def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
-    """The array, of one axis at least; layouts are XLA's.
-
-    >>> import effax.numpy as jnp
-    >>> jnp.ascontiguousarray(1.0).shape
-    (1,)
-    """
-    return array(a, dtype, ndmin=1)

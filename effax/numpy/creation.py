@@ -35,6 +35,7 @@ from effax.numpy.arguments import (
     concrete_int,
     shape_of,
 )
+from effax.numpy.operands import array as array_of
 from effax.whole import whole
 
 _SMALL = 1 << 16  # elements; smaller arrays come from the host rather than from an executable
@@ -173,7 +174,7 @@ def full_like(
     """
     check_arrays("full_like", 0, fill_value)
     wanted, kind, weak = _like("full_like", a, dtype, shape)
-    result = broadcast(cast(fill_value, kind, weak), wanted)
+    result = broadcast(cast(array_of(fill_value), kind, weak), wanted)
     return result if device is None else device_put(result, device)
 
 

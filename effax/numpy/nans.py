@@ -10,6 +10,7 @@ from effax.effects import comparison, elementwise, logical, reduction, selection
 from effax.effects.types import default_int, is_complex, is_float, is_inexact, typeof
 from effax.numpy import reductions
 from effax.numpy.arguments import asked_dtype, cast, check_arrays, combine, refuse_out, shape_of
+from effax.numpy.operands import array
 from effax.numpy.reductions import STATICS, Axis
 from effax.numpy.statistics import mean, var
 from effax.whole import whole
@@ -17,12 +18,13 @@ from effax.whole import whole
 
 def is_nan(a: Any) -> Any:
     """Where elements are NaN."""
+    a = array(a)
     return comparison.ne(a, a)
 
 
 def _replaced(a: Any, value: Any) -> Any:
     """The array with a number in the place of NaN."""
-    type = typeof(a)
+    a, type = array(a), typeof(a)
     return selection.select_n(is_nan(a), a, shape.full(type.shape, value, type.dtype))
 
 

@@ -15,6 +15,7 @@ from effax.numpy.arguments import (
     check_arrays,
     pick,
     shape_of,
+    strong,
 )
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import moveaxis, ravel, reshape
@@ -52,6 +53,7 @@ class UniqueInverse(NamedTuple):
 def _in_order(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
     """Rows in lexicographic order, which of them are new, how many are, and where rows were."""
     n, width = shape_of(rows)
+    rows = strong(rows) if is_complex(typeof(rows).dtype) else rows
     positions = shape.iota(dtype=default_int(), shape=(n,), dimension=0)
     if width == 0 or n == 0:
         new = comparison.lt(positions, 1)

@@ -33,7 +33,7 @@ from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor
 from effax.interpreters.stage import Stage
 
 CODE: Final = ShapedArray((), int32)
-_AUTOMATIC: Final = frozenset({NaNError, DivisionByZeroError, OOBError})
+AUTOMATIC: Final = frozenset({NaNError, DivisionByZeroError, OOBError})
 _CHECKS: Final = frozenset({"check", "debug_check"})
 _TOGETHER: Final = 16
 
@@ -80,7 +80,7 @@ class Checkify(Lifting):
     def __init__(self, outer: Any = None, kinds: Iterable[type[JaxException]] = ()) -> None:
         super().__init__(outer)
         self.kinds: Kinds = frozenset(kinds)
-        self.automatic = bool(self.kinds & _AUTOMATIC)
+        self.automatic = bool(self.kinds & AUTOMATIC)
         self.pending: list[tuple[Site, Any, Sequence[Any]]] = []
         self.unseen: list[tuple[Site, str, Sequence[Any]]] = []
         self.covered: set[int] = set()

@@ -222,3 +222,25 @@ def test_traced_once():
     checked(np.float32(1))
     checked(np.float32(-1))
     assert len(traces) == 1
+
+
+def test_checks_inside_custom_rules_do_not_escape():
+    @effax.custom_vjp
+    def g(x):
+        check(x > 0, "primal {}", x)
+        return jnp.log(x)
+
+    def forward(x):
+        check(x > 0, "forward {}", x)
+        return jnp.log(x), x
+
+    def backward(x, ct):
+        check(ct > 0, "backward")
+        return (ct / x,)
+
+    g.defvjp(forward, backward)
+    inside = effax.jit(effax.grad(lambda x: checkify.checkify(g)(x)[::-1], has_aux=True))
+    slope, error = inside(np.float32(-2))
+    assert float(slope) == -0.5 and error.get() == "primal -2.0 (`check` failed)"
+    error, slope = effax.jit(checkify.checkify(effax.grad(g)))(np.float32(-2))
+    assert float(slope) == -0.5 and error.get() == "forward -2.0 (`check` failed)"

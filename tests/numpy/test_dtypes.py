@@ -13,6 +13,14 @@ import effax as jax
 import effax.numpy as jnp
 from tests.goldens.make_dtypes import answer, function
 
+# Where jax refuses, by accident or for want of a rule, what NumPy and effax compute.
+BEYOND = {
+    "dot": ["int8,py_int"],
+    "interp": ["bfloat16,bfloat16", "int32,bfloat16", "py_float,bfloat16"],
+    "kron": ["bool,bool", "bool,py_bool", "py_bool,py_bool"],
+    "softmax": ["bool"],
+}
+
 TABLE = json.loads((Path(__file__).parents[1] / "goldens" / "dtypes.json").read_text())
 
 
@@ -23,7 +31,9 @@ def test_result_dtypes(name):
     for arguments, expected in TABLE[name].items():
         names = tuple(arguments.split(","))
         found = answer(jax.eval_shape, jax.tree_util.tree_leaves, fn, names)
-        if found != expected:
+        if arguments in BEYOND.get(name, ()):
+            assert expected == "error" != found
+        elif found != expected:
             differing[arguments] = f"{found} instead of {expected}"
     assert not differing, f"{name}: {len(differing)} of {len(TABLE[name])}\n" + "\n".join(
         f"  {arguments}: {difference}" for arguments, difference in differing.items()

@@ -1,0 +1,415 @@
+"""Linear algebra as `scipy.linalg` has it. Parameters that speak of memory have no meaning here."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax import lax
+from effax.effects import matrices, shape
+from effax.lax import linalg
+from effax.lax.shapes import broadcast_shapes, repeated
+from effax.numpy.decompositions import floats
+from effax.numpy.systems import det as _det
+from effax.numpy.systems import inv as _inv
+from effax.numpy.systems import solve as _solve
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+def _columns(a: Array, b: Array) -> tuple[Array, Array, bool]:
+    """Matrices and right sides of one batch; whether b was a vector."""
+    vector = b.ndim == 1
+    if vector:
+        b = shape.expand_dims(b, (1,))
+    batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return repeated(a, batch + a.shape[-2:]), repeated(b, batch + b.shape[-2:]), vector
+
+
+def _result(x: Array, vector: bool) -> Array:
+    return shape.squeeze(x, (x.ndim - 1,)) if vector else x
+
+
+@whole("lower", "overwrite_a", "check_finite")
+def cholesky(
+    a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Array:
+    """The triangular factor of positive definite matrices: upper, unless `lower`.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 2.0]]))
+    Array([[2., 1.], [0., 1.]], dtype=float32)
+    """
+    (x,) = floats("scipy.linalg.cholesky", a)
+    if lower:
+        return linalg.cholesky(x, symmetrize_input=False)
+    return matrices.adjoint(linalg.cholesky(matrices.adjoint(x), symmetrize_input=False))
+
+
+def cho_factor(
+    a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, bool]:
+    """The factor of `cholesky`, and which it is: for `cho_solve`.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.cho_solve(linalg.cho_factor(4 * jnp.eye(2)), jnp.ones(2))
+    Array([0.25, 0.25], dtype=float32)
+    """
+    return cholesky(a, lower), lower
+
+
+def cho_solve(
+    c_and_lower: tuple[ArrayLike, bool],
+    b: ArrayLike,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Array:
+    """x with `a @ x = b`, from the factor that `cho_factor` gives.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.cho_solve(linalg.cho_factor(4 * jnp.eye(2)), jnp.ones(2))
+    Array([0.25, 0.25], dtype=float32)
+    """
+    factor, lower = c_and_lower
+    return _cho_solve(factor, b, bool(lower))
+
+
+@whole("lower")
+def _cho_solve(factor: ArrayLike, b: ArrayLike, lower: bool) -> Array:
+    c, y, vector = _columns(*floats("scipy.linalg.cho_solve", factor, b))
+    for adjoint in (not lower, lower):
+        y = linalg.triangular_solve(
+            c, y, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint
+        )
+    return _result(y, vector)
+
+
+@whole("trans", "lower", "unit_diagonal", "overwrite_b", "debug", "check_finite")
+def solve_triangular(
+    a: ArrayLike,
+    b: ArrayLike,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    debug: Any = None,
+    check_finite: bool = True,
+) -> Array:
+    """x with `op(a) @ x = b` for triangular a; op is nothing, transposition or the adjoint.
+
+    `trans` is 0 or "N", 1 or "T", 2 or "C".
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.solve_triangular(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.ones(2))
+    Array([0.5 , 0.25], dtype=float32)
+    """
+    flags = {0: (False, False), 1: (True, False), 2: (True, True)}
+    number = {"N": 0, "T": 1, "C": 2}.get(trans, trans) if isinstance(trans, str) else trans
+    if number not in flags:
+        raise ValueError(f"Invalid 'trans' value {trans}")
+    transpose_a, conjugate_a = flags[number]
+    x, y, vector = _columns(*floats("scipy.linalg.solve_triangular", a, b))
+    found = linalg.triangular_solve(
+        x,
+        y,
+        left_side=True,
+        lower=lower,
+        transpose_a=transpose_a,
+        conjugate_a=conjugate_a,
+        unit_diagonal=unit_diagonal,
+    )
+    return _result(found, vector)
+
+
+@whole("lower", "overwrite_a", "overwrite_b", "debug", "check_finite", "assume_a")
+def solve(
+    a: ArrayLike,
+    b: ArrayLike,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    debug: bool = False,
+    check_finite: bool = True,
+    assume_a: str = "gen",
+) -> Array:
+    """x with `a @ x = b`; `assume_a="pos"` says that a is positive definite.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.solve(4 * jnp.eye(2), jnp.ones(2), assume_a="pos")
+    Array([0.25, 0.25], dtype=float32)
+    """
+    if assume_a not in ("gen", "sym", "her", "pos"):
+        raise ValueError(
+            f"Expected assume_a to be one of ['gen', 'sym', 'her', 'pos']; got {assume_a!r}"
+        )
+    if assume_a != "pos":
+        return _solve(a, b)
+    x, y, vector = _columns(*floats("scipy.linalg.solve", a, b))
+    factor = cholesky(lax.stop_gradient(x), lower)
+    found = lax.custom_linear_solve(
+        lambda v: matrices.product(x, v),
+        y,
+        lambda _, right: _cho_solve(factor, right, lower),
+        symmetric=True,
+    )
+    return _result(found, vector)
+
+
+@whole("overwrite_a", "check_finite")
+def lu_factor(
+    a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, Array]:
+    """Both triangles in one matrix, and the row exchanges: for `lu_solve`.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.lu_solve(linalg.lu_factor(4 * jnp.eye(2)), jnp.ones(2))
+    Array([0.25, 0.25], dtype=float32)
+    """
+    factors, pivots, _ = linalg.lu(*floats("scipy.linalg.lu_factor", a))
+    return factors, pivots
+
+
+@whole("trans", "overwrite_b", "check_finite")
+def lu_solve(
+    lu_and_piv: tuple[Array, ArrayLike],
+    b: ArrayLike,
+    trans: int = 0,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Array:
+    """x with `op(a) @ x = b`, from what `lu_factor` gives; `trans` 1 transposes, 2 is the adjoint.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.lu_solve(linalg.lu_factor(4 * jnp.eye(2)), jnp.ones(2))
+    Array([0.25, 0.25], dtype=float32)
+    """
+    if trans not in (0, 1, 2):
+        raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
+    factors, right = floats("scipy.linalg.lu_solve", lu_and_piv[0], b)
+    size = factors.shape[-1]
+    permutation = linalg.lu_pivots_to_permutation(jnp.asarray(lu_and_piv[1]), size)
+    x, y, vector = _columns(factors, right)
+    permutation = repeated(permutation, x.shape[:-1])
+    if trans == 2:
+        y = matrices.conj(y)
+    found = linalg.lu_solve(x, permutation, y, transposed=trans != 0)
+    return _result(matrices.conj(found) if trans == 2 else found, vector)
+
+
+@whole("permute_l", "overwrite_a", "check_finite")
+def lu(
+    a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, ...]:
+    """p, l and u with `p @ l @ u = a`; `p @ l` and u with `permute_l`.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.lu(jnp.array([[0.0, 2.0], [4.0, 2.0]]))[2]
+    Array([[4., 2.], [0., 2.]], dtype=float32)
+    """
+    (x,) = floats("scipy.linalg.lu", a)
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    factors, _, permutation = linalg.lu(x)
+    places = jnp.arange(m, dtype=permutation.dtype)
+    p = jnp.real((permutation[..., None, :] == places[:, None]).astype(x.dtype))
+    below = factors[..., :, :k]
+    unit = matrices.tril(below, -1) + matrices.identity_like(below)
+    u = matrices.triu(factors)[..., :k, :]
+    if permute_l:
+        return matrices.product(p.astype(unit.dtype), unit), u
+    return p, unit, u
+
+
+@whole("overwrite_a", "lwork", "mode", "pivoting", "check_finite")
+def qr(
+    a: ArrayLike,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> tuple[Array, ...]:
+    """Orthonormal columns and an upper triangle; `mode` is "full", "economic" or "r".
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> abs(linalg.qr(jnp.array([[3.0], [4.0]]), mode="economic")[1])
+    Array([[5.]], dtype=float32)
+    """
+    if mode not in ("full", "r", "economic"):
+        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+    (x,) = floats("scipy.linalg.qr", a)
+    q, r = linalg.qr(x, pivoting=pivoting, full_matrices=mode != "economic")
+    return (r,) if mode == "r" else (q, r)
+
+
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """The singular value decomposition, as a plain tuple.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.svd(2 * jnp.eye(2), compute_uv=False)
+    Array([2., 2.], dtype=float32)
+    """
+    done = jnp.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+    return tuple(done) if compute_uv else done
+
+
+def eigh(
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+) -> Any:
+    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.eigh(jnp.diag(jnp.array([2.0, 1.0])), eigvals_only=True)
+    Array([1., 2.], dtype=float32)
+    """
+    for name, given, wanted in (("b", b, None), ("type", type, 1), ("eigvals", eigvals, None)):
+        if given is not wanted and given != wanted:
+            raise NotImplementedError(f"Only the {name}={wanted} case of eigh is implemented")
+    w, v = jnp.linalg.eigh(a, UPLO="L" if lower else "U")
+    return w if eigvals_only else (w, v)
+
+
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+    """The determinant.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.det(2 * jnp.eye(2))
+    Array(4., dtype=float32)
+    """
+    return _det(a)
+
+
+def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+    """The inverse.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.inv(2 * jnp.eye(1))
+    Array([[0.5]], dtype=float32)
+    """
+    return _inv(a)
+
+
+@whole()
+def block_diag(*arrs: ArrayLike) -> Array:
+    """Matrices along the diagonal of one, zeros elsewhere.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.block_diag(jnp.ones((1, 1)), 2 * jnp.ones((1, 2)))
+    Array([[1., 0., 0.], [0., 2., 2.]], dtype=float32)
+    """
+    blocks = [jnp.atleast_2d(x) for x in (arrs or (jnp.zeros((1, 0)),))]
+    for i, x in enumerate(blocks):
+        if x.ndim != 2:
+            raise ValueError(f"Arguments to block_diag must have at most 2 dimensions, got {i}")
+    dtype = jnp.result_type(*blocks)
+    width = sum(x.shape[1] for x in blocks)
+    done, rows = 0, []
+    for x in blocks:
+        after = width - done - x.shape[1]
+        rows.append(shape.pad_axis(x.astype(dtype), 1, done, after))
+        done += x.shape[1]
+    return shape.concatenate(*rows, axis=0)
+
+
+# Coefficients of Padé's approximation of degree 13, and the norm up to which it serves
+# (Higham 2005, "The scaling and squaring method for the matrix exponential revisited").
+_PADE = [
+    math.factorial(26 - j)
+    * math.factorial(13)
+    / (math.factorial(26) * math.factorial(j) * math.factorial(13 - j))
+    for j in range(14)
+]
+_REACH = 5.371920351148152
+
+
+@whole("upper_triangular", "max_squarings")
+def expm(
+    A: ArrayLike,  # noqa: N803  (SciPy's name)
+    *,
+    upper_triangular: bool = False,
+    max_squarings: int = 16,
+) -> Array:
+    """The exponential of square matrices, by scaling, Padé's approximation and squaring.
+
+    NaN where more than `max_squarings` would be needed.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.expm(jnp.zeros((2, 2)))
+    Array([[1., 0.], [0., 1.]], dtype=float32)
+    """
+    (x,) = floats("scipy.linalg.expm", A)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"Expected A to be a (batched) square matrix, got A.shape={x.shape}.")
+    norm = jnp.max(jnp.sum(jnp.abs(lax.stop_gradient(x)), axis=-2), axis=-1)
+    wanted = jnp.ceil(jnp.log2(jnp.maximum(norm, 1e-30) / _REACH))
+    squarings = jnp.clip(wanted, 0, max_squarings)
+    result = _pade(x / jnp.exp2(squarings)[..., None, None].astype(x.dtype))
+    for step in range(max_squarings):
+        more = (step < squarings)[..., None, None]
+        result = jnp.where(more, matrices.product(result, result), result)
+    return jnp.where((wanted > max_squarings)[..., None, None], math.nan, result)
+
+
+def _pade(x: Array) -> Array:
+    one = matrices.identity_like(x)
+    product = matrices.product
+    two = product(x, x)
+    four = product(two, two)
+    six = product(four, two)
+    b = _PADE
+    high = product(six, b[13] * six + b[11] * four + b[9] * two)
+    odd = product(x, high + b[7] * six + b[5] * four + b[3] * two + b[1] * one)
+    high = product(six, b[12] * six + b[10] * four + b[8] * two)
+    even = high + b[6] * six + b[4] * four + b[2] * two + b[0] * one
+    return linalg.solve(even - odd, even + odd)
+
+
+@whole()
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
+    """The matrix whose diagonals are constant, of this first column and first row.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.toeplitz(jnp.arange(3))
+    Array([[0, 1, 2], [1, 0, 1], [2, 1, 0]], dtype=int32)
+    """
+    column = jnp.ravel(c)
+    row = jnp.conj(column) if r is None else jnp.ravel(r)
+    both = jnp.concatenate([column[::-1], row[1:]])
+    n = column.shape[0]
+    places = (n - 1 - jnp.arange(n))[:, None] + jnp.arange(row.shape[0])
+    return both[places]
