@@ -132,11 +132,13 @@ class _Entry:
     __slots__ = ("executor", "run", "tree")
 
     def __init__(self, function: Callable[..., Any], bound: _Bound) -> None:
+        trees: list[Any] = []
+
         def body(*values: Any) -> list[Any]:
-            leaves, self.tree = tree_flatten(bound.call(function, values))
+            leaves, tree = tree_flatten(bound.call(function, values))
+            trees[:] = [tree]
             return leaves
 
-        self.tree: Any = None
         staged = stage(body, [x.type for x in bound.arrays], function.__name__)
         captured = [asarray(x) for x in staged.captured]
         specs = [x.spec for x in bound.arrays]
@@ -148,9 +150,9 @@ class _Entry:
             single_op=len(staged.program.equations) < 12,
             captured=[device_put(x, where) for x in captured],
         ).gather(specs, where)
-        is_leaf = self.tree == _LEAF
-        simple = self.executor.direct
-        self.run = self._one if is_leaf and simple else self._many
+        (self.tree,) = trees
+        single = self.tree == _LEAF and self.executor.direct
+        self.run = self._one if single else self._many
 
     def _one(self, buffers: list[Any]) -> Any:
         executor = self.executor
@@ -160,7 +162,7 @@ class _Entry:
         except XlaRuntimeError as error:
             explain_failure(error, zip(executor.in_specs, everything, strict=True))
             raise
-        return Array(outs[0], executor.single)
+        return Array(outs[0], executor.specs[0])
 
     def _many(self, buffers: list[Any]) -> Any:
         return tree_unflatten(self.tree, self.executor(buffers))

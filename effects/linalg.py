@@ -143,9 +143,7 @@ Only its lower (or upper) triangle is read.
 """
 
 
-def _svd_type(
-    x: ShapedArray, *, full_matrices: bool, compute_uv: bool
-) -> Sequence[ShapedArray]:
+def _svd_type(x: ShapedArray, *, full_matrices: bool, compute_uv: bool) -> Sequence[ShapedArray]:
     m, n = _matrix("svd", x)
     k = min(m, n)
     values = _of(x, k, dtype=real_dtype(x.dtype))
@@ -163,9 +161,7 @@ svd = Effect("svd", family=FAMILY, typing=_svd_type, multiple=True)
 """
 
 
-def _eig_type(
-    x: ShapedArray, *, compute_left: bool, compute_right: bool
-) -> Sequence[ShapedArray]:
+def _eig_type(x: ShapedArray, *, compute_left: bool, compute_right: bool) -> Sequence[ShapedArray]:
     n, _ = _matrix("eig", x, square=True)
     dtype = x.dtype if is_complex(x.dtype) else complex_dtype(x.dtype)
     vectors = _of(x, n, n, dtype=np.dtype(dtype))

@@ -100,9 +100,7 @@ class VjpBesideState(_BesideState):
 
     def forward(self, primals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """State and results, and the residuals."""
-        results, residuals = _answered(
-            self.answering, self.rule.forward, primals[self.ins :]
-        )
+        results, residuals = _answered(self.answering, self.rule.forward, primals[self.ins :])
         return [*self.state(primals), *results], list(residuals)
 
     def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from effax.api.arguments import as_tuple, name_of, normalise
 from effax.backends.xla.array import asarray
-from effax.effects.conversion import number
+from effax.effects.conversion import convert_element_type, number
 from effax.effects.effect import LITERALS
 from effax.effects.handler import bottom, current
 from effax.effects.tree import tree_map
@@ -38,7 +38,7 @@ def check_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]
 
     Raises `TypeError` where a dtype, `ValueError` where a shape does not match.
     """
-    found = []
+    found: list[Any] = []
     for p, t in zip(primals, tangents, strict=True):
         expected = tangent_type(typeof(p))
         if expected.dtype == float0:
@@ -194,11 +194,15 @@ def check_cotangent(ct: Any, type: ShapedArray) -> Any:
 
 
 def cotangent_of(ct: Any, type: ShapedArray) -> Any:
-    """A cotangent to give back: an array, zeros where it is None."""
+    """A cotangent to give back: of the argument's type, as weak as it; zeros where it is None."""
+    kind = tangent_type(type)
     if ct is None:
-        kind = tangent_type(type)
         return float0_zeros(kind.shape) if kind.dtype == float0 else zeros(kind)
-    return ct
+    if typeof(ct).weak_type == kind.weak_type:
+        return ct
+    if current.get() is bottom:
+        return asarray(ct, kind)
+    return convert_element_type(ct, dtype=kind.dtype, weak_type=kind.weak_type)
 
 
 def typeof_like(x: Any) -> ShapedArray:

@@ -418,7 +418,8 @@ def _donated_leaves(
     count = len(args)
     places = {n % count for n in jit._donated if -count <= n < count}
     skipped = {at for at, _ in statics}
-    donated, position = [], 0
+    donated: list[int] = []
+    position = 0
     for i, x in enumerate(args):
         if i in skipped:
             continue
@@ -434,7 +435,7 @@ def _donated_leaves(
     return tuple(donated)
 
 
-def axes_in_scope() -> tuple[Hashable, ...]:
+def axes_in_scope() -> tuple[tuple[Hashable, int], ...]:
     """The named axes that handlers now installed bind, with their lengths, innermost first."""
     handler = current.get()
     axes = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -16,6 +16,10 @@ from effax.effects.types import ShapedArray, canonical_dtype
 from effax.interpreters.stage import stage
 
 
+def _as_shape(lengths: Sequence[int]) -> tuple[int, ...]:
+    return tuple(lengths)
+
+
 @attrs.frozen(slots=True)
 class ShapeDtypeStruct:
     """A shape and a dtype, standing for an array where only the type matters.
@@ -25,7 +29,7 @@ class ShapeDtypeStruct:
     ShapeDtypeStruct(shape=(2, 3), dtype=float32)
     """
 
-    shape: tuple[int, ...] = attrs.field(converter=tuple)
+    shape: tuple[int, ...] = attrs.field(converter=_as_shape)
     dtype: Any = attrs.field(converter=np.dtype)
     weak_type: bool = attrs.field(default=False, kw_only=True)
     sharding: Any = attrs.field(default=None, kw_only=True)

@@ -10,7 +10,7 @@ import numpy as np
 from effax.api.arguments import name_of
 from effax.effects import comparison, control, elementwise, shape
 from effax.effects import config as settings
-from effax.effects.conversion import convert_element_type, number
+from effax.effects.conversion import convert_element_type
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
@@ -18,6 +18,7 @@ from effax.effects.program import Program, Variable
 from effax.effects.promotion import result_type
 from effax.effects.tree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
+from effax.interpreters.residual import merge, pick
 from effax.interpreters.stage import Staged, stage
 
 _INT32 = np.dtype(np.int32)
@@ -291,16 +292,41 @@ def while_loop(
             "cond_fun must return a boolean scalar, but got pytree with types "
             f"{[t.str_short() for t in verdict]}"
         )
+    carry = [_as_type(x, t) for x, t in zip(leaves, types, strict=True)]
+    return tree_unflatten(carry_tree, _perform_while(test, body, carry))
+
+
+def _perform_while(test: Staged, body: Staged, carry: list[Any]) -> list[Any]:
+    """The last carry. What the body passes on unchanged is a constant of the loop.
+
+    So its derivative needs no step, and reverse mode may go round the loop.
+    """
+    kept = [
+        x is not y
+        for x, y in zip(body.program.inputs[len(body.captured) :], body.program.outputs, strict=True)
+    ]
+    moving = pick(carry, kept, True)
+    fixed = pick(carry, kept, False)
     results = control.while_loop(
         *test.captured,
+        *fixed,
         *body.captured,
-        *(_as_type(x, t) for x, t in zip(leaves, types, strict=True)),
-        cond=test.program,
-        body=body.program,
-        cond_consts=len(test.captured),
-        body_consts=len(body.captured),
+        *fixed,
+        *moving,
+        cond=_with_constants(test, kept, test.program.outputs),
+        body=_with_constants(body, kept, pick(body.program.outputs, kept, True)),
+        cond_consts=len(test.captured) + len(fixed),
+        body_consts=len(body.captured) + len(fixed),
     )
-    return tree_unflatten(carry_tree, results)
+    return merge(kept, results, fixed)
+
+
+def _with_constants(part: Staged, kept: Sequence[bool], outputs: Sequence[Any]) -> Program:
+    """A program of a loop with the part of the carry that is not kept among its constants."""
+    p, n = part.program, len(part.captured)
+    carry = p.inputs[n:]
+    inputs = [*p.inputs[:n], *pick(carry, kept, False), *pick(carry, kept, True)]
+    return Program(inputs, p.equations, outputs, p.name)
 
 
 @filtered
@@ -446,7 +472,6 @@ def fori_loop(
             )
     if not (isinstance(lower, Carrier) or isinstance(upper, Carrier)):
         first, last = int(lower), int(upper)
-        start = number(first, _bound_type(lower, upper))
 
         def step(carry: Any, _: Any) -> Any:
             i, value = carry
@@ -455,7 +480,7 @@ def fori_loop(
         count = max(last - first, 0)
         if unroll is None:
             unroll = 1
-        (_, result), _ = scan(step, (start, init_val), None, length=count, unroll=unroll)
+        (_, result), _ = scan(step, (first, init_val), None, length=count, unroll=unroll)
         return result
     if unroll is not None:
         raise ValueError(

@@ -26,6 +26,7 @@ from effax.nn.activations import sparse_sigmoid as sparse_sigmoid
 from effax.nn.activations import squareplus as squareplus
 from effax.nn.activations import swish as swish
 from effax.nn.activations import tanh as tanh
+from effax.nn.attention import dot_product_attention as dot_product_attention
 from effax.nn.functions import log_softmax as log_softmax
 from effax.nn.functions import logmeanexp as logmeanexp
 from effax.nn.functions import logsumexp as logsumexp

@@ -31,7 +31,6 @@ class Initializer(Protocol):
         self, key: Array, shape: Any, dtype: Any = None, out_sharding: Any = None
     ) -> Array:
         """Weights of that shape."""
-        raise NotImplementedError
 
 
 def _dtype_of(dtype: Any) -> Any:

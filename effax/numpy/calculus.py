@@ -271,7 +271,7 @@ def interp(
 
 
 @whole("ways")
-def _interp(x: Any, xp: Any, fp: Any, values: Any, period: Any, ways: tuple[Any, Any]) -> Any:
+def _interp(x: Any, xp: Any, fp: Any, values: Any, period: Any, ways: tuple[Any, ...]) -> Any:
     x, xp = promote_dtypes_inexact(x, xp)
     (fp,) = promote_dtypes_inexact(fp)
     if is_complex(typeof(x).dtype):

@@ -311,7 +311,7 @@ def logspace(
     working = kind if kind is not None and not is_integer(kind) else None
     if working is None:
         working = inexact_dtype(result_type(start, stop))
-    ladder = _linspace.__wrapped__(start, stop, num, endpoint, False, working, axis)
+    ladder = _linspace(start, stop, num, endpoint, False, working, axis)
     result = combine(elementwise.pow, cast(base, working), ladder)
     return cast(result, kind) if kind is not None else result
 
@@ -339,7 +339,7 @@ def geomspace(
     turn = elementwise.sign(first)
     logs = [transcendental.log(elementwise.div(x, turn)) for x in (first, last)]
     axis = canonical_axis(axis, len(lengths) + 1)
-    ladder = _linspace.__wrapped__(*logs, num, endpoint, False, working, axis)
+    ladder = _linspace(*logs, num, endpoint, False, working, axis)
     result = combine(elementwise.mul, transcendental.exp(ladder), shape.expand_dims(turn, (axis,)))
     ends = [shape.expand_dims(x, (axis,)) for x in (first, last)]
     if num > 0:

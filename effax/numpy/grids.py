@@ -101,7 +101,7 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
     type = typeof(m)
     if type.ndim < 2:
         raise ValueError(f"Argument to jax.numpy.{name} must be at least 2D")
-    mask = broadcast(below(*type.shape[-2:], k if lower else k - 1), type.shape)
+    mask = broadcast(below(type.shape[-2], type.shape[-1], k if lower else k - 1), type.shape)
     zeros = shape.full(type.shape, 0, type.dtype)
     return selection.select_n(mask, zeros, m) if lower else selection.select_n(mask, m, zeros)
 

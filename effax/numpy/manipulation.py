@@ -167,7 +167,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return effects.transpose(a, permutation=tuple(order))
 
 
-def _listed(x: Any) -> Sequence[Any]:
+def _listed(x: Any) -> Any:
     return x if isinstance(x, tuple | list | np.ndarray) else (x,)
 
 

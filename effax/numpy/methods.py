@@ -177,5 +177,5 @@ def _install_shapes(numpy: Any) -> None:
 def _install_indexing(numpy: Any) -> None:
     from effax.numpy.indexing import At, getitem
 
-    Value.__getitem__ = getitem  # type: ignore[attr-defined]
+    setattr(Value, "__getitem__", getitem)  # noqa: B010  (the type checker reads it as an alias)
     Value.at = property(At)  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ from effax.whole import whole
 
 Array = Any
 ArrayLike = Any
-Axis = int | Sequence[int] | None
+Axis = Any
 
 
 def _euclidean(x: Array, axis: Axis, keepdims: bool) -> Array:

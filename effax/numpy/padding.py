@@ -112,9 +112,9 @@ def _pad_constant(array: Any, values: Any, width: Pairs) -> Any:
     for axis, pair in enumerate(width):
         for side, count in enumerate(pair):
             value = effects.slice(table, start=(axis, side), limit=(axis + 1, side + 1))
-            config = [(0, 0, 0)] * ndim
-            config[axis] = (count, 0, 0) if side == 0 else (0, count, 0)
-            array = effects.pad(array, effects.reshape(value, shape=()), config=tuple(config))
+            here = (count, 0, 0) if side == 0 else (0, count, 0)
+            border = tuple(here if i == axis else (0, 0, 0) for i in range(ndim))
+            array = effects.pad(array, effects.reshape(value, shape=()), config=border)
     return array
 
 

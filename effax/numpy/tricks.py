@@ -43,7 +43,12 @@ class _Concatenation:
             return expand_dims(joined, 0 if matrix == "r" else 1)
         return joined
 
+    def __len__(self) -> int:
+        return 0
+
     def _part(self, part: Any, ndmin: int, trans1d: int) -> Any:
+        if isinstance(part, str):
+            raise ValueError("string directive must be placed at the beginning")
         if isinstance(part, slice):
             start = 0 if part.start is None else part.start
             if isinstance(part.step, complex):

@@ -1,0 +1,1 @@
+"""Batching: one cell file a family; carrier and handler in `batched`."""

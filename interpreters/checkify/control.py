@@ -26,6 +26,8 @@ def checkify_while(
 
 
 Checkify.overrides[control.while_loop] = checkify_while
+
+
 def checkify_custom(
     handler: Checkify, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
 ) -> list[Any]:

@@ -1,0 +1,1 @@
+"""Forward mode: one cell file a family; carrier and handler in `dual`."""

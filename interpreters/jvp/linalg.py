@@ -65,14 +65,14 @@ def _real_part(x: Any) -> Any:
 @rule(linalg.cholesky)
 def cholesky_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     """`dl = l Φ(l⁻¹ da l⁻ᴴ)`, where Φ takes the lower triangle and half of the diagonal."""
-    l = linalg.cholesky(primals[0])
+    factor = linalg.cholesky(primals[0])
     (da,) = tangents
     if da is None:
-        return l, None
-    right = _solve(l, da, left=False, lower=True, transpose_a=True, conjugate_a=True)
-    inside = tril(_solve(l, right, lower=True))
+        return factor, None
+    right = _solve(factor, da, left=False, lower=True, transpose_a=True, conjugate_a=True)
+    inside = tril(_solve(factor, right, lower=True))
     halved = select_n(on_diagonal(inside), inside, mul(inside, 0.5))
-    return l, product(l, halved)
+    return factor, product(factor, halved)
 
 
 @rule(linalg.triangular_solve)
@@ -98,7 +98,8 @@ def triangular_solve_jvp(
     da, db = tangents
     x = linalg.triangular_solve(a, b, **attributes)
     if da is not None:
-        part = tril(da, -1 if unit_diagonal else 0) if lower else triu(da, 1 if unit_diagonal else 0)
+        off = int(unit_diagonal)
+        part = tril(da, -off) if lower else triu(da, off)
         part = transpose(part) if transpose_a else part
         part = conj(part) if conjugate_a else part
         moved = neg(product(part, x) if left_side else product(x, part))
@@ -122,15 +123,15 @@ def lu_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     moved = take_rows(da, linalg.pivots_to_permutation(pivots, size=m))
     below = shape.slice_axis(x, batch + 1, 0, k)
     below = shape.pad_axis(tril(below, -1), batch + 1, 0, m - k)
-    l = add(below, identity_like(below))
+    unit = add(below, identity_like(below))
     above = shape.slice_axis(x, batch, 0, k)
     u = shape.pad_axis(triu(above), batch, 0, n - k)
     if n > k:
         corner = identity_like(u)
         row = shape.iota(dtype=int32, shape=typeof(u).shape, dimension=batch)
         u = select_n(comparison.ge(row, k), u, corner)
-    f = _solve(u, _solve(l, moved, lower=True, unit=True), left=False)
-    return [x, pivots], [add(product(l, tril(f, -1)), product(triu(f), u)), None]
+    f = _solve(u, _solve(unit, moved, lower=True, unit=True), left=False)
+    return [x, pivots], [add(product(unit, tril(f, -1)), product(triu(f), u)), None]
 
 
 @rule(linalg.qr)
@@ -188,8 +189,10 @@ def eigh_jvp(primals: list[Any], tangents: list[Any], *, lower: bool) -> Any:
 
 def _as(x: Any, like: Any) -> Any:
     """A real array in the dtype of another, real or complex."""
-    return x if typeof(x).dtype == typeof(like).dtype else convert_element_type(
-        x, dtype=typeof(like).dtype
+    return (
+        x
+        if typeof(x).dtype == typeof(like).dtype
+        else convert_element_type(x, dtype=typeof(like).dtype)
     )
 
 

@@ -1,0 +1,1 @@
+"""Transposition: one cell file a family; the walk backwards in `linear`."""

@@ -17,7 +17,7 @@ COLUMNS = {
     "interpreters/batch": {"batched", "parallel"},
     "interpreters/transpose": {"linear"},
     "interpreters/checkify": {"checking", "payload"},
-    "interpreters/residual": {"partition", "record"},
+    "interpreters/residual": {"partition", "record", "saving"},
     "backends/xla/lowering": {"writer"},
     "backends/reference": {"table", "evaluate"},
 }

@@ -14,7 +14,9 @@ from tests.samples import linalg as matrices
 SAMPLES = matrices.SAMPLES + fourier.SAMPLES
 IDS = [f"{effect}-{i}" for i, (effect, *_) in enumerate(SAMPLES)]
 FULL = [
-    s for s in SAMPLES if s[1][0].size and not (s[2].get("full_matrices") and s[1][0].shape[-2] > s[1][0].shape[-1])
+    s
+    for s in SAMPLES
+    if s[1][0].size and not (s[2].get("full_matrices") and s[1][0].shape[-2] > s[1][0].shape[-1])
 ]
 
 
@@ -28,9 +30,15 @@ def test_batches(effect, operands, attributes):
     function = checks.performing(effect, attributes)
     n = len(operands)
     for batched in {(True,) * n, (True,) + (False,) * (n - 1), (False,) * (n - 1) + (True,)}:
-        many = [np.stack([x, 2 * x] if x.dtype.kind != "i" else [x, x]) if b else x for x, b in zip(operands, batched, strict=True)]
+        many = [
+            np.stack([x, 2 * x] if x.dtype.kind != "i" else [x, x]) if b else x
+            for x, b in zip(operands, batched, strict=True)
+        ]
         found = effax.vmap(function, in_axes=[0 if b else None for b in batched])(*many)
-        each = [function(*(x[i] if b else x for x, b in zip(many, batched, strict=True))) for i in range(2)]
+        each = [
+            function(*(x[i] if b else x for x, b in zip(many, batched, strict=True)))
+            for i in range(2)
+        ]
         checks.close(found, [np.stack(list(map(np.asarray, ys))) for ys in zip(*each, strict=True)])
 
 
@@ -56,13 +64,18 @@ def test_derivatives(effect, operands, attributes):
             function(*(x + sign * eps * t for x, t in zip(wide, directions, strict=True)))
             for sign in (1, -1)
         )
-        slope = [(np.asarray(a) - np.asarray(b)) / (2 * eps) for a, b in zip(ahead, behind, strict=True)]
+        slope = [
+            (np.asarray(a) - np.asarray(b)) / (2 * eps) for a, b in zip(ahead, behind, strict=True)
+        ]
         if not (effect in (linalg.svd, linalg.eigh) and wide[0].dtype.kind == "c"):
             checks.close(tangents, slope, 1e-5)
         _, back = effax.vjp(function, *wide)
         random = np.random.default_rng(5)
         cts = [
-            (random.normal(size=y.shape) + (1j * random.normal(size=y.shape) if y.dtype.kind == "c" else 0)).astype(y.dtype)
+            (
+                random.normal(size=y.shape)
+                + (1j * random.normal(size=y.shape) if y.dtype.kind == "c" else 0)
+            ).astype(y.dtype)
             for y in map(np.asarray, primals)
         ]
         pulled = back(cts)
@@ -90,13 +103,13 @@ def test_factors_give_the_matrix_back(dtype):
         s, u, vh = map(np.asarray, linalg.svd(x, full_matrices=False, compute_uv=True))
         h = matrices.positive(2, 3, 3, dtype=dtype)
         v, w = map(np.asarray, linalg.eigh(h, lower=True))
-        l = np.asarray(linalg.cholesky(h))
+        factor = np.asarray(linalg.cholesky(h))
         e, right = map(np.asarray, linalg.eig(x[:, :3], compute_left=False, compute_right=True))
         for found, wanted in (
             (q @ r, x),
             (u * s[:, None] @ vh, x),
             (v * w[:, None] @ v.conj().swapaxes(1, 2), h),
-            (l @ l.conj().swapaxes(1, 2), h),
+            (factor @ factor.conj().swapaxes(1, 2), h),
             (x[:, :3] @ right, right * e[:, None]),
         ):
             np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)

@@ -251,16 +251,12 @@ def lower_qr(
     m, n = x.shape[-2:]
     k = min(m, n)
     taus = x.type.update(shape=(*x.shape[:-2], k), weak_type=False)
-    packed, tau = _foreign(
-        w, _target(w, x, "geqrf"), [x], [x.type.strong(), taus], batch, alias=0
-    )
+    packed, tau = _foreign(w, _target(w, x, "geqrf"), [x], [x.type.strong(), taus], batch, alias=0)
     q_type, r_type = types
     wide = q_type.shape[-1]
     reflectors = _resized(w, packed, batch + 1, wide)
     product = "ungqr" if is_complex(x.dtype) else "orgqr"
-    (q,) = _foreign(
-        w, _target(w, x, product, "orgqr"), [reflectors, tau], [q_type], batch, alias=0
-    )
+    (q,) = _foreign(w, _target(w, x, product, "orgqr"), [reflectors, tau], [q_type], batch, alias=0)
     r = _resized(w, packed, batch, r_type.shape[-2])
     return [q, _written_out(w, triu, r)]
 
@@ -372,7 +368,12 @@ def lower_eig(
         for name, wanted in (("compute_left", compute_left), ("compute_right", compute_right))
     )
     *found, left, right, info = _foreign(
-        w, _target(w, x, "geev"), [x], [*parts, vectors, vectors, _info(x, batch)], batch, attributes
+        w,
+        _target(w, x, "geev"),
+        [x],
+        [*parts, vectors, vectors, _info(x, batch)],
+        batch,
+        attributes,
     )
     w_name = found[0]
     if len(found) == 2:

@@ -1,0 +1,170 @@
+"""Dot-product attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import effax.numpy as jnp
+from effax.api.custom import stop_gradient
+from effax.effects import contraction, shape
+from effax.effects.types import finfo, float32, is_bool, typeof
+from effax.nn.functions import logsumexp, softmax
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+def _four(x: ArrayLike | None) -> Array | None:
+    """The array with new first axes, until it has four."""
+    if x is None:
+        return None
+    x = jnp.asarray(x)
+    return shape.reshape(x, shape=(1,) * (4 - x.ndim) + x.shape) if x.ndim < 4 else x
+
+
+def _check(name: str, x: Array | None, lengths: Sequence[int], dtype: Any = None) -> None:
+    """Raise `ValueError` unless an argument has these lengths (-1: any) and this dtype."""
+    if x is None:
+        return
+    type = typeof(x)
+    if type.ndim != len(lengths):
+        raise ValueError(f"{name} ndim should be {len(lengths)}, but got {type.ndim}")
+    if dtype is not None and type.dtype != dtype:
+        raise ValueError(f"{name} dtype should be {dtype}, but got {type.dtype}")
+    if any(want not in (-1, have) for want, have in zip(lengths, type.shape, strict=True)):
+        raise ValueError(f"{name} shape should be {list(lengths)}: but got {type.shape}")
+
+
+@whole("scale", "is_causal", "local_window_size", "implementation", "return_residual")
+def dot_product_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    bias: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    *,
+    scale: float | None = None,
+    is_causal: bool = False,
+    query_seq_lengths: ArrayLike | None = None,
+    key_value_seq_lengths: ArrayLike | None = None,
+    local_window_size: int | tuple[int, int] | None = None,
+    implementation: str | None = None,
+    return_residual: bool = False,
+) -> Any:
+    """`softmax(query @ key^T * scale + bias) @ value` (Vaswani et al. 2017), head by head.
+
+    The letters are B: batch, T and S: places of queries and keys, N: heads of queries, K: heads of
+    keys and values, of which N is a multiple, H: the length of a head. The softmax is in float32.
+
+    Args:
+      query: of shape (B, T, N, H) or (T, N, H).
+      key: of shape (B, S, K, H) or (S, K, H).
+      value: like key.
+      bias: added to the logits, of a shape that broadcasts to (B, N, T, S).
+      mask: which keys each query sees, as Booleans of such a shape.
+      scale: what the logits are multiplied by, `1 / sqrt(H)` by default.
+      is_causal: a query sees no later keys.
+      query_seq_lengths: how many queries count, for each member of the batch.
+      key_value_seq_lengths: how many keys count.
+      local_window_size: how many keys before and after its own place a query sees.
+      implementation: "xla", or None for the best there is, which is that.
+      return_residual: give also the logarithms of the softmax's denominators, (B, T, N).
+
+    Raises:
+      ValueError: where shapes or dtypes do not fit.
+
+    >>> import effax.nn as nn, effax.numpy as jnp
+    >>> x = jnp.ones((1, 2, 1, 4))
+    >>> nn.dot_product_attention(x, x, x, is_causal=True).shape
+    (1, 2, 1, 4)
+    """
+    if implementation == "cudnn":
+        raise NotImplementedError(
+            "dot_product_attention: implementation='cudnn' is not supported; leave it out"
+        )
+    if implementation not in (None, "xla"):
+        raise ValueError(f"Unsupported implementation option: {implementation}")
+    given = typeof(query).shape
+    q, k, v, bias, mask = map(_four, (query, key, value, bias, mask))
+    b, s, heads, h = k.shape
+    _check("value", v, (b, s, heads, h), k.dtype)
+    _check("query", q, (b, -1, -1, h), k.dtype)
+    _check("mask", mask, (-1,) * 4)
+    _check("bias", bias, (-1,) * 4)
+    if mask is not None and not is_bool(mask.dtype):
+        raise ValueError(f"mask dtype should be bool, but got {mask.dtype}")
+    t, n = q.shape[1:3]
+    if n % heads:
+        raise ValueError(
+            f"The number of query heads must be a multiple of key/value heads, but got {n} vs "
+            f"{heads}"
+        )
+    k, v = (jnp.repeat(x, n // heads, axis=2) if n != heads else x for x in (k, v))
+    logits_dtype = jnp.promote_types(q.dtype, float32)
+    logits = _contract(q, k, ((3,), (3,)), ((0, 2), (0, 2)), logits_dtype)
+    logits = logits * jnp.asarray(1.0 / math.sqrt(h) if scale is None else scale, logits_dtype)
+    if bias is not None:
+        logits = (logits + bias).astype(logits_dtype)
+    seen = _visible(
+        mask, t, s, is_causal, query_seq_lengths, key_value_seq_lengths, local_window_size
+    )
+    if seen is not None:
+        lowest = -0.7 * min(float(finfo(logits_dtype).max), float(finfo(float32).max))
+        logits = jnp.where(seen, logits, jnp.asarray(lowest, logits_dtype))
+    logits = logits.astype(float32)
+    weights = softmax(logits, axis=-1).astype(k.dtype)
+    out = _contract(weights, v, ((3,), (1,)), ((0, 1), (0, 2)), None)
+    out = shape.transpose(out, permutation=(0, 2, 1, 3))
+    if query_seq_lengths is not None:
+        counted = jnp.arange(t)[None, :] < jnp.asarray(query_seq_lengths)[:, None]
+        out = out * counted[:, :, None, None].astype(out.dtype)
+    out = shape.reshape(out, shape=given)
+    if not return_residual:
+        return out
+    residual = jnp.transpose(logsumexp(logits, axis=-1).astype(k.dtype), (0, 2, 1))
+    return out, stop_gradient(shape.reshape(residual, shape=given[:-1]))
+
+
+def _contract(x: Array, y: Array, contracted: Any, batch: Any, dtype: Any) -> Array:
+    return contraction.dot_general(
+        x,
+        y,
+        dimension_numbers=(contracted, batch),
+        precision=None,
+        preferred_element_type=dtype,
+    )
+
+
+def _visible(
+    mask: Array | None,
+    t: int,
+    s: int,
+    is_causal: bool,
+    query_lengths: ArrayLike | None,
+    key_lengths: ArrayLike | None,
+    window: int | tuple[int, int] | None,
+) -> Array | None:
+    """Which keys each query sees, of a shape that broadcasts to (B, N, T, S); None: all."""
+    queries, keys = jnp.arange(t)[:, None], jnp.arange(s)[None, :]
+    parts = [] if mask is None else [mask]
+    if is_causal:
+        parts.append((keys <= queries)[None, None])
+    if window is not None:
+        before, after = (window, window) if isinstance(window, int) else window
+        inside = (queries <= keys + before) & (queries >= keys - after)
+        parts.append(inside[None, None])
+    if query_lengths is not None:
+        counted = queries < jnp.asarray(query_lengths)[:, None, None]
+        parts.append(counted[:, None])
+    if key_lengths is not None:
+        counted = keys < jnp.asarray(key_lengths)[:, None, None]
+        parts.append(counted[:, None])
+    if not parts:
+        return None
+    seen = parts[0]
+    for part in parts[1:]:
+        seen = seen & part
+    return seen
