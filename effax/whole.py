@@ -94,13 +94,13 @@ class _Bound:
         operands: list[Any] = []
         for i, x in enumerate(args):
             if i < len(mask) and mask[i]:
-                skeleton.append((type(x), x))
+                skeleton.append(_fixed(x))
             else:
                 skeleton.append(None)
                 operands.append(x)
         for name, x in keywords.items():
             if name in names:
-                skeleton.append((type(x), x))
+                skeleton.append(_fixed(x))
             else:
                 skeleton.append(None)
                 operands.append(x)
@@ -124,6 +124,13 @@ class _Bound:
         filled = [next(operands) if x is None else x[1] for x in self.skeleton]
         n = len(filled) - len(self.keyword_names)
         return function(*filled[:n], **dict(zip(self.keyword_names, filled[n:], strict=True)))
+
+
+def _fixed(x: Any) -> tuple[Any, ...]:
+    """A static with its class, and the classes of what it holds, since 2 == 2.0 == True."""
+    if type(x) is tuple:
+        return tuple, x, tuple(map(type, x))
+    return type(x), x
 
 
 class _Entry:

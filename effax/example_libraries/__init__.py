@@ -1,1 +1,4 @@
 """Small libraries on top of the rest, as examples of its use."""
+
+from effax.example_libraries import optimizers as optimizers
+from effax.example_libraries import stax as stax

@@ -339,7 +339,7 @@ def geomspace(
     turn = elementwise.sign(first)
     logs = [transcendental.log(elementwise.div(x, turn)) for x in (first, last)]
     axis = canonical_axis(axis, len(lengths) + 1)
-    ladder = _linspace(*logs, num, endpoint, False, working, axis)
+    ladder = _linspace(logs[0], logs[1], num, endpoint, False, working, axis)
     result = combine(elementwise.mul, transcendental.exp(ladder), shape.expand_dims(turn, (axis,)))
     ends = [shape.expand_dims(x, (axis,)) for x in (first, last)]
     if num > 0:

@@ -1,0 +1,349 @@
+"""Layers as pairs of functions: `init(key, shape)` gives a shape and parameters, `apply(params, x)`.
+
+`serial` and `parallel` make layers of layers.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import effax.numpy as jnp
+from effax import lax, random
+from effax.api.staging import ShapeDtypeStruct, eval_shape
+from effax.nn import elu as elu
+from effax.nn import gelu as gelu
+from effax.nn import leaky_relu as leaky_relu
+from effax.nn import log_softmax as log_softmax
+from effax.nn import relu as relu
+from effax.nn import selu as selu
+from effax.nn import sigmoid as sigmoid
+from effax.nn import softmax as softmax
+from effax.nn import softplus as softplus
+from effax.nn import standardize as standardize
+from effax.nn.initializers import glorot_normal as glorot_normal
+from effax.nn.initializers import normal as normal
+from effax.nn.initializers import ones as ones
+from effax.nn.initializers import zeros as zeros
+
+glorot, randn, logsoftmax = glorot_normal, normal, log_softmax
+Shape = Any
+Layer = tuple[Callable[..., Any], Callable[..., Any]]
+
+
+def _shape_after(apply: Callable[..., Any], params: Any, input_shape: Shape) -> tuple[int, ...]:
+    """The shape that a layer gives, for a batch whose size may be -1."""
+    lengths = tuple(1 if n == -1 else n for n in input_shape)
+    given = eval_shape(apply, params, ShapeDtypeStruct(lengths, "float32")).shape
+    return (input_shape[0], *given[1:]) if input_shape[0] == -1 else tuple(given)
+
+
+def Dense(  # noqa: N802
+    out_dim: int,
+    W_init: Any = None,
+    b_init: Any = None,
+) -> Layer:
+    """A matrix product and an addition.
+
+    >>> import effax
+    >>> from effax.example_libraries import stax
+    >>> init, apply = stax.Dense(2)
+    >>> init(effax.random.key(0), (-1, 3))[0]
+    (-1, 2)
+    """
+    make_weights, make_bias = W_init or glorot_normal(), b_init or normal()
+
+    def init(rng: Any, input_shape: Shape) -> Any:
+        one, other = random.split(rng)
+        weights = make_weights(one, (input_shape[-1], out_dim))
+        return (*input_shape[:-1], out_dim), (weights, make_bias(other, (out_dim,)))
+
+    def apply(params: Any, inputs: Any, **_: Any) -> Any:
+        return jnp.dot(inputs, params[0]) + params[1]
+
+    return init, apply
+
+
+def _convolution(
+    convolve: Callable[..., Any],
+    numbers: tuple[str, str, str],
+    out_chan: int,
+    filter_shape: Sequence[int],
+    make_weights: Any,
+    make_bias: Any,
+) -> Layer:
+    """The layer of a convolution `convolve(inputs, weights)` and a bias for each channel."""
+    lhs_spec, rhs_spec, out_spec = numbers
+    make_weights = make_weights or glorot_normal(rhs_spec.index("I"), rhs_spec.index("O"))
+    make_bias = make_bias or normal(1e-6)
+
+    def init(rng: Any, input_shape: Shape) -> Any:
+        window = iter(filter_shape)
+        lengths = {"O": out_chan, "I": input_shape[lhs_spec.index("C")]}
+        kernel = tuple(lengths[c] if c in lengths else next(window) for c in rhs_spec)
+        one, other = random.split(rng)
+        bias = make_bias(other, tuple(out_chan if c == "C" else 1 for c in out_spec))
+        params = make_weights(one, kernel), bias
+        return _shape_after(apply, params, input_shape), params
+
+    def apply(params: Any, inputs: Any, **_: Any) -> Any:
+        return convolve(inputs, params[0]) + params[1]
+
+    return init, apply
+
+
+def GeneralConv(  # noqa: N802
+    dimension_numbers: tuple[str, str, str],
+    out_chan: int,
+    filter_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Any = "VALID",
+    W_init: Any = None,  # noqa: N803
+    b_init: Any = None,
+) -> Layer:
+    """A convolution and an addition."""
+    one = (1,) * len(filter_shape)
+    steps = tuple(strides or one)
+
+    def convolve(inputs: Any, weights: Any) -> Any:
+        return lax.conv_general_dilated(
+            inputs, weights, steps, padding, one, one, dimension_numbers=dimension_numbers
+        )
+
+    return _convolution(convolve, dimension_numbers, out_chan, filter_shape, W_init, b_init)
+
+
+def GeneralConvTranspose(  # noqa: N802
+    dimension_numbers: tuple[str, str, str],
+    out_chan: int,
+    filter_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Any = "VALID",
+    W_init: Any = None,  # noqa: N803
+    b_init: Any = None,
+) -> Layer:
+    """A transposed convolution and an addition."""
+    steps = tuple(strides or (1,) * len(filter_shape))
+
+    def convolve(inputs: Any, weights: Any) -> Any:
+        return lax.conv_transpose(
+            inputs, weights, steps, padding, dimension_numbers=dimension_numbers
+        )
+
+    return _convolution(convolve, dimension_numbers, out_chan, filter_shape, W_init, b_init)
+
+
+Conv = functools.partial(GeneralConv, ("NHWC", "HWIO", "NHWC"))
+Conv1DTranspose = functools.partial(GeneralConvTranspose, ("NHC", "HIO", "NHC"))
+ConvTranspose = functools.partial(GeneralConvTranspose, ("NHWC", "HWIO", "NHWC"))
+
+
+def BatchNorm(  # noqa: N802
+    axis: Any = (0, 1, 2),
+    epsilon: float = 1e-5,
+    center: bool = True,
+    scale: bool = True,
+    beta_init: Any = zeros,
+    gamma_init: Any = ones,
+) -> Layer:
+    """Inputs standardised over some axes, then scaled and shifted by parameters."""
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+
+    def init(rng: Any, input_shape: Shape) -> Any:
+        lengths = tuple(n for i, n in enumerate(input_shape) if i not in axes)
+        one, other = random.split(rng)
+        beta = beta_init(one, lengths) if center else ()
+        return input_shape, (beta, gamma_init(other, lengths) if scale else ())
+
+    def apply(params: Any, x: Any, **_: Any) -> Any:
+        beta, gamma = params
+        z = standardize(x, axes, epsilon=epsilon)
+        if scale:
+            z = jnp.expand_dims(gamma, axes) * z
+        return z + jnp.expand_dims(beta, axes) if center else z
+
+    return init, apply
+
+
+def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
+    """A function without parameters as a layer.
+
+    >>> from effax.example_libraries import stax
+    >>> import effax.numpy as jnp
+    >>> stax.elementwise(jnp.square)[1]((), 3.0)
+    Array(9., dtype=float32, weak_type=True)
+    """
+    return (
+        lambda rng, input_shape: (input_shape, ()),
+        lambda params, inputs, **_: fun(inputs, **fun_kwargs),
+    )
+
+
+Tanh = elementwise(jnp.tanh)
+Relu = elementwise(relu)
+Exp = elementwise(jnp.exp)
+LogSoftmax = elementwise(log_softmax, axis=-1)
+Softmax = elementwise(softmax, axis=-1)
+Softplus = elementwise(softplus)
+Sigmoid = elementwise(sigmoid)
+Elu = elementwise(elu)
+LeakyRelu = elementwise(leaky_relu)
+Selu = elementwise(selu)
+Gelu = elementwise(gelu)
+Identity = elementwise(lambda x: x)
+
+
+def _pooling(fold: Callable[..., Any], start: float, mean: bool) -> Callable[..., Layer]:
+    def layer(
+        window_shape: Sequence[int],
+        strides: Sequence[int] | None = None,
+        padding: Any = "VALID",
+        spec: str | None = None,
+    ) -> Layer:
+        """A window that slides over all axes but those of the batch and the channels."""
+        steps = tuple(strides or (1,) * len(window_shape))
+        whole = (0, len(window_shape) + 1)
+        if spec is not None:
+            whole = (spec.index("N"), spec.index("C"))
+        window = tuple(window_shape)
+        for i in sorted(whole):
+            window, steps = (*window[:i], 1, *window[i:]), (*steps[:i], 1, *steps[i:])
+
+        def slide(x: Any) -> Any:
+            return lax.reduce_window(x, start, fold, window, steps, padding)
+
+        def apply(params: Any, inputs: Any, **_: Any) -> Any:
+            out = slide(inputs)
+            return out / slide(jnp.ones_like(inputs)) if mean else out
+
+        def init(rng: Any, input_shape: Shape) -> Any:
+            return _shape_after(apply, (), input_shape), ()
+
+        return init, apply
+
+    return layer
+
+
+MaxPool = _pooling(lax.max, -math.inf, False)
+SumPool = _pooling(lax.add, 0.0, False)
+AvgPool = _pooling(lax.add, 0.0, True)
+
+
+def _flatten() -> Layer:
+    def init(rng: Any, input_shape: Shape) -> Any:
+        return (input_shape[0], math.prod(input_shape[1:])), ()
+
+    return init, lambda params, inputs, **_: jnp.reshape(inputs, (inputs.shape[0], -1))
+
+
+Flatten = _flatten()
+
+
+def FanOut(num: int) -> Layer:  # noqa: N802
+    """The input several times, as a list."""
+    return (
+        lambda rng, input_shape: ([input_shape] * num, ()),
+        lambda params, inputs, **_: [inputs] * num,
+    )
+
+
+FanInSum: Layer = (
+    lambda rng, input_shape: (input_shape[0], ()),
+    lambda params, inputs, **_: sum(inputs),
+)
+
+
+def FanInConcat(axis: int = -1) -> Layer:  # noqa: N802
+    """The inputs one after the other along an axis."""
+
+    def init(rng: Any, input_shape: Shape) -> Any:
+        first = input_shape[0]
+        at = axis % len(first)
+        total = sum(lengths[at] for lengths in input_shape)
+        return (*first[:at], total, *first[at + 1 :]), ()
+
+    return init, lambda params, inputs, **_: jnp.concatenate(inputs, axis)
+
+
+def Dropout(rate: float, mode: str = "train") -> Layer:  # noqa: N802
+    """Elements kept with probability `rate`, and scaled up by it; all of them outside of training.
+
+    Raises `ValueError` where no key is given.
+    """
+
+    def apply(params: Any, inputs: Any, **keywords: Any) -> Any:
+        rng = keywords.get("rng")
+        if rng is None:
+            raise ValueError(
+                "Dropout layer requires apply_fun to be called with a PRNG key argument. That is, "
+                "instead of `apply_fun(params, inputs)`, call it like `apply_fun(params, inputs, "
+                "rng=rng)` where `rng` is a PRNG key."
+            )
+        if mode != "train":
+            return inputs
+        return jnp.where(random.bernoulli(rng, rate, inputs.shape), inputs / rate, 0)
+
+    return lambda rng, input_shape: (input_shape, ()), apply
+
+
+def _keys(rng: Any, count: int) -> Any:
+    return (None,) * count if rng is None else random.split(rng, count)
+
+
+def serial(*layers: Layer) -> Layer:
+    """Layers one after the other.
+
+    >>> import effax
+    >>> from effax.example_libraries import stax
+    >>> init, apply = stax.serial(stax.Dense(4), stax.Relu, stax.Dense(2), stax.LogSoftmax)
+    >>> shape, params = init(effax.random.key(0), (-1, 3))
+    >>> shape, apply(params, effax.numpy.ones((5, 3))).shape
+    ((-1, 2), (5, 2))
+    """
+
+    def init(rng: Any, input_shape: Shape) -> Any:
+        params = []
+        for make, _ in layers:
+            rng, own = random.split(rng)
+            input_shape, made = make(own, input_shape)
+            params.append(made)
+        return input_shape, params
+
+    def apply(params: Any, inputs: Any, **keywords: Any) -> Any:
+        keys = _keys(keywords.pop("rng", None), len(layers))
+        for (_, function), own, key in zip(layers, params, keys, strict=True):
+            inputs = function(own, inputs, rng=key, **keywords)
+        return inputs
+
+    return init, apply
+
+
+def parallel(*layers: Layer) -> Layer:
+    """Layers side by side: a list of inputs becomes a list of results."""
+
+    def init(rng: Any, input_shape: Shape) -> Any:
+        keys = random.split(rng, len(layers))
+        made = [
+            make(key, lengths)
+            for (make, _), key, lengths in zip(layers, keys, input_shape, strict=True)
+        ]
+        return [lengths for lengths, _ in made], [params for _, params in made]
+
+    def apply(params: Any, inputs: Any, **keywords: Any) -> Any:
+        keys = _keys(keywords.pop("rng", None), len(layers))
+        return [
+            function(own, x, rng=key, **keywords)
+            for (_, function), own, x, key in zip(layers, params, inputs, keys, strict=True)
+        ]
+
+    return init, apply
+
+
+def shape_dependent(make_layer: Callable[[Shape], Layer]) -> Layer:
+    """A layer made for the shape of its input."""
+    return (
+        lambda rng, input_shape: make_layer(input_shape)[0](rng, input_shape),
+        lambda params, inputs, **keywords: make_layer(inputs.shape)[1](params, inputs, **keywords),
+    )
