@@ -397,20 +397,6 @@ def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> 
     return elementwise.sub(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
-def _among_extreme(x: Any, axis: int, largest: bool) -> Any:
-    """The imaginary parts where the real part is extreme, for complex numbers are ordered by both.
-
-    Elsewhere the worst there is; NaN where either part is.
-    """
-    real, imag = complex_parts.real(x), complex_parts.imag(x)
-    extreme = (max if largest else min)(real, axis, keepdims=True)
-    among = comparison.eq(real, broadcast(extreme, shape_of(real)))
-    worst = shape.full(shape_of(real), -np.inf if largest else np.inf, typeof(real).dtype)
-    key = selection.select_n(among, worst, imag)
-    unknown = logical.or_(comparison.ne(real, real), comparison.ne(imag, imag))
-    return selection.select_n(unknown, key, shape.full(shape_of(real), np.nan, typeof(real).dtype))
-
-
 def _position(
     name: str, effect: Effect, a: Any, axis: int | None, out: Any, keepdims: bool | None
 ) -> Any:
@@ -425,7 +411,7 @@ def _position(
     if shape_of(flat)[along] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     if is_complex(typeof(flat).dtype):
-        flat = _among_extreme(flat, along, effect is reduction.argmax)
+        raise TypeError(f"{name} is not defined for complex numbers")
     result = effect(flat, axis=along, index_dtype=default_int())
     return kept(result, lengths, gone, bool(keepdims))
 
