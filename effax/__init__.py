@@ -49,13 +49,23 @@ from effax.backends.xla.device import local_device_count as local_device_count
 from effax.backends.xla.device import local_devices as local_devices
 from effax.backends.xla.device import process_count as process_count
 from effax.backends.xla.device import process_index as process_index
+from effax.backends.xla.device import process_indices as process_indices
 from effax.backends.xla.executable import effects_barrier as effects_barrier
 from effax.effects.config import config as config
 from effax.effects.config import debug_infs as debug_infs
 from effax.effects.config import debug_nans as debug_nans
+from effax.effects.config import default_device as default_device
+from effax.effects.config import default_matmul_precision as default_matmul_precision
+from effax.effects.config import default_prng_impl as default_prng_impl
 from effax.effects.config import disable_jit as disable_jit
+from effax.effects.config import enable_custom_prng as enable_custom_prng
 from effax.effects.config import enable_x64 as enable_x64
-from effax.effects.value import Value
+from effax.effects.config import log_compiles as log_compiles
+from effax.effects.config import no_tracing as no_tracing
+from effax.effects.config import numpy_dtype_promotion as numpy_dtype_promotion
+from effax.effects.config import numpy_rank_promotion as numpy_rank_promotion
+from effax.effects.types import float0 as float0
+from effax.effects.value import Value as _Value
 from effax.interpreters.interpreter import Interpreter as Interpreter
 from effax.interpreters.interpreter import Leaf as Leaf
 from effax.interpreters.interpreter import State as State
@@ -76,7 +86,7 @@ if _TYPE_CHECKING:
     from effax import scipy as scipy
     from effax import tree_util as tree_util
 
-Array = Value
+Array = _Value
 __version__ = "0.1.0"
 
 _ON_DEMAND = frozenset(

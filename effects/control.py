@@ -39,7 +39,12 @@ def _cond_type(
 
 
 def _while_type(
-    *operands: ShapedArray, cond: Program, body: Program, cond_consts: int, body_consts: int
+    *operands: ShapedArray,
+    cond: Program,
+    body: Program,
+    cond_consts: int,
+    body_consts: int,
+    checkpoints: int = 0,
 ) -> Sequence[ShapedArray]:
     carry = operands[cond_consts + body_consts :]
     _match("the operands of a loop's condition", cond.in_types, [*operands[:cond_consts], *carry])
@@ -78,7 +83,10 @@ cond = Effect("cond", family="control", typing=_cond_type, multiple=True, higher
 """`cond(index, *operands, branches)`: the branch of that number, clamped to those there are."""
 
 while_loop = Effect("while", family="control", typing=_while_type, multiple=True, higher_order=True)
-"""`while(*cond_consts, *body_consts, *carry, cond, body, cond_consts, body_consts)`."""
+"""`while(*cond_consts, *body_consts, *carry, cond, body, cond_consts, body_consts, checkpoints)`.
+
+With `checkpoints` (0 where it is left out) reverse mode goes through, and keeps that many carries.
+"""
 
 scan = Effect("scan", family="control", typing=_scan_type, multiple=True, higher_order=True)
 """`scan(*consts, *carry, *xs, body, consts, carry, length, reverse, unroll)`.

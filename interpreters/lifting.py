@@ -340,10 +340,14 @@ def lift_while(
         *_flat(handler, consts[1], body_modes),
         *handler.state_leaves(state),
         *_flat(handler, carry, modes),
-        cond=without_state_results(test, handler),
-        body=step.program,
-        cond_consts=len(test.captured) + _leaf_total(handler, cond_modes, condition.in_types),
-        body_consts=len(step.captured) + _leaf_total(handler, body_modes, body.in_types),
+        **{
+            **attributes,
+            "cond": without_state_results(test, handler),
+            "body": step.program,
+            "cond_consts": len(test.captured)
+            + _leaf_total(handler, cond_modes, condition.in_types),
+            "body_consts": len(step.captured) + _leaf_total(handler, body_modes, body.in_types),
+        },
     )
     return rebuild(handler, results, modes, body.out_types, state)
 

@@ -29,7 +29,7 @@ def rotated_while(
         handler,
         control.while_loop,
         (*for_test, *for_step, go, *carry),
-        {"cond": verdict, "body": step, "cond_consts": 0, "body_consts": n + m},
+        {**attributes, "cond": verdict, "body": step, "cond_consts": 0, "body_consts": n + m},
     )
     return results[1:]
 

@@ -36,7 +36,12 @@ def reference_cond(index: Array, *operands: Array, branches: tuple[Program, ...]
 
 @rule(control.while_loop)
 def reference_while(
-    *operands: Array, cond: Program, body: Program, cond_consts: int, body_consts: int
+    *operands: Array,
+    cond: Program,
+    body: Program,
+    cond_consts: int,
+    body_consts: int,
+    checkpoints: int = 0,
 ) -> list[Array]:
     n, m = cond_consts, cond_consts + body_consts
     before, within, carry = operands[:n], operands[n:m], list(operands[m:])

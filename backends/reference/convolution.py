@@ -64,9 +64,7 @@ def conv_general_dilated_reference(
     for o in range(outs):
         group = o // (outs // groups)
         rows = slice(group * batch, (group + 1) * batch) if batch_group_count > 1 else slice(None)
-        features = (
-            slice(group * ins, (group + 1) * ins) if feature_group_count > 1 else slice(None)
-        )
+        features = slice(group * ins, (group + 1) * ins) if feature_group_count > 1 else slice(None)
         for at in np.ndindex(*counts):
             window = tuple(
                 slice(p * s, p * s + k)

@@ -1,4 +1,4 @@
-"""Layers as pairs of functions: `init(key, shape)` gives a shape and parameters, `apply(params, x)`.
+"""Layers as pairs: `init(key, shape)` gives a shape and parameters, `apply(params, x)` the result.
 
 `serial` and `parallel` make layers of layers.
 """

@@ -259,23 +259,45 @@ def _pair(out_tree: Any) -> tuple[Any, Any]:
 
 @filtered
 def while_loop(
-    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    init_val: Any,
+    *,
+    checkpoints: int | None = None,
 ) -> Any:
     """Apply `body_fun` again and again, as long as `cond_fun` holds.
 
-    Forward mode goes through it; reverse mode can't, for the number of steps is not known: use
-    `scan`, or `fori_loop` with fixed bounds.
+    Forward mode goes through it. Reverse mode can't store what the steps leave, for their number is
+    not known: with `checkpoints=n` it keeps n carries and computes the others again.
+
+    Args:
+      cond_fun: from the carry to a Boolean scalar.
+      body_fun: from the carry to the next.
+      init_val: the first carry, a tree of arrays.
+      checkpoints: how many carries reverse mode may keep, at least 1. With c of them and n steps,
+        no step is done more than t + 1 times again, where n <= binomial(c + t, t).
 
     Raises:
+      ValueError: where `checkpoints` is less than 1.
       TypeError: where the body changes the carry's tree, shapes or dtypes, or the condition is
         no Boolean scalar.
 
     >>> import effax
     >>> effax.lax.while_loop(lambda x: x < 100, lambda x: x * 2, 3)
     Array(192, dtype=int32, weak_type=True)
+    >>> effax.grad(
+    ...     lambda x: effax.lax.while_loop(lambda y: y < 100, lambda y: y * x, x, checkpoints=2)
+    ... )(3.0)
+    Array(405., dtype=float32, weak_type=True)
     """
     if not (callable(cond_fun) and callable(body_fun)):
         raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
+    slots = 0 if checkpoints is None else int(checkpoints)
+    if checkpoints is not None and slots < 1:
+        raise ValueError(
+            f"lax.while_loop: checkpoints={checkpoints}, but reverse mode keeps at least one carry, "
+            "the first; leave it out where no reverse mode is wanted"
+        )
     if settings.read("disable_jit"):
         value = init_val
         while bool(cond_fun(value)):
@@ -293,17 +315,20 @@ def while_loop(
             f"{[t.str_short() for t in verdict]}"
         )
     carry = [_as_type(x, t) for x, t in zip(leaves, types, strict=True)]
-    return tree_unflatten(carry_tree, _perform_while(test, body, carry))
+    return tree_unflatten(carry_tree, _perform_while(test, body, carry, slots))
 
 
-def _perform_while(test: Staged, body: Staged, carry: list[Any]) -> list[Any]:
+def _perform_while(
+    test: Staged, body: Staged, carry: list[Any], checkpoints: int
+) -> list[Any]:
     """The last carry. What the body passes on unchanged is a constant of the loop.
 
     So its derivative needs no step, and reverse mode may go round the loop.
     """
+    program = body.program
     kept = [
         x is not y
-        for x, y in zip(body.program.inputs[len(body.captured) :], body.program.outputs, strict=True)
+        for x, y in zip(program.inputs[len(body.captured) :], program.outputs, strict=True)
     ]
     moving = pick(carry, kept, True)
     fixed = pick(carry, kept, False)
@@ -317,6 +342,7 @@ def _perform_while(test: Staged, body: Staged, carry: list[Any]) -> list[Any]:
         body=_with_constants(body, kept, pick(body.program.outputs, kept, True)),
         cond_consts=len(test.captured) + len(fixed),
         body_consts=len(body.captured) + len(fixed),
+        **({"checkpoints": checkpoints} if checkpoints else {}),
     )
     return merge(kept, results, fixed)
 
@@ -451,11 +477,12 @@ def fori_loop(
     init_val: Any,
     *,
     unroll: int | bool | None = None,
+    checkpoints: int | None = None,
 ) -> Any:
     """`for i in range(lower, upper): val = body_fun(i, val)`.
 
-    With bounds that are Python numbers it is a `scan`, which reverse mode goes through; else a
-    `while_loop`.
+    With bounds that are Python numbers it is a `scan`, which reverse mode goes through; else, or
+    where `checkpoints` are asked for, a `while_loop`.
 
     >>> import effax
     >>> effax.lax.fori_loop(0, 5, lambda i, x: x + i, 0)
@@ -470,7 +497,7 @@ def fori_loop(
                 f"lower and upper arguments to fori_loop must be integer scalars, got "
                 f"{t.str_short()}"
             )
-    if not (isinstance(lower, Carrier) or isinstance(upper, Carrier)):
+    if checkpoints is None and not (isinstance(lower, Carrier) or isinstance(upper, Carrier)):
         first, last = int(lower), int(upper)
 
         def step(carry: Any, _: Any) -> Any:
@@ -484,7 +511,8 @@ def fori_loop(
         return result
     if unroll is not None:
         raise ValueError(
-            "Can only use `unroll` in `fori_loop` if the loop bounds are statically known."
+            "Can only use `unroll` in `fori_loop` if the loop bounds are statically known, and "
+            "without `checkpoints`."
         )
     wide = _bound_type(lower, upper)
     low, high = _as_type(lower, wide), _as_type(upper, wide)
@@ -492,6 +520,7 @@ def fori_loop(
         lambda state: comparison.lt(state[0], state[1]),
         lambda state: (elementwise.add(state[0], 1), state[1], body_fun(state[0], state[2])),
         (low, high, init_val),
+        checkpoints=checkpoints,
     )
     return result
 
@@ -499,7 +528,8 @@ def fori_loop(
 def _bound_type(lower: Any, upper: Any) -> ShapedArray:
     """The type of a loop's counter."""
     dtype, weak = result_type(lower, upper, return_weak_type_flag=True)
-    return ShapedArray((), dtype, weak or (typeof(lower).weak_type and typeof(lower).dtype == dtype))
+    first = typeof(lower)
+    return ShapedArray((), dtype, weak or (first.weak_type and first.dtype == dtype))
 
 
 @filtered

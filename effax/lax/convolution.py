@@ -305,9 +305,7 @@ def conv_transpose(
         kernel = [
             dilated(k, d) for k, d in zip(_spatial(rhs, numbers.rhs_spec), of_rhs, strict=True)
         ]
-        padding = [
-            _transposed_pad(k, s, p) for k, s, p in zip(kernel, strides, each, strict=True)
-        ]
+        padding = [_transposed_pad(k, s, p) for k, s, p in zip(kernel, strides, each, strict=True)]
     if transpose_kernel:
         rhs = _turned(rhs, numbers.rhs_spec)
     return conv_general_dilated(

@@ -129,9 +129,7 @@ def as_starts(starts: Any, lengths: Sequence[int], wrap: bool | Sequence[bool]) 
         n = typeof(starts).shape
         if len(n) != 1:
             raise ValueError(f"Slice indices must be a 1D sequence, got {n}")
-        starts = [
-            shape.squeeze(shape.slice_axis(starts, 0, i, i + 1), (0,)) for i in range(n[0])
-        ]
+        starts = [shape.squeeze(shape.slice_axis(starts, 0, i, i + 1), (0,)) for i in range(n[0])]
     if len(starts) != len(lengths):
         raise ValueError(
             "Length of slice indices must match number of operand dimensions "
@@ -139,9 +137,7 @@ def as_starts(starts: Any, lengths: Sequence[int], wrap: bool | Sequence[bool]) 
         )
     wraps = [wrap] * len(starts) if isinstance(wrap, bool) else list(wrap)
     dtype = _common_index_dtype(starts)
-    return [
-        as_start(s, n, w, dtype) for s, n, w in zip(starts, lengths, wraps, strict=True)
-    ]
+    return [as_start(s, n, w, dtype) for s, n, w in zip(starts, lengths, wraps, strict=True)]
 
 
 def as_start(start: Any, length: int, wrap: bool, dtype: Any) -> Any:
@@ -227,9 +223,7 @@ def dynamic_update_slice(
     >>> lax.dynamic_update_slice(jnp.zeros(5), jnp.ones(2), (1,))
     Array([0., 1., 1., 0., 0.], dtype=float32)
     """
-    return _dynamic_update_slice(
-        operand, update, start_indices, _negative(allow_negative_indices)
-    )
+    return _dynamic_update_slice(operand, update, start_indices, _negative(allow_negative_indices))
 
 
 def _starts_along(operand: Any, start: Any, axis: int) -> tuple[int, list[Any]]:
@@ -257,9 +251,7 @@ def dynamic_slice_in_dim(
     axis, starts = _starts_along(operand, start_index, axis)
     sizes = list(typeof(operand).shape)
     sizes[axis] = operator.index(slice_size)
-    return dynamic_slice(
-        operand, starts, sizes, allow_negative_indices=allow_negative_indices
-    )
+    return dynamic_slice(operand, starts, sizes, allow_negative_indices=allow_negative_indices)
 
 
 def dynamic_index_in_dim(
@@ -526,4 +518,3 @@ def index_take(src: Array, idxs: Sequence[Array], axes: Sequence[int]) -> Array:
         tuple(range(1, 1 + len(lengths) - len(axes))), tuple(axes), tuple(axes)
     )
     return gather(src, indices, dims, sizes)
-

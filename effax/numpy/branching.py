@@ -86,8 +86,7 @@ def select(
     """
     if len(condlist) != len(choicelist):
         raise ValueError(
-            "condlist must have length equal to choicelist "
-            f"({len(condlist)} vs {len(choicelist)})"
+            f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"
         )
     if len(condlist) == 0:
         raise ValueError("condlist must be non-empty")
@@ -96,9 +95,7 @@ def select(
 
 
 @whole()
-def _select(
-    conditions: tuple[Array, ...], choices: tuple[Array, ...], default: Array
-) -> Array:
+def _select(conditions: tuple[Array, ...], choices: tuple[Array, ...], default: Array) -> Array:
     default, *cases = promote_dtypes(default, *choices)
     result = default
     for condition, case in zip(reversed(conditions), reversed(cases), strict=True):

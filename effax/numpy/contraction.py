@@ -159,9 +159,7 @@ def matmul(
     of_a = ["row", "inner"] if typeof(a).ndim > 1 else ["inner"]
     of_b = ["inner", "column"] if typeof(b).ndim > 1 else ["inner"]
     result = [*of_a[:-1], *of_b[1:]]
-    return _batched_product(
-        "matmul", a, of_a, b, of_b, result, precision, preferred_element_type
-    )
+    return _batched_product("matmul", a, of_a, b, of_b, result, precision, preferred_element_type)
 
 
 @whole()
@@ -251,9 +249,7 @@ def vecdot(
 
 
 @whole("axes", "precision", "preferred_element_type")
-def _tensordot(
-    a: Array, b: Array, axes: Any, precision: Any, preferred_element_type: Any
-) -> Array:
+def _tensordot(a: Array, b: Array, axes: Any, precision: Any, preferred_element_type: Any) -> Array:
     left = [f"a{i}" for i in range(typeof(a).ndim)]
     right = [f"b{i}" for i in range(typeof(b).ndim)]
     for i, j in zip(*axes, strict=True):

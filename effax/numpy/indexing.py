@@ -288,9 +288,7 @@ def _update_where(x: Array, mask: Array, values: Array, operation: str) -> Array
     return cast(selection.select_n(mask, x, updated), type.dtype, type.weak_type)
 
 
-@whole(
-    "skeleton", "operation", "mode", "indices_are_sorted", "unique_indices", "wrap"
-)
+@whole("skeleton", "operation", "mode", "indices_are_sorted", "unique_indices", "wrap")
 def _scatter_with(
     x: Array,
     values: Array,

@@ -157,8 +157,8 @@ def is_mask(item: Any) -> bool:
     """Whether a part of an index is an array of Booleans (or a list of them)."""
     if isinstance(item, (Value, np.ndarray)):
         return bool(typeof(item).dtype.kind == "b")
-    return isinstance(item, list) and bool(item) and all(
-        isinstance(x, (bool, np.bool_)) for x in item
+    return (
+        isinstance(item, list) and bool(item) and all(isinstance(x, (bool, np.bool_)) for x in item)
     )
 
 

@@ -170,9 +170,7 @@ def _input_cores(
     return [of[i] for i in mapped]
 
 
-def _mapped(
-    function: Callable[..., Any], values: list[Any], inputs: list[Core], cores: Any
-) -> Any:
+def _mapped(function: Callable[..., Any], values: list[Any], inputs: list[Core], cores: Any) -> Any:
     """The function mapped over all but the core axes; axes of length 1 are not mapped."""
     from effax.api.vmap import vmap
 
@@ -204,9 +202,7 @@ def _mapped(
     return expand_dims(result, tuple(sorted(unmapped)))
 
 
-def _learn(
-    lengths: dict[str, int], shape: tuple[int, ...], core: Core, exactly: bool
-) -> None:
+def _learn(lengths: dict[str, int], shape: tuple[int, ...], core: Core, exactly: bool) -> None:
     """Note the lengths of core axes; raise `ValueError` where they are others than known."""
     if exactly and len(shape) != len(core):
         raise ValueError(f"output shape {shape} does not match core dimensions {core}")

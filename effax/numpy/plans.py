@@ -101,9 +101,7 @@ def same_dtype(starts: Sequence[Any]) -> list[Any]:
 def read_slices(x: Array, entries: Sequence[Any]) -> Array:
     """The array with its axes sliced as the slices say; integers and arrays take whole axes."""
     lengths = typeof(x).shape
-    spans = [
-        e if type(e) is Span else None for e in entries if type(e) not in (New, Truth)
-    ]
+    spans = [e if type(e) is Span else None for e in entries if type(e) not in (New, Truth)]
     if all(s is None or s.whole for s in spans):
         return x
     bounds = []
@@ -206,9 +204,7 @@ def planned(
     )
     indices = _stacked([c[1:] for c in components], tuple(batch))
     alone = not advanced and all(type(e) is not Span or e.step > 0 for e in entries)
-    return Plan(
-        indices, dims, tuple(sizes), tuple(result), tuple(bare), tuple(truths), alone
-    )
+    return Plan(indices, dims, tuple(sizes), tuple(result), tuple(bare), tuple(truths), alone)
 
 
 def _block_shape(parts: Sequence[tuple[Any, Any]]) -> tuple[int, ...]:
@@ -224,9 +220,7 @@ def _block_shape(parts: Sequence[tuple[Any, Any]]) -> tuple[int, ...]:
         raise ValueError(f"Incompatible shapes for broadcasting: {tuple(shapes)}") from error
 
 
-def _stacked(
-    components: Sequence[tuple[Any, tuple[int, ...]]], batch: tuple[int, ...]
-) -> Array:
+def _stacked(components: Sequence[tuple[Any, tuple[int, ...]]], batch: tuple[int, ...]) -> Array:
     """The components of all indices as one array, [*batch, components]."""
     dtype = int64 if any(typeof(value).dtype == int64 for value, _ in components) else int32
     columns = [

@@ -132,10 +132,13 @@ def _masked_while(
         *consts,
         active,
         *old,
-        cond=programs[0],
-        body=programs[1],
-        cond_consts=0,
-        body_consts=len(consts),
+        **{
+            **attributes,
+            "cond": programs[0],
+            "body": programs[1],
+            "cond_consts": 0,
+            "body_consts": len(consts),
+        },
     )
     return [handler.value(BATCHED, (x,)) for x in results]
 

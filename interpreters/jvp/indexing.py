@@ -133,9 +133,7 @@ def scatter_max_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) 
     return _extremum_jvp(indexing.scatter_max, primals, tangents, **attributes)
 
 
-def _extremum_jvp(
-    effect: Any, primals: list[Any], tangents: list[Any], **attributes: Any
-) -> Any:
+def _extremum_jvp(effect: Any, primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     """The mean of the tangents of all that reach the extremum, the old value among them."""
     (x, indices, updates), (dx, _, du) = primals, tangents
     primal = effect(x, indices, updates, **attributes)
@@ -144,9 +142,7 @@ def _extremum_jvp(
     dx, du = _tangent(x, dx), _tangent(updates, du)
     type, update_type = tangent_type(typeof(x)), tangent_type(typeof(updates))
     reached = _read_back(primal, indices, update_type.shape, **attributes)
-    one, one_update = (
-        shape.full(t.shape, 1, real_dtype(t.dtype)) for t in (type, update_type)
-    )
+    one, one_update = (shape.full(t.shape, 1, real_dtype(t.dtype)) for t in (type, update_type))
     nothing, no_update = zeros(typeof(one)), zeros(typeof(one_update))
     kept = selection.select_n(comparison.eq(x, primal), nothing, one)
     won = selection.select_n(comparison.eq(updates, reached), no_update, one_update)

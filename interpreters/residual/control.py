@@ -164,11 +164,10 @@ def plan_scan(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
     return Plan(known_attributes, linear_attributes, parts.unknown_outputs, known, linear)
 
 
-def plan_while(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
-    """The known part of the carry is iterated now; the linear half does all of the loop again.
-
-    A loop of unknown length can't stack what its steps leave, so nothing is stored.
-    """
+def known_loop(
+    unknown: tuple[bool, ...], attributes: dict[str, Any]
+) -> tuple[dict[str, Any], tuple[bool, ...]]:
+    """The attributes of the known part of a `while`, and which of its carry is unknown."""
     body: Program = attributes["body"]
     n, m = attributes["cond_consts"], attributes["body_consts"]
     consts, carry = unknown[n : n + m], list(unknown[n + m :])
@@ -185,16 +184,28 @@ def plan_while(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
     known_body = without_dead_code(
         Program(parts.known.inputs, parts.known.equations, parts.known.outputs[:own], body.name)
     )
-    known_mask = (*unknown[: n + m], *carry)
+    known = {
+        **attributes,
+        "cond": parts_of_test.known,
+        "body": known_body,
+        "cond_consts": unknown[:n].count(False),
+        "body_consts": consts.count(False),
+    }
+    return known, tuple(carry)
+
+
+def plan_while(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+    """The known part of the carry is iterated now; the linear half does all of the loop again.
+
+    A loop of unknown length can't stack what its steps leave, so nothing is stored.
+    """
+    known, carry = known_loop(unknown, attributes)
+    consts = attributes["cond_consts"] + attributes["body_consts"]
+    known_mask = (*unknown[:consts], *carry)
     return Plan(
-        {
-            "cond": parts_of_test.known,
-            "body": known_body,
-            "cond_consts": unknown[:n].count(False),
-            "body_consts": consts.count(False),
-        },
+        known,
         attributes,
-        tuple(carry),
+        carry,
         lambda operands: pick(operands, known_mask, False),
         lambda operands, residuals: list(operands),
         whole=True,

@@ -66,9 +66,7 @@ def dot_general_transpose(
 ) -> Sequence[Any]:
     (lc, rc), (lb, rb) = dimension_numbers
     if is_linear(lhs):
-        share = _share(
-            ct, lhs, rhs, (lc, rc), (lb, rb), True, precision, preferred_element_type
-        )
+        share = _share(ct, lhs, rhs, (lc, rc), (lb, rb), True, precision, preferred_element_type)
         return share, None
     share = _share(ct, rhs, lhs, (rc, lc), (rb, lb), False, precision, preferred_element_type)
     return None, share

@@ -134,10 +134,16 @@ def transpose_cond(
 
 @rule(control.while_loop)
 def transpose_while(cts: Sequence[Any], *operands: Any, **attributes: Any) -> list[Any]:
+    if attributes.get("checkpoints"):
+        from effax.interpreters.transpose.checkpointed import transpose_checkpointed
+
+        return transpose_checkpointed(cts, operands, attributes)
     raise UnsupportedDerivativeError(
         "reverse-mode differentiation through while_loop, or fori_loop with a traced bound: the "
-        "number of steps is not known, so what the steps leave can't be stored. Use scan, or "
-        "fori_loop with bounds that are Python numbers, or forward mode (jvp, jacfwd)"
+        "number of steps is not known, so what the steps leave can't be stored. Say how many "
+        "carries may be kept, while_loop(..., checkpoints=n), and the others are computed again; "
+        "or use scan, or fori_loop with bounds that are Python numbers, or forward mode (jvp, "
+        "jacfwd)"
     )
 
 

@@ -87,9 +87,7 @@ def dynamic_slice_transpose(
 
 
 @rule(indexing.dynamic_update_slice)
-def dynamic_update_slice_transpose(
-    ct: Any, x: Any, update: Any, *starts: Any
-) -> Sequence[Any]:
+def dynamic_update_slice_transpose(ct: Any, x: Any, update: Any, *starts: Any) -> Sequence[Any]:
     x_ct = update_ct = None
     if is_linear(x):
         blank = instantiate(None, value_type(update))

@@ -72,6 +72,4 @@ def test_refusals_name_both_types():
             **attributes,
         )
     with pytest.raises(TypeError, match=r"axes of f32\[2\]"):
-        dot_general(
-            floats(2), floats(2), dimension_numbers=(((1,), (0,)), ((), ())), **attributes
-        )
+        dot_general(floats(2), floats(2), dimension_numbers=(((1,), (0,)), ((), ())), **attributes)

@@ -13,7 +13,9 @@ from tests.samples.elementwise import COMPLEX, COMPLEX2, SAMPLES, SMOOTH, X, Y
 
 def label(sample):
     effect, operands, attributes = sample
-    kinds = [type(x).__name__ if type(x) in LITERALS else np.asarray(x).dtype.name for x in operands]
+    kinds = [
+        type(x).__name__ if type(x) in LITERALS else np.asarray(x).dtype.name for x in operands
+    ]
     return f"{effect}-{'-'.join(kinds)}" + "".join(f"-{v}" for v in attributes.values())
 
 
@@ -78,7 +80,9 @@ def check_slopes(function, xs, step=1e-2, tolerance=1e-2):
     _, tangent = effax.jvp(function, tuple(xs), tuple(ts))
 
     def ahead(k):
-        return np.asarray(function(*(x + np.float32(k * step) * t for x, t in zip(xs, ts, strict=True))))
+        return np.asarray(
+            function(*(x + np.float32(k * step) * t for x, t in zip(xs, ts, strict=True)))
+        )
 
     slope = (8 * (ahead(1) - ahead(-1)) - (ahead(2) - ahead(-2))) / (12 * step)
     near = np.abs(np.asarray(tangent) - slope) <= tolerance * (1 + np.abs(slope))
@@ -88,7 +92,9 @@ def check_slopes(function, xs, step=1e-2, tolerance=1e-2):
     weights = random.normal(size=y.shape).astype(y.dtype)
     gradients = back(weights)
     one = sum(float(np.vdot(t, np.asarray(g))) for t, g in zip(ts, gradients, strict=True))
-    np.testing.assert_allclose(one, float(np.vdot(weights, np.asarray(tangent))), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        one, float(np.vdot(weights, np.asarray(tangent))), rtol=1e-3, atol=1e-3
+    )
 
 
 HOLOMORPHIC = [
@@ -156,7 +162,12 @@ F32, I32 = ShapedArray((3,), "float32"), ShapedArray((3,), "int32")
     ("effect", "types", "attributes", "words"),
     [
         (elementwise.add, (F32, I32), {}, r"add.*f32\[3\].*i32\[3\]"),
-        (elementwise.add, (F32, ShapedArray((4,), "float32")), {}, r"add.*shapes.*f32\[3\].*f32\[4\]"),
+        (
+            elementwise.add,
+            (F32, ShapedArray((4,), "float32")),
+            {},
+            r"add.*shapes.*f32\[3\].*f32\[4\]",
+        ),
         (elementwise.add, (F32,), {}, "2 operands"),
         (elementwise.add, (None, None), {}, "array among its operands"),
         (transcendental.sin, (I32,), {}, r"sin takes floating-point.*i32\[3\]"),
@@ -180,7 +191,10 @@ def test_results_are_weak_where_all_operands_are():
 
 def test_literals_must_fit_their_peers():
     ints = np.arange(3, dtype=np.int32)
-    for run in (lambda: elementwise.add(ints, 2.5), lambda: effax.jit(lambda x: elementwise.add(x, 2.5))(ints)):
+    for run in (
+        lambda: elementwise.add(ints, 2.5),
+        lambda: effax.jit(lambda x: elementwise.add(x, 2.5))(ints),
+    ):
         with pytest.raises(TypeError, match=r"add: 2.5 is no element of i32\[3\]"):
             run()
     np.testing.assert_array_equal(elementwise.add(np.float32(1), 2), 3.0)

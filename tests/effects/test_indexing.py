@@ -27,11 +27,7 @@ def test_transpose_is_the_adjoint(sample):
 
 
 # A promise broken by rolled indices means nothing.
-BATCH = [
-    s
-    for s in SAMPLES
-    if s.attributes.get("mode") is not GatherScatterMode.PROMISE_IN_BOUNDS
-]
+BATCH = [s for s in SAMPLES if s.attributes.get("mode") is not GatherScatterMode.PROMISE_IN_BOUNDS]
 
 
 @pytest.mark.parametrize("sample", BATCH, ids=repr)

@@ -194,9 +194,7 @@ def test_taking_and_putting():
     )
     expected = x.copy()
     np.put_along_axis(expected, i, 9, axis=1)
-    np.testing.assert_array_equal(
-        jnp.put_along_axis(x, i, 9, axis=1, inplace=False), expected
-    )
+    np.testing.assert_array_equal(jnp.put_along_axis(x, i, 9, axis=1, inplace=False), expected)
     np.testing.assert_array_equal(jnp.take(x, i, axis=1), np.take(x, i, axis=1))
     with pytest.raises(ValueError, match="immutable"):
         jnp.put(x, 0, 0)

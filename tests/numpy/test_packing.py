@@ -65,7 +65,9 @@ def test_packing_under_transforms():
     ],
 )
 def test_unwrap(phases, options):
-    np.testing.assert_allclose(jnp.unwrap(phases, **options), np.unwrap(phases, **options), atol=1e-4)
+    np.testing.assert_allclose(
+        jnp.unwrap(phases, **options), np.unwrap(phases, **options), atol=1e-4
+    )
 
 
 K = np.array([3, 1, 2], np.int32)

@@ -111,7 +111,9 @@ def test_fits(deg, several, weighted):
         fit, covariance = jnp.polyfit(x, y, deg, w=w, cov=cov)
         wanted = np.polyfit(x, y, deg, w=w, cov=cov)
         close(fit, wanted[0], 2e-3)
-        close(covariance, np.broadcast_to(wanted[1].reshape(covariance.shape), covariance.shape), 2e-3)
+        close(
+            covariance, np.broadcast_to(wanted[1].reshape(covariance.shape), covariance.shape), 2e-3
+        )
     full = jnp.polyfit(x, y, deg, w=w, full=True)
     for found, wanted in zip(full[:4], np.polyfit(x, y, deg, w=w, full=True)[:4], strict=True):
         close(found, wanted, 2e-3)

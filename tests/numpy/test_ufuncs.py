@@ -107,7 +107,10 @@ def test_functions_of_two(name):
             assert np.asarray(x).dtype.kind in "cb" or name in ("gcd", "lcm"), (name, x, y)
             continue
         asked += 1
-        if name in ("floor_divide", "divmod", "mod", "remainder", "fmod") and np.asarray(x).dtype == bool:
+        if (
+            name in ("floor_divide", "divmod", "mod", "remainder", "fmod")
+            and np.asarray(x).dtype == bool
+        ):
             continue
         if np.asarray(wanted).dtype == np.float16:
             continue  # NumPy computes small integers in half precision
@@ -120,7 +123,9 @@ FLOATING = {"divide", "true_divide", "arctan2", "hypot", "logaddexp", "logaddexp
 
 def test_edges_of_functions_of_two():
     x, y = np.meshgrid(EDGES[:8], EDGES[:8])
-    names = "maximum minimum fmax fmin copysign nextafter arctan2 hypot logaddexp equal less isclose"
+    names = (
+        "maximum minimum fmax fmin copysign nextafter arctan2 hypot logaddexp equal less isclose"
+    )
     for name in (*names.split(), "add", "multiply", "divide", "remainder", "fmod", "heaviside"):
         with np.errstate(all="ignore"):
             agree(getattr(jnp, name)(x, y), getattr(np, name)(x, y))
@@ -137,7 +142,10 @@ def test_where_clip_round_and_nan_to_num():
     agree(jnp.round(X, 2), np.round(X, 2))
     agree(jnp.round(Z, 1), np.round(Z, 1))
     agree(jnp.round(1234.5, -2), np.float32(1200))
-    agree(jnp.nan_to_num(EDGES, nan=7, posinf=8, neginf=X[0, 0]), np.nan_to_num(EDGES, nan=7, posinf=8, neginf=X[0, 0]))
+    agree(
+        jnp.nan_to_num(EDGES, nan=7, posinf=8, neginf=X[0, 0]),
+        np.nan_to_num(EDGES, nan=7, posinf=8, neginf=X[0, 0]),
+    )
     with pytest.raises(ValueError, match="Either both or neither"):
         jnp.where(B, X)
 
@@ -180,7 +188,13 @@ def test_integer_powers():
         (lambda x: jnp.power(x, 2.5), 4.0, 20.0),
         (lambda x: jnp.frexp(x)[0], 6.0, 0.125),
         (lambda x: jnp.ldexp(x, 3), 6.0, 8.0),
-        (lambda x: jnp.where(jnp.greater(x, 0), jnp.log(jnp.where(jnp.greater(x, 0), x, 1.0)), 0.0), -1.0, 0.0),
+        (
+            lambda x: jnp.where(
+                jnp.greater(x, 0), jnp.log(jnp.where(jnp.greater(x, 0), x, 1.0)), 0.0
+            ),
+            -1.0,
+            0.0,
+        ),
         (lambda x: jnp.clip(x, 0, 1), 0.5, 1.0),
         (lambda x: jnp.maximum(x, 0), 0.0, 0.5),
         (lambda x: jnp.remainder(x, 2.0), 3.5, 1.0),
@@ -194,7 +208,7 @@ def test_derivatives(function, point, slope):
 
 def test_second_derivative_of_sinc_at_zero():
     second = effax.grad(effax.grad(jnp.sinc))(0.0)
-    np.testing.assert_allclose(second, -np.pi**2 / 3, rtol=1e-5)
+    np.testing.assert_allclose(second, -(np.pi**2) / 3, rtol=1e-5)
 
 
 def test_literals_stay_in_the_equation():
@@ -210,7 +224,9 @@ def test_python_integers_wrap_to_the_dtype():
 
 
 def test_what_is_refused():
-    with pytest.raises(TypeError, match=r"add requires ndarray or scalar arguments, got <class 'list'>"):
+    with pytest.raises(
+        TypeError, match=r"add requires ndarray or scalar arguments, got <class 'list'>"
+    ):
         jnp.add([1, 2], X)
     with pytest.raises(TypeError, match=r"incompatible shapes for broadcasting: \(3, 4\), \(3,\)"):
         jnp.add(X, X[:, 0])

@@ -70,7 +70,11 @@ def test_leaked_carrier():
     refused(UnexpectedTracerError, "Dual|Batch|JVP|Stage|jit", lambda: jnp.sin(kept[1]))
     effax.grad(lambda x: f(x) * 1.0)(1.0)
     refused(UnexpectedTracerError, "Dual|Batch|JVP|Stage|jit", lambda: jnp.sin(kept[2]))
-    refused(UnexpectedTracerError, "Dual|Batch|JVP|Stage|jit", lambda: effax.jit(lambda: kept[0] + 1.0)())
+    refused(
+        UnexpectedTracerError,
+        "Dual|Batch|JVP|Stage|jit",
+        lambda: effax.jit(lambda: kept[0] + 1.0)(),
+    )
 
 
 def test_grad_of_what_has_no_gradient():

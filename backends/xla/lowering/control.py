@@ -91,6 +91,7 @@ def lower_while(
     body: Program,
     cond_consts: int,
     body_consts: int,
+    checkpoints: int = 0,
 ) -> list[Name]:
     n, m = cond_consts, cond_consts + body_consts
     before, within = operands[:n], operands[n:m]

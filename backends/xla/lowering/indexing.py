@@ -64,9 +64,7 @@ def lower_gather(
     dims_of_mask = batch_dims(len(type.shape), dimension_numbers.offset_dims)
     mask = _broadcast(w, inside, type.shape, dims_of_mask)
     fill = w.constant(fill_default(type.dtype) if fill_value is None else fill_value, type)
-    return w.op(
-        f"stablehlo.select {mask}, {found}, {fill} : {mask.text}, {tensor(type)}", type
-    )
+    return w.op(f"stablehlo.select {mask}, {found}, {fill} : {mask.text}, {tensor(type)}", type)
 
 
 def _inside(w: Writer, indices: Name, bounds: Sequence[int]) -> Name:

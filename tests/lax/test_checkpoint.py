@@ -1,0 +1,77 @@
+"""Checkpointed functions: the same numbers, fewer residuals."""
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+from effax.ad_checkpoint import checkpoint_name
+from effax.api.checkpoint import saved_residuals
+
+policies = effax.checkpoint_policies
+W = np.random.default_rng(0).normal(size=(3, 3)).astype(np.float32)
+X = np.arange(3, dtype=np.float32)
+
+
+def network(w, x):
+    y = checkpoint_name(jnp.sin(w @ x), "hidden")
+    return effax.jit(lambda y: jnp.tanh(w @ jnp.sin(y)))(y)
+
+
+CASES = [
+    (None, 2),
+    (policies.nothing_saveable, 2),
+    (policies.dots_saveable, 4),
+    (policies.save_only_these_names("hidden"), 3),
+    (policies.save_only_these_names("other"), 2),
+    (
+        policies.save_from_both_policies(
+            policies.dots_saveable, policies.save_only_these_names("hidden")
+        ),
+        5,
+    ),
+]
+
+
+@pytest.mark.parametrize(("policy", "count"), CASES)
+def test_what_is_stored(policy, count):
+    assert len(saved_residuals(effax.checkpoint(network, policy=policy), W, X)) == count
+
+
+@pytest.mark.parametrize("policy", [p for p, _ in CASES] + [policies.everything_saveable])
+def test_derivatives_are_those_of_the_function(policy):
+    def total(f):
+        return lambda w, x: jnp.sum(f(w, x) ** 2)
+
+    f, g = total(network), total(effax.checkpoint(network, policy=policy))
+    np.testing.assert_allclose(g(W, X), f(W, X), rtol=1e-6)
+    for make in (effax.grad, lambda f: effax.jit(effax.grad(f)), lambda f: effax.hessian(f, 1)):
+        np.testing.assert_allclose(make(g)(W, X), make(f)(W, X), rtol=1e-4, atol=1e-5)
+    many = np.stack([X, 2 * X])
+    found, wanted = (effax.vmap(effax.grad(h, 1), (None, 0))(W, many) for h in (g, f))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_inside_a_loop():
+    def loop(step):
+        return lambda x: jnp.sum(effax.lax.scan(lambda c, _: (step(c), None), x, None, length=4)[0])
+
+    def step(c):
+        return jnp.sin(jnp.cos(c))
+
+    found, wanted = (
+        effax.grad(loop(f))(X) for f in (effax.checkpoint(step, prevent_cse=False), step)
+    )
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_static_arguments():
+    f = effax.checkpoint(lambda x, n: x**n, static_argnums=1)
+    np.testing.assert_allclose(effax.grad(f)(2.0, 3), 12.0)
+
+
+def test_offloading_is_refused_by_name():
+    with pytest.raises(NotImplementedError, match="offload"):
+        policies.offload_dot_with_no_batch_dims("device", "pinned_host")
+    with pytest.raises(TypeError, match="policy"):
+        effax.checkpoint(network, policy="everything")

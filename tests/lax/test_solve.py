@@ -1,0 +1,93 @@
+"""Implicit differentiation: the derivative is of the system, not of how it is solved."""
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+from effax import lax
+
+random = np.random.default_rng(0)
+A = (random.normal(size=(3, 3)) + 3 * np.eye(3)).astype(np.float32)
+B = random.normal(size=3).astype(np.float32)
+
+
+def iterated(matvec, b):
+    """Jacobi's method, through a loop that reverse mode can't take."""
+    diagonal = jnp.stack([matvec(row)[i] for i, row in enumerate(np.eye(3, dtype=np.float32))])
+
+    def step(x):
+        return x + 0.7 * (b - matvec(x)) / diagonal
+
+    return lax.while_loop(lambda x: jnp.max(jnp.abs(matvec(x) - b)) > 1e-6, step, b / diagonal)
+
+
+def solve(a, b):
+    return lax.custom_linear_solve(lambda x: a @ x, b, iterated, iterated)
+
+
+def direct(a, b):
+    return jnp.linalg.solve(a, b)
+
+
+def total(f):
+    return lambda a, b: jnp.sum(jnp.sin(f(a, b)))
+
+
+def test_value():
+    np.testing.assert_allclose(solve(A, B), np.linalg.solve(A, B), rtol=1e-4)
+
+
+def test_reverse_and_forward_mode():
+    for one, other in zip(
+        effax.grad(total(solve), (0, 1))(A, B), effax.grad(total(direct), (0, 1))(A, B), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
+    found, wanted = (effax.jvp(total(f), (A, B), (A, B))[1] for f in (solve, direct))
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
+
+
+def test_second_derivative():
+    found, wanted = (effax.hessian(total(f), 1)(A, B) for f in (solve, direct))
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (None, 0), (0, None)])
+def test_batches(axes):
+    operands = [np.stack([x, 1.5 * x]) if k == 0 else x for x, k in zip((A, B), axes, strict=True)]
+    for make in (lambda f: f, effax.grad):
+        found, wanted = (effax.vmap(make(total(f)), axes)(*operands) for f in (solve, direct))
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
+
+
+def test_the_transposed_solver_is_asked_for_in_reverse_mode_only():
+    def f(b):
+        return jnp.sum(lax.custom_linear_solve(lambda x: A @ x, b, iterated))
+
+    assert np.isfinite(effax.jvp(f, (B,), (B,))[1])
+    with pytest.raises(ValueError, match="transpose_solve"):
+        effax.grad(f)(B)
+
+
+def test_results_of_another_tree_are_refused():
+    with pytest.raises(TypeError, match="structure must match b"):
+        lax.custom_linear_solve(lambda x: (x,), B, iterated)
+
+
+def test_root():
+    def cube_root(a):
+        def newton(f, x):
+            slope = effax.vmap(effax.grad(f))
+            return lax.while_loop(
+                lambda x: jnp.max(jnp.abs(f(x))) > 1e-5, lambda x: x - f(x) / slope(x), x
+            )
+
+        return lax.custom_root(
+            lambda x: x**3 - a, jnp.ones_like(a), newton, lambda g, y: y / g(jnp.ones_like(y))
+        )
+
+    a = np.array([8.0, 27.0], np.float32)
+    np.testing.assert_allclose(cube_root(a), [2, 3], rtol=1e-4)
+    slope = effax.grad(lambda a: jnp.sum(cube_root(a)))(a)
+    np.testing.assert_allclose(slope, [1 / 12, 1 / 27], rtol=1e-4)
+    np.testing.assert_allclose(effax.jvp(cube_root, (a,), (a,))[1], [2 / 3, 1], rtol=1e-4)
