@@ -70,7 +70,6 @@ REFUSED: Final[dict[tuple[str, str], str]] = {
         for name in ("pure_callback", "io_callback", "sequenced_callback")
     },
     ("batch", "sequenced_callback"): "lanes have no order; it appears in lowering only",
-    ("transpose", "while"): "the number of steps is not known, so what they leave can't be stored",
     **{
         ("reference", name): _AXIS
         for name in (

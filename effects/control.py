@@ -45,6 +45,7 @@ def _while_type(
     cond_consts: int,
     body_consts: int,
     checkpoints: int = 0,
+    trail: tuple[int, tuple[bool, ...]] | None = None,
 ) -> Sequence[ShapedArray]:
     carry = operands[cond_consts + body_consts :]
     _match("the operands of a loop's condition", cond.in_types, [*operands[:cond_consts], *carry])
@@ -86,6 +87,8 @@ while_loop = Effect("while", family="control", typing=_while_type, multiple=True
 """`while(*cond_consts, *body_consts, *carry, cond, body, cond_consts, body_consts, checkpoints)`.
 
 With `checkpoints` (0 where it is left out) reverse mode goes through, and keeps that many carries.
+Where it has, the attribute `trail` says how many of the last `body_consts` they are, and which of
+the carry was not known then.
 """
 
 scan = Effect("scan", family="control", typing=_scan_type, multiple=True, higher_order=True)

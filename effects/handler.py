@@ -113,6 +113,17 @@ class Carrier(Value):
     def __format__(self, spec: str) -> str:
         return format(repr(self), spec)
 
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise ConcretizationTypeError(
+            self, "pickling asks for the elements of an array; return it from the function first."
+        )
+
     def block_until_ready(self) -> Any:
         """The value itself: what is traced has nothing to wait for."""
         return self

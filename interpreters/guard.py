@@ -118,5 +118,5 @@ def guarded(program: Program) -> Program:
             found = program.memo["guarded"] = recorder.finish(results, program.name).program
         finally:
             current.reset(token)
-            recorder.live = False
+            recorder.close()
     return found  # type: ignore[no-any-return]

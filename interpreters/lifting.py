@@ -194,7 +194,7 @@ def _lift(
         staged = recorder.finish(leaves, program.name)
     finally:
         current.reset(token)
-        recorder.live = False
+        recorder.close()
     return Lifted(staged.program, staged.captured, modes, state)
 
 
@@ -341,7 +341,7 @@ def lift_while(
         *handler.state_leaves(state),
         *_flat(handler, carry, modes),
         **{
-            **attributes,
+            **without_trail(attributes),
             "cond": without_state_results(test, handler),
             "body": step.program,
             "cond_consts": len(test.captured)
@@ -350,6 +350,12 @@ def lift_while(
         },
     )
     return rebuild(handler, results, modes, body.out_types, state)
+
+
+def without_trail(attributes: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a `while` whose body or carry is another: checkpoints stored for the old
+    one are of no use to it."""
+    return {name: x for name, x in attributes.items() if name != "trail"}
 
 
 def without_state_results(test: Lifted, handler: Lifting) -> Program:

@@ -117,5 +117,5 @@ def in_order(program: Program) -> Program:
             found = program.memo["in order"] = recorder.finish(results, program.name).program
         finally:
             current.reset(token)
-            recorder.live = False
+            recorder.close()
     return found  # type: ignore[no-any-return]

@@ -78,6 +78,13 @@ class Stage(Handler):
         self.equations.append(Equation(effect, inputs, attributes, (output,), frame, self.scope))
         return output
 
+    def close(self) -> None:
+        """Let go of what was recorded: variables know their handler, and would keep it all."""
+        self.live = False
+        self.equations = []
+        self.inputs = []
+        self.captured = {}
+
     def atom(self, x: Any) -> Variable | Literal:
         """What stands for a value in the program: itself, a literal, or an input for a capture."""
         if type(x) is Variable and x.handler is self:
@@ -132,4 +139,4 @@ def stage(
         return handler.finish(results, name)
     finally:
         current.reset(token)
-        handler.live = False
+        handler.close()

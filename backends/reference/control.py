@@ -42,6 +42,7 @@ def reference_while(
     cond_consts: int,
     body_consts: int,
     checkpoints: int = 0,
+    trail: tuple[int, tuple[bool, ...]] | None = None,
 ) -> list[Array]:
     n, m = cond_consts, cond_consts + body_consts
     before, within, carry = operands[:n], operands[n:m], list(operands[m:])

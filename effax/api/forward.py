@@ -48,12 +48,15 @@ class Linearized:
     __slots__ = ("inputs", "primals", "tangents", "tape")
 
     def __init__(self, function: Callable[..., Sequence[Any]], values: Sequence[Any]) -> None:
-        self.tape = Record()
+        recording = Record()
         self.inputs = [
-            self.tape.unknown(tangent_type(t)) if moves(t) else None for t in map(typeof, values)
+            recording.unknown(tangent_type(t)) if moves(t) else None for t in map(typeof, values)
         ]
-        with self.tape.installed():
-            self.primals, self.tangents = jvp_flat(function, values, self.inputs)
+        try:
+            with recording.installed():
+                self.primals, self.tangents = jvp_flat(function, values, self.inputs)
+        finally:
+            self.tape = recording.finish()
 
     def push(self, tangents: Sequence[Any]) -> list[Any]:
         """The tangents of the results, given the inputs'; evaluated under the present handlers."""

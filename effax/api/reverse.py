@@ -207,9 +207,10 @@ def linear_transpose(
 
     def transposed(cotangent: Any) -> Any:
         flat, out = flat_function(fun, tree)
-        tape = Record()
-        inputs = [tape.unknown(t) for t in types]
-        results = tape.run(flat, *inputs)
+        recording = Record()
+        inputs = [recording.unknown(t) for t in types]
+        results = recording.run(flat, *inputs)
+        tape = recording.finish()
         given, given_tree = tree_flatten(cotangent)
         if given_tree != out[0]:
             raise TypeError(

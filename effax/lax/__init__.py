@@ -6,10 +6,8 @@ from effax.lax.associative import associative_scan as associative_scan
 from effax.lax.contraction import DotDimensionNumbers as DotDimensionNumbers
 from effax.lax.contraction import Precision as Precision
 from effax.lax.contraction import batch_matmul as batch_matmul
-from effax.lax.contraction import canonical_precision as canonical_precision
 from effax.lax.contraction import dot as dot
 from effax.lax.contraction import dot_general as dot_general
-from effax.lax.contraction import preferred as preferred
 from effax.lax.control import cond as cond
 from effax.lax.control import fori_loop as fori_loop
 from effax.lax.control import map as map
@@ -17,7 +15,6 @@ from effax.lax.control import scan as scan
 from effax.lax.control import switch as switch
 from effax.lax.control import while_loop as while_loop
 from effax.lax.convolution import ConvDimensionNumbers as ConvDimensionNumbers
-from effax.lax.convolution import Padding as Padding
 from effax.lax.convolution import conv as conv
 from effax.lax.convolution import conv_dimension_numbers as conv_dimension_numbers
 from effax.lax.convolution import conv_general_dilated as conv_general_dilated
@@ -44,6 +41,7 @@ from effax.lax.folds import reduce_or as reduce_or
 from effax.lax.folds import reduce_prod as reduce_prod
 from effax.lax.folds import reduce_sum as reduce_sum
 from effax.lax.folds import reduce_window as reduce_window
+from effax.lax.folds import reduce_window_shape_tuple as reduce_window_shape_tuple
 from effax.lax.folds import reduce_xor as reduce_xor
 from effax.lax.folds import sort as sort
 from effax.lax.folds import sort_key_val as sort_key_val
@@ -108,7 +106,6 @@ from effax.lax.operators import pow as pow
 from effax.lax.operators import random_gamma_grad as random_gamma_grad
 from effax.lax.operators import real as real
 from effax.lax.operators import reciprocal as reciprocal
-from effax.lax.operators import regularized_incomplete_beta as regularized_incomplete_beta
 from effax.lax.operators import rem as rem
 from effax.lax.operators import round as round
 from effax.lax.operators import rsqrt as rsqrt
@@ -137,7 +134,6 @@ from effax.lax.parallel import pshuffle as pshuffle
 from effax.lax.parallel import psum as psum
 from effax.lax.parallel import psum_scatter as psum_scatter
 from effax.lax.parallel import pswapaxes as pswapaxes
-from effax.lax.parallel import pvary as pvary
 from effax.lax.shapes import bitcast_convert_type as bitcast_convert_type
 from effax.lax.shapes import broadcast as broadcast
 from effax.lax.shapes import broadcast_in_dim as broadcast_in_dim
@@ -172,17 +168,13 @@ from effax.lax.shapes import unstack as unstack
 from effax.lax.slicing import GatherDimensionNumbers as GatherDimensionNumbers
 from effax.lax.slicing import GatherScatterMode as GatherScatterMode
 from effax.lax.slicing import ScatterDimensionNumbers as ScatterDimensionNumbers
-from effax.lax.slicing import as_start as as_start
-from effax.lax.slicing import as_starts as as_starts
 from effax.lax.slicing import dynamic_index_in_dim as dynamic_index_in_dim
 from effax.lax.slicing import dynamic_slice as dynamic_slice
 from effax.lax.slicing import dynamic_slice_in_dim as dynamic_slice_in_dim
 from effax.lax.slicing import dynamic_update_index_in_dim as dynamic_update_index_in_dim
 from effax.lax.slicing import dynamic_update_slice as dynamic_update_slice
 from effax.lax.slicing import dynamic_update_slice_in_dim as dynamic_update_slice_in_dim
-from effax.lax.slicing import from_front as from_front
 from effax.lax.slicing import gather as gather
-from effax.lax.slicing import gather_mode as gather_mode
 from effax.lax.slicing import index_in_dim as index_in_dim
 from effax.lax.slicing import index_take as index_take
 from effax.lax.slicing import scatter as scatter
@@ -192,7 +184,6 @@ from effax.lax.slicing import scatter_max as scatter_max
 from effax.lax.slicing import scatter_min as scatter_min
 from effax.lax.slicing import scatter_mul as scatter_mul
 from effax.lax.slicing import scatter_sub as scatter_sub
-from effax.lax.slicing import scatter_with as scatter_with
 from effax.lax.slicing import slice as slice
 from effax.lax.slicing import slice_in_dim as slice_in_dim
 from effax.lax.solve import custom_linear_solve as custom_linear_solve

@@ -274,8 +274,8 @@ def while_loop(
       cond_fun: from the carry to a Boolean scalar.
       body_fun: from the carry to the next.
       init_val: the first carry, a tree of arrays.
-      checkpoints: how many carries reverse mode may keep, at least 1. With c of them and n steps,
-        no step is done more than t + 1 times again, where n <= binomial(c + t, t).
+      checkpoints: how many carries reverse mode may keep, at least 1. With c of them each of n > 1
+        steps is done t times at most, where n <= binomial(c + t, t), and pulled back once.
 
     Raises:
       ValueError: where `checkpoints` is less than 1.
@@ -295,8 +295,8 @@ def while_loop(
     slots = 0 if checkpoints is None else int(checkpoints)
     if checkpoints is not None and slots < 1:
         raise ValueError(
-            f"lax.while_loop: checkpoints={checkpoints}, but reverse mode keeps at least one carry, "
-            "the first; leave it out where no reverse mode is wanted"
+            f"lax.while_loop: checkpoints={checkpoints}, but reverse mode keeps at least the first "
+            "carry; leave it out where no reverse mode is wanted"
         )
     if settings.read("disable_jit"):
         value = init_val
@@ -318,9 +318,7 @@ def while_loop(
     return tree_unflatten(carry_tree, _perform_while(test, body, carry, slots))
 
 
-def _perform_while(
-    test: Staged, body: Staged, carry: list[Any], checkpoints: int
-) -> list[Any]:
+def _perform_while(test: Staged, body: Staged, carry: list[Any], checkpoints: int) -> list[Any]:
     """The last carry. What the body passes on unchanged is a constant of the loop.
 
     So its derivative needs no step, and reverse mode may go round the loop.

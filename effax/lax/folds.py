@@ -153,7 +153,7 @@ cumlogsumexp = _cumulative(
 
 def _monoid(computation: Any, inits: Sequence[Any], dtypes: Sequence[Any], folds: Any) -> Any:
     """The effect that does the same as folding by one of lax's operators from its identity."""
-    found = folds.get(computation) if len(inits) == 1 else None
+    found = folds.get(computation) if len(inits) == len(dtypes) == 1 else None
     if found is None or not _is_number(inits[0]):
         return None
     effect, identity = found
@@ -312,6 +312,32 @@ def reduce_window(
         return tree_unflatten(tree, [effect(xs[0], **attributes)])
     xs, inits, body, tree = _folded(operand, init_value, computation)
     return tree_unflatten(tree, window.reduce_window(*xs, *inits, body=body, **attributes))
+
+
+def reduce_window_shape_tuple(
+    operand_shape: Sequence[int],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> tuple[int, ...]:
+    """The shape that `reduce_window` gives.
+
+    >>> import effax.lax as lax
+    >>> lax.reduce_window_shape_tuple((5,), (2,), (2,), [(0, 1)])
+    (3,)
+    """
+    ones = (1,) * len(window_dimensions)
+    return window.windows(
+        "reduce_window",
+        tuple(operand_shape),
+        tuple(window_dimensions),
+        tuple(window_strides),
+        tuple((a, b) for a, b in padding),
+        ones if base_dilation is None else tuple(base_dilation),
+        ones if window_dilation is None else tuple(window_dilation),
+    )
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:

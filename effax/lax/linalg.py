@@ -223,6 +223,35 @@ def symmetric_product(
     return result
 
 
+@whole()
+def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
+    """The first columns of the product of Householder reflections `1 - tau v v^H`.
+
+    Reflection i has v of column i of a: 0 above the diagonal, 1 on it, the column's below.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.linalg.householder_product(jnp.array([[1.0], [2.0]]), jnp.array([0.4]))
+    Array([[ 0.6], [-0.8]], dtype=float32)
+    """
+    from effax.lax.control import fori_loop
+    from effax.lax.slicing import dynamic_index_in_dim
+
+    count = typeof(taus).shape[-1]
+    vectors = elementwise.add(matrices.tril(a, -1), matrices.identity_like(a))
+    rank = typeof(a).ndim
+
+    def reflect(step: Array, q: Array) -> Array:
+        i = elementwise.sub(shape.scalar(count - 1, int32), step)
+        v = dynamic_index_in_dim(vectors, i, rank - 1)
+        tau = dynamic_index_in_dim(taus, i, rank - 2)
+        seen = matrices.product(matrices.adjoint(v), q)
+        dims = tuple(range(rank - 1))
+        scale = shape.broadcast_in_dim(tau, shape=typeof(seen).shape, dims=dims)
+        return elementwise.sub(q, matrices.product(v, elementwise.mul(scale, seen)))
+
+    return fori_loop(0, count, reflect, matrices.identity_like(a))
+
+
 def lu_solve(factors: Array, permutation: Array, b: Array, transposed: bool = False) -> Array:
     """x with `a @ x = b`, or `a^T @ x = b`, from the factors of `lu`."""
     flags = {"left_side": True, "conjugate_a": False}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from effax.api.arguments import name_of
@@ -71,20 +72,16 @@ def custom_linear_solve(
             "custom_linear_solve: has_aux=True is not supported; give what the solver reports from "
             "a solve of its own, under stop_gradient"
         )
-    if symmetric and transpose_solve is None:
-        transpose_solve = solve
+    back = solve if symmetric and transpose_solve is None else transpose_solve
     leaves, tree = tree_flatten(b)
     types = [typeof(x).strong() for x in leaves]
     forward = _staged("matvec", matvec, tree, types)
-    find = _staged("solve", lambda y: solve(matvec, y), tree, types)
+    find = _staged("solve", partial(solve, matvec), tree, types)
     backward = find_back = None
-    if symmetric:
-        backward = forward
-        find_back = _staged("transpose_solve", lambda y: transpose_solve(matvec, y), tree, types)
-    elif transpose_solve is not None:
-        vecmat = _transposed(matvec, tree, types)
-        backward = _staged("vecmat", vecmat, tree, types)
-        find_back = _staged("transpose_solve", lambda y: transpose_solve(vecmat, y), tree, types)
+    if back is not None:
+        vecmat = matvec if symmetric else _transposed(matvec, tree, types)
+        backward = forward if symmetric else _staged("vecmat", vecmat, tree, types)
+        find_back = _staged("transpose_solve", partial(back, vecmat), tree, types)
     parts = (forward, backward, find, find_back)
     values = solving.linear_solve(
         *(x for part in parts if part is not None for x in part.captured),

@@ -17,7 +17,7 @@ Array = Any
 ArrayLike = Any
 
 
-def _four(x: ArrayLike | None) -> Array | None:
+def _four(x: ArrayLike | None) -> Any:
     """The array with new first axes, until it has four."""
     if x is None:
         return None

@@ -180,7 +180,8 @@ def save(file: str | os.PathLike[str] | Any, arr: Any, allow_pickle: bool = True
 
 def savez(file: str | os.PathLike[str] | Any, *args: Any, **kwds: Any) -> None:
     """Write arrays to one file in NumPy's format, by position or name."""
-    np.savez(file, *map(np.asarray, args), **{k: np.asarray(v) for k, v in kwds.items()})
+    named: dict[str, Any] = {k: np.asarray(v) for k, v in kwds.items()}
+    np.savez(file, *map(np.asarray, args), **named)
 
 
 def load(file: str | os.PathLike[str] | Any, *args: Any, **kwargs: Any) -> Any:

@@ -28,24 +28,20 @@ def _effect(
     name: str, effect: Effect, arity: int, meaning: str, example: str
 ) -> Callable[..., Any]:
     """A function that is one effect on floats."""
-    if arity == 1:
 
-        @whole()
-        def function(x: ArrayLike) -> Array:
-            return effect(*_real(name, x))
+    @whole()
+    def of_one(x: ArrayLike) -> Array:
+        return effect(*_real(name, x))
 
-    elif arity == 2:
+    @whole()
+    def of_two(a: ArrayLike, x: ArrayLike) -> Array:
+        return effect(*_real(name, a, x))
 
-        @whole()
-        def function(a: ArrayLike, x: ArrayLike) -> Array:
-            return effect(*_real(name, a, x))
+    @whole()
+    def of_three(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
+        return effect(*_real(name, a, b, x))
 
-    else:
-
-        @whole()
-        def function(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-            return effect(*_real(name, a, b, x))
-
+    function: Any = (of_one, of_two, of_three)[arity - 1]
     function.__name__ = function.__qualname__ = name
     call, _, answer = example.partition(" -> ")
     function.__doc__ = (

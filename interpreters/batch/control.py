@@ -15,7 +15,7 @@ from effax.effects.selection import clamp, select_n
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import BATCHED, Batch
 from effax.interpreters.guard import guarded, needs_guard
-from effax.interpreters.lifting import PLAIN, Lifted, lift, lift_cond, lift_while
+from effax.interpreters.lifting import PLAIN, Lifted, lift, lift_cond, lift_while, without_trail
 from effax.interpreters.stage import stage
 
 
@@ -133,7 +133,7 @@ def _masked_while(
         active,
         *old,
         **{
-            **attributes,
+            **without_trail(attributes),
             "cond": programs[0],
             "body": programs[1],
             "cond_consts": 0,

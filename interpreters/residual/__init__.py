@@ -7,3 +7,4 @@ from effax.interpreters.residual.partition import pick as pick
 from effax.interpreters.residual.partition import planners as planners
 from effax.interpreters.residual.partition import split as split
 from effax.interpreters.residual.record import Record as Record
+from effax.interpreters.residual.record import Tape as Tape

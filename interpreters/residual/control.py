@@ -10,8 +10,11 @@ import attrs
 from effax.effects import control
 from effax.effects.program import Literal, Program, Variable, without_dead_code
 from effax.effects.types import ShapedArray
+from effax.interpreters.checkpoints import forward
+from effax.interpreters.lifting import without_trail
 from effax.interpreters.residual.partition import Plan, Split, pick, planners, split
 from effax.interpreters.residual.saving import plan_remat
+from effax.interpreters.stage import stage
 
 
 def plan_call(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
@@ -185,7 +188,7 @@ def known_loop(
         Program(parts.known.inputs, parts.known.equations, parts.known.outputs[:own], body.name)
     )
     known = {
-        **attributes,
+        **without_trail(attributes),
         "cond": parts_of_test.known,
         "body": known_body,
         "cond_consts": unknown[:n].count(False),
@@ -197,9 +200,12 @@ def known_loop(
 def plan_while(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
     """The known part of the carry is iterated now; the linear half does all of the loop again.
 
-    A loop of unknown length can't stack what its steps leave, so nothing is stored.
+    A loop of unknown length can't stack what its steps leave, so nothing is stored, unless it says
+    how many checkpoints may be.
     """
     known, carry = known_loop(unknown, attributes)
+    if attributes.get("checkpoints") and "trail" not in attributes and not all(carry):
+        return _plan_checkpointed(unknown, attributes, known, carry)
     consts = attributes["cond_consts"] + attributes["body_consts"]
     known_mask = (*unknown[:consts], *carry)
     return Plan(
@@ -210,6 +216,62 @@ def plan_while(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
         lambda operands, residuals: list(operands),
         whole=True,
     )
+
+
+def _plan_checkpointed(
+    unknown: tuple[bool, ...],
+    attributes: dict[str, Any],
+    known: dict[str, Any],
+    carry: tuple[bool, ...],
+) -> Plan:
+    """The known half is a call of the loop that keeps checkpoints, the trail.
+
+    The linear half is the loop whole. The trail is among the constants of its body, which does
+    nothing with it: the transpose of the loop will.
+    """
+    n, m = attributes["cond_consts"], attributes["body_consts"]
+    body: Program = attributes["body"]
+    key = "trail", unknown, attributes["cond"], n, m, attributes["checkpoints"]
+    found = body.memo.get(key)
+    if found is None:
+        keeping = _keeping(known, body.name)
+        trail = keeping.out_types[carry.count(False) :]
+        spare = [Variable(None, t) for t in trail]
+        whole = Program(
+            [*body.inputs[:m], *spare, *body.inputs[m:]], body.equations, body.outputs, body.name
+        )
+        found = body.memo[key] = keeping, whole, len(trail)
+    keeping, whole, stored = found
+    known_mask = (*unknown[: n + m], *carry)
+    return Plan(
+        {"program": keeping, "name": body.name},
+        {**attributes, "body": whole, "body_consts": m + stored, "trail": (stored, carry)},
+        carry,
+        lambda operands: pick(operands, known_mask, False),
+        lambda operands, residuals: [*operands[: n + m], *residuals, *operands[n + m :]],
+        whole=True,
+        known_effect=control.call,
+    )
+
+
+def _keeping(known: dict[str, Any], name: str) -> Program:
+    """The loop of these attributes as a program that gives the last carry, then the trail."""
+    test, step = known["cond"], known["body"]
+    n, m = known["cond_consts"], known["body_consts"]
+
+    def keep(*values: Any) -> list[Any]:
+        last, trail = forward(
+            lambda *carry: test.run(*values[:n], *carry)[0],
+            lambda *carry: step.run(*values[n : n + m], *carry),
+            values[n + m :],
+            known["checkpoints"],
+        )
+        return [*last, *trail]
+
+    staged = stage(keep, [*test.in_types[:n], *step.in_types], name)
+    if staged.captured:
+        raise AssertionError("a loop is closed")
+    return staged.program
 
 
 @attrs.frozen(slots=True, eq=False)

@@ -18,6 +18,7 @@ class Plan:
     `known(operands)` are the operands of the known half; `linear(operands, residuals)` those of
     the linear half, given the results of the known half after the effect's own known results.
     When `whole` is set the linear half gives all of the effect's results, the known ones again.
+    `known_effect` is what the known half performs where that is another effect.
     """
 
     known_attributes: dict[str, Any]
@@ -26,6 +27,7 @@ class Plan:
     known: Callable[[Sequence[Any]], list[Any]]
     linear: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
     whole: bool = False
+    known_effect: Effect | None = None
 
 
 planners: Final[dict[Effect, Callable[..., Plan]]] = {}
@@ -120,14 +122,15 @@ class _Partition:
         unknown = tuple(map(self.is_unknown, e.inputs))
         plan = planner(unknown, e.attributes)
         operands = plan.known(e.inputs)
-        types = e.effect.infer(tuple(x.type for x in operands), plan.known_attributes)
+        effect = plan.known_effect or e.effect
+        types = effect.infer(tuple(x.type for x in operands), plan.known_attributes)
         own = plan.unknown_outputs.count(False)
         outputs = [
             *pick(e.outputs, plan.unknown_outputs, False),
             *(Variable(None, t) for t in types[own:]),
         ]
         self.known.append(
-            Equation(e.effect, operands, plan.known_attributes, outputs, e.frame, e.scope)
+            Equation(effect, operands, plan.known_attributes, outputs, e.frame, e.scope)
         )
         later = pick(e.outputs, plan.unknown_outputs, True)
         inputs = plan.linear(e.inputs, outputs[own:])

@@ -34,6 +34,12 @@ class Record(Handler):
         """A value not known yet."""
         return Variable(self, type)
 
+    def finish(self) -> Tape:
+        """Hand over what was recorded: the handler keeps no hold of it."""
+        tape = Tape(self, self.equations)
+        self.equations = []
+        return tape
+
     def handle(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Record an equation; programs that are partly known are split first."""
         if effect.higher_order:
@@ -64,12 +70,30 @@ class Record(Handler):
         """Perform the known half of a higher-order effect outside, record the linear half."""
         unknown = tuple(self.owns(x) for x in operands)
         plan = planner(unknown, attributes)
-        results = effect(*plan.known(operands), **plan.known_attributes)
+        results = (plan.known_effect or effect)(*plan.known(operands), **plan.known_attributes)
         own = plan.unknown_outputs.count(False)
         recorded = self.record(effect, plan.linear(operands, results[own:]), plan.linear_attributes)
         if plan.whole:
             recorded = pick(recorded, plan.unknown_outputs, True)
         return merge(plan.unknown_outputs, recorded, results[:own])
+
+
+class Tape:
+    """What was recorded, apart from its handler.
+
+    Variables know their handler, so a handler that knew its equations would close a cycle, and
+    the residuals in them would live until the garbage collector comes round.
+    """
+
+    __slots__ = ("equations", "handler")
+
+    def __init__(self, handler: Record, equations: list[Equation]) -> None:
+        self.handler = handler
+        self.equations = equations
+
+    def owns(self, x: Any) -> bool:
+        """Whether the value is one that was unknown to the handler."""
+        return type(x) is Variable and x.handler is self.handler
 
 
 opened = frozenset({custom.custom_jvp_call, custom.custom_vjp_call})

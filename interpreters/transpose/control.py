@@ -9,7 +9,6 @@ import attrs
 
 from effax.effects import control
 from effax.effects.elementwise import add
-from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.handler import current
 from effax.effects.program import Program, Variable
 from effax.effects.types import ShapedArray
@@ -60,13 +59,14 @@ def _transpose_program(
     recorder = Stage()
     token = current.set(recorder)
     try:
-        tape = Record(recorder)
+        recording = Record(recorder)
         values, unknowns = [], []
         for x, is_unknown in zip(program.inputs, linear, strict=True):
             if is_unknown:
-                unknowns.append(tape.unknown(x.type))
+                unknowns.append(recording.unknown(x.type))
             values.append(unknowns[-1] if is_unknown else recorder.input(x.type))
-        results = tape.run(program.run, *values)
+        results = recording.run(program.run, *values)
+        tape = recording.finish()
         known: dict[Variable, Any] = {}
         for result, has, t in zip(results, cotangents, program.out_types, strict=True):
             if has:
@@ -80,7 +80,7 @@ def _transpose_program(
         staged = recorder.finish([ct for ct in given if ct is not None], program.name)
     finally:
         current.reset(token)
-        recorder.live = False
+        recorder.close()
     return Transposed(staged.program, staged.captured, mask)
 
 
@@ -130,21 +130,6 @@ def transpose_cond(
         branches=tuple(programs),
     )
     return [None, *_place(operands, done[0].given, results)]
-
-
-@rule(control.while_loop)
-def transpose_while(cts: Sequence[Any], *operands: Any, **attributes: Any) -> list[Any]:
-    if attributes.get("checkpoints"):
-        from effax.interpreters.transpose.checkpointed import transpose_checkpointed
-
-        return transpose_checkpointed(cts, operands, attributes)
-    raise UnsupportedDerivativeError(
-        "reverse-mode differentiation through while_loop, or fori_loop with a traced bound: the "
-        "number of steps is not known, so what the steps leave can't be stored. Say how many "
-        "carries may be kept, while_loop(..., checkpoints=n), and the others are computed again; "
-        "or use scan, or fori_loop with bounds that are Python numbers, or forward mode (jvp, "
-        "jacfwd)"
-    )
 
 
 @rule(control.scan)

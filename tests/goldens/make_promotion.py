@@ -6,10 +6,14 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
-import jax
-import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
+
+try:
+    import jax
+    import jax.numpy as jnp
+except ModuleNotFoundError:  # collected for its doctests where there is no jax
+    jax = jnp = None
 
 NARROW = [n for n in dir(ml_dtypes) if n.startswith(("float", "int", "uint", "bfloat"))]
 NAMES = [

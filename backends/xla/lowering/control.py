@@ -92,6 +92,7 @@ def lower_while(
     cond_consts: int,
     body_consts: int,
     checkpoints: int = 0,
+    trail: tuple[int, tuple[bool, ...]] | None = None,
 ) -> list[Name]:
     n, m = cond_consts, cond_consts + body_consts
     before, within = operands[:n], operands[n:m]

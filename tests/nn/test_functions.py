@@ -1,0 +1,127 @@
+"""Softmax and its kin, one-hot vectors, standardisation, attention, initial weights."""
+
+import math
+
+import numpy as np
+import pytest
+
+import effax
+from effax import nn
+
+random = np.random.default_rng(3)
+X = random.normal(size=(4, 5)).astype(np.float32)
+MASK = random.random((4, 5)) > 0.4
+MASK[:, 0] = True
+
+
+@pytest.mark.parametrize("axis", [-1, 0, (0, 1)])
+def test_softmax(axis):
+    e = np.exp(X)
+    wanted = e / e.sum(axis, keepdims=True)
+    np.testing.assert_allclose(nn.softmax(X, axis), wanted, rtol=1e-5)
+    np.testing.assert_allclose(nn.log_softmax(X, axis), np.log(wanted), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        nn.softmax(X + 1e4, axis), nn.softmax(X + 1e4 - 1e4, axis), rtol=1e-2
+    )
+
+
+def test_softmax_of_some():
+    e = np.exp(X) * MASK
+    wanted = e / e.sum(-1, keepdims=True)
+    np.testing.assert_allclose(nn.softmax(X, where=MASK), wanted, rtol=1e-5)
+    found = np.asarray(nn.log_softmax(X, where=MASK))
+    np.testing.assert_allclose(np.exp(found), wanted, rtol=1e-5)
+    slope = effax.grad(lambda x: (nn.softmax(x, where=MASK)[:, 0]).sum())(X)
+    assert np.isfinite(slope).all()
+    np.testing.assert_array_equal(np.asarray(slope)[~MASK], 0)
+
+
+def test_jacobian_of_softmax():
+    p = np.asarray(nn.softmax(X[0]))
+    np.testing.assert_allclose(
+        effax.jacrev(nn.softmax)(X[0]), np.diag(p) - np.outer(p, p), atol=1e-6
+    )
+
+
+def test_logsumexp():
+    np.testing.assert_allclose(nn.logsumexp(X), np.log(np.exp(X).sum()), rtol=1e-6)
+    b = random.normal(size=5).astype(np.float32)
+    value, sign = nn.logsumexp(X, axis=1, b=b, return_sign=True)
+    total = (b * np.exp(X)).sum(1)
+    np.testing.assert_allclose(np.asarray(sign) * np.exp(value), total, rtol=1e-4)
+    assert np.isnan(nn.logsumexp(np.zeros(1), b=np.array([-1.0])))
+    assert nn.logsumexp(np.full(2, -np.inf)) == -np.inf
+    assert nn.logsumexp(X, axis=0, keepdims=True).shape == (1, 5)
+    np.testing.assert_allclose(effax.grad(nn.logsumexp)(X), nn.softmax(X, (0, 1)), rtol=1e-5)
+    mean = nn.logmeanexp(X, axis=1, where=MASK)
+    wanted = [np.log(np.exp(x[m]).mean()) for x, m in zip(X, MASK, strict=True)]
+    np.testing.assert_allclose(mean, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ["fast", "stable"])
+def test_standardize(algorithm):
+    wanted = (X - X.mean(-1, keepdims=True)) / np.sqrt(X.var(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(nn.standardize(X, algorithm=algorithm), wanted, rtol=1e-3, atol=1e-4)
+    with pytest.raises(ValueError, match="algorithm"):
+        nn.standardize(X, algorithm="slow")
+
+
+def test_one_hot():
+    found = nn.one_hot(np.array([[0, 2], [5, 1]]), 3, dtype=np.int32)
+    np.testing.assert_array_equal(found, [[[1, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 1, 0]]])
+    assert nn.one_hot(np.array([0, 1]), 3, axis=0).shape == (3, 2)
+
+
+def attention(q, k, v, seen):
+    logits = np.einsum("btnh,bsnh->bnts", q, k) / math.sqrt(q.shape[-1])
+    e = np.exp(np.where(seen, logits, -1e30))
+    return np.einsum("bnts,bsnh->btnh", e / e.sum(-1, keepdims=True), v)
+
+
+def test_attention():
+    q, k, v = (random.normal(size=(2, 5, 4, 8)).astype(np.float32) for _ in range(3))
+    t, s = np.arange(5)[:, None], np.arange(5)
+    for options, seen in (
+        ({}, np.ones((5, 5), bool)),
+        ({"is_causal": True}, s <= t),
+        ({"local_window_size": (2, 1)}, (t <= s + 2) & (t >= s - 1)),
+        ({"mask": (s > 0)[None, None, None]}, s > 0),
+    ):
+        found = nn.dot_product_attention(q, k, v, **options)
+        np.testing.assert_allclose(found, attention(q, k, v, seen), rtol=1e-3, atol=1e-5)
+    grouped = nn.dot_product_attention(q, k[:, :, :2], v[:, :, :2])
+    repeated = attention(q, np.repeat(k[:, :, :2], 2, 2), np.repeat(v[:, :, :2], 2, 2), True)
+    np.testing.assert_allclose(grouped, repeated, rtol=1e-3, atol=1e-5)
+    with pytest.raises(ValueError, match="value shape"):
+        nn.dot_product_attention(q, k, v[:, :3])
+
+
+@pytest.mark.parametrize(
+    ("name", "variance"),
+    [
+        ("glorot_uniform", 1 / 150),
+        ("glorot_normal", 1 / 150),
+        ("lecun_uniform", 1 / 200),
+        ("lecun_normal", 1 / 200),
+        ("he_uniform", 1 / 100),
+        ("he_normal", 1 / 100),
+    ],
+)
+def test_variances_of_initial_weights(name, variance):
+    weights = np.asarray(getattr(nn.initializers, name)()(effax.random.key(1), (200, 100)))
+    assert weights.var() == pytest.approx(variance, rel=0.05)
+    assert abs(weights.mean()) < 0.01
+
+
+def test_orthogonal_weights():
+    w = np.asarray(nn.initializers.orthogonal(2.0)(effax.random.key(0), (3, 2, 4)))
+    flat = w.reshape(6, 4)
+    np.testing.assert_allclose(flat.T @ flat, 4 * np.eye(4), atol=1e-5)
+    middle = np.asarray(nn.initializers.delta_orthogonal()(effax.random.key(0), (3, 2, 2)))
+    np.testing.assert_array_equal(middle[[0, 2]], 0)
+    np.testing.assert_allclose(middle[1] @ middle[1].T, np.eye(2), atol=1e-5)
+
+
+def test_fans_of_a_vector_are_refused():
+    with pytest.raises(ValueError, match="2D"):
+        nn.initializers.he_normal()(effax.random.key(0), (3,))
