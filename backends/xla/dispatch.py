@@ -27,6 +27,7 @@ _log: Final = logging.getLogger("effax")
 host_rules: Final[dict[Effect, Callable[..., Any]]] = {}
 """Effects that are answered on the host when nothing is staged: callbacks, checks."""
 
+_LIMIT: Final = 8192
 _singles: Final[dict[Any, Executor]] = {}
 _by_text: Final[weakref.WeakValueDictionary[Any, Any]] = weakref.WeakValueDictionary()
 
@@ -147,6 +148,8 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
     key = (trace_key(), effect, *specs, *attributes.items())
     found = cache.get(key)
     if found is None:
+        if len(_singles) >= _LIMIT:
+            _singles.clear()
         cache[key] = found = _build(effect, operands, specs, attributes)
     if effect.multiple or not found.direct:
         results = found(buffers)

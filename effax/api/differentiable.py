@@ -147,13 +147,13 @@ def check_output(x: Any, holomorphic: bool, what: str) -> None:
 
 
 def chosen(argnums: int | Sequence[int], args: Sequence[Any], what: str) -> tuple[int, ...]:
-    """The positions that `argnums` names; raises `ValueError` for those that are not there."""
+    """The positions that `argnums` names; raises `TypeError` for those that are not there."""
     numbers = as_tuple(argnums)
     for n in numbers:
         if not isinstance(n, (int, np.integer)):
             raise TypeError(f"argnums must be an integer or a tuple of integers, got {argnums}")
-    if not args or any(not -len(args) <= n < len(args) for n in numbers):
-        raise ValueError(
+    if not args or any(n >= len(args) for n in numbers):
+        raise TypeError(
             f"differentiating with respect to argnums={argnums} requires at least "
             f"{max(numbers, default=0) + 1} positional arguments to be passed by the caller, but "
             f"got only {len(args)} positional arguments"

@@ -1,0 +1,153 @@
+"""What once went wrong: each test is the smallest program that showed it."""
+
+import copy
+import gc
+import pickle
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+from effax import lax
+
+
+def test_forward_mode_of_python_numbers() -> None:
+    value, tangent = effax.jvp(lambda x: x * int(x) + 3.0 * x, (2.0,), (1.0,))
+    assert (float(value), float(tangent)) == (10.0, 5.0)
+    zero = np.zeros((), effax.dtypes.float0)
+    _, (tangent, nothing) = effax.jvp(lambda a, n: (a * n, n + 1), (2.0, 3), (1.0, zero))
+    assert float(tangent) == 3.0
+    assert nothing.dtype == effax.dtypes.float0
+
+
+def test_reverse_mode_of_python_numbers() -> None:
+    _, pull = effax.vjp(lambda a, n: a * n, 2.0, 3)
+    given, nothing = pull(1.0)
+    assert float(given) == 3.0
+    assert nothing.dtype == effax.dtypes.float0
+    one, other = effax.linear_transpose(lambda x, y: x + 2.0 * y, 1.0, 2.0)(3.0)
+    assert (float(one), float(other)) == (3.0, 6.0)
+
+
+def test_custom_rules_take_python_numbers() -> None:
+    @effax.custom_jvp
+    def f(x, y):
+        return x * (y * 3.0)
+
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * 7.0))
+    assert float(effax.grad(f)(1.0, 2.0)) == 7.0
+    assert float(effax.vmap(f, (0, None))(jnp.ones(2), 2.0)[1]) == 6.0
+
+
+def test_gradients_are_as_weak_as_their_arguments() -> None:
+    assert effax.grad(lambda x: x**2)(3.0).weak_type
+    assert effax.grad(lambda x: 3.0)(1.0).weak_type
+    assert effax.grad(effax.grad(lambda x: x**3))(1.0).weak_type
+    assert not effax.grad(lambda x: x**2)(jnp.float32(3)).weak_type
+    weight = effax.grad(lambda b: jnp.sum(jnp.ones(3)) * b)(2.0)
+    assert weight.weak_type
+    assert (jnp.bfloat16(1) * weight).dtype == jnp.bfloat16
+
+
+def test_tangents_of_another_shape_are_a_value_error() -> None:
+    with pytest.raises(ValueError, match="do not match"):
+        effax.jvp(jnp.sin, (jnp.ones(3),), (jnp.ones(2),))
+    with pytest.raises(TypeError, match="do not match"):
+        effax.jvp(jnp.sin, (1.0,), (1,))
+
+
+def test_gradients_of_complex_results_are_refused() -> None:
+    for function, at in ((lambda z: z * z, 1j), (lambda x: x * 1j, 1.0)):
+        with pytest.raises(TypeError, match="real-valued outputs"):
+            effax.grad(function)(at)
+    assert effax.jacfwd(lambda x: x * 1j)(1.0) == 1j
+
+
+def test_missing_arguments_of_grad_are_a_type_error() -> None:
+    with pytest.raises(TypeError, match="at least 2 positional"):
+        effax.grad(lambda x: x, argnums=1)(1.0)
+    with pytest.raises(TypeError, match="at least 1 positional"):
+        effax.grad(lambda x: x)(x=1.0)
+
+
+def test_a_weak_carry_takes_the_dtype_that_the_body_makes() -> None:
+    carry, ys = lax.scan(lambda c, x: (c + 1.5, x), 0, jnp.arange(2.0))
+    assert carry.dtype == jnp.float32
+    assert float(carry) == 3.0
+    assert ys.dtype == jnp.float32
+    last = lax.while_loop(lambda c: c < 2, lambda c: c + 1.5, 0)
+    assert last.dtype == jnp.float32
+    assert float(last) == 3.0
+
+
+def test_a_carry_is_staged_once_when_only_its_weakness_changes() -> None:
+    staged = []
+
+    def step(carry, x):
+        staged.append(carry.weak_type)
+        return carry + x, carry
+
+    _, ys = lax.scan(step, 0.0, jnp.ones(3))
+    assert staged == [True]
+    assert ys.weak_type
+
+
+def test_counters_of_loops_are_weak() -> None:
+    assert lax.fori_loop(0, 3, lambda i, c: c + i, 0).weak_type
+    assert lax.fori_loop(0, 3, lambda i, c: c + i, jnp.int8(0)).dtype == jnp.int8
+    assert lax.fori_loop(jnp.int8(0), jnp.int8(3), lambda i, c: c + i, 0).dtype == jnp.int32
+
+
+def test_reverse_mode_goes_past_what_a_while_loop_only_passes_on() -> None:
+    def f(x):
+        return lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1]), (0, x))[1] * x
+
+    assert float(effax.grad(f)(2.0)) == 4.0
+    assert np.allclose(effax.vmap(effax.grad(f))(jnp.arange(3.0)), [0.0, 2.0, 4.0])
+
+
+def test_residuals_are_freed_without_the_garbage_collector() -> None:
+    x = jnp.ones(5)
+
+    def f(x):
+        return jnp.sum(jnp.sin(x) * x)
+
+    uses = (
+        lambda: effax.grad(f)(x),
+        lambda: effax.vjp(f, x)[1](jnp.float32(1)),
+        lambda: effax.linearize(f, x)[1](x),
+        lambda: effax.jvp(effax.grad(f), (x,), (x,)),
+    )
+    for use in uses:
+        use()
+        gc.collect()
+        gc.disable()
+        try:
+            before = sum(type(o) is effax.Array for o in gc.get_objects())
+            live = len(effax.live_arrays()) if hasattr(effax, "live_arrays") else before
+            for _ in range(5):
+                use()
+            assert sum(type(o) is effax.Array for o in gc.get_objects()) <= before
+            if hasattr(effax, "live_arrays"):
+                assert len(effax.live_arrays()) <= live
+        finally:
+            gc.enable()
+
+
+def test_copies_of_traced_values_are_themselves() -> None:
+    assert float(effax.jit(lambda x: copy.deepcopy({"a": x})["a"] * 2)(1.0)) == 2.0
+    assert float(effax.grad(lambda x: copy.copy(x) * 2)(1.0)) == 2.0
+
+
+def test_traced_values_are_not_pickled() -> None:
+    with pytest.raises(effax.errors.ConcretizationTypeError, match="pickling"):
+        effax.jit(pickle.dumps)(1.0)
+
+
+def test_types_stand_for_arrays_in_lower_and_eval_shape() -> None:
+    struct = effax.ShapeDtypeStruct((3,), jnp.float32)
+    found = effax.eval_shape(lambda x, y: x @ y, jnp.ones((2, 3)), struct)
+    assert (found.shape, found.dtype) == ((2,), np.float32)
+    compiled = effax.jit(lambda x, n: x * n, static_argnums=1).lower(struct, 3).compile()
+    assert np.allclose(compiled(jnp.ones(3)), 3.0)
