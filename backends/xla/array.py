@@ -396,7 +396,7 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
         if x.shape != type.shape:
             raise TypeError(f"a value of shape {x.shape} is not one of type {type}")
         if dtype == float0:
-            return np.zeros(type.shape, np.bool_)
+            raise TypeError("values of dtype float0 have no elements, and are no device arrays")
         return x if x.dtype == dtype else x.astype(dtype)
     if x.__class__ is int:
         try:

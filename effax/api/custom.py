@@ -10,7 +10,7 @@ from effax.api.arguments import name_of, normalise
 from effax.effects import custom
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.frames import filtered
-from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
+from effax.effects.tree import broadcast_prefix, tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import ShapedArray, float0, typeof
 from effax.interpreters.jvp.dual import moves, tangent_type, zeros
 from effax.interpreters.stage import Staged, stage
@@ -346,7 +346,7 @@ def _checked_ct(ct: Any, type: ShapedArray, rule: _VjpRule) -> Any:
 
 
 def _flat_cotangents(answers: Any, call: _Call, rule: _VjpRule) -> list[Any]:
-    """Cotangents per leaf; None stands for zeros of a whole argument."""
+    """Cotangents per leaf; None stands for zeros of a whole argument, or of a part of it."""
     args = tree_unflatten(call.tree, range(call.tree.num_leaves))
     if not isinstance(answers, (tuple, list)) or len(answers) != len(args):
         raise TypeError(
@@ -357,17 +357,13 @@ def _flat_cotangents(answers: Any, call: _Call, rule: _VjpRule) -> list[Any]:
         )
     flat: list[Any] = []
     for answer, arg in zip(answers, args, strict=True):
-        tree = tree_structure(arg)
-        if answer is None:
-            flat += [None] * tree.num_leaves
-            continue
-        leaves, found = tree_flatten(answer, is_leaf=lambda x: x is None or _is_symbolic(x))
-        if len(leaves) != tree.num_leaves:
+        try:
+            flat += broadcast_prefix(answer, arg, is_leaf=lambda x: x is None or _is_symbolic(x))
+        except ValueError:
             raise TypeError(
                 f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the trees "
-                f"of the arguments: expected {tree}, got {found}"
-            )
-        flat += leaves
+                f"of the arguments: expected {tree_structure(arg)}, got {tree_structure(answer)}"
+            ) from None
     return flat
 
 

@@ -9,11 +9,13 @@ from typing import Any
 from effax.api.differentiable import (
     check_input,
     check_output,
+    float0_zeros,
     plain_aux,
     split_aux,
     with_chosen,
 )
 from effax.api.differentiable import chosen as chosen_places
+from effax.api.float0 import is_nothing
 from effax.api.forward import jvp
 from effax.api.reverse import vjp
 from effax.api.vmap import vmap
@@ -172,6 +174,9 @@ def _split_first(rows: Any, tree: Any) -> list[Any]:
     kept = rows.shape[1:]
     for x in tree_flatten(tree)[0]:
         t = typeof(x)
+        if is_nothing(rows):
+            parts.append(float0_zeros((*t.shape, *kept)))
+            continue
         piece = _slice(rows, 0, start, start + t.size)
         parts.append(shape.reshape(piece, shape=(*t.shape, *kept)))
         start += t.size

@@ -11,6 +11,7 @@ import attrs
 
 from effax.api.arguments import as_tuple, name_of, static_positions
 from effax.api.differentiable import typeof_like
+from effax.api.float0 import Nothing, is_nothing, set_aside
 from effax.api.lowered import Lowered
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import Executor, common_placement, compile_program, operand
@@ -67,6 +68,7 @@ class Jit:
         self._donated_names = frozenset(donated_names)
         self._has_static = bool(static_numbers or static_names)
         self._static_places: dict[int, tuple[int, ...]] = {}
+        self._converts = False
         self._inline = inline
         self._device = device
         self._traces: dict[Any, Traced] = {}
@@ -85,7 +87,7 @@ class Jit:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """The function's results, computed as one operation."""
         if current.get() is bottom:
-            if not keywords:
+            if self._flat and not keywords:
                 try:  # arrays in, one array out: the common case needs no trees
                     found = self._flat.get((trace_key(), *[x.spec for x in args]))
                     if found is not None:
@@ -113,14 +115,12 @@ class Jit:
             args = tuple([x for i, x in enumerate(args) if i not in places])
         leaves, tree = flatten((args, keywords))
         try:
-            try:
-                return self._fast.get(
-                    (trace_key(), tree, statics, *[x.spec for x in leaves])
-                ), leaves
-            except AttributeError:  # not all of them arrays
+            ready = leaves
+            if self._converts or not all([type(x) is Array for x in leaves]):
+                self._converts = True
                 enter = asarray if self._donates else operand
                 ready = [x if type(x) is Array else enter(x) for x in leaves]
-                return self._fast.get((trace_key(), tree, statics, *[x.spec for x in ready])), ready
+            return self._fast.get((trace_key(), tree, statics, *[x.spec for x in ready])), ready
         except TypeError:  # no array, or a static that can't be hashed: the long way says so
             return None, ()
 
@@ -162,7 +162,7 @@ class Jit:
         out: list[Any] = []
 
         def flat(*values: Any) -> list[Any]:
-            leaves, tree = tree_flatten(parted.call(self._function, values))
+            leaves, tree = set_aside(*tree_flatten(parted.call(self._function, values)))
             out[:] = [tree]
             check_results(leaves, self._name, out[0])
             return leaves
@@ -340,6 +340,10 @@ class Parted:
             for name in jit._static_names & named.keys():
                 statics.append((name, _Static(named.pop(name), name)))
         leaves, tree = tree_flatten((tuple(rest), named))
+        if any(map(is_nothing, leaves)):
+            filled = [Nothing(x.shape) if is_nothing(x) else x for x in leaves]
+            rest, named = tree_unflatten(tree, filled)
+            leaves, tree = tree_flatten((tuple(rest), named))
         types = _leaf_types(leaves, rest, named, jit._name, typing)
         donated: tuple[int, ...] = ()
         if jit._donates:

@@ -7,6 +7,8 @@ from functools import wraps
 from typing import Any
 
 from effax.api.arguments import name_of
+from effax.api.differentiable import float0_zeros
+from effax.api.float0 import is_nothing
 from effax.effects.frames import filtered
 from effax.effects.tree import (
     broadcast_prefix,
@@ -79,8 +81,7 @@ def vmap(
         size = _batch_size(axes, types, axis_size, fun, args, keywords)
         handler = Batch(size=size, axis_name=axis_name)
         values = [
-            x if a is None else Batched(handler, move_axis(_ready(x), a, 0))
-            for x, a in zip(leaves, axes, strict=True)
+            x if a is None else _batched(handler, x, a) for x, a in zip(leaves, axes, strict=True)
         ]
         new_args, new_keywords = tree_unflatten(tree, values)
         result = handler.run(fun, *new_args, **new_keywords)
@@ -167,6 +168,12 @@ def _batch_size(
     return next(iter(sizes))
 
 
+def _batched(handler: Batch, x: Any, axis: int) -> Any:
+    if is_nothing(x):  # the same for every one of the batch
+        return float0_zeros((*x.shape[:axis], *x.shape[axis + 1 :]))
+    return Batched(handler, move_axis(_ready(x), axis, 0))
+
+
 def _unbatch(handler: Batch, x: Any, axis: Any, size: int) -> Any:
     batched = handler.owns(x)
     if axis is None:
@@ -181,6 +188,8 @@ def _unbatch(handler: Batch, x: Any, axis: Any, size: int) -> Any:
         raise ValueError(
             f"vmap out_axes: axis {axis} is out of bounds for a result with {ndim} axes"
         )
+    if is_nothing(x):
+        return float0_zeros((*x.shape[: axis % ndim], size, *x.shape[axis % ndim :]))
     many = x.many if batched else repeat(_ready(x), size)
     return move_axis(many, 0, axis % ndim)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from effax.api.arguments import name_of
+from effax.api.differentiable import as_value
 from effax.effects import comparison, control, elementwise, shape
 from effax.effects import config as settings
 from effax.effects.conversion import convert_element_type
@@ -342,7 +343,7 @@ def _perform_while(test: Staged, body: Staged, carry: list[Any], checkpoints: in
         body_consts=len(body.captured) + len(fixed),
         **({"checkpoints": checkpoints} if checkpoints else {}),
     )
-    return merge(kept, results, fixed)
+    return merge(kept, results, [as_value(x) for x in fixed])
 
 
 def _with_constants(part: Staged, kept: Sequence[bool], outputs: Sequence[Any]) -> Program:
