@@ -21,6 +21,7 @@ from effax import traits as traits
 from effax.backends.reference import table as reference
 from effax.backends.xla.lowering import writer as lowering
 from effax.backends.xla.lowering.writer import Name, Writer
+from effax.effects.columns import load, ready
 from effax.effects.effect import Effect as Effect
 from effax.effects.effect import all_effects as all_effects
 from effax.effects.effect import find_effect as find_effect
@@ -72,6 +73,12 @@ __all__ = [
     "transpose",
     "typeof",
 ]
+
+
+# Rules from outside come after the library's own, so that they may replace them.
+ready()
+for _column in ("effax.backends.reference", "effax.backends.xla.lowering"):
+    load(_column)
 
 
 def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

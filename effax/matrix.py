@@ -30,7 +30,7 @@ import attrs
 from effax import start as start  # the tables are filled at start-up
 from effax.backends.reference import table as reference
 from effax.backends.xla.lowering import writer as lowering
-from effax.effects.columns import load
+from effax.effects.columns import load, ready
 from effax.effects.effect import Effect, all_effects
 from effax.interpreters.batch.batched import Batch
 from effax.interpreters.checkify.checking import Checkify
@@ -41,7 +41,12 @@ from effax.interpreters.residual import planners
 from effax.interpreters.residual.record import opened
 from effax.interpreters.transpose.linear import rules as transposes
 
-for _column in ("effax.backends.reference", "effax.interpreters.checkify"):
+ready()
+for _column in (
+    "effax.backends.reference",
+    "effax.backends.xla.lowering",
+    "effax.interpreters.checkify",
+):
     load(_column)
 
 

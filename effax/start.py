@@ -1,4 +1,4 @@
-"""Start-up: the columns are loaded, and the bottom of the stack is given its backend."""
+"""Start-up: the rows are loaded, and the bottom of the stack is given its backend."""
 
 from __future__ import annotations
 
@@ -9,11 +9,4 @@ from effax.effects.handler import bottom
 
 bottom.perform = evaluate
 
-for _column in (
-    "effax.effects",
-    "effax.interpreters.jvp",
-    "effax.interpreters.batch",
-    "effax.interpreters.transpose",
-    "effax.backends.xla.lowering",
-):
-    load(_column)
+load("effax.effects")  # the rows: what can be asked; the columns are loaded when one is needed

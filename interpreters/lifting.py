@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from effax.effects import control, custom, shape
+from effax.effects.columns import ready
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
 from effax.effects.handler import Carrier, Handler, current
@@ -42,6 +43,10 @@ class Lifting(Handler):
     """
 
     __slots__ = ()
+
+    def __init__(self, outer: Any = None) -> None:
+        ready()
+        super().__init__(outer)
 
     rules: ClassVar[dict[Effect, Callable[..., Any]]]
     overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}

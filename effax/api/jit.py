@@ -427,12 +427,12 @@ def _donated_leaves(
     for i, x in enumerate(args):
         if i in skipped:
             continue
-        n = len(tree_flatten(x)[0])
+        n = len(set_aside(*tree_flatten(x))[0])
         if i in places:
             donated += range(position, position + n)
         position += n
     for name in sorted(named):
-        n = len(tree_flatten(named[name])[0])
+        n = len(set_aside(*tree_flatten(named[name]))[0])
         if name in jit._donated_names:
             donated += range(position, position + n)
         position += n

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from effax.effects import shape
+from effax.effects.columns import ready
 from effax.effects.conversion import number
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
@@ -67,6 +68,7 @@ def backward(tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variab
     `cotangents` maps variables to what is known of their cotangent, and is used up. Everything is
     performed under the handlers now installed. An input nothing depends on gives None.
     """
+    ready()
     for e in reversed(tape.equations):
         outs = [cotangents.pop(x, None) for x in e.outputs]
         if all(ct is None for ct in outs):

@@ -124,11 +124,11 @@ def test_residuals_are_freed_without_the_garbage_collector() -> None:
         gc.collect()
         gc.disable()
         try:
-            before = sum(type(o) is effax.Array for o in gc.get_objects())
+            before = sum(isinstance(o, effax.Array) for o in gc.get_objects())
             live = len(effax.live_arrays()) if hasattr(effax, "live_arrays") else before
             for _ in range(5):
                 use()
-            assert sum(type(o) is effax.Array for o in gc.get_objects()) <= before
+            assert sum(isinstance(o, effax.Array) for o in gc.get_objects()) <= before
             if hasattr(effax, "live_arrays"):
                 assert len(effax.live_arrays()) <= live
         finally:
@@ -151,3 +151,42 @@ def test_types_stand_for_arrays_in_lower_and_eval_shape() -> None:
     assert (found.shape, found.dtype) == ((2,), np.float32)
     compiled = effax.jit(lambda x, n: x * n, static_argnums=1).lower(struct, 3).compile()
     assert np.allclose(compiled(jnp.ones(3)), 3.0)
+
+
+def test_float0_passes_the_borders_of_jit_and_vmap() -> None:
+    float0 = effax.dtypes.float0
+    by_integer = effax.grad(lambda p: p["a"] * p["n"], allow_int=True)
+    one = effax.jit(by_integer)({"a": 2.0, "n": 3})
+    assert float(one["a"]) == 3.0
+    assert (one["n"].dtype, one["n"].shape) == (float0, ())
+    many = effax.vmap(by_integer)({"a": jnp.ones(3), "n": jnp.arange(3)})
+    assert np.allclose(many["a"], [0.0, 1.0, 2.0])
+    assert (many["n"].dtype, many["n"].shape) == (float0, (3,))
+    _, pull = effax.vjp(lambda a, n: (a * n, n), jnp.ones(3), 3)
+    given, _ = effax.jit(pull)((jnp.ones(3), np.zeros((), float0)))
+    assert np.allclose(given, 3.0)
+    given, _ = effax.vmap(pull)((jnp.eye(3), np.zeros(3, float0)))
+    assert np.allclose(given, 3.0 * np.eye(3))
+    rows = effax.jacrev(lambda n: n * 2.0, allow_int=True)(jnp.arange(2))
+    assert (rows.dtype, rows.shape) == (float0, (2, 2))
+
+
+def test_backward_rules_leave_parts_of_an_argument_out() -> None:
+    @effax.custom_vjp
+    def f(p, b):
+        return p["x"] * p["y"][0], b
+
+    f.defvjp(
+        lambda p, b: (f(p, b), None),
+        lambda _, g: ({"x": g[0] * 7.0, "y": (None, None), "z": None}, None),
+    )
+    given = effax.grad(lambda p: f(p, 3.0)[0])({"x": 1.0, "y": (2.0, jnp.ones(2)), "z": None})
+    assert float(given["x"]) == 7.0
+    assert not np.any(given["y"][1])
+    assert given["z"] is None
+
+
+def test_constants_of_a_while_loop_come_back_as_arrays() -> None:
+    last = lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0], c[1]), (5, 1.0))
+    assert all(isinstance(x, effax.Array) for x in last)
+    assert [float(x) for x in last] == [5.0, 1.0]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.effects.columns import load
 from effax.effects.effect import Effect
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.program import Program, Variable
@@ -74,6 +75,7 @@ class Writer:
     """One module being written: its functions, and the lines of the one now open."""
 
     def __init__(self, platform: str = "cpu") -> None:
+        load("effax.backends.xla.lowering")
         self.platform = platform
         self.functions: list[str] = []
         self.function_names: dict[Program, str] = {}
