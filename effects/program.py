@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -93,13 +94,13 @@ def row_of(effect: Effect, attributes: dict[str, Any]) -> frozenset[str]:
 _EMPTY: Final[frozenset[str]] = frozenset()
 
 
-class Source:
-    """Where code that runs again came from: recorders take it, not the caller's frame."""
+class Source(threading.local):
+    """Where code that runs again came from: recorders take it, not the caller's frame.
 
-    __slots__ = ("frame",)
+    Each thread runs its own programs, so each has its own.
+    """
 
-    def __init__(self) -> None:
-        self.frame: Any = None
+    frame: Any = None
 
 
 source: Final = Source()

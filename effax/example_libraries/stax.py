@@ -42,7 +42,7 @@ def _shape_after(apply: Callable[..., Any], params: Any, input_shape: Shape) -> 
 
 def Dense(  # noqa: N802
     out_dim: int,
-    W_init: Any = None,
+    W_init: Any = None,  # noqa: N803
     b_init: Any = None,
 ) -> Layer:
     """A matrix product and an addition.
@@ -100,7 +100,7 @@ def GeneralConv(  # noqa: N802
     filter_shape: Sequence[int],
     strides: Sequence[int] | None = None,
     padding: Any = "VALID",
-    W_init: Any = None,  # noqa: N803
+    W_init: Any = None,  # noqa: N803  # noqa: N803
     b_init: Any = None,
 ) -> Layer:
     """A convolution and an addition."""
@@ -121,7 +121,7 @@ def GeneralConvTranspose(  # noqa: N802
     filter_shape: Sequence[int],
     strides: Sequence[int] | None = None,
     padding: Any = "VALID",
-    W_init: Any = None,  # noqa: N803
+    W_init: Any = None,  # noqa: N803  # noqa: N803
     b_init: Any = None,
 ) -> Layer:
     """A transposed convolution and an addition."""
