@@ -90,8 +90,8 @@ def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     >>> from effax import extend
     >>> thrice = extend.Effect("doctest_thrice", family="mine", typing=lambda x: x)
     >>> @extend.expand(thrice)
-    ... def thrice_is_a_product(x):
-    ...     return extend.effects.mul(x, 3.0)
+    ... def thrice_is_a_product(x, mul=extend.effects.mul):
+    ...     return mul(x, 3.0)
     >>> import effax
     >>> float(effax.grad(thrice)(2.0))
     3.0

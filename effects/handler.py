@@ -111,7 +111,15 @@ class Carrier(Value):
         return f"{type(self).__name__}<{self.type.str_short()}>"
 
     def __format__(self, spec: str) -> str:
-        return format(repr(self), spec)
+        value = self.concrete() if spec else None
+        if value is not None:
+            return format(value, spec)
+        if spec:
+            raise TypeError(
+                f"unsupported format string {spec!r}: the elements of {self!r} are not known while "
+                "a function is traced; effax.debug.print formats them when they are"
+            )
+        return repr(self)
 
     def __copy__(self) -> Any:
         return self

@@ -20,6 +20,7 @@ from effax.backends.reference.table import rules
 from effax.effects.columns import load
 from effax.effects.effect import Effect, all_effects
 from effax.effects.types import ShapedArray, bool_, float64, int32, is_float
+from effax.matrix import library_families
 
 DOMAINS: Final = {
     "any": (-4.0, 4.0),
@@ -117,10 +118,18 @@ def float_effects() -> tuple[Pointwise, ...]:
     return tuple(_float_effects())
 
 
-def _float_effects() -> Iterator[Pointwise]:
+def _of_the_library() -> Iterator[Effect]:
+    """First-order effects of the library's own families: those of users may lack rules."""
+    families = library_families()
     for effect in all_effects():
-        if effect.name in _LEFT_OUT or effect not in rules or effect.answerable:
+        if effect.family not in families or effect.name in _LEFT_OUT:
             continue
+        if effect in rules and not effect.answerable:
+            yield effect
+
+
+def _float_effects() -> Iterator[Pointwise]:
+    for effect in _of_the_library():
         for n in (1, 2, 3):
             if _attributeless(effect, (ShapedArray((2, 3), float64),) * n) is None:
                 continue
@@ -145,9 +154,7 @@ def other_effects() -> tuple[Pointwise, ...]:
 
 
 def _other_effects() -> Iterator[Pointwise]:
-    for effect in all_effects():
-        if effect.name in _LEFT_OUT or effect not in rules or effect.answerable:
-            continue
+    for effect in _of_the_library():
         if effect.name in ("div", "pow", "integer_pow") or effect.name.startswith("shift"):
             continue
         for dtype, n in product((int32, bool_), (1, 2)):

@@ -154,13 +154,13 @@ def test_watchers_may_refuse(restored):
     def refuse(value):
         raise RuntimeError("devices exist already")
 
-    module.watch("num_cpu_devices", refuse)
+    module.watch("log_compiles", refuse)
     try:
         with pytest.raises(RuntimeError, match="exist"):
-            config.update("num_cpu_devices", 4)
-        assert config.num_cpu_devices == -1
+            config.update("log_compiles", True)
+        assert not config.log_compiles
     finally:
-        module._find("num_cpu_devices").watchers.clear()
+        module._find("log_compiles").watchers.remove(refuse)
 
 
 def from_environment(**variables):
