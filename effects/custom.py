@@ -27,6 +27,16 @@ cotangents of the operands; all flat.
 """
 
 
+custom_vmap_call = Effect(
+    "custom_vmap_call", family="custom", typing=_call_type, multiple=True, higher_order=True
+)
+"""`custom_vmap_call(*operands, program, rule, name)`: a call whose batching is `rule`'s.
+
+`rule(size, batched, operands)`, of flat values some of which have the batch axis in front, gives
+results and which of them have it.
+"""
+
+
 def _linear_type(
     *operands: ShapedArray, out_types: tuple[ShapedArray, ...], **_: Any
 ) -> Sequence[ShapedArray]:

@@ -479,4 +479,5 @@ functor: Final[dict[Effect, Callable[..., Any]]] = {
     control.scan: lift_scan,
     custom.custom_jvp_call: lift_custom,
     custom.custom_vjp_call: lift_custom,
+    custom.custom_vmap_call: lift_custom,
 }

@@ -98,9 +98,13 @@ class VjpBesideState(_BesideState):
 
     __slots__ = ()
 
-    def forward(self, primals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def forward(
+        self, primals: Sequence[Any], moving: Sequence[bool]
+    ) -> tuple[list[Any], list[Any]]:
         """State and results, and the residuals."""
-        results, residuals = _answered(self.answering, self.rule.forward, primals[self.ins :])
+        results, residuals = _answered(
+            self.answering, self.rule.forward, primals[self.ins :], moving[self.ins :]
+        )
         return [*self.state(primals), *results], list(residuals)
 
     def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> Any:

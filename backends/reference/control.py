@@ -17,7 +17,13 @@ from effax.interpreters.custom_linear import forward
 Array = np.ndarray[Any, Any]
 
 
-@rule(control.call, control.remat, custom.custom_jvp_call, custom.custom_vjp_call)
+@rule(
+    control.call,
+    control.remat,
+    custom.custom_jvp_call,
+    custom.custom_vjp_call,
+    custom.custom_vmap_call,
+)
 def reference_call(*operands: Array, program: Program, **_: Any) -> list[Array]:
     return run(program, operands)
 

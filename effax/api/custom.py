@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
+import attrs
+
 from effax.api.arguments import name_of, normalise
 from effax.effects import custom
 from effax.effects.errors import UnsupportedDerivativeError
@@ -131,6 +133,14 @@ class SymbolicZero:
     def dtype(self) -> Any:
         """The type of the elements."""
         return self.type.dtype
+
+
+@attrs.frozen(slots=True, eq=False)
+class CustomVJPPrimal:
+    """An argument of a forward rule that asks for symbolic zeros."""
+
+    value: Any
+    perturbed: bool
 
 
 def _is_symbolic(x: Any) -> bool:
@@ -260,9 +270,10 @@ def _numbers(
 class _VjpRule:
     """A user's forward and backward functions, on flat values."""
 
-    __slots__ = ("backwards", "bwd", "call", "captured", "fwd", "residual_tree")
+    __slots__ = ("backwards", "bwd", "call", "captured", "fwd", "residual_tree", "symbolic")
 
-    def __init__(self, call: _Call, fwd: Any, bwd: Any, captured: int) -> None:
+    def __init__(self, call: _Call, fwd: Any, bwd: Any, captured: int, symbolic: bool) -> None:
+        self.symbolic = symbolic
         self.call = call
         self.fwd = fwd
         self.bwd = bwd
@@ -270,11 +281,16 @@ class _VjpRule:
         self.residual_tree: Any = None
         self.backwards: dict[Any, _Backward] = {}
 
-    def forward(self, primals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        call = self.call
-        args = call.merged(tree_unflatten(call.tree, primals[self.captured :]))
-        pair = self.fwd(*args)
+    def forward(
+        self, primals: Sequence[Any], moving: Sequence[bool]
+    ) -> tuple[list[Any], list[Any]]:
+        call, n = self.call, self.captured
         name = name_of(call.function)
+        _refuse_captured(name, "custom_vjp", [m or None for m in moving[:n]])
+        values = primals[n:]
+        if self.symbolic:
+            values = [CustomVJPPrimal(*pair) for pair in zip(values, moving[n:], strict=True)]
+        pair = self.fwd(*call.merged(tree_unflatten(call.tree, values)))
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
                 f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
@@ -393,6 +409,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.nondiff_argnums = _numbers(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
         update_wrapper(self, fun)
 
     def defvjp(
@@ -402,12 +419,12 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         symbolic_zeros: bool = False,
         optimize_remat: bool = False,
     ) -> None:
-        """Give the forward and the backward function."""
-        if symbolic_zeros:
-            raise NotImplementedError(
-                "custom_vjp: symbolic_zeros=True is not supported; write the rule for plain arrays"
-            )
-        self.fwd, self.bwd = fwd, bwd
+        """Give the forward and the backward function.
+
+        With `symbolic_zeros`, each leaf of the forward function's arguments is a
+        `CustomVJPPrimal`: its `value`, and whether it is `perturbed`, that is differentiated.
+        """
+        self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         from functools import partial
@@ -424,7 +441,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         fixed = normalise(self.nondiff_argnums, len(given), "nondiff_argnums")
         call = _Call(self.fun, given, fixed)
         staged = call.staged()
-        rule = _VjpRule(call, self.fwd, self.bwd, len(staged.captured))
+        rule = _VjpRule(call, self.fwd, self.bwd, len(staged.captured), self.symbolic_zeros)
         results = custom.custom_vjp_call(
             *staged.captured, *call.leaves, program=staged.program, rule=rule, name=name
         )

@@ -58,10 +58,13 @@ class BatchedVjp:
         self.outs = outs
         self.residual_modes: tuple[bool, ...] = ()
 
-    def forward(self, primals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def forward(
+        self, primals: Sequence[Any], moving: Sequence[bool]
+    ) -> tuple[list[Any], list[Any]]:
         """Results and residuals of the batch."""
         handler = Batch(None, *self.static)
-        results, residuals = handler.run(self.rule.forward, _wrap(handler, primals, self.batched))
+        values = _wrap(handler, primals, self.batched)
+        results, residuals = handler.run(self.rule.forward, values, moving)
         self.residual_modes = tuple(handler.owns(x) for x in residuals)
         return (
             [_unwrap(handler, x, b) for x, b in zip(results, self.outs, strict=True)],
@@ -158,6 +161,20 @@ def custom_vjp_call_batch(
         custom.custom_vjp_call(*values, program=done.program, rule=inner, name=name),
         outs,
     )
+
+
+@rule(custom.custom_vmap_call)
+def custom_vmap_call_batch(
+    handler: Batch,
+    values: list[Any],
+    batched: list[bool],
+    *,
+    program: Program,
+    rule: Any,
+    name: str,
+) -> Any:
+    """The user's rule takes the whole batch."""
+    return rule(handler.size, batched, values)
 
 
 @rule(custom.custom_linear)

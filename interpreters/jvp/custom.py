@@ -22,7 +22,7 @@ def custom_jvp_call_jvp(
 def custom_vjp_call_jvp(
     primals: list[Any], tangents: list[Any], *, program: Program, rule: Any, name: str
 ) -> Any:
-    results, residuals = rule.forward(primals)
+    results, residuals = rule.forward(primals, [t is not None for t in tangents])
     types = [typeof(x) for x in results]
     moving = [i for i, t in enumerate(types) if moves(t)]
     directions = [

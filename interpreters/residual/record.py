@@ -96,5 +96,5 @@ class Tape:
         return type(x) is Variable and x.handler is self.handler
 
 
-opened = frozenset({custom.custom_jvp_call, custom.custom_vjp_call})
-"""Programs with their own derivative, met without one being asked, are their equations."""
+opened = frozenset({custom.custom_jvp_call, custom.custom_vjp_call, custom.custom_vmap_call})
+"""Programs with a rule of their own, met where it is not asked for, are their equations."""

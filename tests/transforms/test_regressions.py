@@ -190,3 +190,28 @@ def test_constants_of_a_while_loop_come_back_as_arrays() -> None:
     last = lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0], c[1]), (5, 1.0))
     assert all(isinstance(x, effax.Array) for x in last)
     assert [float(x) for x in last] == [5.0, 1.0]
+
+
+def test_rules_say_nothing_of_closures_and_gradients_are_not_silently_zero() -> None:
+    def outer(w, x):
+        f = effax.custom_vjp(lambda x: x * w)
+        f.defvjp(lambda x: (x, None), lambda _, g: (g * 2.0,))
+        return f(x)
+
+    assert float(effax.grad(outer, 1)(2.0, 3.0)) == 2.0
+    with pytest.raises(effax.errors.UnsupportedDerivativeError, match="closes over"):
+        effax.grad(outer)(2.0, 3.0)
+    with pytest.raises(effax.errors.UnsupportedDerivativeError, match="closes over"):
+        effax.grad(lambda c: lax.scan(lambda c, t: (outer(c, t), None), c, jnp.ones(2))[0])(1.0)
+
+
+def test_forward_rules_may_ask_what_is_differentiated() -> None:
+    f = effax.custom_vjp(lambda x, y: x * y)
+
+    def forward(x, y):
+        return x.value * y.value, (x.perturbed, y.perturbed)
+
+    f.defvjp(forward, lambda moves, g: (g * moves[0], g * moves[1] * 5.0), symbolic_zeros=True)
+    assert float(effax.grad(f, 0)(2.0, 3.0)) == 1.0
+    assert [float(g) for g in effax.grad(f, (0, 1))(2.0, 3.0)] == [1.0, 5.0]
+    assert np.allclose(effax.vmap(effax.grad(f, 1))(jnp.ones(2), jnp.ones(2)), 5.0)

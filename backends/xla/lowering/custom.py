@@ -1,4 +1,4 @@
-"""Programs with their own derivative are calls once no derivative is asked."""
+"""Programs with a rule of their own are calls once no one asks for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from effax.effects.types import ShapedArray
 from effax.interpreters.custom_linear import forward
 
 
-@rule(custom.custom_jvp_call, custom.custom_vjp_call)
+@rule(custom.custom_jvp_call, custom.custom_vjp_call, custom.custom_vmap_call)
 def lower_custom_call(
     w: Writer, types: Sequence[ShapedArray], *operands: Name, program: Program, **_: Any
 ) -> list[Name]:

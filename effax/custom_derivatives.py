@@ -1,0 +1,17 @@
+"""Functions that bring their own derivative."""
+
+from effax.api.closure import closure_convert as closure_convert
+from effax.api.closure import custom_gradient as custom_gradient
+from effax.api.custom import CustomVJPPrimal as CustomVJPPrimal
+from effax.api.custom import SymbolicZero as SymbolicZero
+from effax.api.custom import custom_jvp as custom_jvp
+from effax.api.custom import custom_vjp as custom_vjp
+
+__all__ = [
+    "CustomVJPPrimal",
+    "SymbolicZero",
+    "closure_convert",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+]

@@ -1,0 +1,113 @@
+"""Functions that bring their own batching, and functions apart from what they close over."""
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+from effax import lax
+from effax.api.scopes import ensure_compile_time_eval, named_scope
+from effax.custom_batching import custom_vmap, sequential_vmap
+from effax.custom_derivatives import closure_convert, custom_gradient
+
+X = jnp.array([0.5, -1.0, 2.0])
+
+
+def test_a_rule_takes_the_whole_batch() -> None:
+    seen = []
+
+    @custom_vmap
+    def scaled(x, p):
+        return {"y": x * p["k"]}
+
+    @scaled.def_vmap
+    def scaled_vmap(axis_size, in_batched, x, p):
+        seen.append((axis_size, in_batched))
+        return {"y": 100.0 * x * p["k"]}, {"y": True}
+
+    def over_x(x):
+        return scaled(x, {"k": 2.0})["y"]
+
+    assert float(over_x(3.0)) == 6.0
+    for mapped in (
+        effax.vmap(over_x),
+        effax.jit(effax.vmap(over_x)),
+        effax.vmap(effax.jit(over_x)),
+        lambda x: lax.map(effax.vmap(over_x), x[None])[0],
+    ):
+        assert np.allclose(mapped(X), 200.0 * X)
+    assert seen[0] == (3, [True, {"k": False}])
+    assert np.allclose(effax.vmap(effax.grad(over_x))(X), 2.0)
+
+
+def test_a_rule_must_return_a_pair_of_the_right_tree() -> None:
+    f = custom_vmap(jnp.sin)
+    with pytest.raises(AttributeError, match="No batching rule"):
+        f(1.0)
+    f.def_vmap(lambda n, b, x: x)
+    with pytest.raises(ValueError, match="must return a pair"):
+        effax.vmap(f)(X)
+    f.def_vmap(lambda n, b, x: ((x, x), True))
+    with pytest.raises(ValueError, match="with the tree"):
+        effax.vmap(f)(X)
+
+
+def test_a_rule_says_nothing_of_closures() -> None:
+    def outer(y):
+        f = custom_vmap(lambda x: x * y)
+        f.def_vmap(lambda n, b, x: (x, True))
+        return f(1.0)
+
+    with pytest.raises(ValueError, match="closes over"):
+        effax.vmap(outer)(X)
+
+
+def test_one_lane_at_a_time() -> None:
+    f = sequential_vmap(lambda x, y: x * jnp.sum(y))
+    assert np.allclose(effax.vmap(f, (0, None))(X, X), X * jnp.sum(X))
+    assert np.allclose(effax.vmap(f)(X, jnp.eye(3)), X)
+
+
+def test_closures_become_arguments() -> None:
+    def outer(x, y):
+        g, values = closure_convert(lambda z: z * y + jnp.sum(X), x)
+        assert len(values) <= 1
+        return g(x, *values)
+
+    by_x, by_y = effax.grad(outer, (0, 1))(2.0, 3.0)
+    assert (float(by_x), float(by_y)) == (3.0, 2.0)
+    assert np.allclose(effax.vmap(outer, (0, None))(X, 2.0), 2.0 * X + 1.5)
+
+
+def test_backward_functions_made_on_the_way() -> None:
+    @custom_gradient
+    def f(x):
+        y = jnp.sin(x)
+        return y, lambda g: (g * y * 10.0,)
+
+    assert np.allclose(effax.grad(f)(0.5), 10.0 * np.sin(0.5))
+    assert np.allclose(effax.vmap(effax.grad(f))(X), 10.0 * np.sin(X))
+    assert np.allclose(effax.jit(effax.grad(effax.grad(f)))(0.5), 10.0 * np.cos(0.5), rtol=1e-5)
+
+
+def test_names_of_scopes_are_kept_in_equations() -> None:
+    @named_scope("outer")
+    def f(x):
+        with named_scope("inner"):
+            y = jnp.sin(x)
+        return jnp.cos(y)
+
+    found = {e.effect.name: e.scope for e in effax.make_jaxpr(f)(1.0).equations}
+    assert found["sin"] == "outer/inner"
+    assert found["cos"] == "outer"
+
+
+def test_some_of_a_traced_function_is_computed_at_once() -> None:
+    def f(x):
+        with ensure_compile_time_eval():
+            n = int(jnp.sum(jnp.arange(4)))
+        return x * n
+
+    assert float(effax.jit(f)(2.0)) == 12.0
+    assert float(effax.grad(f)(2.0)) == 6.0
+    assert np.allclose(effax.vmap(f)(X), 6.0 * X)
