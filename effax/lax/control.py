@@ -498,6 +498,10 @@ def fori_loop(
             )
     if checkpoints is None and not (isinstance(lower, Carrier) or isinstance(upper, Carrier)):
         first, last = int(lower), int(upper)
+        if settings.read("disable_jit"):
+            for i in range(first, last):
+                init_val = body_fun(i, init_val)
+            return init_val
 
         def step(carry: Any, _: Any) -> Any:
             i, value = carry

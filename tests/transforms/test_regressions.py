@@ -215,3 +215,9 @@ def test_forward_rules_may_ask_what_is_differentiated() -> None:
     assert float(effax.grad(f, 0)(2.0, 3.0)) == 1.0
     assert [float(g) for g in effax.grad(f, (0, 1))(2.0, 3.0)] == [1.0, 5.0]
     assert np.allclose(effax.vmap(effax.grad(f, 1))(jnp.ones(2), jnp.ones(2)), 5.0)
+
+
+def test_loops_without_jit_are_loops_of_python() -> None:
+    with effax.disable_jit():
+        assert lax.fori_loop(0, 4, lambda i, c: c + i, 0) == 6
+        assert float(lax.fori_loop(0, 3, lambda i, c: c * 2.0, jnp.float32(1))) == 8.0
