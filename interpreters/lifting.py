@@ -293,7 +293,7 @@ def lift_cond(
     return rebuild(handler, results, out_modes, branches[0].out_types, out_state)
 
 
-def align_captured(lifted: Sequence[Lifted]) -> tuple[Program, ...]:
+def align_captured(lifted: Sequence[Any]) -> tuple[Program, ...]:
     """Branches that take what every one of them captured, in order, then their own inputs."""
     spare = [[Variable(None, x.type) for x in _captures(one)] for one in lifted]
     programs = []
@@ -310,7 +310,7 @@ def align_captured(lifted: Sequence[Lifted]) -> tuple[Program, ...]:
     return tuple(programs)
 
 
-def _captures(lifted: Lifted) -> Sequence[Variable]:
+def _captures(lifted: Any) -> Sequence[Variable]:
     return lifted.program.inputs[: len(lifted.captured)]
 
 

@@ -148,7 +148,7 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
     key = (trace_key(), effect, *specs, *attributes.items())
     found = cache.get(key)
     if found is None:
-        if len(_singles) >= _LIMIT:
+        if cache is _singles and len(cache) >= _LIMIT:
             _singles.clear()
         cache[key] = found = _build(effect, operands, specs, attributes)
     if effect.multiple or not found.direct:

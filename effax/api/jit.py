@@ -184,7 +184,7 @@ class Jit:
             where = (
                 single(self._device)
                 if self._device is not None
-                else (common_placement([x.spec for x in everything]))
+                else common_placement([x.spec for x in everything])
             )
             committed = self._device is not None or any(x.spec.committed for x in everything)
             executor = compile_program(
@@ -330,7 +330,7 @@ class Parted:
         named = dict(keywords)
         if jit._has_static:
             count = len(args)
-            places = {n % count for n in jit._static_numbers if -count <= n < count}
+            places = jit._places(count)
             rest = []
             for i, x in enumerate(args):
                 if i in places:

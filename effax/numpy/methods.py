@@ -119,8 +119,7 @@ def install(numpy: ModuleType) -> None:
     for name, target in UNARY.items():
         setattr(Value, f"__{name}__", _method(getattr(numpy, target)))
     for name in METHODS:
-        if hasattr(numpy, name):
-            setattr(Value, name, _method(getattr(numpy, name)))
+        setattr(Value, name, _method(getattr(numpy, name)))
     _install_shapes(numpy)
     _install_indexing(numpy)
     Value.__array_priority__ = 100  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ from effax.effects.elementwise import add
 from effax.effects.handler import current
 from effax.effects.program import Program, Variable
 from effax.effects.types import ShapedArray
+from effax.interpreters.lifting import align_captured
 from effax.interpreters.residual import Record
 from effax.interpreters.stage import Stage, stage
 from effax.interpreters.transpose.linear import (
@@ -114,20 +115,12 @@ def transpose_cond(
     linear = tuple(map(is_linear, operands))
     mask = tuple(ct is not None for ct in cts)
     done = [transpose_program(b, linear, mask, full=True) for b in branches]
-    spare = [[Variable(None, x.type) for x in d.program.inputs[: len(d.captured)]] for d in done]
-    programs = []
-    for i, d in enumerate(done):
-        inputs: list[Variable] = []
-        for j, unused in enumerate(spare):
-            inputs += d.program.inputs[: len(d.captured)] if i == j else unused
-        inputs += d.program.inputs[len(d.captured) :]
-        programs.append(Program(inputs, d.program.equations, d.program.outputs, d.program.name))
     results = control.cond(
         index,
         *(x for d in done for x in d.captured),
         *(x for x in operands if not is_linear(x)),
         *(ct for ct in cts if ct is not None),
-        branches=tuple(programs),
+        branches=align_captured(done),
     )
     return [None, *_place(operands, done[0].given, results)]
 
