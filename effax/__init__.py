@@ -17,6 +17,8 @@ from effax.api.callbacks import pure_callback as pure_callback
 from effax.api.checkpoint import checkpoint as checkpoint
 from effax.api.checkpoint import checkpoint_policies as checkpoint_policies
 from effax.api.checkpoint import remat as remat
+from effax.api.closure import closure_convert as closure_convert
+from effax.api.closure import custom_gradient as custom_gradient
 from effax.api.custom import custom_jvp as custom_jvp
 from effax.api.custom import custom_vjp as custom_vjp
 from effax.api.devices import block_until_ready as block_until_ready
@@ -36,6 +38,9 @@ from effax.api.reverse import grad as grad
 from effax.api.reverse import linear_transpose as linear_transpose
 from effax.api.reverse import value_and_grad as value_and_grad
 from effax.api.reverse import vjp as vjp
+from effax.api.scopes import ensure_compile_time_eval as ensure_compile_time_eval
+from effax.api.scopes import named_call as named_call
+from effax.api.scopes import named_scope as named_scope
 from effax.api.staging import ShapeDtypeStruct as ShapeDtypeStruct
 from effax.api.staging import eval_shape as eval_shape
 from effax.api.staging import make_jaxpr as make_jaxpr
@@ -73,6 +78,8 @@ from effax.interpreters.interpreter import Static as Static
 
 if _TYPE_CHECKING:
     from effax import ad_checkpoint as ad_checkpoint
+    from effax import custom_batching as custom_batching
+    from effax import custom_derivatives as custom_derivatives
     from effax import debug as debug
     from effax import errors as errors
     from effax import example_libraries as example_libraries
@@ -92,6 +99,8 @@ __version__ = "0.1.0"
 _ON_DEMAND = frozenset(
     {
         "ad_checkpoint",
+        "custom_batching",
+        "custom_derivatives",
         "debug",
         "errors",
         "example_libraries",
