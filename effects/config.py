@@ -49,6 +49,7 @@ class Settings:
         "enable_custom_prng",
         "enable_x64",
         "explicit_x64_dtypes",
+        "fast_paths",
         "numpy_dtype_promotion",
         "numpy_rank_promotion",
         "random_seed_offset",
@@ -67,6 +68,7 @@ class Settings:
     enable_custom_prng: bool
     enable_x64: bool
     explicit_x64_dtypes: str
+    fast_paths: str
     numpy_dtype_promotion: str
     numpy_rank_promotion: str
     random_seed_offset: int
@@ -350,6 +352,13 @@ explicit_x64_dtypes = _choice(
 )
 default_matmul_precision = _choice(
     "default_matmul_precision", None, _PRECISIONS, "precision of products of float32 matrices"
+)
+fast_paths = Option(
+    "fast_paths",
+    "all",
+    "other ways to write effects that XLA is slow at: all, none, names, or -names to leave out",
+    str,
+    str,
 )
 default_device = Option(
     "default_device", None, "where arrays and results go", lambda value: value, lambda text: text

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from effax.effects import logical
+from effax.effects.dtypes import as_dtype
 from effax.effects.effect import Effect
 from effax.effects.signature import FLOAT, require
-from effax.effects.types import DType, ShapedArray, bit_width, is_bool, is_complex, is_extended
+from effax.effects.types import (
+    DType,
+    ShapedArray,
+    bit_width,
+    is_bool,
+    is_complex,
+    is_extended,
+    typeof,
+)
 
 FAMILY = "conversion"
 
@@ -48,6 +58,24 @@ def _bitcast_type(x: ShapedArray, *, dtype: DType) -> ShapedArray:
 bitcast_convert_type = Effect("bitcast_convert_type", family=FAMILY, typing=_bitcast_type)
 """`bitcast_convert_type(x, dtype=d)`: the same bits; a narrower dtype adds a last axis, a wider one
 uses it up."""
+
+
+def ordered_bits(x: Any) -> Any:
+    """Signed integers in the order of the floats x; -0 before 0, NaNs beyond the infinities."""
+    width = bit_width(typeof(x).dtype)
+    return _fold(bitcast_convert_type(x, dtype=as_dtype(f"int{width}")))
+
+
+def from_ordered_bits(keys: Any, dtype: DType) -> Any:
+    """The floats that have these `ordered_bits`."""
+    return bitcast_convert_type(_fold(keys), dtype=dtype)
+
+
+def _fold(bits: Any) -> Any:
+    """From sign and magnitude to two's complement, and back."""
+    width = bit_width(typeof(bits).dtype)
+    negative = logical.shift_right_arithmetic(bits, width - 1)
+    return logical.xor(bits, logical.and_(negative, (1 << (width - 1)) - 1))
 
 
 def _reduce_precision_type(x: ShapedArray, **attributes: Any) -> ShapedArray:

@@ -19,6 +19,7 @@ COLUMNS = {
     "interpreters/checkify": {"checking", "payload"},
     "interpreters/residual": {"partition", "record", "saving"},
     "backends/xla/lowering": {"writer"},
+    "backends/xla/fast": {"path"},
     "backends/reference": {"table", "evaluate"},
 }
 FILES = [

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from effax.backends.xla.lowering.shape import listed
-from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects import reduction
+from effax.backends.xla.lowering.writer import Name, Writer, rule, rules, tensor
+from effax.effects import comparison, reduction, selection
+from effax.effects.conversion import from_ordered_bits, ordered_bits
+from effax.effects.dtypes import bit_width, is_float
 from effax.effects.effect import Effect
 from effax.effects.program import Program
 from effax.effects.reduction import highest, lowest
-from effax.effects.types import ShapedArray, iinfo, is_bool, is_complex, real_dtype
+from effax.effects.types import ShapedArray, iinfo, is_bool, is_complex, real_dtype, typeof
+from effax.interpreters.stage import stage
 
 Combine = Callable[[Writer, Name, Name], Name]
 
@@ -105,6 +108,33 @@ _lower_with(reduction.reduce_min, highest, minimum)
 _lower_with(reduction.reduce_and, all_bits, plain("and"))
 _lower_with(reduction.reduce_or, lambda _: 0, plain("or"))
 _lower_with(reduction.reduce_xor, lambda _: 0, plain("xor"))
+
+
+def _exact_extremum(effect: Effect, worst: Callable[[Any], Any]) -> None:
+    """XLA's CPU backend loses NaNs in large extrema of floats: those are taken of ordered bits."""
+    plain_rule = rules[effect]
+
+    @rule(effect)
+    def lower_extremum(
+        w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: tuple[int, ...]
+    ) -> Name:
+        dtype = x.dtype
+        small = x.type.size < _LARGE or not is_float(dtype) or bit_width(dtype) < 16
+        if w.platform != "cpu" or small or not axes:
+            return plain_rule(w, types, x, axes=axes)
+
+        def of_bits(x: Any) -> list[Any]:
+            keys = ordered_bits(x)
+            nan = worst(iinfo(typeof(keys).dtype))
+            keys = selection.select_n(comparison.ne(x, x), keys, nan)
+            return [from_ordered_bits(effect(keys, axes=axes), dtype)]
+
+        return w.body(stage(of_bits, [x.type], effect.name).program, [x])[0]
+
+
+_LARGE = 512
+_exact_extremum(reduction.reduce_max, lambda info: info.max)
+_exact_extremum(reduction.reduce_min, lambda info: info.min)
 
 
 def _lower_position(effect: Effect, direction: str, identity: Callable[[Any], Any]) -> None:

@@ -49,6 +49,12 @@ class Name(str):
         return self.type.dtype
 
 
+class Splat(Name):
+    """The name of a constant that is one number everywhere."""
+
+    __slots__ = ()
+
+
 def named(text: str, type: ShapedArray) -> Name:
     """A name with a type."""
     name = Name(text)
@@ -76,6 +82,7 @@ class Writer:
 
     def __init__(self, platform: str = "cpu") -> None:
         load("effax.backends.xla.lowering")
+        load("effax.backends.xla.fast")
         self.platform = platform
         self.functions: list[str] = []
         self.function_names: dict[Program, str] = {}
@@ -87,6 +94,7 @@ class Writer:
         self.axes: dict[Any, Any] = {}
         self.channels = 0
         self.module_attributes: list[str] = []
+        self.paths: set[str] = set()
 
     def fresh(self, type: ShapedArray) -> Name:
         """A name not used yet."""
@@ -123,7 +131,8 @@ class Writer:
         key = text, type
         found = self.constants.get(key)
         if found is None:
-            found = self.op(f"stablehlo.constant dense<{text}> : {tensor(type)}", type)
+            found = Splat(self.op(f"stablehlo.constant dense<{text}> : {tensor(type)}", type))
+            found.type = type
             self.constants[key] = found
         return found
 

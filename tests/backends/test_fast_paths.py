@@ -1,0 +1,177 @@
+"""Each fast path gives the values of the rule it stands before, at special values too."""
+
+import numpy as np
+import pytest
+
+import effax as fx
+import effax.lax as lax
+import effax.numpy as jnp
+from effax.backends.xla.fast.path import PATHS
+from effax.effects import config
+from effax.effects.columns import load
+
+load("effax.backends.xla.lowering")
+load("effax.backends.xla.fast")
+
+RNG = np.random.default_rng(0)
+SPECIAL = np.array(
+    [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, -7.0, 1e6, -3e8, 1e30, np.inf, -np.inf, np.nan], np.float32
+)
+FLOATS = np.concatenate([RNG.standard_normal(4096 - 78) * 30, np.tile(SPECIAL, 6)])
+FLOATS = RNG.permutation(FLOATS).astype(np.float32)
+with np.errstate(over="ignore"):
+    HALVES = FLOATS.astype(np.float16)
+NUMBERS = RNG.standard_normal(4096).astype(np.float32)
+INTEGERS = RNG.integers(-(2**31), 2**31, 4096).astype(np.int32)
+DIVISORS = np.concatenate([RNG.integers(-9, 9, 4000), np.full(96, -1)]).astype(np.int32)
+INTEGERS[-50:] = -(2**31)
+IMAGES = np.round(RNG.standard_normal((2, 9, 11, 6)) * 3).astype(np.float32)
+
+
+def _pool(window, strides, padding):
+    def loss(x):
+        return (lax.reduce_window(x, -jnp.inf, lax.max, window, strides, padding) ** 2).sum()
+
+    return fx.grad(loss)
+
+
+MOVED = {
+    "sort_packed": [
+        (lambda x: jnp.argsort(x), FLOATS),
+        (lambda x: jnp.argsort(x.reshape(64, 64), axis=0), FLOATS),
+        (lambda x: jnp.argsort(x), HALVES),
+        (lambda x: jnp.argsort(x), INTEGERS),
+        (lambda x: jnp.argsort(x), INTEGERS.astype(np.uint32)),
+        (lambda x: jnp.argsort(x), DIVISORS.astype(np.int8)),
+        (lambda x, y: lax.sort((x, y, -y), num_keys=1), DIVISORS, FLOATS),
+    ],
+    "div": [(lax.div, INTEGERS, DIVISORS), (lax.div, INTEGERS.view("u4"), DIVISORS.view("u4"))],
+    "rem": [(lax.rem, INTEGERS, DIVISORS), (lax.rem, INTEGERS.view("u4"), DIVISORS.view("u4"))],
+    "argmax": [
+        (lambda x: jnp.argmax(x.reshape(16, 256), 1), FLOATS),
+        (lambda x: jnp.argmax(x.reshape(64, 64), 0), FLOATS),
+        (lambda x: jnp.argmax(x.reshape(2, 32, 64), 1), NUMBERS),
+        (lambda x: jnp.argmax(x.reshape(64, 64), 0), DIVISORS),
+    ],
+    "argmin": [
+        (lambda x: jnp.argmin(x.reshape(16, 256), 1), FLOATS),
+        (lambda x: jnp.argmin(x.reshape(64, 64), 0), FLOATS),
+        (lambda x: jnp.argmin(x.reshape(64, 64), 0), np.full(4096, np.inf, np.float32)),
+    ],
+    "cummax": [
+        (lambda x: lax.cummax(x, 0), FLOATS),
+        (lambda x: lax.cummax(x.reshape(64, 64), 0, reverse=True), FLOATS),
+        (lambda x: lax.cummax(x.reshape(64, 64), 1), INTEGERS),
+    ],
+    "cummin": [
+        (lambda x: lax.cummin(x, 0, reverse=True), FLOATS),
+        (lambda x: lax.cummin(x.reshape(64, 64), 1), FLOATS),
+    ],
+    "select_and_scatter_add": [
+        (_pool((1, 2, 2, 1), (1, 2, 2, 1), "VALID"), IMAGES),
+        (_pool((1, 3, 3, 1), (1, 2, 2, 1), "SAME"), IMAGES),
+        (_pool((1, 2, 2, 1), (1, 3, 3, 1), "VALID"), IMAGES),
+        (_pool((1, 3, 2, 1), (1, 1, 1, 1), "SAME"), IMAGES),
+    ],
+}
+
+ROUNDED = {
+    "sort_bits": [
+        (jnp.sort, FLOATS),
+        (jnp.sort, HALVES),
+        (lambda x: jnp.sort(x.reshape(64, 64), axis=0), FLOATS),
+        (lambda x: jnp.sort(x.astype(jnp.bfloat16)), FLOATS),
+    ],
+    "cumsum": [
+        (lambda x: lax.cumsum(x.reshape(64, 64), 0), NUMBERS),
+        (lambda x: lax.cumsum(x.reshape(64, 64), 1, reverse=True), NUMBERS),
+        (lambda x: lax.cumsum(jnp.tile(x, 9).reshape(288, 128), 0), NUMBERS),
+        (lambda x: lax.cumsum(x, 0), INTEGERS),
+    ],
+    "cumprod": [
+        (lambda x: lax.cumprod(1 + 0.01 * x.reshape(64, 64), 0), NUMBERS),
+        (lambda x: lax.cumprod(x, 0, reverse=True), INTEGERS),
+    ],
+    "sin": [(jnp.sin, FLOATS), (jnp.sin, NUMBERS)],
+    "cos": [(jnp.cos, FLOATS), (jnp.cos, NUMBERS)],
+    "tan": [(jnp.tan, FLOATS), (jnp.tan, NUMBERS)],
+    "atan": [(jnp.arctan, FLOATS)],
+    "asin": [(jnp.arcsin, FLOATS / 60), (jnp.arcsin, FLOATS)],
+    "acos": [(jnp.arccos, FLOATS / 60), (jnp.arccos, FLOATS)],
+    "atan2": [(jnp.arctan2, FLOATS, RNG.permutation(FLOATS)), (jnp.arctan2, FLOATS, FLOATS)],
+}
+
+CASES = [(name, i) for name in MOVED | ROUNDED for i in range(len((MOVED | ROUNDED)[name]))]
+
+
+def test_every_path_has_cases():
+    assert PATHS.keys() == (MOVED | ROUNDED).keys()
+
+
+def _both_ways(name, i):
+    function, *operands = (MOVED | ROUNDED)[name][i]
+    fast = fx.jit(lambda *xs: function(*xs))
+    results = [np.asarray(x) for x in fx.tree.leaves(fast(*operands))]
+    text = fast.lower(*operands).as_text()
+    with config.fast_paths(f"-{name}"):
+        plain = [np.asarray(x) for x in fx.tree.leaves(fast(*operands))]
+        assert fast.lower(*operands).as_text() != text, "the path is not taken"
+    return results, plain
+
+
+@pytest.mark.parametrize(("name", "i"), CASES)
+def test_a_path_gives_what_the_plain_rule_gives(name, i):
+    results, plain = _both_ways(name, i)
+    for x, y in zip(results, plain, strict=True):
+        assert x.dtype == y.dtype
+        if name in MOVED:
+            np.testing.assert_array_equal(x, y)
+        else:
+            tolerance = 0 if x.dtype.kind != "f" else 2e-5 if name.startswith("cum") else 1e-6
+            np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "asin", "acos", "atan"])
+def test_circular_functions_are_correct_to_half_a_unit(name):
+    """Against NumPy in float64; 0.51 units leave room for a tie."""
+    numpy_name = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}.get(name, name)
+    x = RNG.uniform(-1, 1, 2000).astype(np.float32)
+    if name in ("sin", "cos", "tan", "atan"):
+        x = np.concatenate([x * 10, x * 900_000, x * np.float32(1e-6)])
+    exact = getattr(np, numpy_name)(x.astype(np.float64))
+    found = np.asarray(fx.jit(getattr(jnp, numpy_name))(x)).astype(np.float64)
+    units = np.abs(found - exact) / np.spacing(np.abs(exact).astype(np.float32))
+    assert units.max() < 0.51
+
+
+def test_zeros_keep_their_signs():
+    zeros = np.tile(np.array([0.0, -0.0], np.float32), 256)
+    for function in (jnp.sin, jnp.tan, jnp.arctan, jnp.arcsin):
+        assert np.array_equal(np.signbit(fx.jit(function)(zeros)), np.signbit(zeros))
+
+
+@pytest.mark.parametrize("asked", ["none", "sin", "-div,-rem"])
+def test_paths_are_chosen_by_name(asked):
+    def text():
+        return fx.jit(lambda x: jnp.sin(x)).lower(NUMBERS).as_text()
+
+    everything = text()
+    with config.fast_paths(asked):
+        assert (text() == everything) == (asked != "none")
+
+
+def test_a_name_of_no_path_is_refused():
+    with config.fast_paths("sine"), pytest.raises(ValueError, match="no fast path is called sine"):
+        fx.jit(lambda x: jnp.sin(x)).lower(NUMBERS)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_a_large_extremum_keeps_its_nan(dtype, axis):
+    """XLA's CPU backend (and with it JAX 0.10) drops it from 1024 elements on."""
+    with config.enable_x64(True):
+        x = RNG.standard_normal((64, 64)).astype(dtype)
+        x[3, 5] = np.nan
+        x[7, 5] = -np.nan
+        for ours, theirs in ((jnp.max, np.max), (jnp.min, np.min)):
+            np.testing.assert_array_equal(ours(x, axis), theirs(x, axis))
