@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from effax.backends.xla.fast.path import fast_path
@@ -29,8 +30,10 @@ from effax.effects.effect import Effect
 from effax.effects.types import float32, float64, int32, int64, typeof
 from effax.interpreters.stage import stage
 
-LARGE = 256
+LARGE = 2048
 """Elements from which the longer program is worth compiling."""
+PERIODIC = 8192
+"""The same for sin, cos and tan, whose two branches take some 15 ms to compile."""
 
 FAR = 1e6
 """Up to here k·(pi/2), its leading part being of 33 bits, is exact in float64."""
@@ -47,9 +50,9 @@ _COSINE = [(-1) ** n / math.factorial(2 * n) for n in range(1, 6)]
 _ARCTANGENT = [(-1) ** n / (2 * n + 1) for n in range(1, 12)]
 
 
-def _large_float32(*operands: Name) -> bool:
+def _large_float32(*operands: Name, least: int = LARGE) -> bool:
     type = operands[0].type
-    return type.dtype == float32 and type.size >= LARGE
+    return type.dtype == float32 and type.size >= least
 
 
 def _series(z: Any, coefficients: Sequence[float]) -> Any:
@@ -100,7 +103,7 @@ def _near_tangent(x: Any) -> Any:
 def _periodic(effect: Effect, near: Callable[[Any], Any], odd: bool) -> None:
     """Plain if any element is farther than the reduction reaches; infinities are no such thing."""
 
-    @fast_path(effect, effect.name, on=("cpu",), when=_large_float32)
+    @fast_path(effect, effect.name, on=("cpu",), when=partial(_large_float32, least=PERIODIC))
     def circular(x: Any) -> Any:
         size = elementwise.abs(x)
 
