@@ -38,6 +38,7 @@ from effax.interpreters.batch import batched as batch
 from effax.interpreters.definitions import definition
 from effax.interpreters.interpreter import Interpreter as Interpreter
 from effax.interpreters.interpreter import Leaf as Leaf
+from effax.interpreters.interpreter import Setting as Setting
 from effax.interpreters.interpreter import State as State
 from effax.interpreters.interpreter import Static as Static
 from effax.interpreters.jvp import dual as jvp
@@ -55,6 +56,7 @@ __all__ = [
     "Lifting",
     "MissingRuleError",
     "Program",
+    "Setting",
     "ShapedArray",
     "State",
     "Static",

@@ -58,7 +58,10 @@ class Batch(Lifting):
         return Batch(outer, self.size, self.axis_name)
 
     def answers(self, effect: Effect, attributes: dict[str, Any]) -> bool:
-        """Collectives over the batch's own axis are its own, batched operand or not."""
+        """Collectives over the batch's own axis are its own, batched operand or not; and so are
+        effects that happen in each lane."""
+        if not _in_each_lane.isdisjoint(row_of(effect, attributes)):
+            return True
         if self.axis_name is None:
             return False
         if effect.collective:
@@ -126,6 +129,20 @@ def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         return function
 
     return fill
+
+
+def in_each_lane(*effects: Effect) -> None:
+    """Effects that happen once in each lane, even where no operand is batched: drawing a number.
+
+    They have a row, by which programs that perform them are known; their rule is asked always.
+    """
+    for effect in effects:
+        if not effect.row:
+            raise ValueError(f"'{effect.name}' has no row: a program would not say it performs it")
+        _in_each_lane.add(effect.row)
+
+
+_in_each_lane: Final[set[str]] = set()
 
 
 def elementwise(*effects: Effect) -> None:

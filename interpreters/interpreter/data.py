@@ -22,9 +22,15 @@ class Interpreter(Data):
     """A transform: fields, rules, `transform`.
 
     Fields are declared by `Leaf` (an array), `Leaf | None` (one that may be absent), `Static`
-    (hashable data) and `State` (a value of the handler's). The first leaf has the type of the
-    value it stands for, unless the class defines `type`. The constructor takes the fields in
-    order, by position or by name; instances are pytrees of their leaves.
+    (hashable data), `State` (a value of the handler's) and `Setting` (what is fixed for one
+    installation). The first leaf has the type of the value it stands for, unless the class defines
+    `type`. The constructor takes the fields in order, by position or by name; instances are pytrees
+    of their leaves.
+
+    A class without leaves owns no values: its rules take and give plain ones. With `every=True`
+    among the class's arguments, effects on plain values are answered too, if there is a rule for
+    them or a default; else only those are that have an operand of the interpreter's own, or a
+    `row` that a rule is for.
 
     Override `lift(value)` where a plain value is not its own leaf, every time.
     """
@@ -32,7 +38,7 @@ class Interpreter(Data):
     _fields: ClassVar[Fields] = Fields({}, (), (), ())
     _handler: ClassVar[type[Interpretation]] = Interpretation
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
+    def __init_subclass__(cls, every: bool = False, **keywords: Any) -> None:
         """Read the fields; make the handler; register the class as a pytree."""
         super().__init_subclass__(**keywords)
         parent = cls._handler
@@ -42,6 +48,7 @@ class Interpreter(Data):
             "interpreter": cls,
             "rules": dict(getattr(parent, "rules", {})),
             "catch_all": parent.catch_all,
+            "every": every or parent.every,
             "__module__": cls.__module__,
         }
         cls._handler = type(cls.__name__, (Interpretation,), body)
@@ -102,7 +109,12 @@ class Interpreter(Data):
 
     @classmethod
     def lift(cls, value: Any) -> Any:
-        """The data of a plain value: each leaf is the value, optional ones are absent."""
+        """The data of a plain value: each leaf is the value, optional ones are absent.
+
+        Without leaves, it is the value.
+        """
+        if not cls._fields.leaves:
+            return value
         given: dict[str, Any] = {}
         for name in cls._fields.order:
             leaf = cls._fields.leaves.get(name)
@@ -137,8 +149,8 @@ class Interpreter(Data):
         The rule is called with the operands' data and the attributes by name, and returns data
         (a sequence of it for effects of several results); a result of another kind is plain, not
         the interpreter's own. It runs outside the interpreter. A parameter named `effect` is
-        told which effect it is, `state` gives the states, and `run(program, *operands)` runs a
-        program under the interpreter. Operands that are plain are lifted, unless `lift` is False;
+        told which effect it is, `state` gives the states and settings, `run(program, *operands)` runs
+        a program under the interpreter, and `place` is the user's line that asked. Operands that are plain are lifted, unless `lift` is False;
         the default lifts them except for effects that hold programs.
         """
 
@@ -204,27 +216,35 @@ class Interpreter(Data):
         return getattr(x, next(iter(cls._fields.leaves))) if isinstance(x, cls) else x
 
     @classmethod
-    def transform(cls, function: Callable[..., Any]) -> Callable[..., Any]:
+    def transform(cls, function: Callable[..., Any], /, **given: Any) -> Callable[..., Any]:
         """The function under this interpreter: takes and gives pytrees in which its data stand.
 
         Data among the arguments are this interpreter's values; all else is plain. A result that
         does not depend on any of them comes back plain. With `State` fields, the result is a pair
-        of the function's result and a dict of the states.
+        of the function's result and a dict of the states. What is given by name is a setting, or a
+        state at the start.
         """
         if not callable(function):
             raise TypeError(f"Expected a callable value, got {function}")
+        fields = cls._fields
+        for name in given:
+            if name not in (*fields.settings, *fields.states):
+                raise TypeError(f"{cls.__name__} declares no state or setting '{name}'")
+        settings = tuple(given[n] if n in given else _setting(cls, n) for n in fields.settings)
 
         @wraps(function, assigned=("__name__", "__doc__", "__module__"), updated=())
         @filtered
         def interpreted(*args: Any, **keywords: Any) -> Any:
-            handler = cls._handler()
-            handler.states = [_initial(cls, name) for name in cls._fields.states]
+            handler = cls._handler(settings=settings)
+            handler.states = [
+                tree_map(ready, given[n] if n in given else _initial(cls, n)) for n in fields.states
+            ]
             args, keywords = tree_map(
                 handler.enter, (args, keywords), is_leaf=lambda x: type(x) is cls
             )
             result = tree_map(handler.leave, handler.run(function, *args, **keywords))
-            if cls._fields.states:
-                return result, dict(zip(cls._fields.states, handler.states, strict=True))
+            if fields.states:
+                return result, dict(zip(fields.states, handler.states, strict=True))
             return result
 
         return interpreted
@@ -243,7 +263,14 @@ _MISSING: Final = _Missing()
 
 def _initial(cls: type[Interpreter], name: str) -> Any:
     found = getattr(cls, name, 0)
-    return ready(found() if callable(found) else found)
+    return found() if callable(found) else found
+
+
+def _setting(cls: type[Interpreter], name: str) -> Any:
+    found = getattr(cls, name, _MISSING)
+    if found is _MISSING:
+        raise TypeError(f"{cls.__name__}.transform needs the setting '{name}'")
+    return found
 
 
 def _present(data: Any) -> tuple[tuple[bool, ...], tuple[Any, ...], list[str]]:

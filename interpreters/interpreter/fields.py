@@ -39,8 +39,16 @@ class Static:
 class State:
     """In a class body, declares a value that the handler itself threads: `count: State = 0`.
 
-    Rules with a parameter `state` read and assign `state.count`; the transform's result is then a
-    pair of the function's result and a dict of the final states.
+    It is a pytree of arrays. Rules with a parameter `state` read and assign `state.count`; the
+    transform's result is then a pair of the function's result and a dict of the final states.
+    """
+
+
+class Setting:
+    """In a class body, declares what is fixed for one installation: `tag: Setting = "all"`.
+
+    It is hashable. Rules with a parameter `state` read `state.tag`; `transform(f, tag=...)` gives
+    it.
     """
 
 
@@ -52,6 +60,7 @@ class Fields:
     statics: tuple[str, ...]
     states: tuple[str, ...]
     order: tuple[str, ...]
+    settings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, owner: type) -> Fields:
@@ -59,6 +68,7 @@ class Fields:
         leaves: dict[str, Leaf] = {}
         statics: list[str] = []
         states: list[str] = []
+        settings: list[str] = []
         order: list[str] = []
         for base in reversed(owner.__mro__):
             if not issubclass(base, Data) or Data in base.__bases__:
@@ -72,11 +82,14 @@ class Fields:
                 elif declared is State:
                     states.append(name)
                     continue
+                elif declared is Setting:
+                    settings.append(name)
+                    continue
                 else:
                     continue
                 if name not in order:
                     order.append(name)
-        return cls(leaves, tuple(statics), tuple(states), tuple(order))
+        return cls(leaves, tuple(statics), tuple(states), tuple(order), tuple(settings))
 
 
 def _declared(annotation: Any, owner: type) -> Any:
@@ -86,7 +99,12 @@ def _declared(annotation: Any, owner: type) -> Any:
             annotation = eval(annotation, dict(scope), dict(vars(owner)))
         except (NameError, TypeError):  # names of a function's scope, or of type checkers only
             last = annotation.replace(" ", "").removesuffix("|None").rpartition(".")[2]
-            found = {"Leaf": Leaf(), "Static": Static, "State": State}.get(last)
+            found = {
+                "Leaf": Leaf(),
+                "Static": Static,
+                "State": State,
+                "Setting": Setting,
+            }.get(last)
             optional = isinstance(found, Leaf) and "None" in annotation
             return found | None if optional else found  # type: ignore[operator]
     if annotation is Leaf:

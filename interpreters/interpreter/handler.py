@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from effax.effects import conversion, shape
+from effax.effects import control, conversion, custom, shape
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import MissingRuleError, describe, user_frame
-from effax.effects.handler import Carrier
-from effax.effects.program import Program, row_of
+from effax.effects.handler import Carrier, current
+from effax.effects.program import Program, row_of, source
 from effax.effects.promotion import promote_types
-from effax.effects.types import ShapedArray, typeof
+from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
+from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.effects.value import Value
 from effax.interpreters.interpreter.fields import Data
-from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor, reopen
+from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor, lift, reopen
+from effax.interpreters.rotation import rotated_while
+from effax.interpreters.stateful import lift_custom_with_state
 
 if TYPE_CHECKING:
     from effax.interpreters.interpreter.data import Interpreter
+
+
+_DIFFERENTIATED: Final = (custom.custom_jvp_call, custom.custom_vjp_call)
 
 
 class Carried(Carrier):
@@ -43,23 +49,29 @@ class Carried(Carrier):
 class Interpretation(Lifting):
     """The handler of a user's interpreter; one subclass is made for each."""
 
-    __slots__ = ("states",)
+    __slots__ = ("settings", "states")
 
     carrier = Carried
     interpreter: ClassVar[type[Interpreter]]
     catch_all: ClassVar[Rule | None] = None
+    every: ClassVar[bool] = False
     version: ClassVar[int] = 0
 
-    def __init__(self, outer: Any = None) -> None:
+    def __init__(self, outer: Any = None, settings: tuple[Hashable, ...] = ()) -> None:
         super().__init__(outer)
+        self.settings = settings
         self.states: list[Any] = []
 
     # ------------------------------------------------------------------ what the functor asks
 
     @property
     def static(self) -> tuple[Hashable, ...]:
-        """How many times a rule was added: a lifted program depends on the rules."""
-        return (type(self).version,)
+        """How many times a rule was added, since a lifted program depends on them; settings."""
+        return (type(self).version, *self.settings)
+
+    def fresh(self, outer: Any) -> Interpretation:
+        """Another installation, with the same settings."""
+        return type(self)(outer, self.settings)
 
     def mode(self, value: Any) -> Mode:
         """Which leaves there are, with their axes in front and dtypes of their own; statics."""
@@ -145,32 +157,67 @@ class Interpretation(Lifting):
         return found
 
     def state_mode(self) -> Mode:
-        """The types of the states."""
-        return tuple(map(typeof, self.states))
+        """The structure of the states, and the types of their leaves."""
+        leaves, tree = tree_flatten(self.states)
+        return tree, tuple(map(typeof, leaves))
 
     def state_join(self, one: Any, other: Any) -> Mode:
-        """The promoted types; shapes may not change."""
-        return tuple(_joined_type(a, b) for a, b in zip(one, other, strict=True))
+        """The promoted types; shapes and structure may not change."""
+        if one[0] != other[0]:
+            raise TypeError(
+                f"the states {self.interpreter._fields.states} of {self.interpreter.__name__} have "
+                f"the structure {one[0]} in one branch or step of a loop, and {other[0]} in another"
+            )
+        return one[0], tuple(_joined_type(a, b) for a, b in zip(one[1], other[1], strict=True))
 
     def state_leaves(self, mode: Any) -> Sequence[Any]:
-        """The states, converted to those types."""
-        name = self.interpreter.__name__
-        return [_converted(name, x, t) for x, t in zip(self.states, mode, strict=False)]
+        """The leaves of the states, converted to those types; none if the mode is empty."""
+        types = self.state_types(mode)
+        if not types:
+            return []
+        name = f"a state of {self.interpreter.__name__}"
+        leaves = tree_flatten(self.states)[0]
+        return [_converted(name, x, t) for x, t in zip(leaves, types, strict=True)]
 
     def state_types(self, mode: Any) -> Sequence[ShapedArray]:
-        """The mode is the types."""
-        return tuple(mode)
+        """The mode says them."""
+        return tuple(mode[1]) if mode else ()
 
-    def state_set(self, mode: Mode, leaves: Sequence[Any]) -> None:
-        """The states are their own leaves."""
-        self.states = list(leaves)
+    def state_set(self, mode: Any, leaves: Sequence[Any]) -> None:
+        """The states are made of these leaves."""
+        if mode:
+            self.states = tree_unflatten(mode[0], leaves)
 
     # --------------------------------------------------------------------------- answering
 
     def answers(self, effect: Effect, attributes: dict[str, Any]) -> bool:
         """Effects of a row that there is a rule for are answered, owned operand or not."""
+        return self._has_rule_for(row_of(effect, attributes))
+
+    def concerns(self, program: Program) -> bool:
+        """Whether a program of plain values may mean something else under this handler."""
+        return type(self).every or self._has_rule_for(program.row)
+
+    def _has_rule_for(self, row: frozenset[str]) -> bool:
         rows = {e.row for e in self.rules if e.row}
-        return bool(rows) and not rows.isdisjoint(row_of(effect, attributes))
+        return bool(rows) and not rows.isdisjoint(row)
+
+    def _stays_discrete(self, program: Program, **_: Any) -> bool:
+        """Whether no state has a tangent, before a program of plain values and after it."""
+        before = self.state_mode()
+        after = lift(program, self, (PLAIN,) * len(program.inputs), before).state_mode
+        types = (*self.state_types(before), *self.state_types(after))
+        return all(tangent_dtype(t.dtype) == float0 for t in types)
+
+    def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Answer the effect if an operand is owned, or if every effect is to be answered."""
+        if not type(self).every:
+            return super().perform(effect, operands, attributes)
+        token = current.set(self.outer)
+        try:
+            return self.handle(effect, operands, attributes)
+        finally:
+            current.reset(token)
 
     def handle(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """A rule; else the catch-all, for effects of first order; else what the functor has."""
@@ -179,6 +226,14 @@ class Interpretation(Lifting):
             rule = type(self).catch_all
         if rule is not None:
             return self.apply(rule, effect, operands, attributes)
+        owned = any(map(self.owns, operands))
+        if effect.higher_order and self.states:
+            if effect is control.while_loop and self.concerns(attributes["cond"]):
+                return rotated_while(self, operands, attributes)
+            if effect in _DIFFERENTIATED and not owned and self._stays_discrete(**attributes):
+                return lift_custom_with_state(self, effect, operands, attributes)
+        elif not owned and (effect.family == "custom" or not effect.higher_order):
+            return effect(*operands, **attributes)
         lifting = functor.get(effect)
         if lifting is not None:
             return lifting(self, effect, operands, attributes)
@@ -222,6 +277,8 @@ class Interpretation(Lifting):
     def _lifted(self, x: Any, effect: Effect, types: Any) -> Any:
         if self.owns(x):
             return x.data
+        if not self.interpreter._fields.leaves:
+            return x
         if type(x) in LITERALS and effect.literals:
             t = effect.literal_type(x, types)
             x = shape.full(t.shape, x, t.dtype)
@@ -263,10 +320,15 @@ class Interpretation(Lifting):
     # ------------------------------------------------------------------------- at the borders
 
     def enter(self, x: Any) -> Any:
-        """An argument of the transformed function: data becomes a carrier."""
+        """An argument of the transformed function: data becomes a carrier.
+
+        Where every effect is answered, arrays of others' making become values, so that none of
+        their arithmetic is done behind the handler's back.
+        """
         cls = self.interpreter
         if type(x) is not cls:
-            return x
+            foreign = cls._handler.every and not isinstance(x, Value) and hasattr(x, "__array__")
+            return ready(x) if foreign else x
         leaves = {name: ready(getattr(x, name)) for name in cls._fields.leaves}
         statics = {name: getattr(x, name) for name in cls._fields.statics}
         data = cls._made(leaves | statics)
@@ -291,27 +353,35 @@ class Interpretation(Lifting):
 
 
 class Rule:
-    """A user's rule, and which of `effect`, `state` and `run` it wants to be told."""
+    """A user's rule, and which of `effect`, `state`, `run` and `place` it wants to be told."""
 
     __slots__ = ("function", "lift", "wants")
 
     def __init__(self, function: Callable[..., Any], lift: bool) -> None:
         self.function = function
         self.lift = lift
-        self.wants = {"effect", "state", "run"} & inspect.signature(function).parameters.keys()
+        parameters = inspect.signature(function).parameters.keys()
+        self.wants = {"effect", "state", "run", "place"} & parameters
 
     def __call__(
         self, effect: Effect, operands: Sequence[Any], attributes: Any, handler: Interpretation
     ) -> Any:
         """Call the user's function with the data, what it wants to be told, and the attributes."""
-        told: dict[str, Any] = {}
+        told = self.told(handler)
         if "effect" in self.wants:
             told["effect"] = effect
+        return self.function(*operands, **told, **attributes)
+
+    def told(self, handler: Interpretation) -> dict[str, Any]:
+        """What the function wants to know beside operands and attributes."""
+        told: dict[str, Any] = {}
         if "state" in self.wants:
             told["state"] = _States(handler)
         if "run" in self.wants:
             told["run"] = handler.run_program
-        return self.function(*operands, **told, **attributes)
+        if "place" in self.wants:
+            told["place"] = describe(source.frame or user_frame())
+        return told
 
 
 class CatchAll(Rule):
@@ -323,12 +393,11 @@ class CatchAll(Rule):
         self, effect: Effect, operands: Sequence[Any], attributes: Any, handler: Interpretation
     ) -> Any:
         """Call the user's function, the effect first."""
-        told = {"state": _States(handler)} if "state" in self.wants else {}
-        return self.function(effect, *operands, **told, **attributes)
+        return self.function(effect, *operands, **self.told(handler), **attributes)
 
 
 class _States:
-    """A handler's states by name, to read and to assign."""
+    """A handler's states by name, to read and to assign; and its settings, to read."""
 
     __slots__ = ("_handler",)
 
@@ -342,10 +411,13 @@ class _States:
         return names.index(name)
 
     def __getattr__(self, name: str) -> Any:
+        settings = self._handler.interpreter._fields.settings
+        if name in settings:
+            return self._handler.settings[settings.index(name)]
         return self._handler.states[self._place(name)]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self._handler.states[self._place(name)] = value
+        self._handler.states[self._place(name)] = tree_map(ready, value)
 
 
 def ready(x: Any) -> Any:

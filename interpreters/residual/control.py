@@ -12,33 +12,9 @@ from effax.effects.program import Literal, Program, Variable, without_dead_code
 from effax.effects.types import ShapedArray
 from effax.interpreters.checkpoints import forward
 from effax.interpreters.lifting import without_trail
-from effax.interpreters.residual.partition import Plan, Split, pick, planners, split
+from effax.interpreters.residual.partition import Plan, Split, pick, plan_call, planners, split
 from effax.interpreters.residual.saving import plan_remat
 from effax.interpreters.stage import stage
-
-
-def plan_call(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
-    """A call in two: each half of its program is called."""
-    parts = split(attributes["program"], unknown)
-
-    def known(operands: Sequence[Any]) -> list[Any]:
-        return pick(operands, unknown, False)
-
-    def linear(operands: Sequence[Any], residuals: Sequence[Any]) -> list[Any]:
-        plain = known(operands)
-        return [
-            *(plain[i] for i in parts.forwarded),
-            *residuals,
-            *pick(operands, unknown, True),
-        ]
-
-    return Plan(
-        {**attributes, "program": parts.known},
-        {**attributes, "program": parts.linear},
-        parts.unknown_outputs,
-        known,
-        linear,
-    )
 
 
 def plan_cond(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:

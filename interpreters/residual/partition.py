@@ -169,3 +169,27 @@ def merge(mask: Sequence[bool], yes: Sequence[Any], no: Sequence[Any]) -> list[A
     """Interleave: the next of `yes` where the mask is set, else the next of `no`."""
     ones, others = iter(yes), iter(no)
     return [next(ones) if m else next(others) for m in mask]
+
+
+def plan_call(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+    """A call in two: each half of its program is called."""
+    parts = split(attributes["program"], unknown)
+
+    def known(operands: Sequence[Any]) -> list[Any]:
+        return pick(operands, unknown, False)
+
+    def linear(operands: Sequence[Any], residuals: Sequence[Any]) -> list[Any]:
+        plain = known(operands)
+        return [
+            *(plain[i] for i in parts.forwarded),
+            *residuals,
+            *pick(operands, unknown, True),
+        ]
+
+    return Plan(
+        {**attributes, "program": parts.known},
+        {**attributes, "program": parts.linear},
+        parts.unknown_outputs,
+        known,
+        linear,
+    )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from effax.effects import control
 from effax.effects.effect import Effect
 from effax.effects.program import Program, Variable, used_inputs, without_dead_code
-from effax.interpreters.residual.partition import Plan, pick, split
+from effax.interpreters.residual.partition import Plan, pick, plan_call, split
 from effax.interpreters.stage import Stage
 
 
@@ -36,20 +36,35 @@ def opened(program: Program) -> Program:
 
 
 def plan_remat(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
-    """The linear half does the work again, except for the values that the policy keeps."""
+    """The linear half does the work again, except for the values that the policy keeps.
+
+    What happens once (a number is drawn) is kept whatever the policy says; where it happens inside
+    a loop or a branch of which the rest is to be done again, nothing is.
+    """
     program: Program = attributes["program"]
-    policy = attributes["policy"]
-    if policy is None:
+    policy, once = attributes["policy"], _happens_once(program.row)
+    if policy is None and not once:
         return _plan(program, unknown, attributes, [])
     program = opened(program)
     moving = {x for x, u in zip(program.inputs, unknown, strict=True) if u}
     kept: list[Variable] = []
     for e in program.equations:
+        only = once and _happens_once(e.row)
         if any(type(x) is Variable and x in moving for x in e.inputs):
+            if only:
+                return plan_call(unknown, attributes)
             moving.update(e.outputs)
-        elif policy(e.effect, *(x.type for x in e.inputs), **e.attributes):
+        elif only or (policy and policy(e.effect, *(x.type for x in e.inputs), **e.attributes)):
             kept += e.outputs
     return _plan(program, unknown, attributes, kept)
+
+
+_REPEATED: Final = frozenset({"callback", "check", "debug_check"})
+
+
+def _happens_once(row: frozenset[str]) -> bool:
+    """Whether doing it again is not the same: callbacks and checks may be heard of twice."""
+    return any(entry not in _REPEATED and not entry.startswith("axis ") for entry in row)
 
 
 def _plan(
@@ -84,6 +99,10 @@ def _plan(
 
 
 def _without(program: Program, kept: Sequence[Variable]) -> list[Any]:
-    """The equations that give something else than what is kept."""
+    """The equations that give something else than what is kept, or may be heard of twice."""
     have = set(kept)
-    return [e for e in program.equations if not e.outputs or not have.issuperset(e.outputs)]
+    return [
+        e
+        for e in program.equations
+        if not have.issuperset(e.outputs) or not (e.outputs or _happens_once(e.row))
+    ]
