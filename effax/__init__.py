@@ -73,6 +73,7 @@ from effax.effects.types import float0 as float0
 from effax.effects.value import Value as _Value
 from effax.interpreters.interpreter import Interpreter as Interpreter
 from effax.interpreters.interpreter import Leaf as Leaf
+from effax.interpreters.interpreter import Log as Log
 from effax.interpreters.interpreter import Setting as Setting
 from effax.interpreters.interpreter import State as State
 from effax.interpreters.interpreter import Static as Static

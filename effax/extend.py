@@ -38,6 +38,7 @@ from effax.interpreters.batch import batched as batch
 from effax.interpreters.definitions import definition
 from effax.interpreters.interpreter import Interpreter as Interpreter
 from effax.interpreters.interpreter import Leaf as Leaf
+from effax.interpreters.interpreter import Log as Log
 from effax.interpreters.interpreter import Setting as Setting
 from effax.interpreters.interpreter import State as State
 from effax.interpreters.interpreter import Static as Static
@@ -54,6 +55,7 @@ __all__ = [
     "Interpreter",
     "Leaf",
     "Lifting",
+    "Log",
     "MissingRuleError",
     "Program",
     "Setting",
@@ -87,7 +89,8 @@ def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     """Decorate the function that says what an effect means in terms of others.
 
     Every handler without a rule of its own for the effect, and both backends, take it from there.
-    The function is called with the operands and the attributes.
+    The function is called with the operands and the attributes. An effect with a row is what the
+    function says only where no handler answers it.
 
     >>> from effax import extend
     >>> thrice = extend.Effect("doctest_thrice", family="mine", typing=lambda x: x)
@@ -101,6 +104,8 @@ def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:
         definition(effect)(function)
+        if effect.row:
+            lowering.answered.add(effect.row)
 
         @lowering.rule(effect)
         def lower_expanded(

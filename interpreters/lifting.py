@@ -17,8 +17,9 @@ from effax.effects.columns import ready
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
 from effax.effects.handler import Carrier, Handler, current
-from effax.effects.program import Program, Variable
+from effax.effects.program import Program
 from effax.effects.types import ShapedArray
+from effax.interpreters.branches import align_captured, same_log
 from effax.interpreters.stage import Stage
 
 Mode = Hashable
@@ -104,6 +105,13 @@ class Lifting(Handler):
     def state_set(self, mode: Mode, leaves: Sequence[Any]) -> None:
         """Replace the state by one made of these leaves."""
 
+    def logged(self) -> tuple[tuple[Hashable, ...], Sequence[Any]]:
+        """What was written to the handler's logs: which entries, and a leaf for each."""
+        return (), ()
+
+    def log(self, entries: tuple[Hashable, ...], leaves: Sequence[Any], steps: bool) -> None:
+        """Write the entries of a program that was lifted; of all steps, stacked, if so said."""
+
     def handle(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """The rule for the effect, if there is one; else the functor's, if it holds programs."""
         rule = self.rules.get(effect)
@@ -134,12 +142,16 @@ class Lifting(Handler):
 
 @attrs.frozen(slots=True, eq=False)
 class Lifted:
-    """A program over leaves, what it captured (its first inputs), and the modes of its results."""
+    """A program over leaves, what it captured (its first inputs), and the modes of its results.
+
+    Its last results are what it writes to the handler's logs.
+    """
 
     program: Program
     captured: tuple[Any, ...]
     out_modes: tuple[Mode, ...]
     state_mode: Mode
+    log: tuple[Hashable, ...]
 
 
 def lift(
@@ -196,11 +208,12 @@ def _lift(
         leaves = list(inner.state_leaves(state))
         for result, mode in zip(results, modes, strict=True):
             leaves += leaves_of(inner, result, mode)
-        staged = recorder.finish(leaves, program.name)
+        entries, written = inner.logged()
+        staged = recorder.finish([*leaves, *written], program.name)
     finally:
         current.reset(token)
         recorder.close()
-    return Lifted(staged.program, staged.captured, modes, state)
+    return Lifted(staged.program, staged.captured, modes, state, entries)
 
 
 def _state_inputs(inner: Lifting, recorder: Stage, mode: Mode) -> None:
@@ -252,6 +265,17 @@ def rebuild(
     return values
 
 
+def take_log(
+    handler: Lifting, one: Lifted, results: Sequence[Any], steps: bool = False
+) -> Sequence[Any]:
+    """The results of a lifted program, without those that go to the handler's logs."""
+    if not one.log:
+        return results
+    n = len(results) - len(one.log)
+    handler.log(one.log, results[n:], steps)
+    return results[:n]
+
+
 def lift_call(
     handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
 ) -> list[Any]:
@@ -266,6 +290,7 @@ def lift_call(
         *_flat(handler, operands, modes),
         **{**attributes, "program": lifted.program},
     )
+    results = take_log(handler, lifted, results)
     return rebuild(handler, results, lifted.out_modes, program.out_types, lifted.state_mode)
 
 
@@ -283,6 +308,7 @@ def lift_cond(
         out_modes = _join_all(handler, out_modes, other.out_modes)
         out_state = handler.state_join(out_state, other.state_mode)
     lifted = [lift(b, handler, modes, state, out_modes, out_state) for b in branches]
+    same_log(handler, lifted)
     results = effect(
         index,
         *(x for one in lifted for x in one.captured),
@@ -290,28 +316,8 @@ def lift_cond(
         *_flat(handler, values, modes),
         branches=align_captured(lifted),
     )
+    results = take_log(handler, lifted[0], results)
     return rebuild(handler, results, out_modes, branches[0].out_types, out_state)
-
-
-def align_captured(lifted: Sequence[Any]) -> tuple[Program, ...]:
-    """Branches that take what every one of them captured, in order, then their own inputs."""
-    spare = [[Variable(None, x.type) for x in _captures(one)] for one in lifted]
-    programs = []
-    for i, one in enumerate(lifted):
-        n = len(one.captured)
-        inputs: list[Variable] = []
-        for j, unused in enumerate(spare):
-            inputs += one.program.inputs[:n] if i == j else unused
-        inputs += one.program.inputs[n:]
-        p = one.program
-        programs.append(Program(inputs, p.equations, p.outputs, p.name) if len(spare) > 1 else p)
-    if not any(one.captured for one in lifted):
-        return tuple(one.program for one in lifted)
-    return tuple(programs)
-
-
-def _captures(lifted: Any) -> Sequence[Variable]:
-    return lifted.program.inputs[: len(lifted.captured)]
 
 
 def _join_all(handler: Lifting, one: Sequence[Mode], other: Sequence[Mode]) -> tuple[Mode, ...]:
@@ -337,6 +343,11 @@ def lift_while(
             break
         modes, state = joined, joined_state
     step = lift(body, handler, body_modes + modes, state, modes, state, state_at=m)
+    if step.log:
+        raise TypeError(
+            f"{type(handler).__name__}: a while loop writes {step.log} in each step, and nobody "
+            "knows how many; use scan, or keep what is of interest in a state"
+        )
     test = lift(condition, handler, cond_modes + modes, state, (PLAIN,), (), state_at=n)
     results = effect(
         *test.captured,
@@ -409,6 +420,7 @@ def lift_scan(
         reverse=attributes["reverse"],
         unroll=attributes["unroll"],
     )
+    results = take_log(handler, step, results, steps=True)
     return _unscan(handler, results, len(carried), modes, y_modes, body, length, state)
 
 

@@ -39,7 +39,7 @@ def lift_parallel(
     state = handler.state_mode()
     modes = tuple(map(handler.mode, operands))
     lifted = lift(program, handler, modes, state)
-    if handler.state_types(state) or handler.state_types(lifted.state_mode):
+    if handler.state_types(state) or handler.state_types(lifted.state_mode) or lifted.log:
         batch = as_batch(program, mapped, attributes["size"], attributes["binds"][0])
         return lift_call(handler, call, operands, {"program": batch, "name": attributes["name"]})
     flat: list[Any] = []

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from effax.backends.xla.array import Array, asarray, constant, device_put
 from effax.backends.xla.executable import XlaRuntimeError, compile_text, explain_failure
-from effax.backends.xla.lowering.writer import module_text
+from effax.backends.xla.lowering.writer import answered, module_text
 from effax.backends.xla.placement import Placement, Spec, default, single
 from effax.backends.xla.special_values import look_for_special
 from effax.effects import shape
@@ -293,7 +293,6 @@ def clear() -> None:
     _by_text.clear()
 
 
-_ANSWERED_BY_XLA: Final = frozenset({"callback", "debug_check"})
 _HANDLER_FOR: Final = {
     "check": "checkify.checkify",
     "sample": "seed",
@@ -303,7 +302,7 @@ _HANDLER_FOR: Final = {
 
 def check_row(program: Program) -> None:
     """Refuse a program that leaves something unanswered that XLA can't answer."""
-    for entry in sorted(program.row - _ANSWERED_BY_XLA):
+    for entry in sorted(program.row - answered):
         if entry.startswith("axis "):
             name = entry.removeprefix("axis ")
             raise NameError(

@@ -15,6 +15,7 @@ What the functor asks of a handler (modes, joins, leaves) is read off the fields
 
 from effax.interpreters.interpreter.data import Interpreter as Interpreter
 from effax.interpreters.interpreter.fields import Leaf as Leaf
+from effax.interpreters.interpreter.fields import Log as Log
 from effax.interpreters.interpreter.fields import Setting as Setting
 from effax.interpreters.interpreter.fields import State as State
 from effax.interpreters.interpreter.fields import Static as Static

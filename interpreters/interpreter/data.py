@@ -13,7 +13,8 @@ from effax.effects.frames import filtered
 from effax.effects.tree import GetAttrKey, register_pytree_with_keys, tree_map
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.interpreter.fields import Data, Fields
-from effax.interpreters.interpreter.handler import CatchAll, Interpretation, Rule, ready
+from effax.interpreters.interpreter.handler import CatchAll, Interpretation, Rule
+from effax.interpreters.interpreter.states import ready
 from effax.interpreters.stage import stage
 
 
@@ -22,10 +23,10 @@ class Interpreter(Data):
     """A transform: fields, rules, `transform`.
 
     Fields are declared by `Leaf` (an array), `Leaf | None` (one that may be absent), `Static`
-    (hashable data), `State` (a value of the handler's) and `Setting` (what is fixed for one
-    installation). The first leaf has the type of the value it stands for, unless the class defines
-    `type`. The constructor takes the fields in order, by position or by name; instances are pytrees
-    of their leaves.
+    (hashable data), `State` (a value of the handler's), `Log` (what rules write) and `Setting`
+    (what is fixed for one installation). The first leaf has the type of the value it stands for,
+    unless the class defines `type`. The constructor takes the fields in order, by position or by
+    name; instances are pytrees of their leaves.
 
     A class without leaves owns no values: its rules take and give plain ones. With `every=True`
     among the class's arguments, effects on plain values are answered too, if there is a rule for
@@ -149,9 +150,10 @@ class Interpreter(Data):
         The rule is called with the operands' data and the attributes by name, and returns data
         (a sequence of it for effects of several results); a result of another kind is plain, not
         the interpreter's own. It runs outside the interpreter. A parameter named `effect` is
-        told which effect it is, `state` gives the states and settings, `run(program, *operands)` runs
-        a program under the interpreter, and `place` is the user's line that asked. Operands that are plain are lifted, unless `lift` is False;
-        the default lifts them except for effects that hold programs.
+        told which effect it is, `state` gives states, settings and logs, `run(program, *operands)`
+        runs a program under the interpreter, and `place` is the user's line that asked. Operands
+        that are plain are lifted, unless `lift` is False; the default lifts them except for effects
+        that hold programs.
         """
 
         def fill(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -220,9 +222,9 @@ class Interpreter(Data):
         """The function under this interpreter: takes and gives pytrees in which its data stand.
 
         Data among the arguments are this interpreter's values; all else is plain. A result that
-        does not depend on any of them comes back plain. With `State` fields, the result is a pair
-        of the function's result and a dict of the states. What is given by name is a setting, or a
-        state at the start.
+        does not depend on any of them comes back plain. With `State` and `Log` fields, the result
+        is a pair of the function's result and a dict of them. What is given by name is a setting,
+        or a state at the start.
         """
         if not callable(function):
             raise TypeError(f"Expected a callable value, got {function}")
@@ -243,8 +245,8 @@ class Interpreter(Data):
                 handler.enter, (args, keywords), is_leaf=lambda x: type(x) is cls
             )
             result = tree_map(handler.leave, handler.run(function, *args, **keywords))
-            if fields.states:
-                return result, dict(zip(fields.states, handler.states, strict=True))
+            if fields.states or fields.logs:
+                return result, handler.threaded()
             return result
 
         return interpreted

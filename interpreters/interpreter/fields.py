@@ -39,8 +39,19 @@ class Static:
 class State:
     """In a class body, declares a value that the handler itself threads: `count: State = 0`.
 
-    It is a pytree of arrays. Rules with a parameter `state` read and assign `state.count`; the
-    transform's result is then a pair of the function's result and a dict of the final states.
+    It is a pytree of arrays. A dict may grow: where a branch has not set an entry that another one
+    has, or before a loop whose steps set it, zeros stand. Rules with a parameter `state` read and
+    assign `state.count`; the transform's result is then a pair of the function's result and a dict
+    of the final states.
+    """
+
+
+class Log:
+    """In a class body, declares what rules write and never read: `seen: Log`.
+
+    `state.seen.append(key, x)` writes an array. What a scan writes is that of all its steps, in
+    order; a `while` may not write, and branches write the same. In the dict beside the transform's
+    result it is a dict: under each key one array, the entries along a new first axis.
     """
 
 
@@ -61,14 +72,14 @@ class Fields:
     states: tuple[str, ...]
     order: tuple[str, ...]
     settings: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, owner: type) -> Fields:
         """Read the annotations of a class and of those it inherits from."""
         leaves: dict[str, Leaf] = {}
         statics: list[str] = []
-        states: list[str] = []
-        settings: list[str] = []
+        beside: dict[Any, list[str]] = {State: [], Setting: [], Log: []}
         order: list[str] = []
         for base in reversed(owner.__mro__):
             if not issubclass(base, Data) or Data in base.__bases__:
@@ -79,17 +90,15 @@ class Fields:
                     leaves[name] = declared
                 elif declared is Static:
                     statics.append(name)
-                elif declared is State:
-                    states.append(name)
-                    continue
-                elif declared is Setting:
-                    settings.append(name)
+                elif declared in (State, Setting, Log):
+                    beside[declared].append(name)
                     continue
                 else:
                     continue
                 if name not in order:
                     order.append(name)
-        return cls(leaves, tuple(statics), tuple(states), tuple(order), tuple(settings))
+        states, settings, logs = map(tuple, beside.values())
+        return cls(leaves, tuple(statics), states, tuple(order), settings, logs)
 
 
 def _declared(annotation: Any, owner: type) -> Any:
@@ -104,6 +113,7 @@ def _declared(annotation: Any, owner: type) -> Any:
                 "Static": Static,
                 "State": State,
                 "Setting": Setting,
+                "Log": Log,
             }.get(last)
             optional = isinstance(found, Leaf) and "None" in annotation
             return found | None if optional else found  # type: ignore[operator]

@@ -12,10 +12,12 @@ from effax.effects.errors import MissingRuleError, describe, user_frame
 from effax.effects.handler import Carrier, current
 from effax.effects.program import Program, row_of, source
 from effax.effects.promotion import promote_types
-from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
+from effax.effects.tree import tree_unflatten
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.effects.value import Value
+from effax.interpreters.interpreter import states
 from effax.interpreters.interpreter.fields import Data
+from effax.interpreters.interpreter.states import States, converted, ready
 from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor, lift, reopen
 from effax.interpreters.rotation import rotated_while
 from effax.interpreters.stateful import lift_custom_with_state
@@ -49,7 +51,7 @@ class Carried(Carrier):
 class Interpretation(Lifting):
     """The handler of a user's interpreter; one subclass is made for each."""
 
-    __slots__ = ("settings", "states")
+    __slots__ = ("logs", "settings", "states")
 
     carrier = Carried
     interpreter: ClassVar[type[Interpreter]]
@@ -61,6 +63,7 @@ class Interpretation(Lifting):
         super().__init__(outer)
         self.settings = settings
         self.states: list[Any] = []
+        self.logs: states.Logs = {name: {} for name in self.interpreter._fields.logs}
 
     # ------------------------------------------------------------------ what the functor asks
 
@@ -158,26 +161,17 @@ class Interpretation(Lifting):
 
     def state_mode(self) -> Mode:
         """The structure of the states, and the types of their leaves."""
-        leaves, tree = tree_flatten(self.states)
-        return tree, tuple(map(typeof, leaves))
+        return states.mode_of(self.states)
 
     def state_join(self, one: Any, other: Any) -> Mode:
-        """The promoted types; shapes and structure may not change."""
-        if one[0] != other[0]:
-            raise TypeError(
-                f"the states {self.interpreter._fields.states} of {self.interpreter.__name__} have "
-                f"the structure {one[0]} in one branch or step of a loop, and {other[0]} in another"
-            )
-        return one[0], tuple(_joined_type(a, b) for a, b in zip(one[1], other[1], strict=True))
+        """The promoted types; dicts have the entries of both."""
+        return states.join_modes(one, other, f"a state of {self.interpreter.__name__}")
 
     def state_leaves(self, mode: Any) -> Sequence[Any]:
         """The leaves of the states, converted to those types; none if the mode is empty."""
-        types = self.state_types(mode)
-        if not types:
-            return []
-        name = f"a state of {self.interpreter.__name__}"
-        leaves = tree_flatten(self.states)[0]
-        return [_converted(name, x, t) for x, t in zip(leaves, types, strict=True)]
+        if not mode:
+            return ()
+        return states.leaves_at(self.states, mode, f"a state of {self.interpreter.__name__}")
 
     def state_types(self, mode: Any) -> Sequence[ShapedArray]:
         """The mode says them."""
@@ -187,6 +181,14 @@ class Interpretation(Lifting):
         """The states are made of these leaves."""
         if mode:
             self.states = tree_unflatten(mode[0], leaves)
+
+    def logged(self) -> tuple[tuple[Hashable, ...], Sequence[Any]]:
+        """What rules wrote, by log and key."""
+        return states.written(self.logs)
+
+    def log(self, entries: tuple[Hashable, ...], leaves: Sequence[Any], steps: bool) -> None:
+        """Write it to the logs, step after step."""
+        states.write(self.logs, entries, leaves, steps)
 
     # --------------------------------------------------------------------------- answering
 
@@ -203,11 +205,11 @@ class Interpretation(Lifting):
         return bool(rows) and not rows.isdisjoint(row)
 
     def _stays_discrete(self, program: Program, **_: Any) -> bool:
-        """Whether no state has a tangent, before a program of plain values and after it."""
+        """Whether a program of plain values writes nothing, and no state ever has a tangent."""
         before = self.state_mode()
-        after = lift(program, self, (PLAIN,) * len(program.inputs), before).state_mode
-        types = (*self.state_types(before), *self.state_types(after))
-        return all(tangent_dtype(t.dtype) == float0 for t in types)
+        lifted = lift(program, self, (PLAIN,) * len(program.inputs), before)
+        types = (*self.state_types(before), *self.state_types(lifted.state_mode))
+        return not lifted.log and all(tangent_dtype(t.dtype) == float0 for t in types)
 
     def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Answer the effect if an operand is owned, or if every effect is to be answered."""
@@ -227,7 +229,7 @@ class Interpretation(Lifting):
         if rule is not None:
             return self.apply(rule, effect, operands, attributes)
         owned = any(map(self.owns, operands))
-        if effect.higher_order and self.states:
+        if effect.higher_order and (self.states or self.logs):
             if effect is control.while_loop and self.concerns(attributes["cond"]):
                 return rotated_while(self, operands, attributes)
             if effect in _DIFFERENTIATED and not owned and self._stays_discrete(**attributes):
@@ -346,6 +348,15 @@ class Interpretation(Lifting):
         """A result of the function: a carrier becomes data."""
         return x.data if self.owns(x) else x
 
+    def threaded(self) -> dict[str, Any]:
+        """The states and logs by name, when the function has returned."""
+        fields = self.interpreter._fields
+        found: dict[str, Any] = dict(zip(fields.states, self.states, strict=True))
+        logs: dict[str, dict[Any, Any]] = {name: {} for name in fields.logs}
+        for (name, key, _), x in zip(*self.logged(), strict=True):
+            logs[name][key] = x
+        return found | logs
+
     def run_program(self, program: Program, *operands: Any) -> list[Any]:
         """A program under this handler: data and plain values in, data and plain values out."""
         values = [Carried(self, x) if type(x) is self.interpreter else x for x in operands]
@@ -376,7 +387,7 @@ class Rule:
         """What the function wants to know beside operands and attributes."""
         told: dict[str, Any] = {}
         if "state" in self.wants:
-            told["state"] = _States(handler)
+            told["state"] = States(handler)
         if "run" in self.wants:
             told["run"] = handler.run_program
         if "place" in self.wants:
@@ -396,38 +407,6 @@ class CatchAll(Rule):
         return self.function(effect, *operands, **self.told(handler), **attributes)
 
 
-class _States:
-    """A handler's states by name, to read and to assign; and its settings, to read."""
-
-    __slots__ = ("_handler",)
-
-    def __init__(self, handler: Interpretation) -> None:
-        object.__setattr__(self, "_handler", handler)
-
-    def _place(self, name: str) -> int:
-        names = self._handler.interpreter._fields.states
-        if name not in names:
-            raise AttributeError(f"{self._handler.interpreter.__name__} declares no state '{name}'")
-        return names.index(name)
-
-    def __getattr__(self, name: str) -> Any:
-        settings = self._handler.interpreter._fields.settings
-        if name in settings:
-            return self._handler.settings[settings.index(name)]
-        return self._handler.states[self._place(name)]
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._handler.states[self._place(name)] = tree_map(ready, value)
-
-
-def ready(x: Any) -> Any:
-    """A leaf as a value: Python numbers and NumPy arrays become arrays of their type."""
-    if x is None or isinstance(x, Value):
-        return x
-    t = typeof(x)
-    return conversion.convert_element_type(x, dtype=t.dtype, weak_type=t.weak_type)
-
-
 def _join_leaf(cls: type[Interpreter], name: str, one: Any, other: Any) -> Any:
     if one is None or other is None or one == other:
         return other if one is None else one
@@ -443,25 +422,4 @@ def _join_leaf(cls: type[Interpreter], name: str, one: Any, other: Any) -> Any:
 def _raised(cls: type[Interpreter], name: str, x: Any, type: ShapedArray, fill: Any) -> Any:
     if x is None:
         return shape.full(type.shape, fill, type.dtype)
-    return _converted(f"{cls.__name__}.{name}", x, type)
-
-
-def _converted(name: str, x: Any, type: ShapedArray) -> Any:
-    found = typeof(x)
-    if found.shape != type.shape:
-        raise TypeError(
-            f"{name} is {found.str_short()} in one branch or step of a loop, and "
-            f"{type.str_short()} in another: shapes may not change"
-        )
-    if found.dtype == type.dtype:
-        return x
-    return conversion.convert_element_type(x, dtype=type.dtype, weak_type=False)
-
-
-def _joined_type(one: ShapedArray, other: ShapedArray) -> ShapedArray:
-    if one is other:
-        return one
-    return one.update(
-        dtype=promote_types(one.dtype, other.dtype),
-        weak_type=one.weak_type and other.weak_type,
-    )
+    return converted(f"{cls.__name__}.{name}", x, type)

@@ -12,7 +12,7 @@ from effax.effects.elementwise import add
 from effax.effects.handler import current
 from effax.effects.program import Program, Variable
 from effax.effects.types import ShapedArray
-from effax.interpreters.lifting import align_captured
+from effax.interpreters.branches import align_captured
 from effax.interpreters.residual import Record
 from effax.interpreters.stage import Stage, stage
 from effax.interpreters.transpose.linear import (

@@ -62,6 +62,10 @@ def named(text: str, type: ShapedArray) -> Name:
     return name
 
 
+answered: Final[set[str]] = {"callback", "debug_check"}
+"""Rows that may reach the compiler: of their effects there are rules, or lowering knows of them."""
+
+
 def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Fill cells of the lowering.
 
