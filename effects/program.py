@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from effax.effects.effect import LITERALS, Effect
+from effax.effects.frames import describe
 from effax.effects.handler import Carrier, current
 from effax.effects.types import ShapedArray, typeof
 
@@ -76,6 +77,11 @@ class Equation:
     def row(self) -> frozenset[str]:
         """What performing this equation leaves to be answered."""
         return row_of(self.effect, self.attributes)
+
+    @property
+    def place(self) -> str:
+        """The frame as text: file, line and function."""
+        return describe(self.frame)
 
 
 def row_of(effect: Effect, attributes: dict[str, Any]) -> frozenset[str]:

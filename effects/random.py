@@ -34,3 +34,15 @@ threefry2x32 = Effect("threefry2x32", family="random", typing=_threefry2x32_type
 Twenty rounds of Threefry-2x32 for every element. Four uint32 arrays of one shape; the results are
 two more. Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 """
+
+
+def _use_key_type(words: ShapedArray, *, use: str) -> ShapedArray:
+    return words
+
+
+use_key = Effect("use_key", family="random", typing=_use_key_type)
+"""`use_key(words, use)`: the words of keys themselves, about to be used, or just made.
+
+`use` is "bits" or "split" where the key is used up, "fold_in" where it is not, and "new" for the
+result of what makes keys. It says to interpreters what a key is; nothing is computed.
+"""

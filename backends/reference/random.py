@@ -28,3 +28,8 @@ def threefry2x32_reference(k1: Words, k2: Words, x1: Words, x2: Words) -> list[W
             x1 = x1 + keys[(group + 1) % 3]
             x2 = x2 + keys[(group + 2) % 3] + np.uint32(group + 1)
     return [x1, x2]
+
+
+@rule(random.use_key)
+def use_key_reference(words: Words, *, use: str) -> Words:
+    return words

@@ -30,7 +30,7 @@ UNSIGNED: Final = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
 
 def random_bits(words: Any, width: int, shape: tuple[int, ...]) -> Any:
     """Random unsigned integers of 8, 16, 32 or 64 bits."""
-    high, low = encipher(words, shape)
+    high, low = encipher(words, shape, "bits")
     dtype = UNSIGNED[width]
     if width == 64:
         high = lax.convert_element_type(high, dtype)

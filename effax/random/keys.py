@@ -15,7 +15,7 @@ import numpy as np
 from effax import lax
 from effax import numpy as jnp
 from effax.effects.config import read, trace_key
-from effax.effects.random import threefry2x32
+from effax.effects.random import threefry2x32, use_key
 from effax.effects.tree import register_pytree_node_class
 from effax.effects.types import (
     ExtendedDType,
@@ -246,7 +246,8 @@ def _seed(seed: Any) -> Any:
     high = lax.convert_element_type(lax.shift_right_logical(seed, 32), uint32) if wide else None
     if high is None:
         high = lax.full_like(low, 0)
-    return lax.concatenate([lax.expand_dims(high, (0,)), lax.expand_dims(low, (0,))], 0)
+    words = lax.concatenate([lax.expand_dims(high, (0,)), lax.expand_dims(low, (0,))], 0)
+    return use_key(words, use="new")
 
 
 def _key_words(function: str, seed: Any) -> Any:
@@ -315,13 +316,14 @@ def counts(shape: tuple[int, ...]) -> tuple[Any, Any]:
     return high, lax.convert_element_type(total, uint32)
 
 
-def encipher(words: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """Two random words for every place of an array, from the words of one key."""
+def encipher(words: Any, shape: tuple[int, ...], use: str) -> tuple[Any, Any]:
+    """Two random words for every place of an array, from the words of one key, which is used up."""
     if not trace_key().threefry_partitionable:
         raise NotImplementedError(
             "random bits in the order of threefry_partitionable=False, JAX's default before 0.5, "
             "are not made; leave the setting at True"
         )
+    words = use_key(words, use=use)
     k1, k2 = (
         lax.broadcast(lax.index_in_dim(words, i, axis=0, keepdims=False), shape) for i in (0, 1)
     )
@@ -333,8 +335,8 @@ def encipher(words: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
 @whole("shape")
 def split_words(words: Any, shape: tuple[int, ...]) -> Any:
     """The words of as many new keys as the shape has places, along a new last axis."""
-    pair = [lax.expand_dims(x, (len(shape),)) for x in encipher(words, shape)]
-    return lax.concatenate(pair, len(shape))
+    pair = [lax.expand_dims(x, (len(shape),)) for x in encipher(words, shape, "split")]
+    return use_key(lax.concatenate(pair, len(shape)), use="new")
 
 
 def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
@@ -350,9 +352,11 @@ def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
 @whole()
 def _fold_in(words: Any, data: Any) -> Any:
     low = lax.convert_element_type(data, uint32)
+    words = use_key(words, use="fold_in")
     k1, k2 = (lax.index_in_dim(words, i, axis=0, keepdims=False) for i in (0, 1))
     pair = threefry2x32(k1, k2, lax.full((), 0, uint32), low)
-    return lax.concatenate([lax.expand_dims(x, (0,)) for x in pair], 0)
+    made = lax.concatenate([lax.expand_dims(x, (0,)) for x in pair], 0)
+    return use_key(made, use="new")
 
 
 def fold_in(key: Any, data: Any) -> Any:
@@ -406,4 +410,9 @@ def key_dtype(impl_spec: Any = None) -> KeyType:
 
 def clone(key: Any) -> Any:
     """The same key, said to be used again on purpose."""
-    return key
+    return like(key, _cloned(words_of("clone", key, batched=True)))
+
+
+@whole()
+def _cloned(words: Any) -> Any:
+    return use_key(words, use="new")

@@ -3,4 +3,4 @@
 from effax.effects import random
 from effax.interpreters.jvp.dual import fixed
 
-fixed(random.threefry2x32)
+fixed(random.threefry2x32, random.use_key)

@@ -24,6 +24,11 @@ def lower_threefry2x32(
     )
 
 
+@rule(random.use_key)
+def lower_use_key(w: Writer, types: Sequence[ShapedArray], words: Name, *, use: str) -> Name:
+    return words
+
+
 def _function(name: str, text: str) -> str:
     """The cipher as a function on four tensors of the type `text`."""
     lines: list[str] = []
