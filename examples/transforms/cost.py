@@ -15,7 +15,7 @@ from math import prod
 
 import effax as fx
 import effax.numpy as jnp
-from effax.extend import Value, traits, typeof
+from effax.extend import traits, typeof
 
 READ = {"reduction", "cumulative", "window", "sorting"}  # families: many elements make a result
 FREE = {*traits.structural, fx.effects.iota, fx.effects.convert_element_type}
@@ -44,7 +44,7 @@ cost = Cost.transform  # cost(f)(*args) -> result, {"total": int64[flops, bytes]
 
 def price(effect, xs, ys, attributes):
     """Operations and bytes of one effect."""
-    ins, outs = ([typeof(x) for x in fx.tree.leaves(t) if isinstance(x, Value)] for t in (xs, ys))
+    ins, outs = ([typeof(x) for x in fx.tree.leaves(t) if hasattr(x, "shape")] for t in (xs, ys))
     flops = sum(t.size for t in (ins if effect.family in READ else outs)) * (effect not in FREE)
     if effect is fx.effects.dot_general:
         flops *= 2 * prod(ins[0].shape[i] for i in attributes["dimension_numbers"][0][0])

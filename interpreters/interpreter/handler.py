@@ -110,7 +110,7 @@ class Interpretation(Lifting):
     def leaves(self, value: Any, mode: Any) -> Sequence[Any]:
         """The leaves that the mode has, in order; absent ones filled in."""
         cls, type = self.interpreter, typeof(value)
-        data = value.data if self.owns(value) else cls.lift(value)
+        data = value.data if self.owns(value) else cls.lift(ready(value))
         for name, wanted in zip(cls._fields.statics, mode[1], strict=True):
             found = getattr(data, name)
             if found != wanted and cls.join_static(name, found, wanted) != wanted:
@@ -284,7 +284,7 @@ class Interpretation(Lifting):
         if type(x) in LITERALS and effect.literals:
             t = effect.literal_type(x, types)
             x = shape.full(t.shape, x, t.dtype)
-        return self.interpreter.lift(x)
+        return self.interpreter.lift(ready(x))
 
     def adopt(self, result: Any, expected: ShapedArray, effect: Effect) -> Any:
         """What a rule returned as a value of this handler; what is no data of its class is plain.
