@@ -2,3 +2,4 @@
 
 from effax.scipy import linalg as linalg
 from effax.scipy import special as special
+from effax.scipy import stats as stats

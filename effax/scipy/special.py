@@ -296,27 +296,27 @@ def logit(x: ArrayLike) -> Array:
 
 @whole()
 def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
-    """`x * log(y)`; 0 where x is 0.
+    """`x * log(y)`; 0 where x is 0 and y no NaN.
 
     >>> from effax.scipy import special
     >>> float(special.xlogy(0.0, 0.0))
     0.0
     """
     x, y = _spread("special.xlogy", x, y)
-    none = x == 0
+    none = (x == 0) & ~jnp.isnan(y)
     return jnp.where(none, jnp.zeros_like(x), x * jnp.log(jnp.where(none, 1, y)))
 
 
 @whole()
 def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
-    """`x * log1p(y)`; 0 where x is 0.
+    """`x * log1p(y)`; 0 where x is 0 and y no NaN.
 
     >>> from effax.scipy import special
     >>> float(special.xlog1py(0.0, -1.0))
     0.0
     """
     x, y = _spread("special.xlog1py", x, y)
-    none = x == 0
+    none = (x == 0) & ~jnp.isnan(y)
     return jnp.where(none, jnp.zeros_like(x), x * jnp.log1p(jnp.where(none, 0, y)))
 
 

@@ -1,0 +1,64 @@
+"""The beta distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy import special
+from effax.scipy.stats.forms import elementwise, exponential, logarithm
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpdf(
+    x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Array:
+    """The logarithm of the density, `x**(a - 1) * (1 - x)**(b - 1) / beta(a, b)` on 0 to 1.
+
+    >>> from effax.scipy.stats import beta
+    >>> round(float(beta.logpdf(0.5, 2.0, 3.0)), 3)
+    0.405
+    """
+    z = (x - loc) / scale
+    outside = (z < 0) | (z > 1)
+    z = jnp.where(outside, 0.5, z)
+    inside = special.xlogy(a - 1, z) + special.xlog1py(b - 1, -z)
+    value = inside - special.betaln(a, b) - jnp.log(scale)
+    return jnp.where(outside, -math.inf, value)
+
+
+pdf = exponential("pdf", logpdf, "0.5, 2.0, 3.0", "1.5")
+
+
+@elementwise
+def cdf(
+    x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Array:
+    """The distribution function.
+
+    >>> from effax.scipy.stats import beta
+    >>> round(float(beta.cdf(0.5, 2.0, 3.0)), 3)
+    0.688
+    """
+    return special.betainc(a, b, jnp.clip((x - loc) / scale, 0, 1))
+
+
+logcdf = logarithm("logcdf", cdf, "0.5, 2.0, 3.0", "-0.375")
+
+
+@elementwise
+def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of more than x: the distribution function of `1 - x`, a and b exchanged.
+
+    >>> from effax.scipy.stats import beta
+    >>> round(float(beta.sf(0.5, 2.0, 3.0)), 3)
+    0.312
+    """
+    return special.betainc(b, a, 1 - jnp.clip((x - loc) / scale, 0, 1))
+
+
+logsf = logarithm("logsf", sf, "0.5, 2.0, 3.0", "-1.163")

@@ -1,0 +1,32 @@
+"""The beta-binomial distribution: binomial, of a probability from the beta distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy import special
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """The logarithm of the probability of k.
+
+    >>> from effax.scipy.stats import betabinom
+    >>> round(float(betabinom.logpmf(1, 3, 1.0, 1.0)), 3)
+    -1.386
+    """
+    y = jnp.floor(k) - loc
+    outside = (y < 0) | (y > n)
+    y = jnp.where(outside, 0, y)
+    ways = -jnp.log1p(n) - special.betaln(n - y + 1, y + 1)
+    value = ways + special.betaln(y + a, n - y + b) - special.betaln(a, b)
+    return jnp.where(outside, -math.inf, value)
+
+
+pmf = exponential("pmf", logpmf, "1, 3, 1.0, 1.0", "0.25")

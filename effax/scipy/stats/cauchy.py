@@ -1,0 +1,87 @@
+"""Cauchy's distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy.stats.forms import elementwise, exponential, logarithm
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density, `1 / (pi * (1 + x**2))` at loc 0 and scale 1.
+
+    >>> from effax.scipy.stats import cauchy
+    >>> round(float(cauchy.logpdf(1.0)), 3)
+    -1.838
+    """
+    z = (x - loc) / scale
+    return -jnp.log(math.pi * scale) - jnp.log1p(z * z)
+
+
+pdf = exponential("pdf", logpdf, "1.0", "0.159")
+
+
+@elementwise
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The distribution function.
+
+    >>> from effax.scipy.stats import cauchy
+    >>> round(float(cauchy.cdf(1.0)), 3)
+    0.75
+    """
+    return jnp.arctan2(1, -(x - loc) / scale) / math.pi
+
+
+logcdf = logarithm("logcdf", cdf, "1.0", "-0.288")
+
+
+@elementwise
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of more than x.
+
+    >>> from effax.scipy.stats import cauchy
+    >>> round(float(cauchy.sf(1.0)), 3)
+    0.25
+    """
+    return jnp.arctan2(1, (x - loc) / scale) / math.pi
+
+
+logsf = logarithm("logsf", sf, "1.0", "-1.386")
+
+
+def _cotangent(q: Array) -> Array:
+    """Of pi times q, exact for small q."""
+    low = q < 0.25
+    return jnp.where(
+        low,
+        1 / jnp.tan(math.pi * jnp.where(low, q, 0.25)),
+        jnp.tan(math.pi * (0.5 - jnp.where(low, 0.5, q))),
+    )
+
+
+@elementwise
+def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The inverse of `cdf`.
+
+    >>> from effax.scipy.stats import cauchy
+    >>> round(float(cauchy.ppf(0.75)), 3)
+    1.0
+    """
+    return -_cotangent(q) * scale + loc
+
+
+@elementwise
+def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The inverse of `sf`.
+
+    >>> from effax.scipy.stats import cauchy
+    >>> round(float(cauchy.isf(0.25)), 3)
+    1.0
+    """
+    return _cotangent(q) * scale + loc

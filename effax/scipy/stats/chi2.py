@@ -1,0 +1,53 @@
+"""The chi-squared distribution: of a sum of df squares of standard normal variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.scipy.stats import gamma
+from effax.scipy.stats.forms import elementwise, exponential, logarithm
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density: that of `gamma` of shape `df / 2` and twice the scale.
+
+    >>> from effax.scipy.stats import chi2
+    >>> round(float(chi2.logpdf(2.0, 3.0)), 3)
+    -1.572
+    """
+    return gamma.logpdf(x, df / 2, loc, 2 * scale)
+
+
+pdf = exponential("pdf", logpdf, "2.0, 3.0", "0.208")
+
+
+@elementwise
+def cdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The distribution function.
+
+    >>> from effax.scipy.stats import chi2
+    >>> round(float(chi2.cdf(2.0, 3.0)), 3)
+    0.428
+    """
+    return gamma.cdf(x, df / 2, loc, 2 * scale)
+
+
+logcdf = logarithm("logcdf", cdf, "2.0, 3.0", "-0.85")
+
+
+@elementwise
+def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of more than x.
+
+    >>> from effax.scipy.stats import chi2
+    >>> round(float(chi2.sf(2.0, 3.0)), 3)
+    0.572
+    """
+    return gamma.sf(x, df / 2, loc, 2 * scale)
+
+
+logsf = logarithm("logsf", sf, "2.0, 3.0", "-0.558")

@@ -1,0 +1,47 @@
+"""Dirichlet's distribution, of probabilities."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.numpy.decompositions import floats
+from effax.scipy import special
+from effax.scipy.stats.forms import exponential
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+@whole()
+def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
+    """The logarithm of the density at x, whose first axis has as many probabilities as alpha.
+
+    Or one fewer: the last is then what the others leave. `-inf` where they are no probabilities.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy.stats import dirichlet
+    >>> round(float(dirichlet.logpdf(jnp.array([0.2, 0.3, 0.5]), jnp.array([1.0, 2.0, 2.0]))), 3)
+    1.281
+    """
+    x, alpha = floats("dirichlet.logpdf", x, alpha)
+    if alpha.ndim != 1:
+        raise ValueError(f"`alpha` must be one-dimensional; got alpha.shape={alpha.shape}")
+    n = alpha.shape[0]
+    if x.ndim < 1 or x.shape[0] not in (n, n - 1):
+        raise ValueError(
+            "`x` must have either the same number of entries as `alpha` or one entry fewer; got "
+            f"x.shape={x.shape}, alpha.shape={alpha.shape}"
+        )
+    if x.shape[0] != n:
+        x = jnp.concatenate([x, 1 - jnp.sum(x, axis=0, keepdims=True)])
+    shapes = alpha.reshape(n, *(1,) * (x.ndim - 1))
+    constant = jnp.sum(special.gammaln(alpha)) - special.gammaln(jnp.sum(alpha))
+    value = jnp.sum(special.xlogy(shapes - 1, x), axis=0) - constant
+    near_one = jnp.abs(jnp.sum(x, axis=0) - 1) < 1e-6
+    return jnp.where(jnp.all(x >= 0, axis=0) & near_one, value, -math.inf)
+
+
+pdf = exponential("pdf", logpdf, "jnp.array([0.2, 0.8]), jnp.array([1.0, 2.0])", "1.6")

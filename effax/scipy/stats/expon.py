@@ -1,0 +1,83 @@
+"""The exponential distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+def _standard(x: Array, loc: Array, scale: Array) -> tuple[Array, Array]:
+    """Whether x is below the support, and where it is at loc 0 and scale 1 (0 if below)."""
+    z = (x - loc) / scale
+    return z < 0, jnp.where(z < 0, 0, z)
+
+
+@elementwise
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density, `exp(-x)` on x >= 0 at loc 0 and scale 1.
+
+    >>> from effax.scipy.stats import expon
+    >>> round(float(expon.logpdf(2.0)), 3)
+    -2.0
+    """
+    below, z = _standard(x, loc, scale)
+    return jnp.where(below, -math.inf, -jnp.log(scale) - z)
+
+
+pdf = exponential("pdf", logpdf, "2.0", "0.135")
+
+
+@elementwise
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The distribution function.
+
+    >>> from effax.scipy.stats import expon
+    >>> round(float(expon.cdf(2.0)), 3)
+    0.865
+    """
+    return -jnp.expm1(-_standard(x, loc, scale)[1])
+
+
+@elementwise
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the distribution function.
+
+    >>> from effax.scipy.stats import expon
+    >>> round(float(expon.logcdf(2.0)), 3)
+    -0.145
+    """
+    below, z = _standard(x, loc, scale)
+    return jnp.where(below | (z == 0), -math.inf, jnp.log1p(-jnp.exp(-jnp.where(z == 0, 1, z))))
+
+
+@elementwise
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the probability of more than x.
+
+    >>> from effax.scipy.stats import expon
+    >>> round(float(expon.logsf(2.0)), 3)
+    -2.0
+    """
+    return -_standard(x, loc, scale)[1]
+
+
+sf = exponential("sf", logsf, "2.0", "0.135")
+
+
+@elementwise
+def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The inverse of `cdf`; NaN outside of 0 to 1.
+
+    >>> from effax.scipy.stats import expon
+    >>> round(float(expon.ppf(0.865)), 3)
+    2.002
+    """
+    inside = (q >= 0) & (q <= 1)
+    z = -jnp.log1p(-jnp.where(inside, q, 0))
+    return jnp.where(inside, z * scale + loc, math.nan)

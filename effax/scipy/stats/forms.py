@@ -1,0 +1,105 @@
+"""What the functions of all distributions share: promotion, and what follows from another function.
+
+A distribution is a module that writes down what is its own (a log-density, a distribution
+function) and derives the rest: densities from log-densities, tails from distribution functions.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import operator
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec
+
+import effax.numpy as jnp
+from effax.numpy.decompositions import floats
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+P = ParamSpec("P")
+
+
+def elementwise(function: Callable[P, Array]) -> Callable[P, Array]:
+    """A function of floats of one dtype, in which its arguments, defaults and all, meet.
+
+    They broadcast as NumPy's do. The result is NaN where any of them is: comparisons with the
+    bounds of a support are false for NaN, and would hide it. Called eagerly it is one executable.
+    """
+    signature = inspect.signature(function)
+    name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+
+    @wraps(function)
+    def promoted(*args: P.args, **keywords: P.kwargs) -> Array:
+        bound = signature.bind(*args, **keywords)
+        given = len(bound.arguments)
+        bound.apply_defaults()
+        operands = floats(name, *bound.arguments.values())
+        gap = functools.reduce(operator.or_, map(jnp.isnan, operands[:given]))
+        # Added, not selected, so that derivatives of NaN stay what they are.
+        return function(*operands) + jnp.where(gap, math.nan, 0)  # type: ignore[arg-type]
+
+    return whole()(promoted)
+
+
+_MEANINGS = {
+    "pdf": "The density.",
+    "pmf": "The probability of k.",
+    "cdf": "The distribution function.",
+    "logcdf": "The logarithm of the distribution function.",
+    "sf": "The probability of more than x.",
+    "logsf": "The logarithm of the probability of more than x.",
+}
+
+
+def _derived(
+    name: str,
+    function: Callable[P, Array],
+    operation: Callable[[Array], Array],
+    args: str,
+    answer: str,
+) -> Callable[P, Array]:
+    @wraps(function)
+    def derived(*args: P.args, **keywords: P.kwargs) -> Array:
+        return operation(function(*args, **keywords))
+
+    module = function.__module__.rpartition(".")[2]
+    derived.__name__ = derived.__qualname__ = name
+    imported = "    >>> import effax.numpy as jnp\n" if "jnp." in args else ""
+    derived.__doc__ = (
+        f"{_MEANINGS[name]}\n\n{imported}    >>> from effax.scipy.stats import {module}\n"
+        f"    >>> round(float({module}.{name}({args})), 3)\n    {answer}\n    "
+    )
+    return whole()(derived)
+
+
+def exp(x: Array) -> Array:
+    """The exponential, NaN of NaN.
+
+    XLA's own on the CPU (0.10.2) gives what was in memory where it sees that a vector is all NaN.
+    """
+    return jnp.where(jnp.isnan(x), x, jnp.exp(x))
+
+
+def exponential(
+    name: str, function: Callable[P, Array], args: str, answer: str
+) -> Callable[P, Array]:
+    """`exp` of a function under another name; args and answer are the docstring's example."""
+    return _derived(name, function, exp, args, answer)
+
+
+def logarithm(
+    name: str, function: Callable[P, Array], args: str, answer: str
+) -> Callable[P, Array]:
+    """`log` of a function."""
+    return _derived(name, function, jnp.log, args, answer)
+
+
+def complement(
+    name: str, function: Callable[P, Array], args: str, answer: str
+) -> Callable[P, Array]:
+    """1 minus a function."""
+    return _derived(name, function, lambda x: 1 - x, args, answer)

@@ -1,0 +1,59 @@
+"""The gamma distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy import special
+from effax.scipy.stats.forms import elementwise, exponential, logarithm
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density, `x**(a - 1) * exp(-x) / gamma(a)` at loc 0 and scale 1.
+
+    >>> from effax.scipy.stats import gamma
+    >>> round(float(gamma.logpdf(2.0, 3.0)), 3)
+    -1.307
+    """
+    z = (x - loc) / scale
+    below = z < 0
+    z = jnp.where(below, 1, z)
+    value = special.xlogy(a - 1, z) - z - special.gammaln(a) - jnp.log(scale)
+    return jnp.where(below, -math.inf, value)
+
+
+pdf = exponential("pdf", logpdf, "2.0, 3.0", "0.271")
+
+
+@elementwise
+def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The distribution function.
+
+    >>> from effax.scipy.stats import gamma
+    >>> round(float(gamma.cdf(2.0, 3.0)), 3)
+    0.323
+    """
+    return special.gammainc(a, jnp.maximum((x - loc) / scale, 0))
+
+
+logcdf = logarithm("logcdf", cdf, "2.0, 3.0", "-1.129")
+
+
+@elementwise
+def sf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of more than x.
+
+    >>> from effax.scipy.stats import gamma
+    >>> round(float(gamma.sf(2.0, 3.0)), 3)
+    0.677
+    """
+    return special.gammaincc(a, jnp.maximum((x - loc) / scale, 0))
+
+
+logsf = logarithm("logsf", sf, "2.0, 3.0", "-0.391")

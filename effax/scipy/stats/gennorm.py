@@ -1,0 +1,37 @@
+"""The generalised normal distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy import special
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpdf(x: ArrayLike, beta: ArrayLike) -> Array:
+    """The logarithm of the density, which goes as `exp(-abs(x)**beta)`.
+
+    >>> from effax.scipy.stats import gennorm
+    >>> round(float(gennorm.logpdf(1.0, 2.0)), 3)
+    -1.572
+    """
+    return jnp.log(0.5 * beta) - special.gammaln(1 / beta) - jnp.abs(x) ** beta
+
+
+pdf = exponential("pdf", logpdf, "1.0, 2.0", "0.208")
+
+
+@elementwise
+def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
+    """The distribution function.
+
+    >>> from effax.scipy.stats import gennorm
+    >>> round(float(gennorm.cdf(1.0, 2.0)), 3)
+    0.921
+    """
+    return 0.5 * (1 + jnp.sign(x) * special.gammainc(1 / beta, jnp.abs(x) ** beta))

@@ -1,0 +1,28 @@
+"""The geometric distribution: the number of the first trial that succeeds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy import special
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """The logarithm of the probability of k, `p * (1 - p)**(k - 1)` from k = 1 on.
+
+    >>> from effax.scipy.stats import geom
+    >>> round(float(geom.logpmf(2, 0.25)), 3)
+    -1.674
+    """
+    y = k - loc
+    return jnp.where(y <= 0, -math.inf, special.xlog1py(y - 1, -p) + jnp.log(p))
+
+
+pmf = exponential("pmf", logpmf, "2, 0.25", "0.188")

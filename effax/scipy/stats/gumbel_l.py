@@ -1,0 +1,68 @@
+"""Gumbel's distribution of the smallest of many values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy.stats.forms import elementwise, exponential, logarithm
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density, `exp(x - exp(x))` at loc 0 and scale 1.
+
+    >>> from effax.scipy.stats import gumbel_l
+    >>> round(float(gumbel_l.logpdf(1.0)), 3)
+    -1.718
+    """
+    z = (loc - x) / scale
+    value = -jnp.log(scale) - (z + jnp.exp(-z))
+    # At an infinity z and exp(-z) may be opposite ones; the density there is 0.
+    return jnp.where((scale <= 0) | jnp.isinf(z), -math.inf, value)
+
+
+pdf = exponential("pdf", logpdf, "1.0", "0.179")
+
+
+@elementwise
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the probability of more than x.
+
+    >>> from effax.scipy.stats import gumbel_l
+    >>> round(float(gumbel_l.logsf(1.0)), 3)
+    -2.718
+    """
+    return -jnp.exp(-((loc - x) / scale))
+
+
+sf = exponential("sf", logsf, "1.0", "0.066")
+
+
+@elementwise
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The distribution function.
+
+    >>> from effax.scipy.stats import gumbel_l
+    >>> round(float(gumbel_l.cdf(1.0)), 3)
+    0.934
+    """
+    return -jnp.expm1(-jnp.exp(-((loc - x) / scale)))
+
+
+logcdf = logarithm("logcdf", cdf, "1.0", "-0.068")
+
+
+@elementwise
+def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The inverse of `cdf`.
+
+    >>> from effax.scipy.stats import gumbel_l
+    >>> round(float(gumbel_l.ppf(0.934)), 2)
+    1.0
+    """
+    return loc + scale * jnp.log(-jnp.log1p(-p))

@@ -1,0 +1,68 @@
+"""Gumbel's distribution of the largest of many values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy.stats.forms import elementwise, exponential, logarithm
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density, `exp(-x - exp(-x))` at loc 0 and scale 1.
+
+    >>> from effax.scipy.stats import gumbel_r
+    >>> round(float(gumbel_r.logpdf(1.0)), 3)
+    -1.368
+    """
+    z = (x - loc) / scale
+    value = -jnp.log(scale) - (z + jnp.exp(-z))
+    # At an infinity z and exp(-z) may be opposite ones; the density there is 0.
+    return jnp.where((scale <= 0) | jnp.isinf(z), -math.inf, value)
+
+
+pdf = exponential("pdf", logpdf, "1.0", "0.255")
+
+
+@elementwise
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the distribution function.
+
+    >>> from effax.scipy.stats import gumbel_r
+    >>> round(float(gumbel_r.logcdf(1.0)), 3)
+    -0.368
+    """
+    return -jnp.exp(-((x - loc) / scale))
+
+
+cdf = exponential("cdf", logcdf, "1.0", "0.692")
+
+
+@elementwise
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of more than x.
+
+    >>> from effax.scipy.stats import gumbel_r
+    >>> round(float(gumbel_r.sf(1.0)), 3)
+    0.308
+    """
+    return -jnp.expm1(-jnp.exp(-((x - loc) / scale)))
+
+
+logsf = logarithm("logsf", sf, "1.0", "-1.178")
+
+
+@elementwise
+def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The inverse of `cdf`.
+
+    >>> from effax.scipy.stats import gumbel_r
+    >>> round(float(gumbel_r.ppf(0.692)), 2)
+    1.0
+    """
+    return loc - scale * jnp.log(-jnp.log(p))

@@ -1,0 +1,38 @@
+"""Laplace's distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density, `exp(-abs(x)) / 2` at loc 0 and scale 1.
+
+    >>> from effax.scipy.stats import laplace
+    >>> round(float(laplace.logpdf(1.0)), 3)
+    -1.693
+    """
+    return -jnp.abs(x - loc) / scale - jnp.log(2 * scale)
+
+
+pdf = exponential("pdf", logpdf, "1.0", "0.184")
+
+
+@elementwise
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The distribution function.
+
+    >>> from effax.scipy.stats import laplace
+    >>> round(float(laplace.cdf(1.0)), 3)
+    0.816
+    """
+    z = (x - loc) / scale
+    tail = 0.5 * jnp.exp(-jnp.abs(z))
+    return jnp.where(z <= 0, tail, 1 - tail)

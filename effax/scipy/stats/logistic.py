@@ -1,0 +1,71 @@
+"""The logistic distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy import special
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density, `exp(-x) / (1 + exp(-x))**2` at loc 0 and scale 1.
+
+    >>> from effax.scipy.stats import logistic
+    >>> round(float(logistic.logpdf(1.0)), 3)
+    -1.627
+    """
+    half = 0.5 * (x - loc) / scale
+    return -2 * jnp.logaddexp(half, -half) - jnp.log(scale)
+
+
+pdf = exponential("pdf", logpdf, "1.0", "0.197")
+
+
+@elementwise
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The distribution function, `1 / (1 + exp(-x))` at loc 0 and scale 1.
+
+    >>> from effax.scipy.stats import logistic
+    >>> round(float(logistic.cdf(1.0)), 3)
+    0.731
+    """
+    return special.expit((x - loc) / scale)
+
+
+@elementwise
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of more than x.
+
+    >>> from effax.scipy.stats import logistic
+    >>> round(float(logistic.sf(1.0)), 3)
+    0.269
+    """
+    return special.expit((loc - x) / scale)
+
+
+@elementwise
+def ppf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The inverse of `cdf`.
+
+    >>> from effax.scipy.stats import logistic
+    >>> round(float(logistic.ppf(0.731)), 3)
+    1.0
+    """
+    return special.logit(x) * scale + loc
+
+
+@elementwise
+def isf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The inverse of `sf`.
+
+    >>> from effax.scipy.stats import logistic
+    >>> round(float(logistic.isf(0.731)), 3)
+    -1.0
+    """
+    return -special.logit(x) * scale + loc

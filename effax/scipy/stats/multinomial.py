@@ -1,0 +1,41 @@
+"""The multinomial distribution: how often each of several outcomes came in n trials."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.numpy.decompositions import floats
+from effax.scipy import special
+from effax.scipy.stats.forms import exponential
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+@whole()
+def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
+    """The logarithm of the probability of the counts x; the outcomes are the last axis.
+
+    `-inf` where the counts don't add up to n. Raises `ValueError` unless x and n are integers.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy.stats import multinomial
+    >>> round(float(multinomial.logpmf(jnp.array([1, 2]), 3, jnp.array([0.25, 0.75]))), 3)
+    -0.863
+    """
+    (p,) = floats("multinomial.logpmf", p)
+    x, n = jnp.asarray(x), jnp.asarray(n)
+    if not (jnp.issubdtype(x.dtype, jnp.integer) and jnp.issubdtype(n.dtype, jnp.integer)):
+        raise ValueError(
+            f"x and n must be of integer type; got x.dtype={x.dtype}, n.dtype={n.dtype}"
+        )
+    counts, trials = x.astype(p.dtype), n.astype(p.dtype)
+    ways = special.gammaln(trials + 1) - jnp.sum(special.gammaln(counts + 1), axis=-1)
+    value = ways + jnp.sum(special.xlogy(counts, p), axis=-1)
+    return jnp.where(jnp.sum(x, axis=-1) == n, value, -math.inf)
+
+
+pmf = exponential("pmf", logpmf, "jnp.array([1, 2]), 3, jnp.array([0.25, 0.75])", "0.422")

@@ -1,0 +1,32 @@
+"""The negative binomial distribution: failures before the n-th success."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy import special
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """The logarithm of the probability of k.
+
+    >>> from effax.scipy.stats import nbinom
+    >>> round(float(nbinom.logpmf(1, 3, 0.25)), 3)
+    -3.348
+    """
+    y = k - loc
+    outside = y < 0
+    y = jnp.where(outside, 0, y)
+    ways = special.gammaln(y + n) - special.gammaln(n) - special.gammaln(y + 1)
+    value = ways + special.xlogy(n, p) + special.xlog1py(y, -p)
+    return jnp.where(outside, -math.inf, value)
+
+
+pmf = exponential("pmf", logpmf, "1, 3, 0.25", "0.035")

@@ -1,0 +1,97 @@
+"""The normal distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy import special
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+_LOG_2PI = math.log(2 * math.pi)
+
+
+@elementwise
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density, `exp(-x**2 / 2) / sqrt(2 * pi)` at loc 0 and scale 1.
+
+    >>> from effax.scipy.stats import norm
+    >>> round(float(norm.logpdf(1.0)), 3)
+    -1.419
+    """
+    z = (x - loc) / scale
+    return -0.5 * (_LOG_2PI + z * z) - jnp.log(jnp.abs(scale))
+
+
+pdf = exponential("pdf", logpdf, "1.0", "0.242")
+
+
+@elementwise
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The distribution function.
+
+    >>> from effax.scipy.stats import norm
+    >>> round(float(norm.cdf(1.0)), 3)
+    0.841
+    """
+    return special.ndtr((x - loc) / scale)
+
+
+@elementwise
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the distribution function, exact far out in the tail.
+
+    >>> from effax.scipy.stats import norm
+    >>> round(float(norm.logcdf(-30.0)), 3)
+    -454.321
+    """
+    return special.log_ndtr((x - loc) / scale)
+
+
+@elementwise
+def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The inverse of `cdf`, in the default dtype of floats.
+
+    >>> from effax.scipy.stats import norm
+    >>> round(float(norm.ppf(0.841)), 3)
+    0.999
+    """
+    return (special.ndtri(q) * scale + loc).astype(float)
+
+
+@elementwise
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of more than x, exact far out in the tail.
+
+    >>> from effax.scipy.stats import norm
+    >>> round(float(norm.sf(1.0)), 3)
+    0.159
+    """
+    return special.ndtr((loc - x) / scale)
+
+
+@elementwise
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the probability of more than x.
+
+    >>> from effax.scipy.stats import norm
+    >>> round(float(norm.logsf(30.0)), 3)
+    -454.321
+    """
+    return special.log_ndtr((loc - x) / scale)
+
+
+@elementwise
+def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The inverse of `sf`, in the default dtype of floats.
+
+    >>> from effax.scipy.stats import norm
+    >>> round(float(norm.isf(0.841)), 3)
+    -0.999
+    """
+    return (special.ndtri(1 - q) * scale + loc).astype(float)

@@ -1,0 +1,74 @@
+"""Pareto's distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy.stats.forms import elementwise, exponential, logarithm
+
+Array = Any
+ArrayLike = Any
+
+
+def _standard(x: Array, loc: Array, scale: Array) -> tuple[Array, Array]:
+    """Whether x is below the support, and the logarithm of where it is at loc 0 and scale 1."""
+    z = (x - loc) / scale
+    return z < 1, jnp.log(jnp.where(z < 1, 1, z))
+
+
+@elementwise
+def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density, `b / x**(b + 1)` on x >= 1 at loc 0 and scale 1.
+
+    >>> from effax.scipy.stats import pareto
+    >>> round(float(pareto.logpdf(2.0, 3.0)), 3)
+    -1.674
+    """
+    below, z = _standard(x, loc, scale)
+    return jnp.where(below, -math.inf, jnp.log(b / scale) - (b + 1) * z)
+
+
+pdf = exponential("pdf", logpdf, "2.0, 3.0", "0.188")
+
+
+@elementwise
+def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The distribution function.
+
+    >>> from effax.scipy.stats import pareto
+    >>> round(float(pareto.cdf(2.0, 3.0)), 3)
+    0.875
+    """
+    return -jnp.expm1(-b * _standard(x, loc, scale)[1])
+
+
+logcdf = logarithm("logcdf", cdf, "2.0, 3.0", "-0.134")
+
+
+@elementwise
+def logsf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the probability of more than x.
+
+    >>> from effax.scipy.stats import pareto
+    >>> round(float(pareto.logsf(2.0, 3.0)), 3)
+    -2.079
+    """
+    return -b * _standard(x, loc, scale)[1]
+
+
+sf = exponential("sf", logsf, "2.0, 3.0", "0.125")
+
+
+@elementwise
+def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The inverse of `cdf`; NaN outside of 0 to 1.
+
+    >>> from effax.scipy.stats import pareto
+    >>> round(float(pareto.ppf(0.875, 3.0)), 3)
+    2.0
+    """
+    inside = (q >= 0) & (q <= 1)
+    z = jnp.exp(-jnp.log1p(-jnp.where(inside, q, 0)) / b)
+    return jnp.where(inside, z * scale + loc, math.nan)

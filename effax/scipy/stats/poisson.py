@@ -1,0 +1,70 @@
+"""Poisson's distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy import special
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """The logarithm of the probability of k, `exp(-mu) * mu**k / factorial(k)` at loc 0.
+
+    >>> from effax.scipy.stats import poisson
+    >>> round(float(poisson.logpmf(2, 3.0)), 3)
+    -1.496
+    """
+    n = k - loc
+    outside = (n < 0) | (n > jnp.floor(n))
+    n = jnp.where(outside, 0, n)
+    return jnp.where(outside, -math.inf, special.xlogy(n, mu) - special.gammaln(n + 1) - mu)
+
+
+pmf = exponential("pmf", logpmf, "2, 3.0", "0.224")
+
+
+@elementwise
+def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """The distribution function.
+
+    >>> from effax.scipy.stats import poisson
+    >>> round(float(poisson.cdf(2, 3.0)), 3)
+    0.423
+    """
+    n = k - loc
+    return jnp.where(n < 0, 0, special.gammaincc(jnp.floor(jnp.where(n < 0, 0, n)) + 1, mu))
+
+
+# Of the expansion of the entropy in powers of 1 / mu (Evans & Boersma 1988, "The entropy of a
+# Poisson distribution"), after `log(2 * pi * e * mu) / 2`.
+_ENTROPY = (-1 / 12, -1 / 24, -19 / 360, -9 / 80, -863 / 2520)
+_FEW, _MANY = 100, 220
+
+
+@elementwise
+def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """The entropy, in nats: a sum for small mu, an expansion for large; NaN for negative mu.
+
+    >>> from effax.scipy.stats import poisson
+    >>> round(float(poisson.entropy(3.0)), 3)
+    1.931
+    """
+    few = mu < _FEW
+    small = jnp.where(few & (mu >= 0), mu, 1)[..., None]
+    k = jnp.arange(_MANY).astype(mu.dtype)
+    logarithm = special.xlogy(k, small) - special.gammaln(k + 1) - small
+    summed = -jnp.sum(jnp.where(jnp.isinf(logarithm), 0, jnp.exp(logarithm) * logarithm), axis=-1)
+    large = jnp.where(few, _FEW, mu)
+    inverse, series = 1 / large, jnp.zeros_like(large)
+    for coefficient in reversed(_ENTROPY):
+        series = (series + coefficient) * inverse
+    expanded = 0.5 * jnp.log(2 * math.pi * math.e * large) + series
+    value = jnp.where(few, summed, expanded) + 0 * loc
+    return jnp.where(mu < 0, math.nan, value)

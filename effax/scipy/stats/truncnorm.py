@@ -1,0 +1,93 @@
+"""The normal distribution between a and b, in units of the scale and from loc."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy import special
+from effax.scipy.stats import norm
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+def _log_mass(a: Array, b: Array) -> Array:
+    """The logarithm of the normal distribution's mass between a and b, a below b.
+
+    A difference of its logarithms in the left tail, where they are exact: right of zero, of the
+    mirror image.
+    """
+    mirrored = a > 0
+    low, high = jnp.where(mirrored, -b, a), jnp.where(mirrored, -a, b)
+    most = special.log_ndtr(high)
+    gap = special.log_ndtr(low) - most
+    close = gap > -0.7
+    rest = jnp.where(
+        close,
+        jnp.log(-jnp.expm1(jnp.where(close, gap, -1))),
+        jnp.log1p(-jnp.exp(jnp.where(close, -1, gap))),
+    )
+    return most + rest
+
+
+@elementwise
+def logpdf(
+    x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Array:
+    """The logarithm of the density; NaN where b is not above a.
+
+    >>> from effax.scipy.stats import truncnorm
+    >>> round(float(truncnorm.logpdf(0.5, -1.0, 1.0)), 3)
+    -0.662
+    """
+    z = (x - loc) / scale
+    value = norm.logpdf(z) - _log_mass(a, jnp.where(a < b, b, a + 1)) - jnp.log(scale)
+    value = jnp.where((z < a) | (z > b), -math.inf, value)
+    return jnp.where(a >= b, math.nan, value)
+
+
+pdf = exponential("pdf", logpdf, "0.5, -1.0, 1.0", "0.516")
+
+
+@elementwise
+def logcdf(
+    x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Array:
+    """The logarithm of the distribution function; NaN where b is not above a.
+
+    >>> from effax.scipy.stats import truncnorm
+    >>> round(float(truncnorm.logcdf(0.5, -1.0, 1.0)), 3)
+    -0.248
+    """
+    return _log_part((x - loc) / scale, a, b)
+
+
+@elementwise
+def logsf(
+    x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Array:
+    """The logarithm of the probability of more than x: `logcdf` of the mirror image.
+
+    >>> from effax.scipy.stats import truncnorm
+    >>> round(float(truncnorm.logsf(0.5, -1.0, 1.0)), 3)
+    -1.516
+    """
+    return _log_part((loc - x) / scale, -b, -a)
+
+
+def _log_part(z: Array, a: Array, b: Array) -> Array:
+    """The part of the mass between a and b that is below z."""
+    below, above = z <= a, z >= b
+    outside = below | above
+    low, high = jnp.where(outside, -1, a), jnp.where(outside, 1, b)
+    inner = jnp.where(outside, 0, z)
+    part = -jnp.logaddexp(0, _log_mass(inner, high) - _log_mass(low, inner))
+    value = jnp.where(below, -math.inf, jnp.where(above, 0, part))
+    return jnp.where(a >= b, math.nan, value)
+
+
+cdf = exponential("cdf", logcdf, "0.5, -1.0, 1.0", "0.78")
+sf = exponential("sf", logsf, "0.5, -1.0, 1.0", "0.22")

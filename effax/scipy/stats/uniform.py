@@ -1,0 +1,49 @@
+"""The uniform distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density, `1 / scale` from loc to loc + scale.
+
+    >>> from effax.scipy.stats import uniform
+    >>> round(float(uniform.logpdf(0.5, 0.0, 2.0)), 3)
+    -0.693
+    """
+    outside = (x < loc) | (x > loc + scale)
+    return jnp.where(outside, -math.inf, -jnp.log(scale))
+
+
+pdf = exponential("pdf", logpdf, "0.5, 0.0, 2.0", "0.5")
+
+
+@elementwise
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The distribution function.
+
+    >>> from effax.scipy.stats import uniform
+    >>> round(float(uniform.cdf(0.5, 0.0, 2.0)), 3)
+    0.25
+    """
+    return jnp.clip((x - loc) / scale, 0, 1)
+
+
+@elementwise
+def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The inverse of `cdf`; NaN outside of 0 to 1.
+
+    >>> from effax.scipy.stats import uniform
+    >>> round(float(uniform.ppf(0.25, 0.0, 2.0)), 3)
+    0.5
+    """
+    return jnp.where((q >= 0) & (q <= 1), q * scale + loc, math.nan)

@@ -1,0 +1,29 @@
+"""Von Mises's distribution, on the circle."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy import special
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
+    """The logarithm of the density, `exp(kappa * cos(x)) / (2 * pi * i0(kappa))`.
+
+    >>> from effax.scipy.stats import vonmises
+    >>> round(float(vonmises.logpdf(1.0, 2.0)), 3)
+    -1.581
+    """
+    # i0e holds exp(-kappa); 1 - cos x by the half angle, exact where x is small.
+    half = jnp.sin(0.5 * x)
+    return -2 * kappa * half * half - jnp.log(2 * math.pi * special.i0e(kappa))
+
+
+pdf = exponential("pdf", logpdf, "1.0, 2.0", "0.206")

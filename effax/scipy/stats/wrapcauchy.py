@@ -1,0 +1,32 @@
+"""Cauchy's distribution wrapped around the circle, on 0 to 2 pi."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax.scipy.stats.forms import elementwise, exponential
+
+Array = Any
+ArrayLike = Any
+
+
+@elementwise
+def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
+    """The logarithm of the density, `(1 - c**2) / (2 * pi * (1 + c**2 - 2 * c * cos(x)))`.
+
+    NaN where c is not between 0 and 1.
+
+    >>> from effax.scipy.stats import wrapcauchy
+    >>> round(float(wrapcauchy.logpdf(1.0, 0.5)), 3)
+    -1.783
+    """
+    outside = (x < 0) | (x > 2 * math.pi)
+    one = 1 - c * c
+    value = jnp.log(one / (2 * math.pi * (1 + c * c - 2 * c * jnp.cos(x))))
+    value = jnp.where(outside, -math.inf, value)
+    return jnp.where((c > 0) & (c < 1), value, math.nan)
+
+
+pdf = exponential("pdf", logpdf, "1.0, 0.5", "0.168")
