@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ClassVar, Final, dataclass_transform
 
 from effax.effects import shape
@@ -166,12 +166,17 @@ class Interpreter(Data):
         return fill
 
     @classmethod
-    def default(cls, function: Callable[..., Any]) -> Callable[..., Any]:
+    def default(
+        cls, function: Callable[..., Any] | None = None, *, lift: bool = True
+    ) -> Callable[..., Any]:
         """Give the rule for first-order effects that have none.
 
-        It is called as `rule(effect, *operands, **attributes)`.
+        It is called as `rule(effect, *operands, **attributes)`; `@default(lift=False)` leaves plain
+        operands as they are.
         """
-        cls._handler.catch_all = CatchAll(function, True)
+        if function is None:
+            return partial(cls.default, lift=lift)
+        cls._handler.catch_all = CatchAll(function, lift)
         cls._handler.version += 1
         return function
 

@@ -1,0 +1,1 @@
+../../effax/experimental/taylor.py
