@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, ClassVar, Final, dataclass_transform
 
 from effax.effects import shape
@@ -166,17 +166,12 @@ class Interpreter(Data):
         return fill
 
     @classmethod
-    def default(
-        cls, function: Callable[..., Any] | None = None, *, lift: bool = True
-    ) -> Callable[..., Any]:
+    def default(cls, function: Callable[..., Any]) -> Callable[..., Any]:
         """Give the rule for first-order effects that have none.
 
-        It is called as `rule(effect, *operands, **attributes)`; `@default(lift=False)` leaves plain
-        operands as they are.
+        It is called as `rule(effect, *operands, **attributes)`.
         """
-        if function is None:
-            return partial(cls.default, lift=lift)
-        cls._handler.catch_all = CatchAll(function, lift)
+        cls._handler.catch_all = CatchAll(function, True)
         cls._handler.version += 1
         return function
 
