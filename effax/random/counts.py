@@ -10,7 +10,7 @@ from effax import lax
 from effax import numpy as jnp
 from effax.effects.types import DType, canonical_shape, finfo, int32, is_inexact
 from effax.random.bits import float_dtype, result_shape, shape_of, spread
-from effax.random.keys import split_words, words_of
+from effax.random.keys import split_words, twin, words_of
 from effax.random.samplers import uniform_words
 from effax.whole import whole
 
@@ -123,7 +123,9 @@ def _binomial(words: Any, n: Any, p: Any, shape: Shape, dtype: DType) -> Any:
     limit = float(finfo(dtype).max)
     zero, many, half = (lax.full_like(count, x) for x in (0.0, 1e4, 0.5))
     inverted = _inversion(words, lax.select(few, count, zero), q, limit)
-    rejected = _rejection(words, lax.select(few, many, count), lax.select(few, half, q), limit)
+    rejected = _rejection(
+        twin(words), lax.select(few, many, count), lax.select(few, half, q), limit
+    )
     drawn = lax.select(
         few, lax.convert_element_type(inverted, dtype), lax.convert_element_type(rejected, dtype)
     )

@@ -410,9 +410,10 @@ def key_dtype(impl_spec: Any = None) -> KeyType:
 
 def clone(key: Any) -> Any:
     """The same key, said to be used again on purpose."""
-    return like(key, _cloned(words_of("clone", key, batched=True)))
+    return like(key, twin(words_of("clone", key, batched=True)))
 
 
 @whole()
-def _cloned(words: Any) -> Any:
+def twin(words: Any) -> Any:
+    """The words of the same key again, where only one of two uses counts, or both are meant."""
     return use_key(words, use="new")

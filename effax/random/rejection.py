@@ -14,7 +14,7 @@ from effax.api.custom import custom_jvp
 from effax.api.vmap import vmap
 from effax.effects.types import DType, canonical_shape, finfo, float32, iinfo
 from effax.random.bits import float_dtype, int_dtype, result_shape, shape_of, spread
-from effax.random.keys import split_words, words_of
+from effax.random.keys import split_words, twin, words_of
 from effax.random.samplers import (
     exponential_words,
     normal_words,
@@ -271,7 +271,7 @@ def _poisson(words: Any, lam: Any, shape: Shape, dtype: DType) -> Any:
     drawn = lax.select(
         small,
         _poisson_knuth(words, lax.select(small, lam, zero), dtype, limit),
-        _poisson_rejection(words, lax.select(small, large, lam), dtype, limit),
+        _poisson_rejection(twin(words), lax.select(small, large, lam), dtype, limit),
     )
     return lax.select(lam == 0, lax.full_like(drawn, 0), drawn)
 

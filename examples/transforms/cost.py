@@ -68,7 +68,7 @@ def estimate(f, branch=max, trips=1):
             return [combine[e.effect](column) for column in zip(*inner, strict=True)]
         if inner:  # of a linear solve, the solver
             return [e.attributes.get("length", 1) * n for n in inner[len(inner) // 2]]
-        return price(e.effect, e.inputs, e.outputs, e.attributes)
+        return price(e.effect, [getattr(x, "value", x) for x in e.inputs], e.outputs, e.attributes)
 
     return lambda *args: walk(fx.make_program(f)(*args))
 

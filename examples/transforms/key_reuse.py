@@ -45,8 +45,8 @@ def move(e, given, **how):
     found = fresh(e.outputs)
     if given[0] and found[0] and len(given) == 1:
         with fx.ensure_compile_time_eval():
-            numbers = e.effect(jnp.arange(e.inputs[0].size).reshape(e.inputs[0].shape), **how)
-        found = [[given[0][i // 2] for i in numbers.ravel().tolist()[::2]]]
+            at = e.effect(jnp.arange(e.inputs[0].size).reshape(e.inputs[0].shape), **how).ravel()
+        found = [[given[0][i // 2] for i in at.tolist()[::2]]]
     return found
 
 

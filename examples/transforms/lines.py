@@ -54,6 +54,17 @@ def code_lines(text: str) -> int:
     return len(lines - prose)
 
 
+def foreign_imports(text: str) -> set[str]:
+    """The packages that a module imports beside effax and Python's own."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found.update(name.name.partition(".")[0] for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.add((node.module or "").partition(".")[0])
+    return found - sys.stdlib_module_names - {"effax"}
+
+
 def measured() -> dict[str, int]:
     """The code lines of each transform that there is."""
     files = {name: HERE / f"{name}.py" for name in BARS}

@@ -5,11 +5,26 @@ A transform is given as a function of functions that keeps results: what it tell
 left to the tests of its own. What it must compute is what the program computes without it.
 """
 
+import importlib
+import sys
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 import effax as fx
 import effax.numpy as jnp
 from tests.programs.e3 import PROGRAMS, X, grad_of, refused, vmap_of
+
+FOLDER = Path(__file__).parents[2] / "examples" / "transforms"
+
+
+def load(name):
+    """The module of a transform, under its plain name: once, as it may define effects."""
+    if str(FOLDER) not in sys.path:
+        sys.path.append(str(FOLDER))
+    return importlib.import_module(name)
+
 
 NESTINGS = {
     "T": lambda t, f: t(f),
@@ -46,3 +61,18 @@ def check(transform, name, nesting):
     found, expected = results(transform, name, nesting)
     assert found.dtype == expected.dtype
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def everywhere(transform):
+    """A test of all nestings: each on every sixth program, and on all of them among the slow tests."""
+    cases = []
+    for i, nesting in enumerate(NESTINGS):
+        for j, name in enumerate(names(nesting)):
+            slow = [] if (i + j) % 6 == 0 else [pytest.mark.slow]
+            cases.append(pytest.param(nesting, name, marks=slow, id=f"{nesting}-{name}"))
+
+    @pytest.mark.parametrize(("nesting", "name"), cases)
+    def test_on_programs(nesting, name):
+        check(transform, name, nesting)
+
+    return test_on_programs
