@@ -2,7 +2,7 @@
 
 `check()` asks the library's own; `check(transform)` asks those of a transformation that you wrote,
 and prints the smallest program that breaks each one it does not keep. `python -m effax.laws` prints
-the table of all laws by classes of programs.
+the table of all laws by classes of programs, or by transformations.
 """
 
 from effax.laws.check import CLASSES as CLASSES
@@ -23,3 +23,5 @@ from effax.laws.law import Violation as Violation
 from effax.laws.law import law as law
 from effax.laws.sketch import Sketch as Sketch
 from effax.laws.sketch import program as program
+from effax.laws.table import Asked as Asked
+from effax.laws.table import markdown as markdown

@@ -269,7 +269,8 @@ def check(
     Args:
       transform: a transformation of functions, `f -> g`, to be asked about the laws of
         transformations; without it the library's own laws are asked.
-      laws: which laws, by themselves or by the names of the functions that state them.
+      laws: which laws, by themselves or by the names of the functions that state them; those of
+        transformations by the names that the report shows.
       programs: a strategy for `Case`s, in place of the usual one.
       control: which kinds of control flow occur in the programs.
       max_examples: how many programs each law is asked about.
@@ -284,7 +285,10 @@ def check(
     jit f = f  true       3 examples
     """
     if transform is not None:
-        stated: Sequence[Law] = laws_of(transform, embed, project)
+        wanted = None if laws is None else {x if isinstance(x, str) else x.name for x in laws}
+        stated: Sequence[Law] = [
+            x for x in laws_of(transform, embed, project) if wanted is None or x.name in wanted
+        ]
     else:
         stated = [x if isinstance(x, Law) else LAWS[x] for x in laws or LAWS.values()]
     return Report(tuple(judge(one, programs, control, max_examples, backend) for one in stated))

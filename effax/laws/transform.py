@@ -7,8 +7,9 @@ from typing import Any
 
 import effax
 from effax.effects import control
+from effax.effects.types import is_float, typeof
 from effax.laws.batching import mapped
-from effax.laws.law import CLOSE, Case, Law
+from effax.laws.law import CLOSE, Case, Law, dot, total
 from effax.laws.loops import _loop, _scan, _while
 
 Transform = Callable[..., Any]
@@ -44,6 +45,12 @@ def laws_of(
         called = t(lambda *xs: tuple(control.call(*xs, program=program, name="f")))
         return called(*c.args), t(c.f)(*c.args)
 
+    def through_remat(c: Case) -> Any:
+        program = c.f.program()
+        rule = {"policy": None, "prevent_cse": True, "name": "f"}
+        again = t(lambda *xs: tuple(control.remat(*xs, program=program, **rule)))
+        return again(*c.args), t(c.f)(*c.args)
+
     def inside_jit(c: Case) -> Any:
         return effax.jit(t(c.f))(*c.args), t(c.f)(*c.args)
 
@@ -56,6 +63,14 @@ def laws_of(
     def inside_jvp(c: Case) -> Any:
         args, u = tuple(c.args), tuple(c.directions())
         return effax.jvp(lambda *xs: _flat(t(c.f)(*xs)), args, u)[0], _flat(t(c.f)(*args))
+
+    def inside_grad(c: Case) -> Any:
+        def g(*xs: Any) -> Any:
+            return total([y for y in _flat(t(c.f)(*xs)) if is_float(typeof(y).dtype)])
+
+        args, u = tuple(c.args), tuple(c.directions())
+        slopes = effax.grad(g, argnums=tuple(range(len(args))))(*args)
+        return effax.jvp(g, args, u)[1], dot(slopes, u)
 
     def composes(c: Case) -> Any:
         both = transform(lambda *xs: c.g(*c.f(*xs)))(*enter(*c.args))
@@ -81,9 +96,11 @@ def laws_of(
     stated = {
         "T f = f": (keeps_results, ""),
         "T (call f) = T f": (through_call, ""),
+        "T (remat f) = T f": (through_remat, ""),
         "jit (T f) = T f": (inside_jit, ""),
         "vmap (T f) = stack . map (T f)": (inside_vmap, ""),
         "the primal of jvp (T f) is T f": (inside_jvp, ""),
+        "<J u, 1> = <u, grad (T f)>, J of T f": (inside_grad, "no while"),
         "T (g . f) = T g . T f": (composes, "g"),
         "T (scan f) = T of the loop": (through_scan, "loop"),
         "T (while f) = T of the loop": (through_while, "loop"),

@@ -1,0 +1,87 @@
+"""How the transforms of this folder are asked about the laws of transformations.
+
+    python -m effax.laws --markdown examples/transforms/asked.py --into docs/transforms.md
+
+A transform is asked with plain data made of the programs' arguments, and by the values of what it
+returns; what it tells beside them has tests of its own.
+"""
+
+import importlib
+import sys
+from pathlib import Path
+
+import effax as fx
+import effax.numpy as jnp
+from effax.laws import Asked
+
+HERE = Path(__file__).resolve().parent
+if str(HERE) not in sys.path:
+    sys.path.append(str(HERE))
+
+
+def values(cls, of=None):
+    """The projection that replaces data of a class by the value it stands for, its first leaf."""
+    first = of or (lambda x: getattr(x, next(iter(cls._fields.leaves))))
+
+    def project(found):
+        return fx.tree.map(
+            lambda x: first(x) if isinstance(x, cls) else x,
+            found,
+            is_leaf=lambda x: isinstance(x, cls),
+        )
+
+    return project
+
+
+def is_float(x):
+    return x.dtype.kind == "f"
+
+
+def cost(m):
+    return Asked(lambda f: lambda *args: m.cost(f)(*args)[0])
+
+
+def nan_provenance(m):
+    return Asked(
+        m.Traced.transform,
+        embed=lambda *xs: tuple(m.Traced.lift(x, "an argument") for x in xs),
+        project=values(m.Traced),
+    )
+
+
+def harvest(m):
+    return Asked(lambda f: lambda *args: m.harvest(f, tag="any")({}, *args)[0])
+
+
+def key_reuse(m):
+    return Asked(m.check)
+
+
+def seed(m):
+    key = fx.random.key(0)
+    return Asked(lambda f: lambda *args: m.seed(lambda *xs: f(*xs))(key, *args))
+
+
+def taylor(m):
+    cls = m.series(2)
+    return Asked(
+        cls.transform,
+        embed=lambda *xs: tuple(cls(x, 0.1 * x) if is_float(x) else x for x in xs),
+        project=lambda ys: tuple(y[0] if isinstance(y, cls) else y for y in ys),
+    )
+
+
+def laplacian(m):
+    def embed(*xs):
+        return tuple(m.Laplacian(x, 0.1 * jnp.stack([x, x * x])) if is_float(x) else x for x in xs)
+
+    return Asked(m.Laplacian.transform, embed=embed, project=values(m.Laplacian))
+
+
+ENTRIES = (cost, nan_provenance, harvest, key_reuse, seed, taylor, laplacian)
+NOT_ASKED: dict[str, str] = {}  # transforms of another kind, and why
+ASKED = {
+    entry.__name__: entry(importlib.import_module(entry.__name__))
+    for entry in ENTRIES
+    if (HERE / f"{entry.__name__}.py").exists()
+}
