@@ -29,7 +29,7 @@ FAMILY = "linalg"
 _DTYPES = (float32, float64, complex64, complex128)
 
 
-def _matrix(name: str, x: ShapedArray, square: bool = False) -> tuple[int, int]:
+def matrix_lengths(name: str, x: ShapedArray, square: bool = False) -> tuple[int, int]:
     """The lengths of the last two axes, after the checks that all share."""
     if x.ndim < 2:
         raise TypeError(f"{name} takes matrices, of rank 2 at least, but was given {x.str_short()}")
@@ -44,13 +44,13 @@ def _matrix(name: str, x: ShapedArray, square: bool = False) -> tuple[int, int]:
     return m, n
 
 
-def _of(x: ShapedArray, *lengths: int, dtype: DType | None = None) -> ShapedArray:
+def batch_of(x: ShapedArray, *lengths: int, dtype: DType | None = None) -> ShapedArray:
     """The type of one more array for each member of the batch."""
     return ShapedArray((*x.shape[:-2], *lengths), x.dtype if dtype is None else dtype)
 
 
 def _cholesky_type(x: ShapedArray) -> ShapedArray:
-    _matrix("cholesky", x, square=True)
+    matrix_lengths("cholesky", x, square=True)
     return x.strong()
 
 
@@ -71,8 +71,8 @@ def _triangular_solve_type(
     conjugate_a: bool,
     unit_diagonal: bool,
 ) -> ShapedArray:
-    n, _ = _matrix("triangular_solve", a, square=True)
-    _matrix("triangular_solve", b)
+    n, _ = matrix_lengths("triangular_solve", a, square=True)
+    matrix_lengths("triangular_solve", b)
     common = b.shape[-2 if left_side else -1]
     if a.dtype != b.dtype or a.shape[:-2] != b.shape[:-2] or common != n:
         raise TypeError(
@@ -92,8 +92,8 @@ triangle of a is read, and not its diagonal if that is `unit_diagonal`.
 
 
 def _lu_type(x: ShapedArray) -> Sequence[ShapedArray]:
-    m, n = _matrix("lu", x)
-    return [x.strong(), _of(x, min(m, n), dtype=int32)]
+    m, n = matrix_lengths("lu", x)
+    return [x.strong(), batch_of(x, min(m, n), dtype=int32)]
 
 
 lu = Effect("lu", family=FAMILY, typing=_lu_type, multiple=True)
@@ -122,9 +122,9 @@ pivots_to_permutation = Effect("pivots_to_permutation", family=FAMILY, typing=_p
 
 
 def _qr_type(x: ShapedArray, *, full_matrices: bool) -> Sequence[ShapedArray]:
-    m, n = _matrix("qr", x)
+    m, n = matrix_lengths("qr", x)
     k = m if full_matrices else min(m, n)
-    return [_of(x, m, k), _of(x, k, n)]
+    return [batch_of(x, m, k), batch_of(x, k, n)]
 
 
 qr = Effect("qr", family=FAMILY, typing=_qr_type, multiple=True)
@@ -132,8 +132,8 @@ qr = Effect("qr", family=FAMILY, typing=_qr_type, multiple=True)
 
 
 def _eigh_type(x: ShapedArray, *, lower: bool) -> Sequence[ShapedArray]:
-    n, _ = _matrix("eigh", x, square=True)
-    return [x.strong(), _of(x, n, dtype=real_dtype(x.dtype))]
+    n, _ = matrix_lengths("eigh", x, square=True)
+    return [x.strong(), batch_of(x, n, dtype=real_dtype(x.dtype))]
 
 
 eigh = Effect("eigh", family=FAMILY, typing=_eigh_type, multiple=True)
@@ -144,14 +144,14 @@ Only its lower (or upper) triangle is read.
 
 
 def _svd_type(x: ShapedArray, *, full_matrices: bool, compute_uv: bool) -> Sequence[ShapedArray]:
-    m, n = _matrix("svd", x)
+    m, n = matrix_lengths("svd", x)
     k = min(m, n)
-    values = _of(x, k, dtype=real_dtype(x.dtype))
+    values = batch_of(x, k, dtype=real_dtype(x.dtype))
     if not compute_uv:
         return [values]
     if full_matrices:
-        return [values, _of(x, m, m), _of(x, n, n)]
-    return [values, _of(x, m, k), _of(x, k, n)]
+        return [values, batch_of(x, m, m), batch_of(x, n, n)]
+    return [values, batch_of(x, m, k), batch_of(x, k, n)]
 
 
 svd = Effect("svd", family=FAMILY, typing=_svd_type, multiple=True)
@@ -162,10 +162,10 @@ svd = Effect("svd", family=FAMILY, typing=_svd_type, multiple=True)
 
 
 def _eig_type(x: ShapedArray, *, compute_left: bool, compute_right: bool) -> Sequence[ShapedArray]:
-    n, _ = _matrix("eig", x, square=True)
+    n, _ = matrix_lengths("eig", x, square=True)
     dtype = x.dtype if is_complex(x.dtype) else complex_dtype(x.dtype)
-    vectors = _of(x, n, n, dtype=np.dtype(dtype))
-    return [_of(x, n, dtype=vectors.dtype), *[vectors] * (compute_left + compute_right)]
+    vectors = batch_of(x, n, n, dtype=np.dtype(dtype))
+    return [batch_of(x, n, dtype=vectors.dtype), *[vectors] * (compute_left + compute_right)]
 
 
 eig = Effect("eig", family=FAMILY, typing=_eig_type, multiple=True)

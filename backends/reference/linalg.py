@@ -13,7 +13,7 @@ from effax.effects import linalg
 Array = np.ndarray[Any, Any]
 
 
-def _each(function: Callable[..., Any], *xs: Array, ranks: Sequence[int] = (2,)) -> list[Array]:
+def each(function: Callable[..., Any], *xs: Array, ranks: Sequence[int] = (2,)) -> list[Array]:
     """A function of one member, for all members of a batch."""
     batch = xs[0].shape[: xs[0].ndim - ranks[0]]
     members = [x.reshape(-1, *x.shape[len(batch) :]) for x in xs]
@@ -37,7 +37,7 @@ def reference_cholesky(x: Array) -> Array:
         except np.linalg.LinAlgError:
             return (np.full(a.shape, np.nan, a.dtype),)
 
-    return _each(one, x)[0]
+    return each(one, x)[0]
 
 
 @rule(linalg.triangular_solve)
@@ -61,7 +61,7 @@ def reference_triangular_solve(
             return (b,)
         return (np.linalg.solve(part, b) if left_side else np.linalg.solve(part.T, b.T).T,)
 
-    return _each(one, a, b, ranks=(2, 2))[0]
+    return each(one, a, b, ranks=(2, 2))[0]
 
 
 @rule(linalg.lu)
@@ -81,7 +81,7 @@ def reference_lu(x: Array) -> list[Array]:
             a[i + 1 :, i + 1 :] -= np.outer(a[i + 1 :, i], a[i, i + 1 :])
         return a, pivots
 
-    return _each(one, x)
+    return each(one, x)
 
 
 @rule(linalg.pivots_to_permutation)
@@ -92,26 +92,26 @@ def reference_pivots_to_permutation(pivots: Array, *, size: int) -> Array:
             order[[i, j]] = order[[j, i]]
         return (order,)
 
-    return _each(one, pivots, ranks=(1,))[0]
+    return each(one, pivots, ranks=(1,))[0]
 
 
 @rule(linalg.qr)
 def reference_qr(x: Array, *, full_matrices: bool) -> list[Array]:
     mode = "complete" if full_matrices else "reduced"
-    return _each(lambda a: np.linalg.qr(a, mode=mode), x)
+    return each(lambda a: np.linalg.qr(a, mode=mode), x)
 
 
 @rule(linalg.eigh)
 def reference_eigh(x: Array, *, lower: bool) -> list[Array]:
-    values, vectors = _each(lambda a: np.linalg.eigh(a, "L" if lower else "U"), x)
+    values, vectors = each(lambda a: np.linalg.eigh(a, "L" if lower else "U"), x)
     return [vectors, values]
 
 
 @rule(linalg.svd)
 def reference_svd(x: Array, *, full_matrices: bool, compute_uv: bool) -> list[Array]:
     if not compute_uv:
-        return _each(lambda a: (np.linalg.svd(a, compute_uv=False),), x)
-    u, s, vh = _each(lambda a: np.linalg.svd(a, full_matrices=full_matrices), x)
+        return each(lambda a: (np.linalg.svd(a, compute_uv=False),), x)
+    u, s, vh = each(lambda a: np.linalg.svd(a, full_matrices=full_matrices), x)
     return [s, u, vh]
 
 
@@ -131,4 +131,4 @@ def reference_eig(x: Array, *, compute_left: bool, compute_right: bool) -> list[
             found.append(right.astype(wide))
         return found
 
-    return _each(one, x)
+    return each(one, x)

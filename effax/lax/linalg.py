@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from effax.api.custom import stop_gradient
-from effax.effects import elementwise, linalg, matrices, shape, sorting
+from effax.effects import condensed, elementwise, linalg, matrices, shape, sorting
 from effax.effects.types import int32, typeof
-from effax.lax.shapes import repeated
+from effax.lax.algorithms import EighImplementation as EighImplementation
+from effax.lax.algorithms import EigImplementation as EigImplementation
+from effax.lax.algorithms import SvdAlgorithm as SvdAlgorithm
+from effax.lax.algorithms import accept
+from effax.lax.condensed import hessenberg as hessenberg
+from effax.lax.condensed import schur as schur
+from effax.lax.condensed import tridiagonal as tridiagonal
+from effax.lax.condensed import tridiagonal_solve as tridiagonal_solve
+from effax.lax.reflections import cholesky_update as cholesky_update
+from effax.lax.reflections import householder_product as householder_product
+from effax.lax.reflections import ormqr as ormqr
 from effax.lax.solve import custom_linear_solve
 from effax.whole import whole
 
@@ -103,22 +113,33 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     return linalg.pivots_to_permutation(pivots, size=permutation_size)
 
 
-@whole("pivoting", "full_matrices")
-def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[Array, Array]:
+@whole("pivoting", "full_matrices", "use_magma")
+def qr(
+    x: ArrayLike,
+    *,
+    pivoting: bool = False,
+    full_matrices: bool = True,
+    use_magma: bool | None = None,
+) -> tuple[Array, ...]:
     """Orthonormal columns q and an upper triangular r with `q @ r = x`.
+
+    With `pivoting` an order of the columns as well, `q @ r = x[:, order]`, for which the diagonal
+    of r descends in size; that only on the CPU. There is no MAGMA here: `use_magma` is refused.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> q, r = lax.linalg.qr(jnp.array([[3.0], [4.0]]), full_matrices=False)
     >>> jnp.abs(r)
     Array([[5.]], dtype=float32)
     """
+    accept("qr", "use_magma", use_magma, (None, False))
     if pivoting:
-        raise NotImplementedError("lax.linalg.qr: pivoting=True is not supported")
+        q, r, order = condensed.pivoted_qr(x, full_matrices=full_matrices)
+        return q, r, order
     q, r = linalg.qr(x, full_matrices=full_matrices)
     return q, r
 
 
-@whole("lower", "symmetrize_input", "sort_eigenvalues", "subset_by_index")
+@whole("lower", "symmetrize_input", "sort_eigenvalues", "subset_by_index", "implementation")
 def eigh(
     x: ArrayLike,
     *,
@@ -126,16 +147,19 @@ def eigh(
     symmetrize_input: bool = True,
     sort_eigenvalues: bool = True,
     subset_by_index: tuple[int, int] | None = None,
+    implementation: EighImplementation | None = None,
 ) -> tuple[Array, Array]:
     """Eigenvectors and eigenvalues (ascending) of Hermitian matrices.
 
-    `subset_by_index` is the range of eigenvalues that are given.
+    `subset_by_index` is the range of eigenvalues that are given. The implementation is LAPACK's
+    or cuSOLVER's of divide and conquer; asking for another raises `NotImplementedError`.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> v, w = lax.linalg.eigh(jnp.diag(jnp.array([2.0, 1.0])))
     >>> w
     Array([1., 2.], dtype=float32)
     """
+    accept("eigh", "implementation", implementation, (None,))
     v, w = linalg.eigh(_symmetrised(x) if symmetrize_input else x, lower=lower)
     if subset_by_index is not None:
         start, stop = subset_by_index
@@ -144,22 +168,27 @@ def eigh(
     return v, w
 
 
-@whole("full_matrices", "compute_uv", "subset_by_index")
+@whole("full_matrices", "compute_uv", "subset_by_index", "algorithm")
 def svd(
     x: ArrayLike,
     *,
     full_matrices: bool = True,
     compute_uv: bool = True,
     subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
 ) -> Any:
     """Singular vectors u, values s (descending) and v^H with `u @ diag(s) @ v^H = x`.
 
     The values alone where `compute_uv` is False; the range `subset_by_index` of them where given.
+    The algorithm is LAPACK's divide and conquer on the CPU, cuSOLVER's Jacobi method on GPUs;
+    asking for another than the default or the CPU's raises `NotImplementedError`.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.linalg.svd(jnp.diag(jnp.array([1.0, 2.0])), compute_uv=False)
     Array([2., 1.], dtype=float32)
     """
+    default = (None, SvdAlgorithm.DEFAULT, SvdAlgorithm.DIVIDE_AND_CONQUER)
+    accept("svd", "algorithm", algorithm, default)
     if subset_by_index is not None and full_matrices and compute_uv:
         raise ValueError("svd: subset_by_index needs full_matrices=False")
     parts = linalg.svd(x, full_matrices=full_matrices, compute_uv=compute_uv)
@@ -176,21 +205,34 @@ def svd(
     return u, s, vh
 
 
-@whole("compute_left_eigenvectors", "compute_right_eigenvectors")
+@whole(
+    "compute_left_eigenvectors",
+    "compute_right_eigenvectors",
+    "enable_eigvec_derivs",
+    "implementation",
+    "use_magma",
+)
 def eig(
     x: ArrayLike,
     *,
     compute_left_eigenvectors: bool = True,
     compute_right_eigenvectors: bool = True,
+    enable_eigvec_derivs: bool = False,
+    implementation: EigImplementation | None = None,
+    use_magma: bool | None = None,
 ) -> list[Array]:
     """Eigenvalues of square matrices, then left and right eigenvectors where asked.
 
-    Only on the CPU; only the eigenvalues have derivatives.
+    Only on the CPU, by LAPACK: another implementation raises `NotImplementedError`. Only the
+    eigenvalues have derivatives; `enable_eigvec_derivs` is refused.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> len(lax.linalg.eig(jnp.eye(2)))
     3
     """
+    accept("eig", "implementation", implementation, (None, EigImplementation.LAPACK))
+    accept("eig", "use_magma", use_magma, (None, False))
+    accept("eig", "enable_eigvec_derivs", enable_eigvec_derivs, (False,))
     return list(
         linalg.eig(
             x,
@@ -223,35 +265,6 @@ def symmetric_product(
     return result
 
 
-@whole()
-def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
-    """The first columns of the product of Householder reflections `1 - tau v v^H`.
-
-    Reflection i has v of column i of a: 0 above the diagonal, 1 on it, the column's below.
-
-    >>> import effax.lax as lax, effax.numpy as jnp
-    >>> lax.linalg.householder_product(jnp.array([[1.0], [2.0]]), jnp.array([0.4]))
-    Array([[ 0.6], [-0.8]], dtype=float32)
-    """
-    from effax.lax.control import fori_loop
-    from effax.lax.slicing import dynamic_index_in_dim
-
-    count = typeof(taus).shape[-1]
-    vectors = elementwise.add(matrices.tril(a, -1), matrices.identity_like(a))
-    rank = typeof(a).ndim
-
-    def reflect(step: Array, q: Array) -> Array:
-        i = elementwise.sub(shape.scalar(count - 1, int32), step)
-        v = dynamic_index_in_dim(vectors, i, rank - 1)
-        tau = dynamic_index_in_dim(taus, i, rank - 2)
-        seen = matrices.product(matrices.adjoint(v), q)
-        dims = tuple(range(rank - 1))
-        scale = shape.broadcast_in_dim(tau, shape=typeof(seen).shape, dims=dims)
-        return elementwise.sub(q, matrices.product(v, elementwise.mul(scale, seen)))
-
-    return fori_loop(0, count, reflect, matrices.identity_like(a))
-
-
 def lu_solve(factors: Array, permutation: Array, b: Array, transposed: bool = False) -> Array:
     """x with `a @ x = b`, or `a^T @ x = b`, from the factors of `lu`."""
     flags = {"left_side": True, "conjugate_a": False}
@@ -282,49 +295,28 @@ def solve(a: Array, b: Array) -> Array:
     )
 
 
-@whole("perturb_singular")
-def tridiagonal_solve(
-    dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
-) -> Array:
-    """x with `a @ x = b` for tridiagonal a, by Thomas's algorithm.
+@whole("is_hermitian", "max_iterations", "eps", "dynamic_shape")
+def qdwh(
+    x: ArrayLike,
+    *,
+    is_hermitian: bool = False,
+    max_iterations: int | None = None,
+    eps: float | None = None,
+    dynamic_shape: tuple[int, int] | None = None,
+) -> tuple[Array, Array, Array, Array]:
+    """x as `u @ h`, u with orthonormal columns, h Hermitian and positive semidefinite.
 
-    `dl`, `d` and `du` are the diagonal below the main one (its first element is not used), the
-    main one, and the one above (its last element is not used).
+    The third result is the number of iterations taken (10 at most, or `max_iterations`), the
+    fourth whether u has converged to a relative `eps`. For matrices at least as tall as wide.
+
+    Source: Nakatsukasa, Bai & Gygi 2010, "Optimizing Halley's iteration for computing the matrix
+    polar decomposition".
 
     >>> import effax.lax as lax, effax.numpy as jnp
-    >>> none, d = jnp.zeros(3), jnp.array([1.0, 2.0, 4.0])
-    >>> lax.linalg.tridiagonal_solve(none, d, none, jnp.ones((3, 1)))[:, 0]
-    Array([1.  , 0.5 , 0.25], dtype=float32)
+    >>> u, h, iterations, converged = lax.linalg.qdwh(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
+    >>> converged
+    Array(True, dtype=bool)
     """
-    from effax.lax.control import scan
+    from effax.numpy.polar import polar_factors
 
-    if perturb_singular:
-        raise NotImplementedError("tridiagonal_solve: perturb_singular=True is not supported")
-    rank = typeof(b).ndim
-    first = (rank - 2, *range(rank - 2), rank - 1)
-    rows = shape.transpose(b, permutation=first)
-    diagonals = [shape.transpose(x, permutation=(rank - 2, *range(rank - 2))) for x in (dl, d, du)]
-    lengths = typeof(rows).shape[1:]
-
-    def spread(x: Array) -> Array:
-        return repeated(shape.expand_dims(x, (typeof(x).ndim,)), lengths)
-
-    def down(carry: Any, row: Any) -> Any:
-        upper, value = carry
-        low, middle, high, right = row
-        pivot = elementwise.sub(middle, elementwise.mul(low, upper))
-        upper = elementwise.div(high, pivot)
-        rest = elementwise.sub(right, elementwise.mul(spread(low), value))
-        value = elementwise.div(rest, spread(pivot))
-        return (upper, value), (upper, value)
-
-    def up(x: Any, row: Any) -> Any:
-        upper, value = row
-        x = elementwise.sub(value, elementwise.mul(spread(upper), x))
-        return x, x
-
-    dtype = typeof(b).dtype
-    start = shape.full(lengths[:-1], 0, dtype), shape.full(lengths, 0, dtype)
-    _, swept = scan(down, start, (*diagonals, rows))
-    _, xs = scan(up, start[1], swept, reverse=True)
-    return shape.transpose(xs, permutation=(*range(1, rank - 1), 0, rank - 1))
+    return polar_factors(x, 10 if max_iterations is None else max_iterations, eps, dynamic_shape)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import effax.numpy as jnp
@@ -14,6 +13,32 @@ from effax.numpy.decompositions import floats
 from effax.numpy.systems import det as _det
 from effax.numpy.systems import inv as _inv
 from effax.numpy.systems import solve as _solve
+from effax.scipy.matrix_functions import expm as expm
+from effax.scipy.matrix_functions import expm_frechet as expm_frechet
+from effax.scipy.matrix_functions import funm as funm
+from effax.scipy.matrix_functions import solve_sylvester as solve_sylvester
+from effax.scipy.matrix_functions import sqrtm as sqrtm
+from effax.scipy.reduced_forms import eigh_tridiagonal as eigh_tridiagonal
+from effax.scipy.reduced_forms import hessenberg as hessenberg
+from effax.scipy.reduced_forms import polar as polar
+from effax.scipy.reduced_forms import qr_multiply as qr_multiply
+from effax.scipy.reduced_forms import rsf2csf as rsf2csf
+from effax.scipy.reduced_forms import schur as schur
+from effax.scipy.structured import circulant as circulant
+from effax.scipy.structured import companion as companion
+from effax.scipy.structured import convolution_matrix as convolution_matrix
+from effax.scipy.structured import dft as dft
+from effax.scipy.structured import fiedler as fiedler
+from effax.scipy.structured import fiedler_companion as fiedler_companion
+from effax.scipy.structured import hadamard as hadamard
+from effax.scipy.structured import hankel as hankel
+from effax.scipy.structured import helmert as helmert
+from effax.scipy.structured import hilbert as hilbert
+from effax.scipy.structured import invhilbert as invhilbert
+from effax.scipy.structured import invpascal as invpascal
+from effax.scipy.structured import leslie as leslie
+from effax.scipy.structured import pascal as pascal
+from effax.scipy.structured import toeplitz as toeplitz
 from effax.whole import whole
 
 Array = Any
@@ -242,6 +267,9 @@ def qr(
 ) -> tuple[Array, ...]:
     """Orthonormal columns and an upper triangle; `mode` is "full", "economic" or "r".
 
+    With `pivoting` an order of the columns too, `q @ r = a[:, order]`, in which the diagonal of the
+    triangle descends in size; that only on the CPU.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
     >>> abs(linalg.qr(jnp.array([[3.0], [4.0]]), mode="economic")[1])
@@ -250,8 +278,8 @@ def qr(
     if mode not in ("full", "r", "economic"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
     (x,) = floats("scipy.linalg.qr", a)
-    q, r = linalg.qr(x, pivoting=pivoting, full_matrices=mode != "economic")
-    return (r,) if mode == "r" else (q, r)
+    done = linalg.qr(x, pivoting=pivoting, full_matrices=mode != "economic")
+    return done[1:] if mode == "r" else done
 
 
 def svd(
@@ -342,74 +370,3 @@ def block_diag(*arrs: ArrayLike) -> Array:
         rows.append(shape.pad_axis(x.astype(dtype), 1, done, after))
         done += x.shape[1]
     return shape.concatenate(*rows, axis=0)
-
-
-# Coefficients of Padé's approximation of degree 13, and the norm up to which it serves
-# (Higham 2005, "The scaling and squaring method for the matrix exponential revisited").
-_PADE = [
-    math.factorial(26 - j)
-    * math.factorial(13)
-    / (math.factorial(26) * math.factorial(j) * math.factorial(13 - j))
-    for j in range(14)
-]
-_REACH = 5.371920351148152
-
-
-@whole("upper_triangular", "max_squarings")
-def expm(
-    A: ArrayLike,  # noqa: N803  (SciPy's name)
-    *,
-    upper_triangular: bool = False,
-    max_squarings: int = 16,
-) -> Array:
-    """The exponential of square matrices, by scaling, Padé's approximation and squaring.
-
-    NaN where more than `max_squarings` would be needed.
-
-    >>> import effax.numpy as jnp
-    >>> from effax.scipy import linalg
-    >>> linalg.expm(jnp.zeros((2, 2)))
-    Array([[1., 0.], [0., 1.]], dtype=float32)
-    """
-    (x,) = floats("scipy.linalg.expm", A)
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"Expected A to be a (batched) square matrix, got A.shape={x.shape}.")
-    norm = jnp.max(jnp.sum(jnp.abs(lax.stop_gradient(x)), axis=-2), axis=-1)
-    wanted = jnp.ceil(jnp.log2(jnp.maximum(norm, 1e-30) / _REACH))
-    squarings = jnp.clip(wanted, 0, max_squarings)
-    result = _pade(x / jnp.exp2(squarings)[..., None, None].astype(x.dtype))
-    for step in range(max_squarings):
-        more = (step < squarings)[..., None, None]
-        result = jnp.where(more, matrices.product(result, result), result)
-    return jnp.where((wanted > max_squarings)[..., None, None], math.nan, result)
-
-
-def _pade(x: Array) -> Array:
-    one = matrices.identity_like(x)
-    product = matrices.product
-    two = product(x, x)
-    four = product(two, two)
-    six = product(four, two)
-    b = _PADE
-    high = product(six, b[13] * six + b[11] * four + b[9] * two)
-    odd = product(x, high + b[7] * six + b[5] * four + b[3] * two + b[1] * one)
-    high = product(six, b[12] * six + b[10] * four + b[8] * two)
-    even = high + b[6] * six + b[4] * four + b[2] * two + b[0] * one
-    return linalg.solve(even - odd, even + odd)
-
-
-@whole()
-def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
-    """The matrix whose diagonals are constant, of this first column and first row.
-
-    >>> import effax.numpy as jnp
-    >>> from effax.scipy import linalg
-    >>> linalg.toeplitz(jnp.arange(3))
-    Array([[0, 1, 2], [1, 0, 1], [2, 1, 0]], dtype=int32)
-    """
-    column = jnp.ravel(c)
-    row = jnp.conj(column) if r is None else jnp.ravel(r)
-    both = jnp.concatenate([column[::-1], row[1:]])
-    n = column.shape[0]
-    places = (n - 1 - jnp.arange(n))[:, None] + jnp.arange(row.shape[0])
-    return both[places]

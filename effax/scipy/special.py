@@ -111,13 +111,17 @@ betainc = _effect(
     "The regularised incomplete beta function.",
     "round(float(special.betainc(2.0, 2.0, 0.5)), 3) -> 0.5",
 )
-polygamma = _effect(
-    "polygamma",
-    special.polygamma,
-    2,
-    "`polygamma(n, x)`: the n-th derivative of `digamma`.",
-    "float(special.polygamma(1, 1.0)) -> 1.644...",
-)
+
+
+@whole()
+def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
+    """The n-th derivative of `digamma`.
+
+    >>> from effax.scipy import special
+    >>> float(special.polygamma(1, 1.0))
+    1.644...
+    """
+    return special.polygamma(*_real("polygamma", n, x))
 
 
 @whole()

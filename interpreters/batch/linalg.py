@@ -11,7 +11,7 @@ from effax.effects.types import typeof
 from effax.interpreters.batch.batched import Batch, all_batched, rule
 
 
-def _of_one_operand(effect: Effect) -> Callable[..., Any]:
+def of_one_operand(effect: Effect) -> Callable[..., Any]:
     def of_one_operand_batch(
         handler: Batch, values: list[Any], batched: list[bool], **attributes: Any
     ) -> Any:
@@ -30,7 +30,7 @@ for _effect in (
     linalg.svd,
     linalg.eig,
 ):
-    rule(_effect)(_of_one_operand(_effect))
+    rule(_effect)(of_one_operand(_effect))
 
 
 @rule(linalg.triangular_solve)

@@ -136,11 +136,15 @@ def lu_jvp(primals: list[Any], tangents: list[Any]) -> Any:
 
 @rule(linalg.qr)
 def qr_jvp(primals: list[Any], tangents: list[Any], *, full_matrices: bool) -> Any:
-    """Square or tall: dq within the columns is a rotation, and outside of them follows da."""
     (a,), (da,) = primals, tangents
     q, r = linalg.qr(a, full_matrices=full_matrices)
     if da is None:
         return [q, r], [None, None]
+    return [q, r], qr_tangents(q, r, a, da, full_matrices)
+
+
+def qr_tangents(q: Any, r: Any, a: Any, da: Any, full_matrices: bool) -> list[Any]:
+    """Square or tall: dq within the columns is a rotation, and outside of them follows da."""
     m, n = typeof(a).shape[-2:]
     if full_matrices and m > n:
         raise UnsupportedDerivativeError(
@@ -148,13 +152,13 @@ def qr_jvp(primals: list[Any], tangents: list[Any], *, full_matrices: bool) -> A
             "derivative; use mode='reduced'"
         )
     if m >= n:
-        return [q, r], list(_tall_qr_tangents(q, r, da))
+        return list(_tall_qr_tangents(q, r, da))
     at = typeof(a).ndim - 1
     first = shape.slice_axis(r, at, 0, m)
     dq, dr = _tall_qr_tangents(q, first, shape.slice_axis(da, at, 0, m))
     rest, moved = shape.slice_axis(a, at, m, n), shape.slice_axis(da, at, m, n)
     dr_rest = add(product(adjoint(dq), rest), product(adjoint(q), moved))
-    return [q, r], [dq, shape.concatenate(dr, dr_rest, axis=at)]
+    return [dq, shape.concatenate(dr, dr_rest, axis=at)]
 
 
 def _tall_qr_tangents(q: Any, r: Any, da: Any) -> tuple[Any, Any]:

@@ -29,7 +29,7 @@ def _layout(type: ShapedArray, batch: int) -> str:
     return f"dense<{listed(order) if order else ''}> : tensor<{len(order)}xindex>"
 
 
-def _foreign(
+def foreign(
     w: Writer,
     target: str,
     operands: Sequence[Name],
@@ -59,24 +59,24 @@ def _foreign(
     return w.ops(text, types) if len(types) > 1 else [w.op(text, types[0])]
 
 
-def _is_gpu(w: Writer) -> bool:
+def is_gpu(w: Writer) -> bool:
     return w.platform in ("cuda", "gpu")
 
 
-def _platform(w: Writer, effect: Any) -> None:
-    if w.platform != "cpu" and not _is_gpu(w):
+def require_lapack(w: Writer, effect: Any) -> None:
+    if w.platform != "cpu" and not is_gpu(w):
         raise UnhandledEffectError(
             f"the effect '{effect.name}' has no lowering for the platform {w.platform!r}; compute "
             "it on the CPU, with device_put"
         )
 
 
-def _info(x: Name, batch: int) -> ShapedArray:
+def info_type(x: Name, batch: int) -> ShapedArray:
     """The type of the codes by which a foreign function reports failure."""
     return ShapedArray(x.shape[:batch], int32)
 
 
-def _or_nan(w: Writer, x: Name, info: Name, test: str = "EQ") -> Name:
+def or_nan(w: Writer, x: Name, info: Name, test: str = "EQ") -> Name:
     """x where the code is zero (where `info GE 0`, if that is the test), NaN elsewhere."""
     batch = len(info.shape)
     flags = info.type.update(dtype=bool_)
@@ -96,15 +96,15 @@ def _or_nan(w: Writer, x: Name, info: Name, test: str = "EQ") -> Name:
     return w.op(f"stablehlo.select {mask}, {x}, {nan} : {tensor(wide)}, {x.text}", x.type)
 
 
-def _written_out(w: Writer, function: Any, *operands: Name) -> Name:
+def written_out(w: Writer, function: Any, *operands: Name) -> Name:
     """What a function of the object language performs, written here."""
     program = stage(lambda *xs: [function(*xs)], [x.type for x in operands], "part").program
     return w.body(program, operands)[0]
 
 
-def _target(w: Writer, x: Name, name: str, cusolver: str | None = None) -> str:
+def lapack_name(w: Writer, x: Name, name: str, cusolver: str | None = None) -> str:
     """The foreign function for elements of this dtype, on this platform."""
-    if _is_gpu(w):
+    if is_gpu(w):
         return f"cusolver_{cusolver or name}_ffi"
     return f"lapack_{_LETTERS[x.dtype.name]}{name}_ffi"
 
@@ -114,12 +114,12 @@ def lower_cholesky(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     batch = len(x.shape) - 2
     if w.platform not in ("cpu", "cuda", "gpu"):
         factor = w.op(f"stablehlo.cholesky {x}, lower = true : {x.text}", types[0])
-        return _written_out(w, _tril, factor)
-    attributes = "lower = true" if _is_gpu(w) else "uplo = 76 : ui8"
-    factor, info = _foreign(
-        w, _target(w, x, "potrf"), [x], [types[0], _info(x, batch)], batch, attributes, 0
+        return written_out(w, _tril, factor)
+    attributes = "lower = true" if is_gpu(w) else "uplo = 76 : ui8"
+    factor, info = foreign(
+        w, lapack_name(w, x, "potrf"), [x], [types[0], info_type(x, batch)], batch, attributes, 0
     )
-    return _or_nan(w, _written_out(w, _tril, factor), info)
+    return or_nan(w, written_out(w, _tril, factor), info)
 
 
 def _tril(x: Any) -> Any:
@@ -145,7 +145,7 @@ def lower_triangular_solve(
     if conjugate_a and not transpose_a:
         from effax.effects.complex import conj
 
-        a = _written_out(w, conj, a)
+        a = written_out(w, conj, a)
         conjugate_a = False
     if w.platform != "cpu" or 0 in b.shape or 0 in a.shape:
         mode = "NO_TRANSPOSE"
@@ -173,7 +173,7 @@ def lower_triangular_solve(
         )
     )
     batch = len(a.shape) - 2
-    return _foreign(w, _target(w, a, "trsm"), [a, b], types, batch, attributes, 1)[0]
+    return foreign(w, lapack_name(w, a, "trsm"), [a, b], types, batch, attributes, 1)[0]
 
 
 def _flag(value: bool) -> str:
@@ -183,20 +183,20 @@ def _flag(value: bool) -> str:
 @rule(linalg.lu)
 def lower_lu(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[Name]:
     """A singular matrix has factors too; only an illegal argument gives NaN."""
-    _platform(w, linalg.lu)
+    require_lapack(w, linalg.lu)
     batch = len(x.shape) - 2
-    out, pivots, info = _foreign(
-        w, _target(w, x, "getrf"), [x], [*types, _info(x, batch)], batch, alias=0
+    out, pivots, info = foreign(
+        w, lapack_name(w, x, "getrf"), [x], [*types, info_type(x, batch)], batch, alias=0
     )
     from_zero = w.simple("subtract", [pivots, w.constant(1, pivots.type)], pivots.type)
-    return [_or_nan(w, out, info, "GE"), from_zero]
+    return [or_nan(w, out, info, "GE"), from_zero]
 
 
 @rule(linalg.pivots_to_permutation)
 def lower_pivots_to_permutation(
     w: Writer, types: Sequence[ShapedArray], pivots: Name, *, size: int
 ) -> Name:
-    return _written_out(w, lambda p: _permutation(p, size), pivots)
+    return written_out(w, lambda p: _permutation(p, size), pivots)
 
 
 def _permutation(pivots: Any, size: int) -> Any:
@@ -246,22 +246,26 @@ def lower_qr(
     w: Writer, types: Sequence[ShapedArray], x: Name, *, full_matrices: bool
 ) -> list[Name]:
     """Householder's reflections, multiplied out."""
-    _platform(w, linalg.qr)
+    require_lapack(w, linalg.qr)
     batch = len(x.shape) - 2
     m, n = x.shape[-2:]
     k = min(m, n)
     taus = x.type.update(shape=(*x.shape[:-2], k), weak_type=False)
-    packed, tau = _foreign(w, _target(w, x, "geqrf"), [x], [x.type.strong(), taus], batch, alias=0)
+    packed, tau = foreign(
+        w, lapack_name(w, x, "geqrf"), [x], [x.type.strong(), taus], batch, alias=0
+    )
     q_type, r_type = types
     wide = q_type.shape[-1]
-    reflectors = _resized(w, packed, batch + 1, wide)
+    reflectors = resized(w, packed, batch + 1, wide)
     product = "ungqr" if is_complex(x.dtype) else "orgqr"
-    (q,) = _foreign(w, _target(w, x, product, "orgqr"), [reflectors, tau], [q_type], batch, alias=0)
-    r = _resized(w, packed, batch, r_type.shape[-2])
-    return [q, _written_out(w, triu, r)]
+    (q,) = foreign(
+        w, lapack_name(w, x, product, "orgqr"), [reflectors, tau], [q_type], batch, alias=0
+    )
+    r = resized(w, packed, batch, r_type.shape[-2])
+    return [q, written_out(w, triu, r)]
 
 
-def _resized(w: Writer, x: Name, axis: int, length: int) -> Name:
+def resized(w: Writer, x: Name, axis: int, length: int) -> Name:
     """The array cut, or filled up with zeros, to a length along an axis."""
     from effax.effects import shape
 
@@ -269,21 +273,21 @@ def _resized(w: Writer, x: Name, axis: int, length: int) -> Name:
     if have == length:
         return x
     if have > length:
-        return _written_out(w, lambda a: shape.slice_axis(a, axis, 0, length), x)
-    return _written_out(w, lambda a: shape.pad_axis(a, axis, 0, length - have), x)
+        return written_out(w, lambda a: shape.slice_axis(a, axis, 0, length), x)
+    return written_out(w, lambda a: shape.pad_axis(a, axis, 0, length - have), x)
 
 
 @rule(linalg.eigh)
 def lower_eigh(w: Writer, types: Sequence[ShapedArray], x: Name, *, lower: bool) -> list[Name]:
-    _platform(w, linalg.eigh)
+    require_lapack(w, linalg.eigh)
     batch = len(x.shape) - 2
-    if _is_gpu(w):
+    if is_gpu(w):
         target, attributes = "cusolver_syevd_ffi", f"algorithm = 0 : ui8, lower = {_flag(lower)}"
     else:
-        target = _target(w, x, "heevd" if is_complex(x.dtype) else "syevd")
+        target = lapack_name(w, x, "heevd" if is_complex(x.dtype) else "syevd")
         attributes = f"mode = {ord('V')} : ui8, uplo = {ord('L' if lower else 'U')} : ui8"
-    *results, info = _foreign(w, target, [x], [*types, _info(x, batch)], batch, attributes, 0)
-    return [_or_nan(w, y, info) for y in results]
+    *results, info = foreign(w, target, [x], [*types, info_type(x, batch)], batch, attributes, 0)
+    return [or_nan(w, y, info) for y in results]
 
 
 @rule(linalg.svd)
@@ -295,7 +299,7 @@ def lower_svd(
     full_matrices: bool,
     compute_uv: bool,
 ) -> list[Name]:
-    _platform(w, linalg.svd)
+    require_lapack(w, linalg.svd)
     batch = len(x.shape) - 2
     m, n = x.shape[-2:]
     k = min(m, n)
@@ -303,20 +307,19 @@ def lower_svd(
     u_type = x.type.strong().update(shape=(*x.shape[:-2], m, m if whole else k))
     v_type = x.type.strong().update(shape=(*x.shape[:-2], n if whole else k, n))
     values = x.type.strong().update(shape=(*x.shape[:-2], k), dtype=real_dtype(x.dtype))
-    info_type = _info(x, batch)
-    if _is_gpu(w):
+    if is_gpu(w):
         return _svd_by_jacobi(w, x, values, types, compute_uv)
     mode = "N" if not compute_uv else ("A" if full_matrices else "S")
-    _, s, u, vh, info = _foreign(
+    _, s, u, vh, info = foreign(
         w,
-        _target(w, x, "gesdd"),
+        lapack_name(w, x, "gesdd"),
         [x],
-        [x.type.strong(), values, u_type, v_type, info_type],
+        [x.type.strong(), values, u_type, v_type, info_type(x, batch)],
         batch,
         f"mode = {ord(mode)} : ui8",
         0,
     )
-    return [_or_nan(w, y, info) for y in ((s, u, vh) if compute_uv else (s,))]
+    return [or_nan(w, y, info) for y in ((s, u, vh) if compute_uv else (s,))]
 
 
 def _svd_by_jacobi(
@@ -328,20 +331,20 @@ def _svd_by_jacobi(
     batch = len(x.shape) - 2
     m, n = x.shape[-2:]
     full = [x.type.strong().update(shape=(*x.shape[:-2], size, size)) for size in (m, n)]
-    _, s, u, v, info = _foreign(
+    _, s, u, v, info = foreign(
         w,
         "cusolver_gesvdj_ffi",
         [x],
-        [x.type.strong(), values, *full, _info(x, batch)],
+        [x.type.strong(), values, *full, info_type(x, batch)],
         batch,
         f"compute_uv = {_flag(compute_uv)}, full_matrices = true",
         0,
     )
     if not compute_uv:
-        return [_or_nan(w, s, info)]
-    u = _resized(w, u, batch + 1, types[1].shape[-1])
-    vh = _written_out(w, adjoint, _resized(w, v, batch + 1, types[2].shape[-2]))
-    return [_or_nan(w, y, info) for y in (s, u, vh)]
+        return [or_nan(w, s, info)]
+    u = resized(w, u, batch + 1, types[1].shape[-1])
+    vh = written_out(w, adjoint, resized(w, v, batch + 1, types[2].shape[-2]))
+    return [or_nan(w, y, info) for y in (s, u, vh)]
 
 
 @rule(linalg.eig)
@@ -367,11 +370,11 @@ def lower_eig(
         f"{name} = {ord('V' if wanted else 'N')} : ui8"
         for name, wanted in (("compute_left", compute_left), ("compute_right", compute_right))
     )
-    *found, left, right, info = _foreign(
+    *found, left, right, info = foreign(
         w,
-        _target(w, x, "geev"),
+        lapack_name(w, x, "geev"),
         [x],
-        [*parts, vectors, vectors, _info(x, batch)],
+        [*parts, vectors, vectors, info_type(x, batch)],
         batch,
         attributes,
     )
@@ -379,4 +382,4 @@ def lower_eig(
     if len(found) == 2:
         w_name = w.op(f"stablehlo.complex {found[0]}, {found[1]} : {tensor(values)}", values)
     wanted = [left] * compute_left + [right] * compute_right
-    return [_or_nan(w, y, info) for y in (w_name, *wanted)]
+    return [or_nan(w, y, info) for y in (w_name, *wanted)]

@@ -40,7 +40,7 @@ def elementwise(function: Callable[P, Array]) -> Callable[P, Array]:
         operands = floats(name, *bound.arguments.values())
         gap = functools.reduce(operator.or_, map(jnp.isnan, operands[:given]))
         # Added, not selected, so that derivatives of NaN stay what they are.
-        return function(*operands) + jnp.where(gap, math.nan, 0)  # type: ignore[arg-type]
+        return function(*operands) + jnp.where(gap, math.nan, 0)  # type: ignore[call-arg]
 
     return whole()(promoted)
 

@@ -1,0 +1,106 @@
+"""Condensed forms of matrices in `lax.linalg`, and tridiagonal systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from effax.effects import condensed
+from effax.effects.types import typeof
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+def _require_square(name: str, x: ArrayLike) -> None:
+    lengths = typeof(x).shape
+    if len(lengths) < 2 or lengths[-1] != lengths[-2]:
+        raise ValueError(f"The input to {name} must be a square matrix. Got shape {lengths}.")
+
+
+def schur(
+    x: ArrayLike,
+    *,
+    compute_schur_vectors: bool = True,
+    sort_eig_vals: bool = False,
+    select_callable: Callable[..., Any] | None = None,
+) -> tuple[Array, ...]:
+    """Triangular t, and unitary q where asked, with `q @ t @ q^H = x`. Only on the CPU.
+
+    Of real matrices t has blocks of two rows for pairs of conjugate eigenvalues. There are no
+    derivatives. Sorting is refused with `NotImplementedError`, as LAPACK's is in JAX.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> t, q = lax.linalg.schur(jnp.array([[1.0, 2.0], [0.0, 3.0]]))
+    >>> t
+    Array([[1., 2.], [0., 3.]], dtype=float32)
+    """
+    if sort_eig_vals or select_callable is not None:
+        raise NotImplementedError(
+            "lax.linalg.schur: sort_eig_vals and select_callable are not implemented; the "
+            "eigenvalues are on the diagonal of t"
+        )
+    return _schur(x, compute_schur_vectors)
+
+
+@whole("vectors")
+def _schur(x: ArrayLike, vectors: bool) -> tuple[Array, ...]:
+    _require_square("schur", x)
+    return tuple(condensed.schur(x, compute_vectors=vectors))
+
+
+@whole()
+def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
+    """Hessenberg's form h with `q @ h @ q^H = a`, and what q is a product of. Only on the CPU.
+
+    Below the first subdiagonal, where h is zero, are the vectors of the reflections that
+    `householder_product` multiplies out; their factors are the second result. No derivatives.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> packed, taus = lax.linalg.hessenberg(jnp.eye(3))
+    >>> packed.shape, taus.shape
+    ((3, 3), (2,))
+    """
+    lengths = typeof(a).shape
+    if len(lengths) < 2 or lengths[-1] != lengths[-2]:
+        raise ValueError(
+            f"Argument to Hessenberg reduction must have shape [..., n, n], got shape {lengths}"
+        )
+    packed, taus = condensed.hessenberg(a)
+    return packed, taus
+
+
+@whole("lower")
+def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Array, Array]:
+    """A Hermitian matrix as `q @ t @ q^H` with t real, symmetric, tridiagonal. Only on the CPU.
+
+    The packed form (t, and the vectors of the reflections that q is a product of, in the place of
+    zeros), t's diagonal, the one beside it, and the factors of the reflections. No derivatives.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> packed, d, e, taus = lax.linalg.tridiagonal(jnp.diag(jnp.array([1.0, 2.0])))
+    >>> d, e
+    (Array([1., 2.], dtype=float32), Array([0.], dtype=float32))
+    """
+    _require_square("tridiagonal", a)
+    packed, d, e, taus = condensed.tridiagonal(a, lower=lower)
+    return packed, d, e, taus
+
+
+@whole("perturb_singular")
+def tridiagonal_solve(
+    dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
+) -> Array:
+    """x with `a @ x = b` for tridiagonal a: by elimination with exchanges of rows on the CPU.
+
+    `dl`, `d` and `du` are the diagonal below the main one (its first element is not used), the
+    main one, and the one above (its last element is not used). NaN where a is singular; with
+    `perturb_singular`, on the CPU only, a solution of a matrix close by.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> none, d = jnp.zeros(3), jnp.array([1.0, 2.0, 4.0])
+    >>> lax.linalg.tridiagonal_solve(none, d, none, jnp.ones((3, 1)))[:, 0]
+    Array([1.  , 0.5 , 0.25], dtype=float32)
+    """
+    return condensed.tridiagonal_solve(dl, d, du, b, perturb_singular=perturb_singular)

@@ -1,0 +1,128 @@
+"""Products of Householder's reflections and Givens's rotations, in `lax.linalg`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects import comparison, elementwise, matrices, shape
+from effax.effects.selection import select_n
+from effax.effects.types import is_complex, typeof
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+def _reflect(vectors: Array, taus: Array, c: Array, adjoint: bool, backwards: bool) -> Array:
+    """Apply to c the reflections `1 - tau v v^H`, of the columns of `vectors`, one by one."""
+    from effax.lax.control import fori_loop
+    from effax.lax.slicing import dynamic_index_in_dim
+
+    rank = typeof(vectors).ndim
+    count = typeof(taus).shape[-1]
+    unit = elementwise.add(matrices.tril(vectors, -1), matrices.identity_like(vectors))
+    factors = matrices.conj(taus) if adjoint else taus
+
+    def reflect(step: Array, c: Array) -> Array:
+        i = (
+            elementwise.sub(shape.scalar(count - 1, typeof(step).dtype), step)
+            if backwards
+            else step
+        )
+        v = dynamic_index_in_dim(unit, i, rank - 1)
+        tau = dynamic_index_in_dim(factors, i, rank - 2)
+        seen = matrices.product(matrices.adjoint(v), c)
+        scale = shape.broadcast_in_dim(tau, shape=typeof(seen).shape, dims=tuple(range(rank - 1)))
+        return elementwise.sub(c, matrices.product(v, elementwise.mul(scale, seen)))
+
+    return fori_loop(0, count, reflect, c) if count else c
+
+
+@whole()
+def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
+    """The first columns of the product of Householder reflections `1 - tau v v^H`.
+
+    Reflection i has v of column i of a: 0 above the diagonal, 1 on it, the column's below.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.linalg.householder_product(jnp.array([[1.0], [2.0]]), jnp.array([0.4]))
+    Array([[ 0.6], [-0.8]], dtype=float32)
+    """
+    return _reflect(a, taus, matrices.identity_like(a), adjoint=False, backwards=True)
+
+
+@whole("left", "transpose")
+def ormqr(
+    a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False
+) -> Array:
+    """`q @ c`, q the product of reflections that `householder_product(a, taus)` has columns of.
+
+    `c @ q` where `left` is False; with `transpose` the adjoint of q, which is the transpose of a
+    real one. q itself, which is square, is not made.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> a, taus = jnp.array([[1.0], [2.0]]), jnp.array([0.4])
+    >>> lax.linalg.ormqr(a, taus, jnp.eye(2))
+    Array([[ 0.6, -0.8], [-0.8, -0.6]], dtype=float32)
+    """
+    if not left:
+        # c @ q is the adjoint of q^H @ c^H.
+        turned = matrices.adjoint(c)
+        return matrices.adjoint(_reflect(a, taus, turned, not transpose, backwards=transpose))
+    return _reflect(a, taus, c, transpose, backwards=not transpose)
+
+
+@whole()
+def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
+    """The upper triangular factor of `r^T @ r + w w^T`, for a real upper triangular r.
+
+    A rotation for each row, each of which makes one element of w zero.
+
+    Raises `TypeError` for batches and for complex numbers, `ValueError` where shapes don't fit.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.linalg.cholesky_update(3.0 * jnp.eye(2), jnp.array([4.0, 0.0]))
+    Array([[5., 0.], [0., 3.]], dtype=float32)
+    """
+    from effax.lax.control import scan
+
+    matrix, vector = typeof(r_matrix), typeof(w_vector)
+    if matrix.ndim != 2:
+        raise TypeError(
+            "Input 0 to cholesky_update must have a rank of exactly 2, but got "
+            f"shape={matrix.shape}"
+        )
+    if is_complex(matrix.dtype) or matrix.dtype.kind != "f":
+        raise TypeError(f"cholesky_update does not accept dtype {matrix.dtype} at position 0")
+    n = matrix.shape[0]
+    if matrix.shape != (n, n) or vector.shape != (n,):
+        raise ValueError(
+            "Rank-1 update to Cholesky decomposition takes a square matrix and a vector of the "
+            f"same size as input. Got shapes {matrix.shape} and {vector.shape} instead"
+        )
+
+    def rotate(w: Array, row: Any) -> Any:
+        values, here = row
+        at = [_element(x, here) for x in (values, w)]
+        length = elementwise.sqrt(elementwise.add(*(elementwise.mul(x, x) for x in at)))
+        none = comparison.eq(length, 0.0)
+        safe = select_n(none, length, 1.0)
+        cosine = _spread(select_n(none, elementwise.div(at[0], safe), 1.0), n)
+        sine = _spread(select_n(none, elementwise.div(at[1], safe), 0.0), n)
+        turned = elementwise.add(elementwise.mul(cosine, values), elementwise.mul(sine, w))
+        rest = elementwise.sub(elementwise.mul(cosine, w), elementwise.mul(sine, values))
+        return rest, turned
+
+    places = matrices.on_diagonal(r_matrix)
+    _, rows = scan(rotate, w_vector, (r_matrix, places))
+    return matrices.triu(rows)
+
+
+def _element(x: Array, here: Array) -> Array:
+    from effax.effects.reduction import reduce_sum
+
+    return reduce_sum(select_n(here, 0, x), axes=(0,))
+
+
+def _spread(x: Array, n: int) -> Array:
+    return shape.broadcast_in_dim(x, shape=(n,), dims=())

@@ -1,0 +1,284 @@
+"""Functions of matrices: exponentials, roots, any function of one; Sylvester's equation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import effax.numpy as jnp
+from effax import lax
+from effax.api.custom import custom_jvp, stop_gradient
+from effax.api.forward import jvp
+from effax.effects import matrices
+from effax.effects.types import is_complex
+from effax.lax import linalg
+from effax.numpy.decompositions import floats
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+# Coefficients of Padé's approximation of degree 13, and the norm up to which it serves
+# (Higham 2005, "The scaling and squaring method for the matrix exponential revisited").
+_PADE = [
+    math.factorial(26 - j)
+    * math.factorial(13)
+    / (math.factorial(26) * math.factorial(j) * math.factorial(13 - j))
+    for j in range(14)
+]
+_REACH = 5.371920351148152
+
+
+@whole("upper_triangular", "max_squarings")
+def expm(
+    A: ArrayLike,  # noqa: N803  (SciPy's name)
+    *,
+    upper_triangular: bool = False,
+    max_squarings: int = 16,
+) -> Array:
+    """The exponential of square matrices, by scaling, Padé's approximation and squaring.
+
+    NaN where more than `max_squarings` would be needed.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.expm(jnp.zeros((2, 2)))
+    Array([[1., 0.], [0., 1.]], dtype=float32)
+    """
+    (x,) = floats("scipy.linalg.expm", A)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"Expected A to be a (batched) square matrix, got A.shape={x.shape}.")
+    norm = jnp.max(jnp.sum(jnp.abs(lax.stop_gradient(x)), axis=-2), axis=-1)
+    wanted = jnp.ceil(jnp.log2(jnp.maximum(norm, 1e-30) / _REACH))
+    squarings = jnp.clip(wanted, 0, max_squarings)
+    result = _pade(x / jnp.exp2(squarings)[..., None, None].astype(x.dtype))
+    for step in range(max_squarings):
+        more = (step < squarings)[..., None, None]
+        result = jnp.where(more, matrices.product(result, result), result)
+    return jnp.where((wanted > max_squarings)[..., None, None], math.nan, result)
+
+
+def _pade(x: Array) -> Array:
+    one = matrices.identity_like(x)
+    product = matrices.product
+    two = product(x, x)
+    four = product(two, two)
+    six = product(four, two)
+    b = _PADE
+    high = product(six, b[13] * six + b[11] * four + b[9] * two)
+    odd = product(x, high + b[7] * six + b[5] * four + b[3] * two + b[1] * one)
+    high = product(six, b[12] * six + b[10] * four + b[8] * two)
+    even = high + b[6] * six + b[4] * four + b[2] * two + b[0] * one
+    return linalg.solve(even - odd, even + odd)
+
+
+@whole("method", "compute_expm")
+def expm_frechet(
+    A: ArrayLike,  # noqa: N803  (SciPy's name)
+    E: ArrayLike,  # noqa: N803
+    *,
+    method: str | None = None,
+    compute_expm: bool = True,
+) -> Any:
+    """The derivative of `expm` at A in the direction E, after `expm(A)` if `compute_expm`.
+
+    All methods (None, "SPS", "blockEnlarge") are one: forward differentiation.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.expm_frechet(jnp.zeros((2, 2)), jnp.eye(2), compute_expm=False)
+    Array([[1., 0.], [0., 1.]], dtype=float32)
+    """
+    if method not in (None, "SPS", "blockEnlarge"):
+        raise ValueError(f"Unknown implementation {method}")
+    x, direction = floats("scipy.linalg.expm_frechet", A, E)
+    for name, y in (("A", x), ("E", direction)):
+        if y.ndim < 2 or y.shape[-1] != y.shape[-2]:
+            raise ValueError(
+                f"expected {name} to be a (batched) square matrix, got {name}.shape={y.shape}"
+            )
+    if x.shape != direction.shape:
+        raise ValueError(f"expected A and E of one shape, got {x.shape} and {direction.shape}")
+    value, slope = jvp(expm, (x,), (direction,))
+    return (value, slope) if compute_expm else slope
+
+
+def _complex(x: Array) -> Array:
+    return x if is_complex(x.dtype) else x.astype(jnp.result_type(x.dtype, jnp.complex64))
+
+
+@whole("blocksize")
+def sqrtm(
+    A: ArrayLike,  # noqa: N803  (SciPy's name)
+    blocksize: int = 1,
+) -> Array:
+    """The principal square root of square matrices, always complex. Only on the CPU.
+
+    By Schur's form (Björck & Hammarling 1983, "A Schur method for the square root of a matrix").
+    NaN where there is none. Only `blocksize` 1 is implemented.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.sqrtm(jnp.diag(jnp.array([4.0, 9.0]))).real
+    Array([[2., 0.], [0., 3.]], dtype=float32)
+    """
+    if blocksize != 1:
+        raise NotImplementedError("sqrtm: Blocked version is not implemented yet: use blocksize=1")
+    (x,) = floats("scipy.linalg.sqrtm", A)
+    return _sqrtm(_complex(x))
+
+
+@custom_jvp
+def _sqrtm(x: Array) -> Array:
+    t, q = linalg.schur(x)
+    n = t.shape[-1]
+    places = jnp.arange(n)
+
+    def column(j: Array, root: Array) -> Array:
+        """Column j solves `(root + root[j, j]) y = t[:, j]` above the diagonal."""
+        here = places == j
+        corner = jnp.sqrt(jnp.take(jnp.diagonal(t, axis1=-2, axis2=-1), j, axis=-1))
+        system = root + corner[..., None, None] * matrices.identity_like(t)
+        none = jnp.diagonal(system, axis1=-2, axis2=-1) == 0
+        system = system + jnp.where(none, 1, 0)[..., None] * matrices.identity_like(t)
+        side = jnp.where(places < j, jnp.take(t, j, axis=-1), 0)[..., None]
+        found = linalg.triangular_solve(system, side, left_side=True)[..., 0]
+        # Two zero eigenvalues have a root between them only if nothing joins them.
+        found = jnp.where(none & (found != 0), math.nan, found)
+        found = jnp.where(here, corner[..., None], found)
+        return jnp.where(here, found[..., None], root)
+
+    root = lax.fori_loop(0, n, column, jnp.zeros_like(t)) if n else t
+    return matrices.product(q, matrices.product(root, matrices.adjoint(q)))
+
+
+@_sqrtm.defjvp
+def _sqrtm_jvp(primals: Any, tangents: Any) -> Any:
+    """The derivative y of the root x solves `x y + y x = dx²`."""
+    (x,), (t,) = primals, tangents
+    root = _sqrtm(x)
+    return root, _sylvester(root, root, t, 0.0)
+
+
+@whole("func", "disp")
+def funm(
+    A: ArrayLike,  # noqa: N803  (SciPy's name)
+    func: Callable[[Array], Array],
+    disp: bool = True,
+) -> Any:
+    """A function of a square matrix, by Schur's form and Parlett's recurrence. Only on the CPU.
+
+    `func` is applied to vectors of (complex) eigenvalues. The result is complex; without `disp`
+    an estimate of its relative error comes after it. Inexact where eigenvalues are close.
+
+    Source: Golub & Van Loan, "Matrix Computations", algorithm 9.1.1.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.funm(jnp.diag(jnp.array([1.0, 3.0])), jnp.square).real
+    Array([[1., 0.], [0., 9.]], dtype=float32)
+    """
+    (x,) = floats("scipy.linalg.funm", A)
+    if x.ndim != 2 or x.shape[0] != x.shape[1]:
+        raise ValueError("expected square array_like input")
+    t, q = linalg.schur(_complex(x))
+    n = t.shape[0]
+    eigenvalues = jnp.diagonal(t)
+    apart = jnp.arange(n) - jnp.arange(n)[:, None]
+    gaps = eigenvalues - eigenvalues[:, None]
+    safe = jnp.where(gaps == 0, 1, gaps)
+
+    def superdiagonal(step: Array, f: Array) -> Array:
+        """`f @ t = t @ f`, of which all but the elements sought is known."""
+        known = matrices.product(t, f) - matrices.product(f, t)
+        return jnp.where(apart == step, known / safe, f)
+
+    f = jnp.diag(func(eigenvalues).astype(t.dtype))
+    f = lax.fori_loop(1, n, superdiagonal, f)
+    result = matrices.product(q, matrices.product(f, matrices.adjoint(q)))
+    if disp:
+        return result
+    precision = jnp.finfo(t.dtype).eps
+    closest = jnp.min(jnp.where(apart > 0, jnp.abs(gaps), math.inf), initial=1)
+    closest = jnp.where(closest == 0, precision, closest)
+    size = jnp.max(jnp.sum(jnp.abs(jnp.triu(t, 1)), axis=0), initial=0)
+    error = jnp.minimum(1, jnp.maximum(precision, precision / closest * size))
+    return result, jnp.where(jnp.all(jnp.isfinite(result)), error, math.inf)
+
+
+@whole("method", "tol")
+def solve_sylvester(
+    A: ArrayLike,  # noqa: N803  (SciPy's name)
+    B: ArrayLike,  # noqa: N803
+    C: ArrayLike,  # noqa: N803
+    *,
+    method: str = "schur",
+    tol: float = 1e-8,
+) -> Array:
+    """x with `A @ x + x @ B = C`. Only on the CPU.
+
+    By Schur's forms of A and B (Bartels & Stewart 1972), or with `method="eigen"` by their
+    eigenvectors. NaN where an eigenvalue of A is within `tol` of one of -B.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.solve_sylvester(jnp.eye(2), jnp.eye(2), jnp.ones((2, 2)))
+    Array([[0.5, 0.5], [0.5, 0.5]], dtype=float32)
+    """
+    a, b, c = floats("scipy.linalg.solve_sylvester", A, B, C)
+    square = all(x.ndim == 2 and x.shape[0] == x.shape[1] for x in (a, b))
+    if not square or c.shape != (a.shape[0], b.shape[0]):
+        raise ValueError(
+            f"Incompatible shapes for Sylvester equation:\nA: {a.shape}\nB: {b.shape}\nC: {c.shape}"
+        )
+    if method not in ("schur", "eigen"):
+        raise ValueError(
+            f'Unrecognized method {method}. The two valid methods are either "schur" or "eigen".'
+        )
+    solve = _sylvester if method == "schur" else _sylvester_by_eigenvectors
+    found = lax.custom_linear_solve(
+        lambda x: matrices.product(a, x) + matrices.product(x, b),
+        c,
+        lambda _, y: solve(stop_gradient(a), stop_gradient(b), y, tol),
+        lambda _, y: solve(stop_gradient(a).T, stop_gradient(b).T, y, tol),
+    )
+    return found
+
+
+def _sylvester(a: Array, b: Array, c: Array, tol: float) -> Array:
+    """Column by column, once both matrices are triangular."""
+    t, u = linalg.schur(_complex(a))
+    s, v = linalg.schur(_complex(b))
+    product, adjoint = matrices.product, matrices.adjoint
+    side = product(adjoint(u), product(_complex(c), v))
+    n = s.shape[-1]
+
+    def column(j: Array, y: Array) -> Array:
+        above = jnp.take(s, j, axis=-1)
+        corner = jnp.take(above, j, axis=-1)
+        system = t + corner[..., None, None] * matrices.identity_like(t)
+        rest = jnp.take(side, j, axis=-1)[..., None] - product(y, above[..., None])
+        found = linalg.triangular_solve(system, rest, left_side=True)
+        return jnp.where(jnp.arange(n) == j, found, y)
+
+    y = lax.fori_loop(0, n, column, jnp.zeros_like(side))
+    x = product(u, product(y, adjoint(v)))
+    p, q = (jnp.diagonal(x, axis1=-2, axis2=-1) for x in (t, s))
+    return _unless_singular(x if is_complex(c.dtype) else x.real, p, q, tol)
+
+
+def _sylvester_by_eigenvectors(a: Array, b: Array, c: Array, tol: float) -> Array:
+    (p, u), (q, v) = (jnp.linalg.eig(x) for x in (a, b))
+    product = matrices.product
+    inside = product(linalg.solve(u, _complex(c)), v) / (p[:, None] + q)
+    x = matrices.transpose(
+        linalg.solve(matrices.transpose(v), matrices.transpose(product(u, inside)))
+    )
+    return _unless_singular(x if is_complex(c.dtype) else x.real, p, q, tol)
+
+
+def _unless_singular(x: Array, p: Array, q: Array, tol: float) -> Array:
+    sums = jnp.abs(p[..., :, None] + q[..., None, :])
+    return jnp.where(jnp.any(sums < tol, axis=(-2, -1), keepdims=True), math.nan, x)

@@ -1,0 +1,259 @@
+"""Schur's, Hessenberg's and polar forms, products with q, tridiagonal eigenproblems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import effax.numpy as jnp
+from effax import lax
+from effax.effects import matrices
+from effax.effects.types import is_complex
+from effax.lax import linalg
+from effax.numpy.decompositions import floats, svd
+from effax.numpy.operands import arraylike
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+@whole("output")
+def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
+    """t and unitary q with `q @ t @ q^H = a`, t upper triangular. Only on the CPU.
+
+    With the output "real" t of a real matrix is real, with blocks of two rows for pairs of
+    conjugate eigenvalues; with "complex" it is a triangle.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.schur(jnp.array([[1.0, 2.0], [0.0, 3.0]]))[0]
+    Array([[1., 2.], [0., 3.]], dtype=float32)
+    """
+    if output not in ("real", "complex"):
+        raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got {output=}.")
+    (x,) = arraylike("schur", a)
+    x = jnp.asarray(x)
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        raise TypeError(f"schur takes floats or complex numbers, not {x.dtype}: convert before")
+    if output == "complex" and not is_complex(x.dtype):
+        x = x.astype(jnp.result_type(x.dtype, jnp.complex64))
+    t, q = linalg.schur(x)
+    return t, q
+
+
+@whole()
+def rsf2csf(
+    T: ArrayLike,  # noqa: N803  (SciPy's name)
+    Z: ArrayLike,  # noqa: N803
+    check_finite: bool = True,
+) -> tuple[Array, Array]:
+    """Schur's real form as the complex one: its blocks of two rows made triangles by rotations.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> t, z = linalg.rsf2csf(jnp.array([[0.0, 1.0], [-1.0, 0.0]]), jnp.eye(2))
+    >>> abs(t[1, 0])
+    Array(0., dtype=float32)
+    """
+    t, z = floats("scipy.linalg.rsf2csf", T, Z)
+    for name, x in (("Z", z), ("T", t)):
+        if x.ndim != 2 or x.shape[0] != x.shape[1]:
+            raise ValueError(f"Input '{name}' must be square.")
+    if t.shape != z.shape:
+        raise ValueError(f"Input array shapes must match: Z: {z.shape} vs. T: {t.shape}")
+    wide = jnp.result_type(t.dtype, jnp.complex64)
+    n = t.shape[0]
+    if n < 2:
+        return t.astype(wide), z.astype(wide)
+
+    def step(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Turn rows and columns m - 1 and m so that the eigenvector of their block comes first."""
+        t, z = state
+        first = n - 2 - k
+        block = lax.dynamic_slice(t, (first, first), (2, 2))
+        (a, b), (c, d) = block
+        small = jnp.abs(c) <= jnp.finfo(wide).eps * (jnp.abs(a) + jnp.abs(d))
+        half = 0.5 * (a - d)
+        shift = half + jnp.sqrt(half * half + b * c)
+        length = jnp.sqrt(jnp.abs(shift) ** 2 + jnp.abs(c) ** 2)
+        length = jnp.where(small, 1, length)
+        turn = jnp.array([[jnp.conj(shift), jnp.conj(c)], [-c, shift]]) / length
+        turn = jnp.where(small, jnp.eye(2, dtype=wide), turn)
+        rows = matrices.product(turn, lax.dynamic_slice_in_dim(t, first, 2, 0))
+        t = lax.dynamic_update_slice_in_dim(t, rows, first, 0)
+        back = matrices.adjoint(turn)
+        columns = matrices.product(lax.dynamic_slice_in_dim(t, first, 2, 1), back)
+        t = lax.dynamic_update_slice_in_dim(t, columns, first, 1)
+        moved = matrices.product(lax.dynamic_slice_in_dim(z, first, 2, 1), back)
+        z = lax.dynamic_update_slice_in_dim(z, moved, first, 1)
+        return t.at[first + 1, first].set(0), z
+
+    return lax.fori_loop(0, n - 1, step, (t.astype(wide), z.astype(wide)))
+
+
+@whole("calc_q", "overwrite_a", "check_finite")
+def hessenberg(
+    a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """h, zero below the first subdiagonal, with `q @ h @ q^H = a`; and q if `calc_q`.
+
+    Only on the CPU.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.hessenberg(jnp.eye(2))
+    Array([[1., 0.], [0., 1.]], dtype=float32)
+    """
+    (x,) = floats("scipy.linalg.hessenberg", a)
+    packed, taus = linalg.hessenberg(x)
+    h = matrices.triu(packed, -1)
+    if not calc_q:
+        return h
+    n = x.shape[-1]
+    q = matrices.identity_like(h)
+    if n > 2:
+        inner = linalg.householder_product(packed[..., 1:, :-1], taus)
+        q = q.at[..., 1:, 1:].set(inner)
+    return h, q
+
+
+@whole("side", "method", "eps", "max_iterations")
+def polar(
+    a: ArrayLike,
+    side: str = "right",
+    *,
+    method: str = "qdwh",
+    eps: float | None = None,
+    max_iterations: int | None = None,
+) -> tuple[Array, Array]:
+    """u with orthonormal columns (or rows), p positive semidefinite: `u @ p = a`, or `p @ u = a`.
+
+    The second where `side` is "left". `method` is "qdwh" (for a at least as tall as wide, or as
+    wide as tall from the left), with `eps` and `max_iterations` as in `lax.linalg.qdwh`, or "svd",
+    for any, with derivatives.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.polar(jnp.diag(jnp.array([2.0, -3.0])), method="svd")[1]
+    Array([[2., 0.], [0., 3.]], dtype=float32)
+    """
+    (x,) = arraylike("polar", a)
+    x = jnp.asarray(x)
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        raise ValueError(f"data type {x.dtype} not inexact")
+    if x.ndim != 2:
+        raise ValueError("The input `a` must be a 2-D array.")
+    if side not in ("right", "left"):
+        raise ValueError("The argument `side` must be either 'right' or 'left'.")
+    m, n = x.shape
+    if method == "qdwh":
+        if (m < n) if side == "right" else (m > n):
+            needed = "tall as wide" if side == "right" else "wide as tall"
+            raise NotImplementedError(
+                f"method='qdwh' needs a matrix at least as {needed} where {side=}, got {x.shape}; "
+                "use method='svd'"
+            )
+        turned = x if side == "right" else matrices.adjoint(x)
+        u, p, _, _ = linalg.qdwh(turned, eps=eps, max_iterations=max_iterations)
+        return (u if side == "right" else matrices.adjoint(u)), p
+    if method != "svd":
+        raise ValueError(f"Unknown polar decomposition method {method}.")
+    left, s, right = svd(x, full_matrices=False)
+    around = matrices.adjoint(right) if side == "right" else left
+    p = matrices.product(around * s.astype(around.dtype), matrices.adjoint(around))
+    return matrices.product(left, right), p
+
+
+@whole("mode", "pivoting", "conjugate", "overwrite_a", "overwrite_c")
+def qr_multiply(
+    a: ArrayLike,
+    c: ArrayLike,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> tuple[Array, ...]:
+    """`c @ q` (or `q @ c` where `mode` is "left"), and r, of the economic `qr` of a.
+
+    With `conjugate` of q's conjugate; with `pivoting` the order of the columns comes third. A
+    vector c gives a vector.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.qr_multiply(jnp.eye(2), jnp.array([1.0, 2.0]))[1]
+    Array([[1., 0.], [0., 1.]], dtype=float32)
+    """
+    if mode not in ("right", "left"):
+        raise ValueError(f"mode must be 'right' or 'left', got {mode!r}")
+    x, y = floats("scipy.linalg.qr_multiply", a, c)
+    done = linalg.qr(x, pivoting=pivoting, full_matrices=False)
+    q = matrices.conj(done[0]) if conjugate else done[0]
+    rows, columns = q.shape[-2:]
+    axis, wanted = (-1, rows) if mode == "right" else (0 if y.ndim == 1 else -2, columns)
+    if y.shape[axis] != wanted:
+        what = (
+            ("c @ Q", f"{rows} rows", "columns")
+            if mode == "right"
+            else ("Q @ c", f"{columns} columns", "rows")
+        )
+        raise ValueError(
+            f"Array shapes are not compatible for {what[0]} operation: a has shape {x.shape} so Q "
+            f"has {what[1]}, but c has {y.shape[axis]} {what[2]} (expected {wanted})."
+        )
+    sides = (y, q) if mode == "right" else (q, y)
+    return jnp.matmul(*sides, precision="highest"), *done[1:]
+
+
+@whole("eigvals_only", "select", "select_range", "tol")
+def eigh_tridiagonal(
+    d: ArrayLike,
+    e: ArrayLike,
+    *,
+    eigvals_only: bool = False,
+    select: str = "a",
+    select_range: tuple[float, float] | None = None,
+    tol: float | None = None,
+    key: Array | None = None,
+) -> Any:
+    """Eigenvalues, ascending, and eigenvectors of the symmetric matrix of these diagonals.
+
+    `select` is "a" (all) or "i" (those numbered from the first to the last of `select_range`).
+    The whole matrix is made and given to `eigh`, so `tol` and `key` have no meaning here.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.eigh_tridiagonal(jnp.array([1.0, 2.0]), jnp.zeros(1), eigvals_only=True)
+    Array([1., 2.], dtype=float32)
+    """
+    d, e = (jnp.asarray(x) for x in arraylike("eigh_tridiagonal", d, e))
+    if d.dtype != e.dtype:
+        raise TypeError(
+            f"diagonal and off-diagonal values must have same dtype, got {d.dtype} and {e.dtype}"
+        )
+    if d.ndim != 1 or e.shape != (d.shape[0] - 1,):
+        raise TypeError(
+            "eigh_tridiagonal takes vectors of lengths n and n - 1, got shapes "
+            f"{d.shape} and {e.shape}"
+        )
+    if select not in ("a", "i", "v"):
+        raise ValueError("'select must have a value in {'a', 'i', 'v'}.")
+    n = d.shape[0]
+    chosen = slice(None)
+    if select == "v":
+        raise NotImplementedError(
+            "eigh_tridiagonal(..., select='v') is not implemented: how many there are is not known "
+            "before; take all, and jnp.where"
+        )
+    if select == "i":
+        if select_range is None:
+            raise ValueError("for select='i', select_range must be specified.")
+        first, last = (int(i) for i in select_range)
+        if first > last:
+            raise ValueError("Got empty index range in select_range.")
+        if not 0 <= first <= last < n:
+            raise ValueError(f"select_range {select_range} is not within 0 to {n - 1}")
+        chosen = slice(first, last + 1)
+    x = jnp.diag(jnp.real(d).astype(d.dtype)) + jnp.diag(e, -1)
+    v, w = linalg.eigh(x, symmetrize_input=False)
+    return w[chosen] if eigvals_only else (w[chosen], v[:, chosen])

@@ -1,0 +1,361 @@
+"""Matrices of a special structure, as `scipy.linalg` has them; vectors may come in batches."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import effax.numpy as jnp
+from effax import lax
+from effax.lax.shapes import broadcast_shapes
+from effax.numpy.arguments import concrete_int
+from effax.numpy.decompositions import floats
+from effax.numpy.operands import arraylike
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+def _array(name: str, x: ArrayLike) -> Array:
+    (value,) = arraylike(name, x)
+    return jnp.asarray(value)
+
+
+def _positive(name: str, n: Any) -> int:
+    if (size := concrete_int(n, f"{name}: n")) < 1:
+        raise ValueError(f"n must be a positive integer; got {size}.")
+    return size
+
+
+def _grid(rows: int, columns: int) -> tuple[Array, Array]:
+    """The row and the column of each place, to be broadcast."""
+    return jnp.arange(rows)[:, None], jnp.arange(columns)
+
+
+@whole()
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
+    """The matrix whose diagonals are constant, of this first column and first row.
+
+    The row is by default the conjugate of the column; its first element is not used.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.toeplitz(jnp.arange(3))
+    Array([[0, 1, 2], [1, 0, 1], [2, 1, 0]], dtype=int32)
+    """
+    column = jnp.atleast_1d(_array("toeplitz", c))
+    row = jnp.conj(column) if r is None else jnp.atleast_1d(_array("toeplitz", r))
+    return _by_diagonals(column[..., ::-1], row, lambda i, j, n: n - 1 - i + j)
+
+
+def _by_diagonals(first: Array, second: Array, place: Any) -> Array:
+    """Elements of the first vector and then, but for its first, of the second."""
+    n, m = first.shape[-1], second.shape[-1]
+    batch = broadcast_shapes(first.shape[:-1], second.shape[:-1])
+    both = jnp.concatenate(
+        [
+            jnp.broadcast_to(first, (*batch, n)),
+            jnp.broadcast_to(second[..., 1:], (*batch, max(m - 1, 0))),
+        ],
+        axis=-1,
+    )
+    if n == 0 or m == 0:
+        return jnp.zeros((*batch, n, m), both.dtype)
+    return both[..., place(*_grid(n, m), n)]
+
+
+@whole()
+def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
+    """The matrix whose antidiagonals are constant, of this first column and last row.
+
+    The row is by default zeros; its first element is not used.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.hankel(jnp.array([1, 2, 3]))
+    Array([[1, 2, 3], [2, 3, 0], [3, 0, 0]], dtype=int32)
+    """
+    column = _array("hankel", c)
+    row = jnp.zeros_like(column) if r is None else _array("hankel", r)
+    for name, x in (("c", column), ("r", row)):
+        if x.ndim < 1:
+            raise ValueError(f"hankel: {name} must be at least 1-dimensional, got a scalar.")
+    return _by_diagonals(column, row, lambda i, j, n: i + j)
+
+
+@whole()
+def circulant(c: ArrayLike) -> Array:
+    """The matrix of this first column, whose others are the one before moved down in a circle.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.circulant(jnp.array([1, 2, 3]))
+    Array([[1, 3, 2], [2, 1, 3], [3, 2, 1]], dtype=int32)
+    """
+    column = jnp.atleast_1d(_array("circulant", c))
+    n = column.shape[-1]
+    if n == 0:
+        return jnp.zeros((*column.shape, 0), column.dtype)
+    i, j = _grid(n, n)
+    return column[..., (i - j) % n]
+
+
+@whole()
+def companion(a: ArrayLike) -> Array:
+    """The matrix whose characteristic polynomial has these coefficients, the highest first.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.companion(jnp.array([1, -10, 31]))
+    Array([[ 10., -31.], [  1., 0.]], dtype=float32)
+    """
+    (x,) = floats("companion", a)
+    x = jnp.atleast_1d(x)
+    if x.shape[-1] < 2:
+        raise ValueError(
+            f"The length of `a` along the last axis must be at least 2; got shape {x.shape}."
+        )
+    n = x.shape[-1] - 1
+    below = jnp.broadcast_to(jnp.eye(n - 1, n, dtype=x.dtype), (*x.shape[:-1], n - 1, n))
+    top = -x[..., 1:] / x[..., :1]
+    return jnp.concatenate([top[..., None, :], below], axis=-2)
+
+
+@whole()
+def fiedler(a: ArrayLike) -> Array:
+    """The absolute differences of all pairs of elements.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.fiedler(jnp.array([1, 4]))
+    Array([[0, 3], [3, 0]], dtype=int32)
+    """
+    x = jnp.atleast_1d(_array("fiedler", a))
+    return jnp.abs(x[..., :, None] - x[..., None, :])
+
+
+@whole()
+def fiedler_companion(a: ArrayLike) -> Array:
+    """A matrix of five diagonals whose characteristic polynomial has these coefficients.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.fiedler_companion(jnp.array([1, -10, 31]))
+    Array([[ 10., -31.], [  1., 0.]], dtype=float32)
+    """
+    (x,) = floats("fiedler_companion", a)
+    x = jnp.atleast_1d(x)
+    if x.shape[-1] == 0:
+        raise ValueError(
+            "fiedler_companion requires the last axis of 'a' to have nonzero length, but got an "
+            f"array of shape {x.shape}."
+        )
+    n = x.shape[-1] - 1
+    made = jnp.zeros((*x.shape[:-1], n, n), x.dtype)
+    if n == 0:
+        return made
+    x = -x / x[..., :1]
+    made = made.at[..., 0, 0].set(x[..., 1])
+    if n == 1:
+        return made
+    ones = [(range(3, n, 2), range(1, n - 2, 2)), (range(0, n - 2, 2), range(2, n, 2)), ([1], [0])]
+    for i, j in ones:
+        made = made.at[..., jnp.array(list(i), int), jnp.array(list(j), int)].set(1)
+    even, odd = jnp.arange(0, n - 1, 2), jnp.arange(1, n - 1, 2)
+    made = made.at[..., even, even + 1].set(x[..., 2::2])
+    return made.at[..., odd + 1, odd].set(x[..., 3::2])
+
+
+@whole("n", "mode")
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
+    """The matrix c with `c @ v == convolve(a, v, mode)` for vectors v of length n.
+
+    `mode` is "full", "same" or "valid".
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.convolution_matrix(jnp.array([1, 2]), 2)
+    Array([[1, 0], [2, 1], [0, 2]], dtype=int32)
+    """
+    n = _positive("convolution_matrix", n)
+    x = jnp.atleast_1d(_array("convolution_matrix", a))
+    if x.shape[-1] == 0:
+        raise ValueError(f"len(a) must be at least 1; got shape {x.shape}.")
+    if mode not in ("full", "valid", "same"):
+        raise ValueError(f"mode must be one of 'full', 'valid', 'same'; got {mode!r}.")
+    m = x.shape[-1]
+    length = {"full": m + n - 1, "same": max(m, n), "valid": max(m, n) - min(m, n) + 1}[mode]
+    skipped = {"full": 0, "same": (min(m, n) - 1) // 2, "valid": min(m, n) - 1}[mode]
+    i, j = _grid(length, n)
+    place = i + skipped - j
+    inside = (place >= 0) & (place < m)
+    return jnp.where(inside, x[..., jnp.clip(place, 0, m - 1)], jnp.zeros((), x.dtype))
+
+
+@whole("n", "scale", "dtype")
+def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Array:
+    """The matrix of the discrete Fourier transform of n points.
+
+    `scale` is None, "sqrtn" (a unitary matrix) or "n" (divided by n).
+
+    >>> from effax.scipy import linalg
+    >>> linalg.dft(2).real
+    Array([[ 1., 1.], [ 1., -1.]], dtype=float32)
+    """
+    size = max(concrete_int(n, "dft: n"), 0)
+    if scale not in (None, "sqrtn", "n"):
+        raise ValueError(f"scale must be None, 'sqrtn', or 'n'; got {scale!r}.")
+    wanted = jnp.result_type(complex) if dtype is None else jnp.dtype(dtype)
+    if not jnp.issubdtype(wanted, jnp.complexfloating):
+        raise ValueError(f"dtype must be a complex floating-point type; got {wanted}.")
+    if size == 0:
+        return jnp.zeros((0, 0), wanted)
+    i, j = _grid(size, size)
+    # Reduced to one turn while still integers.
+    turns = ((i * j) % size).astype(jnp.finfo(wanted).dtype) * (-2 * math.pi / size)
+    made = lax.complex(jnp.cos(turns), jnp.sin(turns))
+    return made / {None: 1, "sqrtn": math.sqrt(size), "n": size}[scale]
+
+
+@whole("n", "dtype")
+def hadamard(n: int, dtype: Any = int) -> Array:
+    """Hadamard's matrix of ones and minus ones with orthogonal rows; n is a power of 2.
+
+    >>> from effax.scipy import linalg
+    >>> linalg.hadamard(2)
+    Array([[ 1, 1], [ 1, -1]], dtype=int32)
+    """
+    if n < 1 or n != int(n) or int(n) & (int(n) - 1):
+        raise ValueError(f"n must be a positive power of 2; got {n}.")
+    i, j = _grid(int(n), int(n))
+    odd = lax.population_count(i & j) % 2
+    return (1 - 2 * odd).astype(dtype)
+
+
+@whole("n", "full")
+def helmert(n: int, full: bool = False) -> Array:
+    """Helmert's matrix: orthonormal contrasts of n values, after their mean if `full`.
+
+    >>> from effax.scipy import linalg
+    >>> linalg.helmert(2)
+    Array([[ 0.707..., -0.707...]], dtype=float32)
+    """
+    n = _positive("helmert", n)
+    i, j = _grid(n, n)
+    step = jnp.maximum(i, 1).astype(float)
+    contrast = jnp.where(j < i, 1.0, jnp.where(j == i, -step, 0.0)) / jnp.sqrt(step * (step + 1))
+    made = jnp.where(i == 0, 1 / math.sqrt(n), contrast)
+    return made if full else made[1:]
+
+
+@whole("n")
+def hilbert(n: int) -> Array:
+    """Hilbert's matrix, of elements `1 / (i + j + 1)`.
+
+    >>> from effax.scipy import linalg
+    >>> linalg.hilbert(2)
+    Array([[1. , 0.5 ], [0.5 , 0.33333334]], dtype=float32)
+    """
+    i, j = _grid(*[max(concrete_int(n, "hilbert: n"), 0)] * 2)
+    return 1 / (i + j + 1).astype(float)
+
+
+@whole("n")
+def invhilbert(n: int) -> Array:
+    """The inverse of `hilbert(n)`, from its closed form.
+
+    >>> from effax.scipy import linalg
+    >>> linalg.invhilbert(2)
+    Array([[ 4., -6.], [-6., 12.]], dtype=float32)
+    """
+    n = max(concrete_int(n, "invhilbert: n"), 0)
+    largest = int(sys.float_info.max)
+    parts = [
+        (-1) ** k * float(min(math.comb(n + k, n) * n * math.comb(n - 1, k), largest))
+        for k in range(n)
+    ]
+    part = jnp.array(parts, float)
+    i, j = _grid(n, n)
+    return part[:, None] * part / (i + j + 1).astype(float)
+
+
+def _kind(kind: str | None) -> str:
+    known = ("symmetric", "lower", "upper")
+    if kind is not None and kind not in known:
+        raise ValueError(f"Expected kind to be one of: {list(known)}; got {kind}")
+    return kind or "symmetric"
+
+
+def _binomials(n: int) -> Array:
+    """The lower triangle of binomial coefficients: each row is the one before and that, moved."""
+    first = jnp.zeros(n).at[:1].set(1)
+
+    def row(values: Array, _: None) -> Any:
+        return values + jnp.concatenate([jnp.zeros(1), values[:-1]]), values
+
+    return lax.scan(row, first, None, length=n)[1]
+
+
+@whole("n", "kind")
+def pascal(n: int, kind: str | None = None) -> Array:
+    """Pascal's matrix of binomial coefficients; `kind` is "symmetric", "lower" or "upper".
+
+    >>> from effax.scipy import linalg
+    >>> linalg.pascal(3)
+    Array([[1., 1., 1.], [1., 2., 3.], [1., 3., 6.]], dtype=float32)
+    """
+    n, kind = max(concrete_int(n, "pascal: n"), 0), _kind(kind)
+    if n == 0:
+        return jnp.zeros((0, 0))
+    if kind == "symmetric":
+        # Row after row of sums.
+        ones = jnp.ones(n)
+        return lax.scan(lambda row, _: (jnp.cumsum(row), row), ones, None, length=n)[1]
+    lower = _binomials(n)
+    return lower if kind == "lower" else lower.T
+
+
+@whole("n", "kind")
+def invpascal(n: int, kind: str | None = None) -> Array:
+    """The inverse of `pascal(n, kind)`.
+
+    >>> from effax.scipy import linalg
+    >>> linalg.invpascal(2)
+    Array([[ 2., -1.], [-1., 1.]], dtype=float32)
+    """
+    n, kind = max(concrete_int(n, "invpascal: n"), 0), _kind(kind)
+    if n == 0:
+        return jnp.zeros((0, 0))
+    i, j = _grid(n, n)
+    inverse = _binomials(n) * (1 - 2 * ((i + j) % 2))
+    if kind == "symmetric":
+        return jnp.matmul(inverse.T, inverse, precision="highest")
+    return inverse if kind == "lower" else inverse.T
+
+
+@whole()
+def leslie(f: ArrayLike, s: ArrayLike) -> Array:
+    """Leslie's matrix: fecundities f in the first row, rates of survival s below the diagonal.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import linalg
+    >>> linalg.leslie(jnp.array([1.0, 2.0]), jnp.array([0.5]))
+    Array([[1. , 2. ], [0.5, 0. ]], dtype=float32)
+    """
+    f, s = jnp.atleast_1d(_array("leslie", f)), jnp.atleast_1d(_array("leslie", s))
+    if f.shape[-1] < 2:
+        raise ValueError(
+            f"The length of f along the last axis must be at least 2; got shape {f.shape}."
+        )
+    if s.shape[-1] != f.shape[-1] - 1:
+        raise ValueError(
+            "Incorrect lengths for f and s. The length of s along the last axis must be one less "
+            f"than the length of f; got f shape {f.shape} and s shape {s.shape}."
+        )
+    n = f.shape[-1]
+    batch = broadcast_shapes(f.shape[:-1], s.shape[:-1])
+    made = jnp.zeros((*batch, n, n), jnp.promote_types(f.dtype, s.dtype))
+    below = jnp.arange(n - 1)
+    return made.at[..., 0, :].set(f).at[..., below + 1, below].set(s)

@@ -1,0 +1,72 @@
+"""Derivatives of condensed forms: of triangles and of systems; the others are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from effax.effects import condensed, shape
+from effax.effects.effect import Effect
+from effax.effects.elementwise import mul, neg
+from effax.effects.errors import UnsupportedDerivativeError
+from effax.effects.matrices import rows, take_rows, transpose
+from effax.effects.types import typeof
+from effax.interpreters.jvp.dual import rule, total
+from effax.interpreters.jvp.linalg import qr_tangents
+
+_ADVICE = {
+    condensed.schur: "its eigenvalues have some, with eigvals, and eigenvectors of eigh have",
+    condensed.hessenberg: "qr and eigh have some",
+    condensed.tridiagonal: "eigh has some",
+}
+
+
+def _without(effect: Effect, advice: str) -> Callable[..., Any]:
+    def refused_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
+        if tangents[0] is not None:
+            raise UnsupportedDerivativeError(
+                f"{effect.name}: the form depends on choices that jump, so its derivative is not "
+                f"implemented; {advice}"
+            )
+        done = effect(*primals, **attributes)
+        return done, [None] * len(done)
+
+    return refused_jvp
+
+
+for _effect, _advice in _ADVICE.items():
+    rule(_effect)(_without(_effect, _advice))
+
+
+@rule(condensed.pivoted_qr)
+def pivoted_qr_jvp(primals: list[Any], tangents: list[Any], *, full_matrices: bool) -> Any:
+    """That of `qr` of the columns in their order."""
+    q, r, order = condensed.pivoted_qr(primals[0], full_matrices=full_matrices)
+    if tangents[0] is None:
+        return [q, r, order], [None, None, None]
+    a, da = (transpose(take_rows(transpose(x), order)) for x in (primals[0], tangents[0]))
+    return [q, r, order], [*qr_tangents(q, r, a, da, full_matrices), None]
+
+
+@rule(condensed.tridiagonal_solve)
+def tridiagonal_solve_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
+    """`dx = a⁻¹ (db - da x)`."""
+    dl, d, du, b = primals
+    x = condensed.tridiagonal_solve(dl, d, du, b, **attributes)
+    *diagonals, db = tangents
+    moved = [None if t is None else neg(_times(t, x, i)) for i, t in enumerate(diagonals)]
+    side = total([db, *moved])
+    if side is None:
+        return x, None
+    return x, condensed.tridiagonal_solve(dl, d, du, side, **attributes)
+
+
+def _times(diagonal: Any, x: Any, which: int) -> Any:
+    """The product of a matrix that is one diagonal, the lower, main or upper, with x."""
+    axis = typeof(x).ndim - 2
+    moved = x
+    if which == 0:
+        moved = shape.pad_axis(x, axis, 1, -1)
+    if which == 2:
+        moved = shape.pad_axis(x, axis, -1, 1)
+    return mul(rows(diagonal, moved), moved)
