@@ -33,6 +33,8 @@ class Bottom:
 
     outer: ClassVar[None] = None
     live: ClassVar[bool] = True
+    label: ClassVar[str] = ""
+    records: ClassVar[bool] = False
     perform: Callable[[Effect, tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -152,6 +154,10 @@ class Handler:
     __slots__ = ("live", "outer")
 
     carrier: ClassVar[type]
+    label: ClassVar[str] = ""
+    """What scopes by name are put under by this handler: `jvp(x)`. Empty: they stay as they are."""
+    records: ClassVar[bool] = False
+    """Whether it writes down equations; then it has a `scope`, and `scoped`, where it was opened."""
 
     def __init__(self, outer: Any = None) -> None:
         self.outer = current.get() if outer is None else outer

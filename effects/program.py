@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import builtins
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.frames import describe
 from effax.effects.handler import Carrier, current
+from effax.effects.provenance import inlined, source
 from effax.effects.types import ShapedArray, typeof
 
 
@@ -48,7 +48,7 @@ class Equation:
     """One effect performed on atoms: `outputs = effect[attributes] inputs`.
 
     `frame` is where the user's code asked for it: a code object and an instruction offset, turned
-    into text only when someone asks.
+    into text only when someone asks; `scope` are the names of the scopes around, by slashes.
     """
 
     __slots__ = ("attributes", "effect", "frame", "inputs", "outputs", "scope")
@@ -100,18 +100,6 @@ def row_of(effect: Effect, attributes: dict[str, Any]) -> frozenset[str]:
 _EMPTY: Final[frozenset[str]] = frozenset()
 
 
-class Source(threading.local):
-    """Where code that runs again came from: recorders take it, not the caller's frame.
-
-    Each thread runs its own programs, so each has its own.
-    """
-
-    frame: Any = None
-
-
-source: Final = Source()
-
-
 class Program:
     """A staged term: typed inputs, equations in order, results. Closed: it mentions nothing else.
 
@@ -157,11 +145,14 @@ class Program:
         environment: dict[Variable, Any] = dict(zip(self.inputs, values, strict=True))
         if not LITERALS.isdisjoint(map(type, values)):
             environment = {x: _as_array(v, x.type) for x, v in environment.items()}
-        perform = current.get().perform
-        before = source.frame
+        handler = current.get()
+        perform = handler.perform
+        before = at, top = source.at, source.top
+        around = at if at is not None and at.scope else None
+        source.top = handler
         try:
             for e in self.equations:
-                source.frame = e.frame
+                source.at = e if around is None else inlined(e, around, top)
                 operands = tuple(
                     environment[x] if type(x) is Variable else x.value for x in e.inputs
                 )
@@ -171,7 +162,7 @@ class Program:
                 else:
                     environment[e.outputs[0]] = result
         finally:
-            source.frame = before
+            source.at, source.top = before
         return [environment[x] if type(x) is Variable else written_out(x) for x in self.outputs]
 
     def __str__(self) -> str:

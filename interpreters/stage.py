@@ -16,10 +16,10 @@ from effax.effects.program import (
     Literal,
     Program,
     Variable,
-    source,
     used_inputs,
     without_dead_code,
 )
+from effax.effects.provenance import scope_of, source
 from effax.effects.types import ShapedArray, typeof
 
 
@@ -30,9 +30,10 @@ class Stage(Handler):
     handlers) become inputs, listed in `captured`: the program is closed.
     """
 
-    __slots__ = ("captured", "equations", "inputs", "scope")
+    __slots__ = ("captured", "equations", "inputs", "scope", "scoped")
 
     carrier = Variable
+    records = True
 
     def __init__(self, outer: Any = None) -> None:
         super().__init__(outer)
@@ -40,6 +41,7 @@ class Stage(Handler):
         self.inputs: list[Variable] = []
         self.captured: dict[int, tuple[Any, Variable]] = {}
         self.scope = ""
+        self.scoped: Any = None
 
     def input(self, type: ShapedArray) -> Variable:
         """A fresh input of the program."""
@@ -69,13 +71,15 @@ class Stage(Handler):
                 if t is None:
                     value = inputs[i]
                     inputs[i] = Literal(value, effect.literal_type(value, operand_types))
-        frame = source.frame or user_frame()
+        at = source.at
+        frame = user_frame() if at is None else at.frame or user_frame()
+        scope = self.scope if at is None or not at.scope else scope_of(self)
         if effect.multiple:
             outputs = [Variable(self, t) for t in result]
-            self.equations.append(Equation(effect, inputs, attributes, outputs, frame, self.scope))
+            self.equations.append(Equation(effect, inputs, attributes, outputs, frame, scope))
             return outputs
         output = Variable(self, result)
-        self.equations.append(Equation(effect, inputs, attributes, (output,), frame, self.scope))
+        self.equations.append(Equation(effect, inputs, attributes, (output,), frame, scope))
         return output
 
     def close(self) -> None:

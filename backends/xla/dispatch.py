@@ -280,11 +280,11 @@ def compile_program(
 
 
 def lower(
-    program: Program, placement: Placement | None = None
+    program: Program, placement: Placement | None = None, located: bool = False
 ) -> tuple[str, list[Callable[..., Any]]]:
-    """The StableHLO text of a program, and the host functions it calls."""
+    """The StableHLO text of a program, with locations if asked, and the host functions it calls."""
     where = default() if placement is None else placement
-    return module_text(in_order(program), where.device.platform)
+    return module_text(in_order(program), where.device.platform, located=located)
 
 
 def clear() -> None:

@@ -121,11 +121,12 @@ def text_of(
     size: int,
     axis: Any,
     devices: tuple[Device, ...],
+    located: bool = False,
 ) -> str:
-    """The StableHLO that `spread` compiles."""
+    """The StableHLO that `spread` compiles, with locations if asked."""
     if size == 1:
-        return lower(as_batch(program, mapped, 1, axis), leading(devices))[0]
-    return mesh_text(program, mapped, {axis: size}, devices[0].platform)[0]
+        return lower(as_batch(program, mapped, 1, axis), leading(devices), located)[0]
+    return mesh_text(program, mapped, {axis: size}, devices[0].platform, located)[0]
 
 
 def run_parallel(

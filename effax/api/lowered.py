@@ -27,8 +27,11 @@ class Lowered:
     def __attrs_post_init__(self) -> None:
         self._text.append(lower(self.program)[0])
 
-    def as_text(self, dialect: str | None = None) -> str:
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The module's StableHLO text.
+
+        With `debug_info` each line has its location: scopes by name and the effect, and the user's
+        file and line. Programs with scopes have locations in any case, as XLA is to know them.
 
         Raises `ValueError` for another dialect.
         """
@@ -37,7 +40,7 @@ class Lowered:
                 f"lower().as_text has dialect 'stablehlo', not {dialect!r}; "
                 "compile().as_text() gives optimised HLO"
             )
-        return self._text[0]
+        return lower(self.program, located=True)[0] if debug_info else self._text[0]
 
     def compile(self) -> Compiled:
         """Compile for the device that holds the captured arrays, or the default one."""

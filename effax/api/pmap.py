@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any
 
 import attrs
@@ -248,8 +248,8 @@ class Pmap:
         traced = self._trace(call)
         devices = running.places(call.size, self._devices, self._backend)
         mapped = (*(False for _ in traced.captured), *call.mapped)
-        text = running.text_of(traced.program, mapped, call.size, self._axis, devices)
-        return Lowered(text, traced.program)
+        write = partial(running.text_of, traced.program, mapped, call.size, self._axis, devices)
+        return Lowered(write, traced.program)
 
     def clear_cache(self) -> None:
         """Forget what was staged and compiled."""
@@ -263,14 +263,14 @@ class Pmap:
 class Lowered:
     """The program of one place, and the module that runs it at all of them."""
 
-    text: str
+    write: Callable[..., str]
     program: Program
 
-    def as_text(self, dialect: str | None = None) -> str:
-        """The module in StableHLO."""
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The module in StableHLO; with `debug_info`, each line with its location."""
         if dialect not in (None, "stablehlo"):
             raise ValueError(f"lower().as_text has dialect 'stablehlo', not {dialect!r}")
-        return self.text
+        return self.write(located=debug_info)
 
 
 def _checked(axis: Any, type: Any, name: str) -> int | None:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
-from effax.effects.handler import bottom, outside, stack
+from effax.effects.handler import bottom, current, outside
+from effax.effects.provenance import scope_opened
 from effax.interpreters.stage import Stage
 
 
@@ -22,16 +23,25 @@ def named_scope(name: str) -> Iterator[None]:
     """
     if not isinstance(name, str):
         raise TypeError(f"named_scope name argument must be a string, got {name!r}")
-    recorder = next((h for h in stack() if isinstance(h, Stage)), None)
-    if recorder is None:
-        yield
-        return
-    before = recorder.scope
-    recorder.scope = f"{before}/{name}" if before else name
+    opened = [(h, h.scope, h.scoped) for h in _recorders()]
+    for recorder, _, _ in opened:
+        recorder.scope, recorder.scoped = scope_opened(recorder, name), current.get()
     try:
         yield
     finally:
-        recorder.scope = before
+        for recorder, scope, scoped in opened:
+            recorder.scope, recorder.scoped = scope, scoped
+
+
+def _recorders() -> Iterator[Any]:
+    """The handlers that write down what is performed here, out to the first that takes all."""
+    handler = current.get()
+    while handler is not bottom:
+        if handler.records:
+            yield handler
+            if isinstance(handler, Stage):
+                return
+        handler = handler.outer
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:

@@ -40,6 +40,7 @@ class Batch(Lifting):
     __slots__ = ("axis_name", "size")
 
     carrier = Batched
+    label = "vmap"
     rules: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
     overrides: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
 

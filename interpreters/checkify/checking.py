@@ -24,7 +24,8 @@ from effax.effects.failures import (
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, current, outside
 from effax.effects.logical import or_
-from effax.effects.program import row_of, source
+from effax.effects.program import row_of
+from effax.effects.provenance import source
 from effax.effects.reduction import reduce_or
 from effax.effects.selection import select_n
 from effax.effects.types import ShapedArray, bool_, int32, is_complex, is_float, is_inexact, typeof

@@ -47,6 +47,7 @@ class Interpreter(Data):
         body = {
             "__slots__": (),
             "interpreter": cls,
+            "label": cls.__name__,
             "rules": dict(getattr(parent, "rules", {})),
             "catch_all": parent.catch_all,
             "every": every or parent.every,

@@ -45,6 +45,7 @@ class JVP(Lifting):
     __slots__ = ()
 
     carrier = Dual
+    label = "jvp"
     rules: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
 
     def mode(self, value: Any) -> Mode:

@@ -14,7 +14,8 @@ from effax.effects import custom
 from effax.effects.effect import Effect
 from effax.effects.frames import user_frame
 from effax.effects.handler import Handler, outside
-from effax.effects.program import Equation, Variable, source
+from effax.effects.program import Equation, Variable
+from effax.effects.provenance import scope_of, source
 from effax.effects.types import ShapedArray
 from effax.interpreters.residual.partition import Plan, merge, pick, planners
 
@@ -22,13 +23,16 @@ from effax.interpreters.residual.partition import Plan, merge, pick, planners
 class Record(Handler):
     """Record the effects that touch an unknown; values from outside stay in the equations."""
 
-    __slots__ = ("equations",)
+    __slots__ = ("equations", "scope", "scoped")
 
     carrier = Variable
+    records = True
 
     def __init__(self, outer: Any = None) -> None:
         super().__init__(outer)
         self.equations: list[Equation] = []
+        self.scope = ""
+        self.scoped: Any = None
 
     def unknown(self, type: ShapedArray) -> Variable:
         """A value not known yet."""
@@ -57,7 +61,9 @@ class Record(Handler):
         types = result if effect.multiple else (result,)
         outputs = [Variable(self, t) for t in types]
         frame = source.frame or user_frame()
-        self.equations.append(Equation(effect, operands, attributes, outputs, frame))
+        self.equations.append(
+            Equation(effect, operands, attributes, outputs, frame, scope_of(self))
+        )
         return outputs if effect.multiple else outputs[0]
 
     def halves(

@@ -10,7 +10,9 @@ from effax.effects.columns import ready
 from effax.effects.conversion import number
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
-from effax.effects.program import Variable, source
+from effax.effects.handler import current
+from effax.effects.program import Variable
+from effax.effects.provenance import source, transposed
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.effects.value import Value
 
@@ -73,22 +75,23 @@ def backward(tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variab
         outs = [cotangents.pop(x, None) for x in e.outputs]
         if all(ct is None for ct in outs):
             continue
-        transposed = rules.get(e.effect)
-        if transposed is None:
+        transpose = rules.get(e.effect)
+        if transpose is None:
             raise MissingRuleError(
                 f"the effect '{e.effect.name}' is not linear, or has no transpose rule, and a "
                 "reverse-mode derivative goes through it; use forward mode (jvp, jacfwd), or give "
                 "it a rule with effax.extend"
             )
         operands = [Linear(x.type) if tape.owns(x) else x for x in e.inputs]
-        before, source.frame = source.frame, e.frame
+        before = source.at, source.top
+        source.at, source.top = transposed(e), current.get()
         try:
-            given = transposed(outs if e.effect.multiple else outs[0], *operands, **e.attributes)
+            given = transpose(outs if e.effect.multiple else outs[0], *operands, **e.attributes)
             for x, ct in zip(e.inputs, given, strict=True):
                 if ct is not None and tape.owns(x):
                     cotangents[x] = add_cotangents(cotangents.get(x), ct)
         finally:
-            source.frame = before
+            source.at, source.top = before
     return [cotangents.get(x) for x in inputs]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor, written
 from effax.effects import collective
 from effax.effects.errors import UnboundAxisError
 from effax.effects.program import Program
@@ -171,14 +171,21 @@ def lower_parallel(
 
 
 def mesh_text(
-    program: Program, mapped: Sequence[bool], axes: dict[Any, int], platform: str
+    program: Program,
+    mapped: Sequence[bool],
+    axes: dict[Any, int],
+    platform: str,
+    located: bool = False,
 ) -> tuple[str, list[Any]]:
     """The module that runs a program at each place of a mesh, and the host functions it calls.
 
     `axes` are the mesh's axes with their lengths, the last one varying fastest. Operands marked
     `mapped` have one row for each place along a new first axis; results too.
     """
-    w = Writer(platform)
+    return written(lambda w: _write_mesh(w, program, mapped, axes), platform, located)
+
+
+def _write_mesh(w: Writer, program: Program, mapped: Sequence[bool], axes: dict[Any, int]) -> str:
     w.taken.add("main")
     stride = prod(axes.values())
     for name, length in axes.items():
@@ -243,7 +250,7 @@ def mesh_text(
         "mhlo.num_replicas = 1 : i32",
     ]
     main = f"func.func public @main({arguments}) -> ({results}) {{\n{body}\n}}"
-    return w.module(main, w._name(f"pmap_{program.name}")), w.callbacks
+    return w.module(main, w._name(f"pmap_{program.name}"))
 
 
 def _types(types: Sequence[ShapedArray]) -> str:

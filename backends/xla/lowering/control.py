@@ -58,7 +58,10 @@ def lower_cond(
     last = w.constant(len(branches) - 1, _INDEX)
     zero = w.constant(0, _INDEX)
     clamped = w.simple("clamp", [zero, index, last], _INDEX)
-    regions = [w.region((), lambda b=b: w.body(b, operands), "stablehlo.return") for b in branches]
+    regions = [
+        w.region((), lambda b=b, i=i: w.body(b, operands, f"branch_{i}"), "stablehlo.return")
+        for i, b in enumerate(branches)
+    ]
     outs = ", ".join(map(tensor, types))
     text = f'"stablehlo.case"({clamped}) ({", ".join(regions)}) : ({tensor(_INDEX)}) -> ({outs})'
     return w.ops(text, types)
@@ -99,8 +102,8 @@ def lower_while(
     return while_text(
         w,
         operands[m:],
-        lambda *carry: w.body(cond, [*before, *carry]),
-        lambda *carry: w.body(body, [*within, *carry]),
+        lambda *carry: w.body(cond, [*before, *carry], "cond"),
+        lambda *carry: w.body(body, [*within, *carry], "body"),
     )
 
 
@@ -132,7 +135,7 @@ def lower_scan(
         for _ in range(1 if length % unroll else unroll):
             at = _subtract(w, w.constant(length - 1, _INDEX), i) if reverse else i
             rows = [_row(w, x, at) for x in xs]
-            results = w.body(body, [*fixed, *carried, *rows])
+            results = w.body(body, [*fixed, *carried, *rows], "body")
             carried = results[:carry]
             stacked = [_store(w, s, y, at) for s, y in zip(stacked, results[carry:], strict=True)]
             i = w.simple("add", [i, w.constant(1, _INDEX)], _INDEX)
@@ -155,7 +158,7 @@ def _unrolled(
     stacked = [_empty(w, t) for t in types[n:]]
     for k in reversed(range(length)) if reverse else range(length):
         at = w.constant(k, _INDEX)
-        results = w.body(body, [*fixed, *carried, *(_row(w, x, at) for x in xs)])
+        results = w.body(body, [*fixed, *carried, *(_row(w, x, at) for x in xs)], "body")
         carried = results[:n]
         stacked = [_store(w, s, y, at) for s, y in zip(stacked, results[n:], strict=True)]
     return [*carried, *stacked]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.backends.xla.lowering.locations import Locations
 from effax.effects.columns import load
 from effax.effects.effect import Effect
 from effax.effects.errors import UnhandledEffectError
@@ -82,9 +83,13 @@ def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Writer:
-    """One module being written: its functions, and the lines of the one now open."""
+    """One module being written: its functions, and the lines of the one now open.
 
-    def __init__(self, platform: str = "cpu") -> None:
+    Lines say where they come from if `locations` are given. `scoped` is whether an equation has a
+    scope by name, so that they should.
+    """
+
+    def __init__(self, platform: str = "cpu", locations: Locations | None = None) -> None:
         load("effax.backends.xla.lowering")
         load("effax.backends.xla.fast")
         self.platform = platform
@@ -99,6 +104,8 @@ class Writer:
         self.channels = 0
         self.module_attributes: list[str] = []
         self.paths: set[str] = set()
+        self.locations = locations
+        self.scoped = False
 
     def fresh(self, type: ShapedArray) -> Name:
         """A name not used yet."""
@@ -149,10 +156,20 @@ class Writer:
         """A nested region: constants made inside it are not seen outside."""
         return Scope(self)
 
-    def body(self, program: Program, arguments: Sequence[Name]) -> list[Name]:
-        """Write a program's equations in place; the names of its results."""
+    def body(self, program: Program, arguments: Sequence[Name], part: str = "") -> list[Name]:
+        """Write a program's equations in place; the names of its results.
+
+        `part` is what locations call it, within the equation that it is a program of.
+        """
         names: dict[Any, Name] = dict(zip(program.inputs, arguments, strict=True))
+        locations = self.locations
+        if locations is not None and part:
+            around, locations.prefix = locations.prefix, f"{locations.prefix}/{part}"
         for e in program.equations:
+            if e.scope:
+                self.scoped = True
+            if locations is not None:
+                start, before = len(self.lines), locations.enter(e)
             operands = [
                 names[x] if type(x) is Variable else self.constant(x.value, x.type)
                 for x in e.inputs
@@ -166,6 +183,10 @@ class Writer:
                 names.update(zip(outputs, result, strict=True))
             else:
                 names[outputs[0]] = result
+            if locations is not None:
+                locations.leave(self.lines, start, e, before)
+        if locations is not None and part:
+            locations.prefix = around
         return [
             names[x] if type(x) is Variable else self.constant(x.value, x.type)
             for x in program.outputs
@@ -190,6 +211,13 @@ class Writer:
         """A program as a `func.func`."""
         saved = self.lines, self.counter, self.constants
         self.lines, self.counter, self.constants = [], 0, {}
+        locations = self.locations
+        if locations is not None:
+            # A private function's paths begin at its calls: XLA puts theirs before them.
+            before, locations.prefix = (
+                locations.prefix,
+                "" if visibility == "private" else (f"jit({program.name})"),
+            )
         arguments = [named(f"%a{i}", t) for i, t in enumerate(program.in_types)]
         results = self.body(program, arguments)
         types = ", ".join(map(tensor, program.out_types))
@@ -202,6 +230,8 @@ class Writer:
         )
         lines = "\n".join(self.lines)
         self.lines, self.counter, self.constants = saved
+        if locations is not None:
+            locations.prefix = before
         return f"func.func {visibility} @{name}({ins}) -> ({outs}) {{\n{lines}\n}}"
 
     def _name(self, wanted: str) -> str:
@@ -235,7 +265,8 @@ class Writer:
             else ""
         )
         inside = "\n".join([text, *self.functions])
-        return f"module @{name}{attributes} {{\n{inside}\n}}\n"
+        places = self.locations.definitions() if self.locations is not None else ""
+        return f"module @{name}{attributes} {{\n{inside}\n}}\n{places}"
 
 
 class Scope:
@@ -299,10 +330,30 @@ def module_text(
     program: Program,
     platform: str = "cpu",
     argument_attributes: Sequence[str] | None = None,
+    located: bool = False,
 ) -> tuple[str, list[Callable[..., Any]]]:
-    """The StableHLO module of a program, and the host callbacks it calls, in order."""
-    writer = Writer(platform)
-    writer.taken.add("main")
-    text = writer.function_text(program, "main", "public", argument_attributes)
-    name = writer._name(f"jit_{program.name}")
-    return writer.module(text, name), writer.callbacks
+    """The StableHLO module of a program, and the host callbacks it calls, in order.
+
+    Its lines have locations if `located`, or if the program has scopes by name.
+    """
+
+    def write(w: Writer) -> str:
+        w.taken.add("main")
+        text = w.function_text(program, "main", "public", argument_attributes)
+        return w.module(text, w._name(f"jit_{program.name}"))
+
+    return written(write, platform, located)
+
+
+def written(
+    write: Callable[[Writer], str], platform: str, located: bool = False
+) -> tuple[str, list[Callable[..., Any]]]:
+    """The module that a function writes, and the host callbacks it calls, in order.
+
+    It is written once more, with locations, if that is not asked for but there are scopes.
+    """
+    writer = Writer(platform, Locations() if located else None)
+    text = write(writer)
+    if writer.scoped and not located:
+        return written(write, platform, located=True)
+    return text, writer.callbacks

@@ -1,0 +1,104 @@
+"""Where equations come from: the user's line, and the scopes by name around it.
+
+Recorders ask. Code that runs now came from the caller's frame and the recorder's open
+scopes; equations that run again (a program under other handlers, a tape walked backwards) keep
+the line they were written on, and their scopes say what was done to them: a scope `x` is
+`jvp(x)` in the derivative of a program, and `transpose(jvp(x))` in its reverse.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from effax.effects.frames import Frame
+from effax.effects.handler import current
+
+
+class Origin(NamedTuple):
+    """A place in the user's code, and the scopes it is in: what an equation has of both."""
+
+    frame: Frame | None
+    scope: str
+
+
+class Source(threading.local):
+    """The equation that runs again just now (or an `Origin`), and the handler its program met.
+
+    Each thread runs its own programs, so each has its own.
+    """
+
+    at: Any = None
+    top: Any = None
+
+    @property
+    def frame(self) -> Frame | None:
+        """The place of the equation that runs again; None where none does."""
+        return None if self.at is None else self.at.frame
+
+
+source: Final = Source()
+
+
+def scope_of(recorder: Any) -> str:
+    """The scope of an equation that a recorder is about to write down."""
+    scope: str = recorder.scope
+    at = source.at
+    if at is None or not at.scope:
+        return scope
+    labels = _labels(source.top, recorder)
+    return scope if labels is None else _joined(scope, _under(labels, at.scope))
+
+
+def transposed(equation: Any) -> Any:
+    """The origin of what transposing an equation performs."""
+    if not equation.scope:
+        return equation
+    return Origin(equation.frame, _under(["transpose"], equation.scope))
+
+
+def inlined(equation: Any, around: Any, top: Any) -> Any:
+    """The origin of an equation whose program runs as part of another equation, `around`.
+
+    Where it runs to be recorded apart, as a program of its own, that equation's scope is not its.
+    """
+    if _recorder(current.get()) is not _recorder(top):
+        return equation
+    return Origin(equation.frame, _joined(around.scope, equation.scope))
+
+
+def scope_opened(recorder: Any, name: str) -> str:
+    """A recorder's scope with one more name, under the labels of the handlers inside it."""
+    labels = _labels(current.get(), recorder, recorder.scoped) or []
+    return _joined(recorder.scope, _under(labels, name))
+
+
+def _joined(outside: str, inside: str) -> str:
+    return f"{outside}/{inside}" if outside and inside else outside or inside
+
+
+def _under(labels: Sequence[str], scope: str) -> str:
+    """The scope under these labels, which go to its outermost name."""
+    first, slash, rest = scope.partition("/")
+    for label in labels:
+        first = f"{label}({first})"
+    return f"{first}{slash}{rest}"
+
+
+def _labels(top: Any, end: Any, nearer: Any = None) -> list[str] | None:
+    """The labels of the handlers from `top` out to one of the others; None if neither is there."""
+    labels = []
+    while top is not None:
+        if top is end or top is nearer:
+            return labels
+        if top.label:
+            labels.append(top.label)
+        top = top.outer
+    return None
+
+
+def _recorder(handler: Any) -> Any:
+    while handler is not None and not handler.records:
+        handler = handler.outer
+    return handler
