@@ -157,7 +157,7 @@ class Handler:
     label: ClassVar[str] = ""
     """What scopes by name are put under by this handler: `jvp(x)`. Empty: they stay as they are."""
     records: ClassVar[bool] = False
-    """Whether it writes down equations; then it has a `scope`, and `scoped`, where it was opened."""
+    """Whether it writes down equations; then it has a `scope`, and `scoped`: on top of what."""
 
     def __init__(self, outer: Any = None) -> None:
         self.outer = current.get() if outer is None else outer

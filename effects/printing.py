@@ -1,22 +1,35 @@
-"""Programs as text: let-form, with types and the effect row."""
+"""Programs as text: let-form, with types, the effect row, and what is known of each equation."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, NamedTuple
 
+from effax.effects.frames import describe
 from effax.effects.program import Equation, Literal, Program, Variable
 
+_WIDEST: Final = 60
 
-def program_text(program: Program, indent: str = "") -> str:
+
+class Shown(NamedTuple):
+    """What is shown beside the equations; see `Program.pretty_print`."""
+
+    source: bool = False
+    types: bool = True
+    scopes: bool = False
+    rows: bool = False
+
+
+def program_text(program: Program, indent: str = "", shown: Shown = Shown()) -> str:  # noqa: B008
     """The program in let-form.
 
     One line an equation, `name:type = effect[attributes] operands`; programs inside attributes
     are indented below the equation that holds them.
     """
-    return _Printer().program(program, indent)
+    return Printer(shown).program(program, indent)
 
 
-def _name(index: int) -> str:
+def name_of_index(index: int) -> str:
+    """The name of the variable of that number: a to z, then aa, ab, ..."""
     letters = ""
     index += 1
     while index:
@@ -25,32 +38,48 @@ def _name(index: int) -> str:
     return letters
 
 
-class _Printer:
-    def __init__(self) -> None:
+class Printer:
+    """Writes programs; variables are named in the order in which they are met."""
+
+    def __init__(self, shown: Shown = Shown()) -> None:  # noqa: B008
         self.names: dict[Variable, str] = {}
+        self.shown = shown
 
     def atom(self, x: Any) -> str:
+        """A variable's name, a literal with its type."""
         if type(x) is Variable:
             if x not in self.names:
-                self.names[x] = _name(len(self.names))
+                self.names[x] = name_of_index(len(self.names))
             return self.names[x]
         if isinstance(x, Literal):
-            return f"{x.value}:{x.type.str_short()}"
+            return f"{x.value}:{x.type.str_short()}" if self.shown.types else f"{x.value}"
         return f"<{type(x).__name__}>"
 
     def typed(self, x: Variable) -> str:
-        return f"{self.atom(x)}:{x.type.str_short()}"
+        """A variable's name where it is bound."""
+        return f"{self.atom(x)}:{x.type.str_short()}" if self.shown.types else self.atom(x)
 
-    def program(self, program: Program, indent: str) -> str:
+    def head(self, program: Program) -> str:
+        """The line of the inputs, and the row."""
         head = " ".join(map(self.typed, program.inputs))
         row = f" ! {', '.join(sorted(program.row))}" if program.row else ""
-        lines = [f"{{ lambda {head} .{row}" if head else f"{{ lambda .{row}"]
-        lines += [self.equation(e, indent + "  ") for e in program.equations]
-        results = ", ".join(map(self.atom, program.outputs))
-        lines.append(f"{indent}  in ({results}) }}")
-        return "\n".join(lines)
+        return f"{{ lambda {head} .{row}" if head else f"{{ lambda .{row}"
+
+    def results(self, program: Program) -> str:
+        """The line of the results."""
+        return f"in ({', '.join(map(self.atom, program.outputs))}) }}"
+
+    def program(self, program: Program, indent: str) -> str:
+        """The whole program; all lines but the first are indented."""
+        head = self.head(program)  # first, so that inputs have the first names
+        equations = [self.equation(e, indent + "  ") for e in program.equations]
+        notes = [self.note(e) for e in program.equations]
+        if any(notes):
+            equations = _beside(equations, notes)
+        return "\n".join([head, *equations, f"{indent}  {self.results(program)}"])
 
     def equation(self, e: Equation, indent: str) -> str:
+        """One equation, on one line but for the programs inside."""
         left = " ".join(map(self.typed, e.outputs)) or "_"
         attributes = []
         for name, value in e.attributes.items():
@@ -59,7 +88,19 @@ class _Printer:
         operands = " ".join(map(self.atom, e.inputs))
         return f"{indent}{left} = {e.effect.name}{listed} {operands}".rstrip()
 
+    def note(self, e: Equation) -> str:
+        """What is shown beside an equation."""
+        parts = []
+        if self.shown.source:
+            parts.append(describe(e.frame))
+        if self.shown.scopes and e.scope:
+            parts.append(f"[{e.scope}]")
+        if self.shown.rows and e.row:
+            parts.append(f"! {', '.join(sorted(e.row))}")
+        return "  ".join(parts)
+
     def attribute(self, value: Any, indent: str) -> str:
+        """An attribute's value; programs in full, functions by name."""
         if type(value) is Program:
             return self.program(value, indent)
         if type(value) is tuple and any(type(x) is Program for x in value):
@@ -67,3 +108,14 @@ class _Printer:
         if callable(value) and hasattr(value, "__name__"):
             return str(value.__name__)
         return str(value)
+
+
+def _beside(equations: list[str], notes: list[str]) -> list[str]:
+    """Equations with their notes, in a column where lines are not too long for it."""
+    firsts = [text.partition("\n") for text in equations]
+    widths = [len(first) for first, _, _ in firsts]
+    column = max([n for n in widths if n <= _WIDEST], default=0)
+    return [
+        f"{first:<{column}}  # {note}{newline}{rest}" if note else first + newline + rest
+        for (first, newline, rest), note in zip(firsts, notes, strict=True)
+    ]

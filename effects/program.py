@@ -165,6 +165,36 @@ class Program:
             source.at, source.top = before
         return [environment[x] if type(x) is Variable else written_out(x) for x in self.outputs]
 
+    def pretty_print(
+        self,
+        *,
+        source_info: bool = False,
+        print_shapes: bool = True,
+        name_stack: bool = False,
+        print_effects: bool = False,
+    ) -> str:
+        """The program as text, with more or less beside each equation than `str` shows.
+
+        Args:
+          source_info: the user's line that asked for it, `# file.py:3 (f)`.
+          print_shapes: the types of variables and literals.
+          name_stack: the scopes by name it is in, `# [a/b]`.
+          print_effects: what performing it leaves to be answered, `# ! callback`; programs always
+            say so of the whole.
+
+        >>> import effax
+        >>> program = effax.make_program(lambda x, y: x * y + 1.0)(2.0, 3.0)
+        >>> print(program.pretty_print(print_shapes=False))
+        { lambda a b .
+          c = mul a b
+          d = add c 1.0
+          in (d) }
+        """
+        from effax.effects.printing import Shown, program_text
+
+        shown = Shown(source_info, print_shapes, name_stack, print_effects)
+        return program_text(self, shown=shown)
+
     def __str__(self) -> str:
         from effax.effects.printing import program_text
 

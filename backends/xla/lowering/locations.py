@@ -1,4 +1,4 @@
-"""Locations of lines: what the equation they lower is called, by scopes, and where the user wrote it.
+"""Locations of lines: the scopes and the effect that they lower, and where the user wrote it.
 
 XLA keeps them as the metadata `op_name` and a frame of file, function and line.
 """
