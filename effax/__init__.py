@@ -93,7 +93,11 @@ if _TYPE_CHECKING:
     from effax import ops as ops
     from effax import random as random
     from effax import scipy as scipy
+    from effax import seeing as seeing
     from effax import tree_util as tree_util
+    from effax.seeing.drawing import visualize as visualize
+    from effax.seeing.explain import explain as explain
+    from effax.seeing.stepping import stepper as stepper
 
 Array = _Value
 __version__ = "0.1.0"
@@ -114,21 +118,31 @@ _ON_DEMAND = frozenset(
         "ops",
         "random",
         "scipy",
+        "seeing",
         "tree_util",
     }
 )
 
 
+_FUNCTIONS_ON_DEMAND = {
+    "explain": "seeing.explain",
+    "stepper": "seeing.stepping",
+    "visualize": "seeing.drawing",
+}
+
+
 def __getattr__(name: str) -> _Any:
     """Modules that not every program needs are imported when they are first named."""
-    if name in _ON_DEMAND:
-        import importlib
+    import importlib
 
+    if name in _ON_DEMAND:
         return importlib.import_module(f"effax.{name}")
+    if name in _FUNCTIONS_ON_DEMAND:
+        return getattr(importlib.import_module(f"effax.{_FUNCTIONS_ON_DEMAND[name]}"), name)
     from effax.numpy.removed import missing
 
     missing(__name__, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND})
+    return sorted({*globals(), *_ON_DEMAND, *_FUNCTIONS_ON_DEMAND})
