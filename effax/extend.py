@@ -46,6 +46,9 @@ from effax.interpreters.jvp import dual as jvp
 from effax.interpreters.lifting import Lifting as Lifting
 from effax.interpreters.stage import stage as stage
 from effax.interpreters.transpose import linear as transpose
+from effax.seeing.python_source import PythonSource as PythonSource
+from effax.seeing.python_source import python_source as python_source
+from effax.seeing.python_text import program as program
 
 __all__ = [
     "Carrier",
@@ -58,6 +61,7 @@ __all__ = [
     "Log",
     "MissingRuleError",
     "Program",
+    "PythonSource",
     "Setting",
     "ShapedArray",
     "State",
@@ -71,6 +75,8 @@ __all__ = [
     "find_effect",
     "jvp",
     "lowering",
+    "program",
+    "python_source",
     "reference",
     "stage",
     "traits",

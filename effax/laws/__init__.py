@@ -22,6 +22,6 @@ from effax.laws.law import Law as Law
 from effax.laws.law import Violation as Violation
 from effax.laws.law import law as law
 from effax.laws.sketch import Sketch as Sketch
-from effax.laws.sketch import program as program
 from effax.laws.table import Asked as Asked
 from effax.laws.table import markdown as markdown
+from effax.seeing.python_text import program as program

@@ -12,7 +12,7 @@ from effax.effects.handler import Carrier, Handler, bottom, outside
 from effax.effects.program import without_dead_code
 from effax.effects.types import typeof
 from effax.laws.law import SAME, Case, law
-from effax.laws.sketch import program
+from effax.seeing.python_text import program
 
 
 class _Nothing(Carrier):

@@ -9,7 +9,7 @@ import numpy as np
 import effax
 from effax.effects import comparison, control, elementwise
 from effax.laws.law import Case, dot, law
-from effax.laws.sketch import program
+from effax.seeing.python_text import program
 
 _N = 3
 

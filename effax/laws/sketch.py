@@ -7,9 +7,6 @@ other. Loops and branches hold sketches, which are staged when the effect is per
 
 from __future__ import annotations
 
-import enum
-import sys
-from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -18,7 +15,7 @@ import numpy as np
 from effax.effects.effect import Effect
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray
-from effax.interpreters.stage import stage
+from effax.seeing.python_text import PythonText, program, variable_name
 
 
 @attrs.frozen
@@ -110,42 +107,11 @@ class Sketch:
         """The sketch as Python that runs."""
         writer = _Writer()
         body = writer.function(self, self.name, "")
-        modules = ", ".join(sorted(writer.modules))
-        lines = ["import numpy as np"]
-        if modules:
-            lines.append(f"from effax.effects import {modules}")
-        if writer.programs:
-            lines.append("from effax.laws import program")
-        if writer.finds:
-            lines.append("from effax.effects.effect import find_effect")
-        return "\n".join([*lines, "", "", *body])
+        return "\n".join([*writer.header(), "", "", *body])
 
     def __repr__(self) -> str:
         types = ", ".join(t.str_short() for t in self.types)
         return f"<a sketch of {self.size} steps on {types}>\n{self.text()}"
-
-
-def program(function: Any, *types: ShapedArray | str, name: str = "program") -> Program:
-    """A function of arrays of these types ("f64[2,3]"), staged as a closed program.
-
-    Raises `ValueError` where it captures values from outside.
-    """
-    staged = stage(lambda *xs: list(function(*xs)), [_type(t) for t in types], name)
-    if staged.captured:
-        raise ValueError(f"{function} must be closed, but it captures {staged.captured}")
-    return staged.program
-
-
-_SHORT = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
-
-
-def _type(text: ShapedArray | str) -> ShapedArray:
-    if isinstance(text, ShapedArray):
-        return text
-    name, _, lengths = text.rstrip("]").partition("[")
-    dtype = name if name in ("bool", "bf16") else f"{_SHORT[name[0]]}{name[1:]}"
-    dtype = "bfloat16" if dtype == "bf16" else dtype
-    return ShapedArray(tuple(int(n) for n in lengths.split(",") if n), dtype)
 
 
 def _staged(value: Any) -> Any:
@@ -164,17 +130,15 @@ def _inside(step: Step) -> list[Sketch]:
     return found
 
 
-class _Writer:
-    """Writes sketches as functions, and keeps what they need to be imported."""
+class _Writer(PythonText):
+    """Writes sketches as functions."""
 
     def __init__(self) -> None:
-        self.modules: set[str] = set()
-        self.programs = False
-        self.finds = False
+        super().__init__()
         self.count = 0
 
     def function(self, sketch: Sketch, name: str, indent: str) -> list[str]:
-        names = [_name(i) for i in range(len(sketch.types))]
+        names = [variable_name(i) for i in range(len(sketch.types))]
         types = ", ".join(t.str_short() for t in sketch.types)
         lines = [f"{indent}def {name}({', '.join(names)}):  # {types}"]
         inner = indent + "    "
@@ -183,7 +147,7 @@ class _Writer:
             for key, value in step.attributes.items():
                 attributes.append(f"{key}={self.attribute(value, lines, inner)}")
             operands = [names[x.number] if type(x) is Value else repr(x) for x in step.operands]
-            made = [_name(len(names) + i) for i in range(step.results)]
+            made = [variable_name(len(names) + i) for i in range(step.results)]
             left = ", ".join(made) + ("," if step.effect.multiple and len(made) == 1 else "")
             call = f"{self.spelling(step.effect)}({', '.join([*operands, *attributes])})"
             lines.append(f"{inner}{left} = {call}" if made else f"{inner}{call}")
@@ -192,56 +156,13 @@ class _Writer:
         lines.append(f"{inner}return ({results},)")
         return lines
 
-    def attribute(self, value: Any, lines: list[str], indent: str) -> str:
-        if isinstance(value, Sketch):
-            self.programs = True
-            self.count += 1
-            name = f"body{self.count}"
-            lines += self.function(value, name, indent)
-            types = "".join(f', "{t.str_short()}"' for t in value.types)
-            return f"program({name}{types})"
-        if type(value) is tuple:
-            parts = [self.attribute(v, lines, indent) for v in value]
-            return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-        if isinstance(value, np.dtype):
-            return f'np.dtype("{value.name}")'
-        if isinstance(value, enum.Enum):
-            self.modules.add(type(value).__module__.rpartition(".")[2])
-            return f"{type(value).__module__.rpartition('.')[2]}.{value}"
-        if hasattr(value, "_fields"):
-            module = type(value).__module__.rpartition(".")[2]
-            self.modules.add(module)
-            return f"{module}.{value!r}"
-        return repr(value)
-
-    def spelling(self, effect: Effect) -> str:
-        found = _spelling(effect)
-        if found is None:
-            self.finds = True
-            return f'find_effect("{effect.name}")'
-        self.modules.add(found.partition(".")[0])
-        return found
-
-
-def _spelling(effect: Effect) -> str | None:
-    """How the effect is called in the module of its family: `elementwise.add`."""
-    for name in (effect.family, *_families()):
-        module = sys.modules.get(f"effax.effects.{name}")
-        for attribute, value in vars(module).items() if module else ():
-            if value is effect:
-                return f"{name}.{attribute}"
-    return None
-
-
-def _families() -> Sequence[str]:
-    prefix = "effax.effects."
-    return sorted(name[len(prefix) :] for name in sys.modules if name.startswith(prefix))
-
-
-def _name(index: int) -> str:
-    letters = ""
-    index += 1
-    while index:
-        index, digit = divmod(index - 1, 26)
-        letters = chr(97 + digit) + letters
-    return f"{letters}_" if letters in ("as", "if", "in", "is", "or", "np") else letters
+    def nested(self, value: Any, lines: list[str], indent: str) -> str | None:
+        """A sketch is a function written before, staged for its types."""
+        if not isinstance(value, Sketch):
+            return None
+        self.imports.add("from effax.laws import program")
+        self.count += 1
+        name = f"body{self.count}"
+        lines += self.function(value, name, indent)
+        types = "".join(f', "{t.str_short()}"' for t in value.types)
+        return f"program({name}{types})"

@@ -1,0 +1,224 @@
+"""Python text for effects, their attributes and types; and reading types back."""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import keyword
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+import attrs
+import numpy as np
+
+from effax.effects.effect import Effect
+from effax.effects.printing import name_of_index
+from effax.effects.program import Program
+from effax.effects.types import SHORT, ShapedArray, float0
+from effax.interpreters.stage import stage
+
+_LONG: Final = {short: dtype for dtype, short in SHORT.items()}
+_WEAK: Final = "~weak"
+_TAKEN: Final = frozenset({*keyword.kwlist, *keyword.softkwlist, "np", "program", "nan", "inf"})
+_FEW: Final = 16
+
+
+def program(function: Any, *types: ShapedArray | str, name: str = "program") -> Program:
+    """A function of arrays of these types ("f32[2,3]"), staged as a closed program.
+
+    Raises `ValueError` where it captures values from outside.
+
+    >>> from effax.effects.elementwise import mul
+    >>> program(lambda x: [mul(x, 2.0)], "f32[3]")
+    { lambda a:f32[3] .
+      b:f32[3] = mul a 2.0:f32[3]
+      in (b) }
+    """
+    staged = stage(lambda *xs: list(function(*xs)), [read_type(t) for t in types], name)
+    if staged.captured:
+        raise ValueError(f"{function} must be closed, but it captures {staged.captured}")
+    return staged.program
+
+
+def read_type(text: ShapedArray | str) -> ShapedArray:
+    """The type that prints as a text: `f32[2,3]`, `f32[]~weak`.
+
+    Raises `ValueError` for another text.
+    """
+    if isinstance(text, ShapedArray):
+        return text
+    strong, weak = text.removesuffix(_WEAK), text.endswith(_WEAK)
+    name, bracket, lengths = strong.rstrip("]").partition("[")
+    dtype: Any = _LONG.get(name, name)
+    if not bracket or not strong.endswith("]"):
+        raise ValueError(f"a type is written as f32[2,3], not {text!r}")
+    try:
+        shape = tuple(int(n) for n in lengths.split(",") if n)
+        return ShapedArray(shape, float0 if name == "float0" else np.dtype(dtype), weak)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"a type is written as f32[2,3], not {text!r}: {error}") from None
+
+
+def variable_name(index: int) -> str:
+    """The name of the variable of that number: letters, and never a word of Python."""
+    name = name_of_index(index)
+    return f"{name}_" if name in _TAKEN else name
+
+
+class PythonText:
+    """Spells attributes and effects, and keeps what the text must import or be given."""
+
+    def __init__(self) -> None:
+        self.modules: set[str] = set()
+        self.imports: set[str] = set()
+        self.constants: dict[str, np.ndarray[Any, Any]] = {}
+        self.objects: dict[str, Any] = {}
+
+    def header(self) -> list[str]:
+        """The lines that import."""
+        lines = ["import numpy as np"]
+        if self.modules:
+            lines.append(f"from effax.effects import {', '.join(sorted(self.modules))}")
+        return [*lines, *sorted(self.imports)]
+
+    def spelling(self, effect: Effect) -> str:
+        """How the effect is called: `elementwise.add`, or looked up where no module has it."""
+        found = _spelling(effect)
+        if found is None:
+            self.imports.add("from effax.extend import find_effect")
+            return f'find_effect("{effect.name}")'
+        self.modules.add(found.partition(".")[0])
+        return found
+
+    def nested(self, value: Any, lines: list[str], indent: str) -> str | None:
+        """The text of a value that needs lines of its own before; None for any other."""
+        return None
+
+    def attribute(self, value: Any, lines: list[str], indent: str) -> str:
+        """The text of an attribute; what is no text becomes an object to be given."""
+        found = self.nested(value, lines, indent)
+        if found is not None:
+            return found
+        if type(value) in (tuple, list):
+            parts = [self.attribute(v, lines, indent) for v in value]
+            comma = "," if type(value) is tuple and len(parts) == 1 else ""
+            inside = ", ".join(parts) + comma
+            return f"({inside})" if type(value) is tuple else f"[{inside}]"
+        if isinstance(value, (np.ndarray, np.generic)):
+            return self.array(value)
+        if isinstance(value, np.dtype):
+            return dtype_text(value)
+        if isinstance(value, ShapedArray):
+            self.imports.add("from effax.extend import ShapedArray")
+            weak = ", True" if value.weak_type else ""
+            return f"ShapedArray({value.shape}, {dtype_text(value.dtype)}{weak})"
+        if isinstance(value, enum.Enum):
+            return f"{self.of_module(type(value))}.{value.name}"
+        if type(value).__module__.startswith("effax.effects.") and (
+            hasattr(value, "_fields") or attrs.has(type(value))
+        ):
+            return self.record(value, lines, indent)
+        if isinstance(value, (float, complex)) or value is None:
+            return scalar_text(value)
+        if type(value) in (bool, int, str, bytes):
+            return repr(value)
+        return self.object(value)
+
+    def of_module(self, kind: type) -> str:
+        """The name by which a class is imported."""
+        module, _, last = kind.__module__.rpartition(".")
+        if module == "effax.effects":
+            self.modules.add(last)
+            return f"{last}.{kind.__qualname__}"
+        self.imports.add(f"import {kind.__module__}")
+        return f"{kind.__module__}.{kind.__qualname__}"
+
+    def record(self, value: Any, lines: list[str], indent: str) -> str:
+        """A named tuple, or an instance of an attrs class, by its fields."""
+        if hasattr(value, "_fields"):
+            fields = {name: name for name in value._fields}
+        else:
+            fields = {a.name: a.alias for a in attrs.fields(type(value)) if a.init}
+        parts = [
+            f"{alias}={self.attribute(getattr(value, name), lines, indent)}"
+            for name, alias in fields.items()
+        ]
+        return f"{self.of_module(type(value))}({', '.join(parts)})"
+
+    def array(self, value: Any) -> str:
+        """A few elements are written out; more are kept as a constant."""
+        array = np.asarray(value)
+        kind = dtype_text(array.dtype)
+        if array.dtype == float0:
+            return f"np.zeros({array.shape}, {kind})"
+        if array.size > _FEW:
+            name = f"c{len(self.constants)}"
+            self.constants[name] = array
+            return f'constants["{name}"].view({kind})'
+        elements = _elements(array)
+        return f"np.array({elements}, {kind})" if array.shape else f"{kind}.type({elements})"
+
+    def object(self, value: Any) -> str:
+        """What has no text: imported where a module has it, else an entry of `objects`."""
+        if _importable(value):
+            self.imports.add(f"from {value.__module__} import {value.__qualname__}")
+            return str(value.__qualname__)
+        for name, known in self.objects.items():
+            if known is value:
+                return f'objects["{name}"]'
+        base = getattr(value, "__name__", type(value).__name__).strip("<>_") or "object"
+        name = f"{base}_{len(self.objects)}"
+        self.objects[name] = value
+        return f'objects["{name}"]'
+
+
+def dtype_text(dtype: Any) -> str:
+    """A dtype as Python."""
+    if dtype == float0:
+        return 'np.dtype([("float0", "V")])'
+    return f'np.dtype("{np.dtype(dtype).name}")'
+
+
+def scalar_text(value: Any) -> str:
+    """A Python number, infinities and NaN included."""
+    if isinstance(value, complex):
+        return f"complex({scalar_text(value.real)}, {scalar_text(value.imag)})"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return repr(value)
+
+
+def _elements(array: Any) -> str:
+    if array.shape:
+        return f"[{', '.join(map(_elements, array))}]"
+    number = array.item()
+    # The shortest digits that give the float back in its own precision.
+    return scalar_text(float(str(array)) if isinstance(number, float) else number)
+
+
+def _importable(value: Any) -> bool:
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
+    if not isinstance(module, str) or module == "__main__" or not name.isidentifier():
+        return False
+    try:
+        return getattr(importlib.import_module(module), name, None) is value
+    except ImportError:
+        return False
+
+
+def _spelling(effect: Effect) -> str | None:
+    """How the effect is called in the module of its family: `elementwise.add`."""
+    for name in (effect.family, *families()):
+        module = sys.modules.get(f"effax.effects.{name}")
+        for attribute, value in vars(module).items() if module else ():
+            if value is effect:
+                return f"{name}.{attribute}"
+    return None
+
+
+def families() -> Sequence[str]:
+    """The modules of effects, by name."""
+    prefix = "effax.effects."
+    return sorted(name[len(prefix) :] for name in sys.modules if name.startswith(prefix))
