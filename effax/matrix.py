@@ -152,7 +152,8 @@ def column_of(interpreter: type[Interpreter]) -> Callable[[Effect], Cell]:
     def cell(effect: Effect) -> Cell:
         if effect in handler.rules:
             return RULE
-        if handler.catch_all is not None and not effect.higher_order:
+        first_order = not effect.higher_order and effect.family != "custom"
+        if handler.catch_all is not None and first_order:
             return GENERIC
         return _derived(effect)
 
@@ -222,15 +223,21 @@ def table(*interpreters: type[Interpreter], families: Iterable[str] = ()) -> str
     return "\n".join(lines)
 
 
-def summary() -> str:
-    """How many effects there are, and how each column knows them, a line each."""
+def summary(*interpreters: type[Interpreter]) -> str:
+    """How many effects there are, and how each column knows them, a line each.
+
+    >>> print(summary().splitlines()[-1].split()[0])
+    reference
+    """
     families = library_families()
+    own = {name: (lambda e, name=name: cell(name, e)) for name in COLUMNS}
+    columns = own | {i.__name__.lower(): column_of(i) for i in interpreters}
     effects = [effect for effect in all_effects() if effect.family in families]
     lines = [f"{len(effects)} effects in {len({e.family for e in effects})} families"]
-    for column in COLUMNS:
+    for column, of in columns.items():
         counts: dict[str, int] = {}
         for effect in effects:
-            kind = cell(column, effect).kind or "EMPTY"
+            kind = of(effect).kind or "empty"
             counts[kind] = counts.get(kind, 0) + 1
         listed = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items(), key=lambda x: -x[1]))
         lines.append(f"  {column:<10} {listed}")
@@ -245,7 +252,7 @@ def find_interpreter(name: str) -> type[Interpreter]:
     where, _, attribute = name.rpartition(":")
     if where.endswith(".py"):
         spec = importlib.util.spec_from_file_location(Path(where).stem, where)
-        if spec is None or spec.loader is None:
+        if spec is None or spec.loader is None or not Path(where).exists():
             raise ValueError(f"there is no file {where}")
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
@@ -267,9 +274,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("interpreters", nargs="*", help="module:Class or file.py:Class")
     parser.add_argument("--family", action="append", default=[], help="only rows of this family")
     chosen = parser.parse_args(arguments)
-    print(table(*map(find_interpreter, chosen.interpreters), families=chosen.family))
+    try:
+        interpreters = [find_interpreter(name) for name in chosen.interpreters]
+    except (ImportError, ValueError) as error:
+        parser.error(str(error))
+    unknown = sorted(set(chosen.family) - set(rows()))
+    if unknown:
+        parser.error(f"no family is named {', '.join(unknown)}; there are {', '.join(rows())}")
+    print(table(*interpreters, families=chosen.family))
     print()
-    print(summary())
+    print(summary(*interpreters))
     missing = holes()
     for column, effect in missing:
         print(f"empty: {column} of {effect}", file=sys.stderr)

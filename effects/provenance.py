@@ -17,10 +17,11 @@ from effax.effects.handler import current
 
 
 class Origin(NamedTuple):
-    """A place in the user's code, and the scopes it is in: what an equation has of both."""
+    """An equation that runs again, in other scopes."""
 
     frame: Frame | None
     scope: str
+    equation: Any
 
 
 class Source(threading.local):
@@ -55,7 +56,7 @@ def transposed(equation: Any) -> Any:
     """The origin of what transposing an equation performs."""
     if not equation.scope:
         return equation
-    return Origin(equation.frame, _under(["transpose"], equation.scope))
+    return Origin(equation.frame, _under(["transpose"], equation.scope), equation)
 
 
 def inlined(equation: Any, around: Any, top: Any) -> Any:
@@ -65,7 +66,7 @@ def inlined(equation: Any, around: Any, top: Any) -> Any:
     """
     if _recorder(current.get()) is not _recorder(top):
         return equation
-    return Origin(equation.frame, _joined(around.scope, equation.scope))
+    return Origin(equation.frame, _joined(around.scope, equation.scope), equation)
 
 
 def scope_opened(recorder: Any, name: str) -> str:

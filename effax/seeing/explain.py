@@ -31,7 +31,7 @@ from effax.seeing.values import attributes_text, shown
 class Performed:
     """One effect that was performed, and what answering it performed in turn.
 
-    `handler` is the name of who took it and `how` what it did with it; `operands` and `result` are
+    `handler` is the name of who took it and `how` what it did with it; `operands` and `results` are
     texts; `children` what it performed outside; `passed` who was asked before and passed it on;
     `place` the user's line; `stack` the handlers that were asked and those outside them.
     """
@@ -52,7 +52,7 @@ class Performed:
         "operands",
         "passed",
         "place",
-        "result",
+        "results",
         "stack",
     )
 
@@ -60,13 +60,13 @@ class Performed:
         self.effect = effect
         self.operands = tuple(map(shown, operands))
         self.attributes = attributes_text(attributes)
-        self.at = source.at
+        self.at = getattr(source.at, "equation", source.at)
         self.place = describe(source.frame or user_frame())
         self.stack = stack_names(handler)
         self.handler = name_of_handler(handler)
         self.installed = handler
         self.how = ""
-        self.result = ""
+        self.results: tuple[str, ...] = ()
         self.failed = False
         self.passed: list[str] = []
         self.children: list[Performed] = []
@@ -204,10 +204,10 @@ class Log:
         finally:
             self._settle(event)
             self._open.pop()
-        event.result = shown(result)
-        if event.how == RECORDS and event.at is not None:
-            for x in result if effect.multiple else (result,):
-                self.origins[x] = event.at
+        results = result if effect.multiple else (result,)
+        event.results = tuple(map(shown, results))
+        if event.how in (RECORDS, SPLITS) and event.at is not None:
+            self.origins.update((x, event.at) for x in results if type(x) is Variable)
         return result
 
     @staticmethod
@@ -328,7 +328,7 @@ def explain(
 
     Returns:
       A context manager, which gives the log: a sequence with an entry for each effect; each has
-      `effect`, `operands`, `handler`, `how`, `derived`, `children`, `result` and `place`.
+      `effect`, `operands`, `handler`, `how`, `derived`, `children`, `results` and `place`.
 
     Raises:
       ValueError: where there is no effect, or no family, of that name.
@@ -359,6 +359,16 @@ def explain(
         _log.reset(token)
         _unwatch(log)
         log.close()
+
+
+@contextmanager
+def not_explained() -> Iterator[None]:
+    """Nothing of what follows is written down."""
+    token = _log.set(None)
+    try:
+        yield
+    finally:
+        _log.reset(token)
 
 
 def _filter(

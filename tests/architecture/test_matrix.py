@@ -18,7 +18,7 @@ COLUMNS = {
     "interpreters/transpose": {"linear"},
     "interpreters/checkify": {"checking", "payload"},
     "interpreters/residual": {"partition", "record", "saving"},
-    "backends/xla/lowering": {"writer"},
+    "backends/xla/lowering": {"locations", "writer"},
     "backends/xla/fast": {"path"},
     "backends/reference": {"table", "evaluate"},
 }
