@@ -11,8 +11,8 @@ from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import MissingRuleError, describe, user_frame
 from effax.effects.handler import Carrier, current
 from effax.effects.program import Program, row_of
-from effax.effects.provenance import source
 from effax.effects.promotion import promote_types
+from effax.effects.provenance import source
 from effax.effects.tree import tree_unflatten
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.effects.value import Value
