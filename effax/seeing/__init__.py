@@ -3,5 +3,3 @@
 `visualize` draws a program; `explain` tells who took each effect; `stepper` makes a page of it to
 go through step by step; `python_source` writes a program as Python that runs.
 """
-
-from __future__ import annotations

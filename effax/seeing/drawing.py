@@ -256,7 +256,7 @@ class _Item:
             width = max(width, sum(w for w, _ in inside) + _PAD * (len(inside) + 1))
         self.body = self.head + (max(h for _, h in inside) + _PAD if inside else 0.0)
         height = self.body + (_LABEL if types else 0.0)
-        self.box = Box(width, height, _outs(width, labels), _ins(width, operands))
+        self.box: Box = Box(width, height, _outs(width, labels), _ins(width, operands))
 
     @classmethod
     def of_input(cls, x: Variable, printer: Printer) -> _Item:

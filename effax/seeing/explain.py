@@ -261,7 +261,8 @@ _readers: Final[list[Log]] = []
 
 def _classes(parent: type) -> Iterator[type]:
     yield parent
-    for child in parent.__subclasses__():
+    children: list[type] = type.__subclasses__(parent)
+    for child in children:
         yield from _classes(child)
 
 

@@ -31,9 +31,10 @@ def names_of(module) -> list[str]:
     if hasattr(module, "__all__"):
         return list(module.__all__)
     package = hasattr(module, "__path__")
+    # `dir` knows what is imported when it is first named, too.
     return [
         name
-        for name, value in vars(module).items()
+        for name, value in ((name, getattr(module, name)) for name in dir(module))
         if not name.startswith("_")
         and not inspect.ismodule(value)
         and (package or getattr(value, "__module__", None) == module.__name__)
