@@ -46,6 +46,7 @@ from effax.interpreters.jvp import dual as jvp
 from effax.interpreters.lifting import Lifting as Lifting
 from effax.interpreters.stage import stage as stage
 from effax.interpreters.transpose import linear as transpose
+from effax.seeing.parsing import parse as parse
 from effax.seeing.python_source import PythonSource as PythonSource
 from effax.seeing.python_source import python_source as python_source
 from effax.seeing.python_text import program as program
@@ -75,6 +76,7 @@ __all__ = [
     "find_effect",
     "jvp",
     "lowering",
+    "parse",
     "program",
     "python_source",
     "reference",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, NamedTuple
 
 from effax.effects.frames import describe
 from effax.effects.program import Equation, Literal, Program, Variable
 
 _WIDEST: Final = 60
+_PLAIN: Final = re.compile(r"(?!(?:None|True|False|inf|nan)$)[A-Za-z_<][\w.<>]*")
+"""Strings that need no quotes."""
 
 
 class Shown(NamedTuple):
@@ -107,6 +110,8 @@ class Printer:
             return "(" + ", ".join(self.attribute(x, indent) for x in value) + ")"
         if callable(value) and hasattr(value, "__name__"):
             return str(value.__name__)
+        if type(value) is str and not _PLAIN.fullmatch(value):
+            return repr(value)
         return str(value)
 
 

@@ -12,6 +12,7 @@ from effax.effects.handler import Carrier, Handler, bottom, outside
 from effax.effects.program import without_dead_code
 from effax.effects.types import typeof
 from effax.laws.law import SAME, Case, law
+from effax.seeing.parsing import parse
 from effax.seeing.python_text import program
 
 
@@ -48,6 +49,12 @@ def staging_is_evaluation(c: Case) -> Any:
 def staging_is_idempotent(c: Case) -> Any:
     once = c.f.program()
     return str(program(once.run, *once.in_types, name=once.name)), str(once)
+
+
+@law("print (parse (print f)) = print f", relation=SAME)
+def printing_is_faithful(c: Case) -> Any:
+    once = str(c.f.program())
+    return str(parse(once)), once
 
 
 @law("stage (g . f) = stage g . stage f", needs="g")
