@@ -1,6 +1,7 @@
 """`explain`: who took each effect, how, and what they performed outside."""
 
 import io
+import threading
 
 import numpy as np
 import pytest
@@ -158,6 +159,14 @@ def test_values_are_what_they_are_without_it():
     with effax.explain(quiet=True):
         watched = effax.vmap(effax.grad(f))(np.arange(3, dtype=np.float32))
     np.testing.assert_allclose(plain, watched, rtol=1e-6)
+
+
+def test_other_threads_are_not_heard():
+    with effax.explain(quiet=True) as log:
+        thread = threading.Thread(target=lambda: effax.grad(f)(X))
+        thread.start()
+        thread.join()
+    assert len(log) == 0
 
 
 def test_nothing_is_kept_alive():

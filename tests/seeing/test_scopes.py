@@ -4,7 +4,10 @@ The names are JAX 0.10.2's for the same functions (`op_name` of its compiled HLO
 JAX perform the same effects.
 """
 
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -173,6 +176,26 @@ def test_every_line_of_a_located_program_has_its_location():
 def test_pmap_has_locations():
     text = effax.pmap(layered).lower(np.ones(1, np.float32)).as_text(debug_info=True)
     assert re.search(r'a\)?/sin"\("layered"', text)  # one place is a batch of one: `vmap(a)`
+
+
+def test_rematerialised_programs_are_checkpoints():
+    found = names(effax.checkpoint(layered), X)
+    assert "jit(layered)/checkpoint/a/sin" in found
+
+
+def test_several_places_are_named():
+    script = (
+        "import re, numpy as np, effax, effax.numpy as jnp\n"
+        "def f(x):\n"
+        "    with effax.named_scope('a'):\n"
+        "        return jnp.sin(x)\n"
+        "text = effax.pmap(f).lower(np.ones(2, np.float32)).as_text()\n"
+        "assert 'loc(\"pmap(f)\")' in text, text\n"
+        'assert re.search(r\'loc\\("a/sin"\\("f"\\(\', text), text\n'
+        "np.testing.assert_allclose(effax.pmap(f)(np.ones(2, np.float32)), np.sin(1), rtol=1e-6)\n"
+    )
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, **flags})
 
 
 def test_scopes_are_left_when_a_function_fails():

@@ -215,6 +215,8 @@ def _write_mesh(w: Writer, program: Program, mapped: Sequence[bool], axes: dict[
     signature = f"({_types(program.in_types)}) -> ({_types(program.out_types)})"
     n = len(outs)
     call = f"func.call @{function}({', '.join(values)}) : {signature}"
+    if w.locations is not None:
+        call += w.locations.named(f"pmap({program.name})")
     lines.append(f"%o:{n} = {call}" if n else call)
     for i, (t, row) in enumerate(zip(program.out_types, rows_out, strict=True)):
         lines.append(f"%s{i} = stablehlo.reshape %o#{i} : ({tensor(t)}) -> {tensor(row)}")

@@ -36,6 +36,10 @@ class Locations:
             if _MARK not in line[line.rfind("\n") + 1 :]:
                 lines[i] = line + mark
 
+    def named(self, name: str) -> str:
+        """The mark of a line that lowers no equation, but calls what does."""
+        return f"{_MARK}{self._alias(_quoted(name), None)})"
+
     def _alias(self, name: str, frame: Frame | None) -> str:
         text = f"loc({name}{_written_at(frame)})"
         return self.aliases.setdefault(text, str(len(self.aliases) + 1))
@@ -51,7 +55,7 @@ def _title(equation: Equation) -> str:
     name = equation.effect.name
     if name == "call":
         return f"jit({attributes.get('name') or attributes['program'].name})"
-    return name
+    return "checkpoint" if name == "remat" else name
 
 
 def _path(*names: str) -> str:
