@@ -45,6 +45,7 @@ from effax.api.staging import ShapeDtypeStruct as ShapeDtypeStruct
 from effax.api.staging import eval_shape as eval_shape
 from effax.api.staging import make_jaxpr as make_jaxpr
 from effax.api.staging import make_program as make_program
+from effax.api.stats import stats as stats
 from effax.api.vmap import vmap as vmap
 from effax.backends.xla.device import Device as Device
 from effax.backends.xla.device import default_backend as default_backend
@@ -56,6 +57,8 @@ from effax.backends.xla.device import process_count as process_count
 from effax.backends.xla.device import process_index as process_index
 from effax.backends.xla.device import process_indices as process_indices
 from effax.backends.xla.executable import effects_barrier as effects_barrier
+from effax.effects.config import check_tracer_leaks as check_tracer_leaks
+from effax.effects.config import check_tracer_leaks as checking_leaks
 from effax.effects.config import config as config
 from effax.effects.config import debug_infs as debug_infs
 from effax.effects.config import debug_nans as debug_nans
@@ -65,10 +68,15 @@ from effax.effects.config import default_prng_impl as default_prng_impl
 from effax.effects.config import disable_jit as disable_jit
 from effax.effects.config import enable_custom_prng as enable_custom_prng
 from effax.effects.config import enable_x64 as enable_x64
+from effax.effects.config import explain_cache_misses as explain_cache_misses
 from effax.effects.config import log_compiles as log_compiles
 from effax.effects.config import no_tracing as no_tracing
 from effax.effects.config import numpy_dtype_promotion as numpy_dtype_promotion
 from effax.effects.config import numpy_rank_promotion as numpy_rank_promotion
+from effax.effects.config import transfer_guard as transfer_guard
+from effax.effects.config import transfer_guard_device_to_device as transfer_guard_device_to_device
+from effax.effects.config import transfer_guard_device_to_host as transfer_guard_device_to_host
+from effax.effects.config import transfer_guard_host_to_device as transfer_guard_host_to_device
 from effax.effects.types import float0 as float0
 from effax.effects.value import Value as _Value
 from effax.interpreters.interpreter import Interpreter as Interpreter
@@ -91,9 +99,11 @@ if _TYPE_CHECKING:
     from effax import laws as laws
     from effax import nn as nn
     from effax import ops as ops
+    from effax import profiler as profiler
     from effax import random as random
     from effax import scipy as scipy
     from effax import seeing as seeing
+    from effax import stages as stages
     from effax import tree_util as tree_util
     from effax.seeing.drawing import visualize as visualize
     from effax.seeing.explain import explain as explain
@@ -116,9 +126,11 @@ _ON_DEMAND = frozenset(
         "laws",
         "nn",
         "ops",
+        "profiler",
         "random",
         "scipy",
         "seeing",
+        "stages",
         "tree_util",
     }
 )

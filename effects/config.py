@@ -26,6 +26,8 @@ from difflib import get_close_matches
 from typing import Any, Final, NoReturn
 from weakref import WeakSet
 
+from effax.effects.absent_settings import ABSENT
+
 Check = Callable[[Any], Any]
 Parse = Callable[[str], Any]
 
@@ -38,6 +40,7 @@ class Settings:
     """
 
     __slots__ = (
+        "check_tracer_leaks",
         "debug_infs",
         "debug_key_reuse",
         "debug_nans",
@@ -57,6 +60,7 @@ class Settings:
         "threefry_partitionable",
     )
 
+    check_tracer_leaks: bool
     debug_infs: bool
     debug_key_reuse: bool
     debug_nans: bool
@@ -134,13 +138,18 @@ def read(name: str) -> Any:
     scope = _scope.get()
     if scope is not None and name in scope.overrides:
         return scope.overrides[name]
-    return _values[name]
+    try:
+        return _values[name]
+    except KeyError:
+        return ABSENT[name]
 
 
 def _find(name: str) -> Option:
     bare = name.removeprefix("jax_").removeprefix("effax_")
     option = _options.get(bare)
     if option is None:
+        if bare in ABSENT:
+            return _refused(bare)
         close = get_close_matches(bare, _options, n=3, cutoff=0.6)
         hint = f"; close to it: {', '.join(close)}" if close else ""
         raise AttributeError(f"no setting is called {name!r}{hint}")
@@ -156,6 +165,8 @@ def update(name: str, value: Any) -> None:
     global _key
     option = _find(name)
     value = option.check(value)
+    if option.name not in _options:
+        return
     with _lock:
         for watcher in option.watchers:
             watcher(value)
@@ -196,20 +207,10 @@ class Overriding(ContextDecorator):
 
 UNANSWERED: Final = frozenset(
     {
-        "captured_constants_warn_bytes",
-        "check_tracer_leaks",
         "cpu_collectives_implementation",
         "debug_key_reuse",
         "enable_checks",
-        "exec_time_optimization_effort",
-        "explain_cache_misses",
-        "logging_level",
-        "memory_fitting_effort",
         "softmax_custom_jvp",
-        "transfer_guard",
-        "transfer_guard_device_to_device",
-        "transfer_guard_device_to_host",
-        "transfer_guard_host_to_device",
     }
 )
 """JAX's settings that nothing here answers yet: they are known, and stay as they are by default."""
@@ -226,6 +227,14 @@ def _answered(name: str, default: Any, check: Check) -> Check:
         return found
 
     return refuse
+
+
+def _refused(name: str) -> Option:
+    """An option of JAX's that nothing here answers: it can be read, and set to its default."""
+    found = object.__new__(Option)
+    found.name, found.text, found.watchers = name, "", []
+    found.check = _answered(name, ABSENT[name], lambda value: value)
+    return found
 
 
 class Option:
@@ -318,6 +327,26 @@ def _text(name: str, default: str | None, text: str) -> Option:
     return Option(name, default, text, check, lambda text: text or None)
 
 
+guarded = False
+"""Whether any transfer was ever to be guarded: what moves values looks no further before."""
+
+
+def _guard(name: str, text: str) -> Option:
+    option = _choice(name, None, _GUARDS, text)
+    plain = option.check
+
+    def check(value: Any) -> Any:
+        global guarded
+        found = plain(value)
+        guarded = guarded or found not in (None, "allow")
+        return found
+
+    option.check = check
+    if option.value is not None:
+        check(option.value)
+    return option
+
+
 _PRECISIONS: Final = (
     *("default", "high", "highest", "bfloat16", "tensorfloat32", "float32"),
     *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY"),
@@ -330,6 +359,7 @@ _GUARDS: Final = ("allow", "log", "disallow", "log_explicit", "disallow_explicit
 # What traces and cached calls depend on (the slots of Settings).
 enable_x64 = _switch("enable_x64", False, "64-bit types; without them 64 bits become 32")
 disable_jit = _switch("disable_jit", False, "run functions under `jit` one effect at a time")
+check_tracer_leaks = _switch("check_tracer_leaks", False, "look for carriers that outlive a trace")
 debug_nans = _switch("debug_nans", False, "raise where a NaN is made")
 debug_infs = _switch("debug_infs", False, "raise where an infinity is made")
 debug_key_reuse = _switch("debug_key_reuse", False, "raise where a random key is used twice")
@@ -365,7 +395,6 @@ default_device = Option(
 )
 
 # What is read when something happens.
-check_tracer_leaks = _switch("check_tracer_leaks", False, "look for carriers that outlive a trace")
 use_high_dynamic_range_gumbel = _switch(
     "use_high_dynamic_range_gumbel", False, "Gumbel numbers reach farther, for twice the bits"
 )
@@ -378,14 +407,22 @@ traceback_filtering = _choice(
     ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
     "hide the library's frames in tracebacks",
 )
-logging_level = _text("logging_level", "NOTSET", "least level of the library's log")
+logging_level = _choice(
+    "logging_level",
+    "NOTSET",
+    ("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
+    "least level of the library's log, for the whole process",
+)
+log_checkpoint_residuals = _switch(
+    "log_checkpoint_residuals", False, "log what `checkpoint` keeps for the backward pass"
+)
 captured_constants_warn_bytes = _number(
     "captured_constants_warn_bytes", 2_000_000_000, "warn of larger constants in a program"
 )
-transfer_guard = _choice("transfer_guard", None, _GUARDS, "implicit transfers between devices")
-transfer_guard_host_to_device = _choice("transfer_guard_host_to_device", None, _GUARDS, "upwards")
-transfer_guard_device_to_host = _choice("transfer_guard_device_to_host", None, _GUARDS, "downwards")
-transfer_guard_device_to_device = _choice("transfer_guard_device_to_device", None, _GUARDS, "among")
+transfer_guard = _guard("transfer_guard", "transfers nobody asked for, in all directions")
+transfer_guard_host_to_device = _guard("transfer_guard_host_to_device", "of values of the host")
+transfer_guard_device_to_host = _guard("transfer_guard_device_to_host", "of arrays to the host")
+transfer_guard_device_to_device = _guard("transfer_guard_device_to_device", "between devices")
 
 # Back-ends: read when the first device is asked for.
 platforms = _text("platforms", None, "back-ends to load, comma separated, the default one first")
@@ -413,6 +450,9 @@ raise_persistent_cache_errors = _switch("raise_persistent_cache_errors", False, 
 disable_most_optimizations = _switch("disable_most_optimizations", False, "compile faster")
 exec_time_optimization_effort = _number("exec_time_optimization_effort", 0.0, "from -1 to 1")
 memory_fitting_effort = _number("memory_fitting_effort", 0.0, "from -1 to 1")
+compiler_enable_remat_pass = _switch(
+    "compiler_enable_remat_pass", True, "let XLA compute values again to save memory"
+)
 dump_ir_to = _text("dump_ir_to", None, "write each program compiled into this directory")
 
 _key = _settings({})

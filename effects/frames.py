@@ -58,6 +58,11 @@ def _is_inside(file: str) -> bool:
     return inside
 
 
+def is_library(file: str) -> bool:
+    """Whether a file is the library's, whose frames are not the user's."""
+    return _inside[file] if file in _inside else _is_inside(file)
+
+
 def user_frame() -> Frame | None:
     """The innermost place of the calling stack outside the library, or None where all is inside."""
     frame: FrameType | None = sys._getframe(1)
@@ -79,7 +84,7 @@ def user_frames(limit: int = 10) -> list[Frame]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and len(found) < limit:
         file = frame.f_code.co_filename
-        if not (_inside[file] if file in _inside else _is_inside(file)):
+        if not is_library(file):
             found.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back
     return found
@@ -199,8 +204,7 @@ def _steps(traceback: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _hidden(step: TracebackType) -> bool:
-    file = step.tb_frame.f_code.co_filename
-    return _inside[file] if file in _inside else _is_inside(file)
+    return is_library(step.tb_frame.f_code.co_filename)
 
 
 def full_traceback(error: BaseException) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 import numpy as np
 
 from effax.backends.xla import buffer as memory
+from effax.backends.xla import guard
 from effax.backends.xla.array_text import array_text
 from effax.backends.xla.client import XlaRuntimeError
 from effax.backends.xla.device import Device, devices
@@ -65,6 +66,8 @@ class Array(Value):
             raise deleted(self.spec.type)
         if found is None:
             spec = self.spec
+            if config.guarded and not spec.placement.on_cpu:
+                guard.look("device_to_host", spec.type, "the host")
             if spec.type.dtype == float0:
                 found = np.zeros(spec.type.shape, float0)
             else:
@@ -374,6 +377,8 @@ def asarray(x: Any, type: ShapedArray | None = None, placement: Placement | None
     committed = placement is not None
     if placement is None:
         placement = default()
+    if config.guarded:
+        guard.look("host_to_device", type, placement)
     return Array(memory.put(_data(x, type), type, placement), Spec(type, placement, committed))
 
 
@@ -413,7 +418,7 @@ _constants: Final[dict[Any, Any]] = {}
 
 
 def constant(x: Any, type: ShapedArray | None = None, placement: Placement | None = None) -> Any:
-    """The buffer of a Python number, from a small cache.
+    """The buffer of a Python number, from a small cache (unless transfers are guarded).
 
     For operands of an executable only: it is shared, so it must neither be donated nor be handed
     to the user as an array. Errors are those of `asarray`.
@@ -422,7 +427,7 @@ def constant(x: Any, type: ShapedArray | None = None, placement: Placement | Non
     # 0.0, one NaN from another.
     key = (x.__class__, x if x and x == x else repr(x), type, placement, config.trace_key())
     found = _constants.get(key)
-    if found is None or found.is_deleted():
+    if found is None or found.is_deleted() or config.guarded:
         if len(_constants) >= _CONSTANTS_LIMIT:
             _constants.clear()
         found = _constants[key] = asarray(x, type, placement).buffer
@@ -445,6 +450,8 @@ def device_put(x: Any, where: Any = None, *, may_alias: bool = True) -> Array:
         if where is None or x.spec.committed:
             return x
         return Array(x.buffer, Spec(x.type, target, True))
+    if config.guarded and target is not source:
+        guard.look("device_to_device", x.spec.type, target)
     moved = memory.move(x.buffer, x.spec.type, source, target, copy=not may_alias)
     return Array(moved, Spec(x.spec.type, target, where is not None or x.spec.committed))
 

@@ -23,6 +23,7 @@ _UNOPTIMIZED: Final[Options] = {
     "xla_llvm_disable_expensive_passes": True,
     "xla_backend_optimization_level": 0,
 }
+_EFFORTS: Final = ("exec_time_optimization_effort", "memory_fitting_effort")
 _HOST_TARGETS: Final = ("@lapack_", "@cpu_csr_")
 
 
@@ -40,6 +41,16 @@ def compile_options(placement: Placement, options: Options) -> Any:
         build.use_shardy_partitioner = bool(config.read("use_shardy_partitioner"))
         # Results that the program does not place lie as suits their computation.
         build.allow_spmd_sharding_propagation_to_output = [True]
+    if not config.read("compiler_enable_remat_pass"):
+        options = {"xla_disable_hlo_passes": "rematerialization", **options}
+    efforts = {name: config.read(name) for name in _EFFORTS if config.read(name)}
+    for name, value in efforts.items():
+        if VERSION >= (0, 11):
+            raise NotImplementedError(
+                f"the setting {name}={value} needs jaxlib 0.10, and this is {jaxlib_version}, "
+                "whose compiler has no such option; leave it at 0.0"
+            )
+        setattr(made.executable_build_options, name, value)
     if options:
         made.env_option_overrides = list(options.items())
     return made
@@ -53,10 +64,11 @@ def load(
     persistent: bool,
     host_callbacks: Sequence[Callable[..., Any]] = (),
     options: Options | None = None,
-) -> Any:
+) -> tuple[Any, float, bool]:
     """The loaded executable of a StableHLO program, compiled or found on disk.
 
-    Executables with host callbacks are never kept: what they call lives in this process.
+    With it come the seconds that took, and whether it was found. Executables with host callbacks
+    are never kept: what they call lives in this process.
     Raises `XlaRuntimeError` for a text that is no program or that the platform refuses.
     """
     if placement.on_cpu and any(target in text for target in _HOST_TARGETS):
@@ -70,17 +82,24 @@ def load(
     devices = placement.device_list
     if host_callbacks:
         # The one case in which the compiler wants a parsed module.
-        return client.compile_and_load(_parse(text), devices, made, list(host_callbacks))
+        callbacks = list(host_callbacks)
+        return _timed(lambda: client.compile_and_load(parse(text), devices, made, callbacks))
     store = None
     if single_op:
         store = disk_cache.eager_cache()
     elif persistent:
         store = disk_cache.program_cache()
     if store is None or "python_cpu_callback" in text:
-        return client.compile_and_load(text, devices, made)
+        return _timed(lambda: client.compile_and_load(text, devices, made))
     versions = (jaxlib_version, client.platform_version)
     key = disk_cache.digest((*versions, made.SerializeAsString(), _devices(placement), text))
     return _find_or_compile(client, text, devices, made, store, key, always=single_op)
+
+
+def _timed(compile: Callable[[], Any]) -> tuple[Any, float, bool]:
+    start = time.perf_counter()
+    executable = compile()
+    return executable, time.perf_counter() - start, False
 
 
 def _devices(placement: Placement) -> str:
@@ -97,25 +116,25 @@ def _find_or_compile(
     store: disk_cache.DiskCache,
     key: str,
     always: bool,
-) -> Any:
+) -> tuple[Any, float, bool]:
+    start = time.perf_counter()
     payload = store.load(key)
     if payload is not None:
         try:
-            return client.deserialize_executable(payload, devices, options)
+            found = client.deserialize_executable(payload, devices, options)
+            return found, time.perf_counter() - start, True
         except XlaRuntimeError as error:
             store.discard(key, f"the runtime can't load it ({error})")
-    start = time.perf_counter()
-    executable = client.compile_and_load(text, devices, options)
-    seconds = time.perf_counter() - start
+    executable, seconds, _ = _timed(lambda: client.compile_and_load(text, devices, options))
     if always or seconds >= config.read("persistent_cache_min_compile_time_secs"):
         try:
             payload = client.serialize_executable(executable)
         except XlaRuntimeError:
             # Some programs can't be kept (those with custom calls of another plugin, say).
-            return executable
+            return executable, seconds, False
         if always or len(payload) >= config.read("persistent_cache_min_entry_size_bytes"):
             store.store(key, payload)
-    return executable
+    return executable, seconds, False
 
 
 # --------------------------------------------------------------------------- donated operands
@@ -174,7 +193,7 @@ def _argument_ends(text: str, start: int) -> list[int]:
 # ------------------------------------------------------------------------------------ parsing
 
 
-def _parse(text: str) -> Any:
+def parse(text: str) -> Any:
     """The program as a module of MLIR; imports the bindings."""
     from jaxlib.mlir import ir
 

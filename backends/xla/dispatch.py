@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
+from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray, constant, device_put
 from effax.backends.xla.executable import XlaRuntimeError, compile_text, explain_failure
+from effax.backends.xla.ledger import Work
 from effax.backends.xla.lowering.writer import answered, module_text
 from effax.backends.xla.placement import Placement, Spec, default, single
 from effax.backends.xla.special_values import look_for_special
@@ -27,6 +30,7 @@ _log: Final = logging.getLogger("effax")
 host_rules: Final[dict[Effect, Callable[..., Any]]] = {}
 """Effects that are answered on the host when nothing is staged: callbacks, checks."""
 
+_NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 _LIMIT: Final = 8192
 _singles: Final[dict[Any, Executor]] = {}
 _by_text: Final[weakref.WeakValueDictionary[Any, Any]] = weakref.WeakValueDictionary()
@@ -244,15 +248,18 @@ def compile_program(
     donate: Sequence[int] = (),
     single_op: bool = False,
     captured: Sequence[Array] = (),
+    options: Mapping[str, Any] = _NO_OPTIONS,
+    work: Work | None = None,
 ) -> Executor:
-    """Lower a program and compile it for a placement.
+    """Lower a program and compile it for a placement, with XLA's flags `options`.
 
+    What is done is counted in `work`, or where there is none under the program's name.
     Raises `UnhandledEffectError` when the program's effect row holds what XLA can't answer.
     """
     check_row(program)
     where = default() if placement is None else placement
     text, callbacks = lower(program, where)
-    key = text, where, tuple(donate)
+    key = text, where, tuple(donate), tuple(options.items())
     executable = None if callbacks else _by_text.get(key)
     if executable is None:
         if read("log_compiles"):
@@ -269,7 +276,10 @@ def compile_program(
             effectful="callback" in program.row,
             ordered=has_ordered(program),
             single_op=single_op,
+            options=options,
         )
+        work = ledger.of_operation(program.name) if work is None else work
+        work.compiled(executable.seconds, executable.from_disk)
         if not callbacks:
             _by_text[key] = executable
     specs = [Spec(t, where, committed) for t in program.out_types]
@@ -280,11 +290,18 @@ def compile_program(
 
 
 def lower(
-    program: Program, placement: Placement | None = None, located: bool = False
+    program: Program,
+    placement: Placement | None = None,
+    platform: str | None = None,
+    located: bool = False,
 ) -> tuple[str, list[Callable[..., Any]]]:
-    """The StableHLO text of a program, with locations if asked, and the host functions it calls."""
-    where = default() if placement is None else placement
-    return module_text(in_order(program), where.device.platform, located=located)
+    """The StableHLO text of a program for a platform, and the host functions it calls.
+
+    With locations if asked, and in any case where a scope has a name.
+    """
+    if platform is None:
+        platform = (default() if placement is None else placement).device.platform
+    return module_text(in_order(program), platform, located=located)
 
 
 def clear() -> None:

@@ -24,18 +24,22 @@ class Executable:
     with side effects is to be called by `execute`, which remembers what `effects_barrier` must
     wait for. XLA checks the byte sizes of operands and nothing else: calling with operands of
     other types or placements than compiled for gives nonsense.
+
+    `seconds` is how long it took to make, `from_disk` whether it was found there.
     """
 
     __slots__ = (
         "__weakref__",
         "committed_specs",
         "effectful",
+        "from_disk",
         "handlers",
         "ordered",
         "out_specs",
         "placement",
         "raw",
         "run",
+        "seconds",
     )
 
     def __init__(
@@ -54,6 +58,8 @@ class Executable:
         self.handlers = [spec.handler for spec in out_specs]
         self.effectful = effectful
         self.ordered = ordered
+        self.seconds = 0.0
+        self.from_disk = False
 
     def execute(self, buffers: Sequence[Any]) -> list[Any]:
         """The results' buffers; returns before they are computed.
@@ -131,7 +137,7 @@ def compile_text(
     """
     if donate:
         text = compiling.donate_operands(text, donate)
-    raw = compiling.load(
+    raw, seconds, from_disk = compiling.load(
         text,
         placement,
         single_op=single_op,
@@ -145,7 +151,9 @@ def compile_text(
         Spec(type, where, committed=True)
         for type, where in zip(out_types, out_placements, strict=True)
     ]
-    return Executable(raw, placement, specs, effectful, ordered)
+    made = Executable(raw, placement, specs, effectful, ordered)
+    made.seconds, made.from_disk = seconds, from_disk
+    return made
 
 
 def _result_placements(raw: Any, placement: Placement, n: int) -> list[Placement]:

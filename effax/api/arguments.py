@@ -34,9 +34,21 @@ def normalise(numbers: Sequence[int], count: int, what: str) -> tuple[int, ...]:
 
 
 def static_positions(
-    function: Callable[..., Any], numbers: Sequence[int], names: Sequence[str]
+    function: Callable[..., Any],
+    numbers: Sequence[int],
+    names: Sequence[str],
+    what: str = "static",
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Static arguments by position and by name, each completed from the function's signature."""
+    """Static arguments by position and by name, each completed from the function's signature.
+
+    `what` is the beginning of the options' names, "static" or "donate".
+    """
+    for n in numbers:
+        if isinstance(n, bool) or not hasattr(n, "__index__"):
+            raise TypeError(f"{what}_argnums are positions, integers; not {n!r}")
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{what}_argnames are names of arguments, strings; not {name!r}")
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError):
@@ -49,14 +61,14 @@ def static_positions(
     for n in numbers:
         if not takes_any and not -len(positional) <= n < len(positional):
             raise ValueError(
-                f"jitted function has static_argnums={tuple(numbers)}, but only takes "
+                f"jitted function has {what}_argnums={tuple(numbers)}, but only takes "
                 f"{len(positional)} positional arguments"
             )
     known = {p.name for p in parameters}
     for name in names:
         if name not in known and not takes_names:
             raise ValueError(
-                f"jitted function has invalid argnames {{{name!r}}} in static_argnames. "
+                f"jitted function has invalid argnames {{{name!r}}} in {what}_argnames. "
                 f"Function does not take these args: its parameters are {sorted(known)}"
             )
     by_number = {n % len(positional) if not takes_any else n for n in numbers}

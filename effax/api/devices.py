@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from effax.backends.xla import array as arrays
+from effax.backends.xla import guard
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
@@ -31,13 +32,14 @@ def device_put(
     else:
         places = list(broadcast_prefix(device, x, is_leaf=lambda d: d is None))
     alias = True if may_alias is None else bool(may_alias)
-    return tree_unflatten(
-        tree,
-        [
-            v if isinstance(v, Carrier) else arrays.device_put(v, d, may_alias=alias)
-            for v, d in zip(leaves, places, strict=True)
-        ],
-    )
+    with guard.asked_for():
+        return tree_unflatten(
+            tree,
+            [
+                v if isinstance(v, Carrier) else arrays.device_put(v, d, may_alias=alias)
+                for v, d in zip(leaves, places, strict=True)
+            ],
+        )
 
 
 @filtered
@@ -56,7 +58,8 @@ def device_get(x: Any) -> Any:
             raise ConcretizationTypeError(v)
         return np.asarray(v) if hasattr(v, "__array__") else v
 
-    return tree_map(get, x)
+    with guard.asked_for():
+        return tree_map(get, x)
 
 
 def block_until_ready(x: Any) -> Any:
@@ -81,9 +84,11 @@ def copy_to_host_async(x: Any) -> Any:
 
 
 def clear_caches() -> None:
-    """Forget the executables of single effects and of functions compiled whole."""
+    """Forget everything staged and compiled: of `jit`, of single effects, of whole functions."""
     from effax import whole
+    from effax.api import jit
     from effax.backends.xla import dispatch
 
+    jit.clear()
     dispatch.clear()
     whole.clear()

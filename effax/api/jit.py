@@ -3,38 +3,43 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from functools import update_wrapper
-from typing import Any
+from types import FunctionType
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import attrs
 
 from effax.api.arguments import as_tuple, name_of, static_positions
 from effax.api.differentiable import typeof_like
-from effax.api.float0 import Nothing, is_nothing, set_aside
-from effax.api.lowered import Lowered
+from effax.api.float0 import set_aside
+from effax.api.parted import Parted, axes_in_scope, check_results
+from effax.api.signatures import Parameters, Signature, leaf_names, nearest
+from effax.api.stages import Call, CompilerOptions, Lowered, Traced, checked_options
+from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import Executor, common_placement, compile_program, operand
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
-from effax.backends.xla.placement import Spec, single
+from effax.backends.xla.placement import Placement, Spec, place, single
 from effax.effects import config, control
 from effax.effects.config import trace_key
-from effax.effects.frames import filtered
+from effax.effects.frames import describe, filtered, user_frame
 from effax.effects.handler import Carrier, bottom, current
 from effax.effects.program import Program
-from effax.effects.tree import (
-    keystr,
-    registry,
-    tree_flatten,
-    tree_flatten_with_path,
-    tree_unflatten,
-)
+from effax.effects.tree import registry, tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.stage import stage
 
+_log: Final = logging.getLogger("effax")
+_REMEMBERED: Final = 32
+
 
 @attrs.frozen(slots=True, eq=False)
-class Traced:
+class _Trace:
     """A function staged for some types: a program, what it captured, and its results' tree."""
 
     program: Program
@@ -45,6 +50,32 @@ class Traced:
     def alive(self) -> bool:
         """Whether what was captured may still be used: the handlers that own it are installed."""
         return all(not isinstance(x, Carrier) or x.handler.live for x in self.captured)
+
+
+class _Caches:
+    """What was staged and compiled for a function under some options of `jit`."""
+
+    __slots__ = ("__weakref__", "fast", "flat", "signatures", "traces")
+
+    def __init__(self) -> None:
+        self.traces: dict[Any, _Trace] = {}
+        self.fast: dict[Any, _Entry] = {}
+        self.flat: dict[Any, tuple[Any, Any, Spec]] = {}
+        self.signatures: deque[Signature] = deque(maxlen=_REMEMBERED)
+
+    def clear(self) -> None:
+        for found in (self.traces, self.fast, self.flat, self.signatures):
+            found.clear()
+
+
+_caches: Final[WeakKeyDictionary[Any, dict[Any, _Caches]]] = WeakKeyDictionary()
+
+
+def _caches_of(function: Any, options: Any) -> _Caches:
+    """The caches that all calls of `jit` with this function object and these options share."""
+    if type(function) is not FunctionType:
+        return _Caches()  # compared by what they hold, or dead at once: a bound method
+    return _caches.setdefault(function, {}).setdefault(options, _Caches())
 
 
 class Jit:
@@ -59,6 +90,7 @@ class Jit:
         donated_names: tuple[str, ...],
         inline: bool,
         device: Any,
+        options: tuple[tuple[str, Any], ...] = (),
     ) -> None:
         self._function = function
         self._static_numbers = frozenset(static_numbers)
@@ -71,10 +103,14 @@ class Jit:
         self._converts = False
         self._inline = inline
         self._device = device
-        self._traces: dict[Any, Traced] = {}
-        self._fast: dict[Any, _Entry] = {}
-        self._flat: dict[Any, tuple[Any, Any, Spec]] = {}
+        self._options = options
+        key = static_numbers, static_names, donated, donated_names, device, options
+        self._caches = _caches_of(function, key)
+        self._traces = self._caches.traces
+        self._fast = self._caches.fast
+        self._flat = self._caches.flat
         self._name = name_of(function)
+        self._work = ledger.of_function(function, self._name)
         update_wrapper(self, function, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -92,6 +128,7 @@ class Jit:
                     found = self._flat.get((trace_key(), *[x.spec for x in args]))
                     if found is not None:
                         run, handlers, spec = found
+                        self._work.hits += 1
                         outs = run([x.buffer for x in args]).consume_with_handlers(handlers)
                         return Array(outs[0], spec)
                 except AttributeError:
@@ -101,6 +138,7 @@ class Jit:
                     raise
             entry, leaves = self._find(args, keywords)
             if entry is not None:
+                self._work.hits += 1
                 return entry(leaves)
         return self._call(args, keywords)
 
@@ -140,6 +178,16 @@ class Jit:
         traced = self._trace(parted)
         if current.get() is bottom:
             return self._run(parted, traced)
+        if self._options:
+            raise ValueError(
+                "`compiler_options` can only be passed to top-level `jax.jit`: at "
+                f"{describe(user_frame())}, {self._name}, which has compiler_options="
+                f"{dict(self._options)}, was called inside another transformed function, whose "
+                "program is compiled as one; give the options to the outermost jit"
+            )
+        if self._inline:
+            outs = traced.program.run(*traced.captured, *parted.leaves)
+            return tree_unflatten(traced.out_tree, outs)
         results = control.call(
             *traced.captured, *parted.leaves, program=traced.program, name=self._name
         )
@@ -150,7 +198,7 @@ class Jit:
     ) -> Parted:
         return Parted.of(self, args, keywords, typing)
 
-    def _trace(self, parted: Parted) -> Traced:
+    def _trace(self, parted: Parted) -> _Trace:
         key = parted.key
         found = self._traces.get(key)
         if found is not None and found.alive:
@@ -159,6 +207,8 @@ class Jit:
             raise RuntimeError(
                 f"re-tracing function {self._name} for `jit`, but 'no_tracing' is set"
             )
+        self._explain(parted, found is not None)
+        start = time.perf_counter()
         out: list[Any] = []
 
         def flat(*values: Any) -> list[Any]:
@@ -168,11 +218,49 @@ class Jit:
             return leaves
 
         staged = stage(flat, parted.types, self._name)
-        traced = Traced(staged.program, staged.captured, out[0])
+        traced = _Trace(staged.program, staged.captured, out[0])
         self._traces[key] = traced
+        self._work.traced(time.perf_counter() - start)
         return traced
 
-    def _run(self, parted: Parted, traced: Traced) -> Any:
+    def _explain(self, parted: Parted, ended: bool) -> None:
+        """Note why these arguments need a trace of their own."""
+        earlier = self._caches.signatures
+        work = self._work
+        now = Signature(
+            Parameters.of(self._function),
+            trace_key(),
+            axes_in_scope(),
+            parted.tree,
+            tuple(parted.types),
+            tuple([(at, x.value) for at, x in parted.statics]),
+        )
+        reasons: list[str] = []
+        if ended:
+            reasons = [
+                "what it closes over is a traced value of a transform that has ended: pass that "
+                "value as an argument"
+            ]
+        elif earlier:
+            reasons = nearest(now, earlier) or ["its traces were cleared"]
+        elif work.traces and work.functions > 1:
+            reasons = [
+                f"a new function object every call: {work.functions} functions made at "
+                f"{work.place} were jitted, and each has traces of its own. Call jit once, outside "
+                "the loop or function that calls it"
+            ]
+        earlier.append(now)
+        if reasons:
+            work.reasons.append("; ".join(reasons))
+        if config.read("explain_cache_misses"):
+            _log.warning(
+                "TRACING CACHE MISS at %s for %s because:\n  %s",
+                describe(user_frame()),
+                self._name,
+                "\n  ".join(reasons or [f"it is called for the first time ({work.place})"]),
+            )
+
+    def _run(self, parted: Parted, traced: _Trace) -> Any:
         captured = [asarray(x) for x in traced.captured]
         arrays = [x if type(x) is Array else asarray(x) for x in parted.leaves]
         donate = [len(captured) + i for i in parted.donated]
@@ -181,18 +269,15 @@ class Jit:
         executor: Executor | None = traced.program.memo.get(memo_key)
         if executor is None:
             everything = captured + arrays
-            where = (
-                single(self._device)
-                if self._device is not None
-                else common_placement([x.spec for x in everything])
-            )
-            committed = self._device is not None or any(x.spec.committed for x in everything)
+            where, committed = self._where([x.spec for x in everything])
             executor = compile_program(
                 traced.program,
                 where,
                 committed,
                 donate=donate,
                 captured=[device_put(x, where) for x in captured],
+                options=dict(self._options),
+                work=self._work,
             ).gather([x.spec for x in arrays], where)
             traced.program.memo[memo_key] = executor
         entry = _Entry(executor, traced.out_tree)
@@ -206,21 +291,47 @@ class Jit:
                 self._flat[(trace_key(), *specs_of_rest)] = flat
         return entry(arrays)
 
-    def trace(self, *args: Any, **keywords: Any) -> TracedCall:
-        """Stage the function for these arguments (arrays or types) and stop there."""
-        return TracedCall(self._trace(self._part(args, keywords, typeof_like)), self._name)
+    def _where(self, specs: Sequence[Spec]) -> tuple[Placement, bool]:
+        """Where operands of these specs are computed with, and whether someone chose that."""
+        if self._device is not None:
+            return single(self._device), True
+        return common_placement(specs), any(x.committed for x in specs)
 
-    def lower(self, *args: Any, **keywords: Any) -> Lowered:
-        """Stage and lower the function for these arguments (arrays or types)."""
+    @filtered
+    def trace(self, *args: Any, **keywords: Any) -> Traced:
+        """Stage the function for these arguments (arrays or types) and stop there.
+
+        >>> import effax
+        >>> effax.jit(lambda x: x + 1).trace(effax.ShapeDtypeStruct((2,), "float32")).out_info
+        ShapeDtypeStruct(shape=(2,), dtype=float32)
+        """
         parted = self._part(args, keywords, typeof_like)
         traced = self._trace(parted)
-        return Lowered(
-            traced.program,
-            traced.captured,
-            parted.tree,
-            traced.out_tree,
-            tuple(len(traced.captured) + i for i in parted.donated),
+        names = leaf_names(
+            Parameters.of(self._function), parted.tree, [at for at, _ in parted.statics]
         )
+        values = [*traced.captured, *parted.leaves]
+        where, committed = self._where([spec for spec in map(_spec_of, values) if spec])
+        return Traced(
+            Call(
+                self._name,
+                traced.program,
+                traced.captured,
+                parted.tree,
+                traced.out_tree,
+                parted.donated,
+                tuple(names),
+                where,
+                committed,
+                self._options,
+                self._work,
+            )
+        )
+
+    @filtered
+    def lower(self, *args: Any, **keywords: Any) -> Lowered:
+        """Stage and lower the function for these arguments (arrays or types)."""
+        return self.trace(*args, **keywords).lower()
 
     def eval_shape(self, *args: Any, **keywords: Any) -> Any:
         """The types of the results, without computing anything."""
@@ -233,9 +344,7 @@ class Jit:
 
     def clear_cache(self) -> None:
         """Forget what was staged and compiled."""
-        self._traces.clear()
-        self._fast.clear()
-        self._flat.clear()
+        self._caches.clear()
 
     def _cache_size(self) -> int:
         return len(self._traces)
@@ -286,186 +395,19 @@ class _Entry:
         return self.unflatten(map(Array, outs, self.specs))
 
 
-@attrs.frozen(slots=True)
-class TracedCall:
-    """A function staged for some arguments: `program` is its text, `lower()` goes on."""
-
-    staged: Traced
-    fun_name: str
-
-    @property
-    def program(self) -> Program:
-        """The staged program."""
-        return self.staged.program
-
-    @property
-    def jaxpr(self) -> Program:
-        """The staged program, under the name JAX gives it."""
-        return self.staged.program
-
-    def lower(self) -> Lowered:
-        """Go on to StableHLO."""
-        return Lowered(self.staged.program, self.staged.captured, None, self.staged.out_tree, ())
+def _spec_of(x: Any) -> Spec | None:
+    """Where an argument lies, or is promised to: of an array, or a type with a sharding."""
+    if type(x) is Array:
+        return x.spec
+    where = getattr(x, "sharding", None)
+    return None if where is None else Spec(typeof_like(x), place(where), True)
 
 
-@attrs.frozen(slots=True, eq=False)
-class Parted:
-    """The arguments of a call: statics in a skeleton, leaves of the rest with their types."""
-
-    leaves: list[Any]
-    types: list[Any]
-    tree: Any
-    is_flat: bool
-    statics: tuple[tuple[Any, Any], ...]
-    donated: tuple[int, ...]
-    key: Any
-
-    @classmethod
-    def of(
-        cls, jit: Jit, args: tuple[Any, ...], keywords: dict[str, Any], typing: Any = typeof
-    ) -> Parted:
-        """Part the arguments of a call of `jit`, whose leaves have the types `typing` says."""
-        statics: list[tuple[Any, Any]] = []
-        rest: list[Any] = list(args)
-        named = dict(keywords)
-        if jit._has_static:
-            count = len(args)
-            places = jit._places(count)
-            rest = []
-            for i, x in enumerate(args):
-                if i in places:
-                    statics.append((i, _Static(x, i)))
-                else:
-                    rest.append(x)
-            for name in jit._static_names & named.keys():
-                statics.append((name, _Static(named.pop(name), name)))
-        leaves, tree = tree_flatten((tuple(rest), named))
-        if any(map(is_nothing, leaves)):
-            filled = [Nothing(x.shape) if is_nothing(x) else x for x in leaves]
-            rest, named = tree_unflatten(tree, filled)
-            leaves, tree = tree_flatten((tuple(rest), named))
-        types = _leaf_types(leaves, rest, named, jit._name, typing)
-        donated: tuple[int, ...] = ()
-        if jit._donates:
-            donated = _donated_leaves(jit, args, statics, rest, named)
-        fixed = tuple(statics)
-        key = trace_key(), axes_in_scope(), tree, fixed, tuple(types)
-        is_flat = not keywords and all(type(x) is Array for x in args)
-        return cls(leaves, types, tree, is_flat, fixed, donated, key)
-
-    def call(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
-        """Call the function with these leaves in place of its dynamic arguments."""
-        args, keywords = tree_unflatten(self.tree, values)
-        if self.statics:
-            args = list(args)
-            for at, x in self.statics:
-                if isinstance(at, int):
-                    args.insert(at, x.value)
-                else:
-                    keywords = {**keywords, at: x.value}
-        return function(*args, **keywords)
-
-
-class _Static:
-    """A static argument: compared by type and value."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any, at: int | str) -> None:
-        try:
-            hash(value)
-        except TypeError as error:
-            raise ValueError(
-                f"Non-hashable static arguments are used in a jitted function: argument {at!r} is "
-                f"of type {type(value)}. Static arguments must be hashable and compare by value, "
-                "since compiled code is found by them: pass a tuple for a list, or leave the "
-                f"argument out of static_argnums ({error})"
-            ) from None
-        self.value = value
-
-    def __hash__(self) -> int:
-        return hash((type(self.value), self.value))
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _Static)
-            and type(self.value) is type(other.value)
-            and bool(self.value == other.value)
-        )
-
-
-def _leaf_types(
-    leaves: Sequence[Any], args: Sequence[Any], keywords: dict[str, Any], name: str, typing: Any
-) -> list[Any]:
-    types = []
-    for i, x in enumerate(leaves):
-        try:
-            types.append(typing(x))
-        except TypeError:
-            path = keystr(tree_flatten_with_path((tuple(args), keywords))[0][i][0])
-            raise TypeError(
-                f"Cannot interpret value of type {type(x)} as an abstract array; it does not have "
-                f"a dtype attribute. It was found in the arguments of the jitted function {name}, "
-                f"at (args, kwargs){path}; pass it as a static argument (static_argnums, "
-                "static_argnames), or register its class as a pytree"
-            ) from None
-    return types
-
-
-def _donated_leaves(
-    jit: Jit,
-    args: tuple[Any, ...],
-    statics: Sequence[tuple[Any, Any]],
-    rest: Sequence[Any],
-    named: dict[str, Any],
-) -> tuple[int, ...]:
-    count = len(args)
-    places = {n % count for n in jit._donated if -count <= n < count}
-    skipped = {at for at, _ in statics}
-    donated: list[int] = []
-    position = 0
-    for i, x in enumerate(args):
-        if i in skipped:
-            continue
-        n = len(set_aside(*tree_flatten(x))[0])
-        if i in places:
-            donated += range(position, position + n)
-        position += n
-    for name in sorted(named):
-        n = len(set_aside(*tree_flatten(named[name]))[0])
-        if name in jit._donated_names:
-            donated += range(position, position + n)
-        position += n
-    return tuple(donated)
-
-
-def axes_in_scope() -> tuple[tuple[Hashable, int], ...]:
-    """The named axes that handlers now installed bind, with their lengths, innermost first."""
-    handler = current.get()
-    axes = []
-    while handler is not bottom:
-        name = getattr(handler, "axis_name", None)
-        if name is not None:
-            axes.append((name, handler.size))
-        handler = handler.outer
-    return tuple(axes)
-
-
-def check_results(leaves: Sequence[Any], name: str, tree: Any) -> None:
-    """Refuse results that are not arrays.
-
-    Raises `TypeError` that names where in the results such a value stands.
-    """
-    for i, x in enumerate(leaves):
-        try:
-            typeof(x)
-        except TypeError:
-            filled = tree_unflatten(tree, range(len(leaves)))
-            path = keystr(tree_flatten_with_path(filled)[0][i][0])
-            raise TypeError(
-                f"function {name} to be transformed must return arrays, but it returned a value "
-                f"of type {type(x)} at output component {path or '(the whole result)'}"
-            ) from None
+def clear() -> None:
+    """Forget what was staged and compiled for every function."""
+    for found in list(_caches.values()):
+        for caches in found.values():
+            caches.clear()
 
 
 _LEAF = tree_flatten(0)[1]
@@ -483,6 +425,7 @@ def jit(
     device: Any = None,
     backend: str | None = None,
     inline: bool = False,
+    compiler_options: CompilerOptions | None = None,
 ) -> Any:
     """Compile a function: it is staged for the types of its arguments, and run by XLA.
 
@@ -492,17 +435,20 @@ def jit(
       static_argnames: the same by name.
       donate_argnums: positions of arguments whose memory the results may take over.
       donate_argnames: the same by name.
-      keep_unused: accepted for JAX's sake; unused arguments cost nothing here.
+      keep_unused: accepted for JAX's sake; unused arguments stay operands of what is compiled.
       device: where to run; by default where the arguments are.
       backend: the platform whose first device to run on, instead of `device`.
-      inline: accepted for JAX's sake; calls are inlined by XLA.
+      inline: whether programs that call this function hold its effects, not one call.
+      compiler_options: flags of XLA by name, for what is compiled.
 
     Returns:
       A function like `fun`, with `lower(*args)`, `trace(*args)`, `eval_shape(*args)`.
 
     Raises:
       TypeError: for arguments or results that are not arrays.
-      ValueError: for static arguments that can't be hashed.
+      ValueError: for static arguments that can't be hashed, names and positions of arguments that
+        the function does not have, arguments both static and donated.
+      JaxRuntimeError: for compiler options that XLA does not have.
 
     >>> import effax
     >>> effax.jit(lambda x: x * 2.0)(3.0)
@@ -519,6 +465,7 @@ def jit(
             device=device,
             backend=backend,
             inline=inline,
+            compiler_options=compiler_options,
         )
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
@@ -529,10 +476,15 @@ def jit(
 
         device = devices(backend)[0]
     numbers, names = static_positions(fun, as_tuple(static_argnums), as_tuple(static_argnames))
-    donated = as_tuple(donate_argnums)
-    if set(donated) & set(numbers):
+    donated, donated_names = static_positions(
+        fun, as_tuple(donate_argnums), as_tuple(donate_argnames), "donate"
+    )
+    both = set(donated) & set(numbers) or set(names) & set(donated_names)
+    if both:
         raise ValueError(
-            f"static_argnums {numbers} and donate_argnums {donated} cannot intersect: a static "
-            "argument has no memory to donate"
+            f"static_argnums and donate_argnums cannot intersect, nor static_argnames and "
+            f"donate_argnames: {sorted(both)} are in both, and a static argument has no memory to "
+            "donate"
         )
-    return Jit(fun, numbers, names, donated, as_tuple(donate_argnames), inline, device)
+    options = tuple(sorted(checked_options(compiler_options).items()))
+    return Jit(fun, numbers, names, donated, donated_names, inline, device, options)

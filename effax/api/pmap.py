@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from effax.api.arguments import as_tuple, name_of, normalise
-from effax.api.jit import axes_in_scope, check_results
+from effax.api.parted import axes_in_scope, check_results
 from effax.backends.xla import parallel as running
 from effax.backends.xla.array import Array, asarray
 from effax.effects import collective

@@ -199,7 +199,7 @@ def axis_size(name: Hashable) -> int:
 
     Raises `NameError` when there is none of that name.
     """
-    from effax.api.jit import axes_in_scope
+    from effax.api.parted import axes_in_scope
 
     for found, size in axes_in_scope():
         if found == name:

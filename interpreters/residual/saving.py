@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
 from effax.effects import control
+from effax.effects.config import read
 from effax.effects.effect import Effect
+from effax.effects.frames import describe
 from effax.effects.program import Program, Variable, used_inputs, without_dead_code
 from effax.interpreters.residual.partition import Plan, pick, plan_call, split
 from effax.interpreters.stage import Stage
+
+_log: Final = logging.getLogger("effax")
 
 
 class Opening(Stage):
@@ -80,6 +85,8 @@ def _plan(
     )
     wanted = used_inputs(linear_program)[len(program.inputs) :]
     kept = [x for x, used in zip(kept, wanted, strict=True) if used]
+    if read("log_checkpoint_residuals"):
+        _log_residuals(program, unknown, kept)
     linear_program = Program(
         [*program.inputs, *kept], linear_program.equations, linear_program.outputs, program.name
     )
@@ -106,3 +113,22 @@ def _without(program: Program, kept: Sequence[Variable]) -> list[Any]:
         for e in program.equations
         if not have.issuperset(e.outputs) or not (e.outputs or _happens_once(e.row))
     ]
+
+
+
+def _log_residuals(program: Program, unknown: tuple[bool, ...], kept: Sequence[Variable]) -> None:
+    """Say what a checkpointed function leaves in memory until the backward pass."""
+    made = {x: e for e in program.equations for x in e.outputs}
+    used = used_inputs(program)
+    lines = [f"  {x.type!r} from {made[x].effect} at {describe(made[x].frame)}" for x in kept]
+    lines += [
+        f"  {x.type!r} from argument {i} of {program.name}"
+        for i, (x, u) in enumerate(zip(program.inputs, unknown, strict=True))
+        if not u and used[i]
+    ]
+    _log.warning(
+        "remat of %s saves %d values for the backward pass:\n%s",
+        program.name,
+        len(lines),
+        "\n".join(lines) or "  none",
+    )

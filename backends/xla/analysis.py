@@ -1,0 +1,86 @@
+"""What can be learnt of a program from jaxlib without running it: texts, costs, layouts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from jaxlib import _jax
+
+from effax.backends.xla.client import Backend, XlaRuntimeError
+from effax.backends.xla.compile import parse
+from effax.backends.xla.executable import Executable
+from effax.backends.xla.placement import Placement
+
+
+def module(text: str) -> Any:
+    """The program as a module of jaxlib's MLIR."""
+    return parse(text)
+
+
+def plain_text(text: str) -> str:
+    """The StableHLO without the places its operations come from."""
+    return str(parse(text)) if " loc(" in text else text
+
+
+def located_text(text: str) -> str:
+    """The StableHLO with the places its operations come from."""
+    return str(parse(text).operation.get_asm(enable_debug_info=True))
+
+
+def computation(text: str) -> Any:
+    """The program as an `XlaComputation`: HLO, not optimised."""
+    return _jax.mlir.mlir_module_to_xla_computation(text)
+
+
+def hlo_text(text: str) -> str:
+    """The program as HLO, not optimised."""
+    return str(computation(text).as_hlo_text())
+
+
+def costs_before(text: str, backend: Backend) -> dict[str, float] | None:
+    """The compiler's estimate for the program as it is written; None where it has none."""
+    module = computation(text).get_hlo_module()
+    try:
+        return dict(_jax.hlo_module_cost_analysis(backend.client, module))
+    except XlaRuntimeError:
+        return None
+
+
+@attrs.frozen(slots=True)
+class Layout:
+    """The order of an array's axes in memory, the slowest first, and how it is cut into tiles."""
+
+    major_to_minor: tuple[int, ...]
+    tiling: tuple[tuple[int, ...], ...] = ()
+    sub_byte_element_size_in_bits: int = 0
+
+
+@attrs.frozen(slots=True)
+class Format:
+    """A layout in memory, and the placement on devices."""
+
+    layout: Layout | None
+    sharding: Placement
+
+
+def input_formats(executable: Executable) -> list[Format]:
+    """How each operand must lie."""
+    layouts = executable.raw.get_parameter_layouts()
+    return [Format(_layout(x), executable.placement) for x in layouts]
+
+
+def output_formats(executable: Executable) -> list[Format]:
+    """How each result lies."""
+    places = [spec.placement for spec in executable.out_specs]
+    layouts = executable.raw.get_output_layouts()
+    return [Format(_layout(x), p) for x, p in zip(layouts, places, strict=True)]
+
+
+def _layout(raw: Any) -> Layout:
+    xla = raw._xla_layout()
+    return Layout(
+        tuple(reversed(xla.minor_to_major())),
+        tuple(map(tuple, xla.tiling())),
+        int(xla.element_size_in_bits()),
+    )

@@ -1,0 +1,379 @@
+"""Ahead of time: a function staged, lowered, compiled, each kept as an object to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from effax.api.staging import ShapeDtypeStruct
+from effax.backends.xla import analysis
+from effax.backends.xla.array import Array, asarray, device_put
+from effax.backends.xla.dispatch import Executor, check_row, compile_program, lower
+from effax.backends.xla.ledger import Work
+from effax.backends.xla.placement import Placement, default
+from effax.effects.frames import filtered
+from effax.effects.handler import Carrier
+from effax.effects.mismatch import mismatches
+from effax.effects.program import Program
+from effax.effects.tree import registry, tree_flatten, tree_unflatten
+from effax.effects.types import ShapedArray, typeof
+
+CompilerOptions = Mapping[str, str | bool | int | float]
+OutInfo = ShapeDtypeStruct
+
+
+@attrs.frozen(slots=True)
+class ArgInfo:
+    """What is known of an argument: its type, and whether its memory is given away."""
+
+    type: ShapedArray
+    donated: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the elements."""
+        return self.type.dtype
+
+
+@attrs.frozen(slots=True, eq=False)
+class Call:
+    """What all stages of one call have in common."""
+
+    fun_name: str
+    program: Program
+    captured: tuple[Any, ...]
+    in_tree: Any
+    out_tree: Any
+    donated: tuple[int, ...]
+    names: tuple[str, ...]
+    """What each leaf of the arguments is called."""
+    placement: Placement | None
+    committed: bool
+    options: tuple[tuple[str, Any], ...]
+    work: Work | None
+
+    @property
+    def in_types(self) -> tuple[ShapedArray, ...]:
+        """The types of the arguments' leaves."""
+        return self.program.in_types[len(self.captured) :]
+
+
+@attrs.frozen(slots=True, eq=False)
+class _Stage:
+    _call: Call
+
+    @property
+    def fun_name(self) -> str:
+        """The name of the function."""
+        return self._call.fun_name
+
+    @property
+    def program(self) -> Program:
+        """The staged program; what it closes over are its first inputs."""
+        return self._call.program
+
+    @property
+    def captured(self) -> tuple[Any, ...]:
+        """The values that the function closes over."""
+        return self._call.captured
+
+    @property
+    def in_tree(self) -> Any:
+        """The tree of the arguments, `(args, kwargs)`, without the static ones."""
+        return self._call.in_tree
+
+    @property
+    def out_tree(self) -> Any:
+        """The tree of the results."""
+        return self._call.out_tree
+
+    @property
+    def in_avals(self) -> Any:
+        """The types of the arguments, in their tree."""
+        return tree_unflatten(self._call.in_tree, self._call.in_types)
+
+    @property
+    def out_avals(self) -> Any:
+        """The types of the results, in their tree."""
+        return tree_unflatten(self._call.out_tree, self._call.program.out_types)
+
+    @property
+    def args_info(self) -> Any:
+        """An `ArgInfo` for each argument, in their tree `(args, kwargs)`."""
+        donated = set(self._call.donated)
+        return tree_unflatten(
+            self._call.in_tree,
+            [ArgInfo(t, i in donated) for i, t in enumerate(self._call.in_types)],
+        )
+
+    @property
+    def out_info(self) -> Any:
+        """A `ShapeDtypeStruct` for each result, in their tree."""
+        return tree_unflatten(
+            self._call.out_tree, [ShapeDtypeStruct.of(t) for t in self._call.program.out_types]
+        )
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """The positions, among the leaves of the arguments, of those that are given away."""
+        return self._call.donated
+
+    def __repr__(self) -> str:
+        types = ", ".join(
+            f"{n}: {t!r}" for n, t in zip(self._call.names, self._call.in_types, strict=True)
+        )
+        return f"<{type(self).__name__} {self._call.fun_name}({types})>"
+
+
+@attrs.frozen(slots=True, eq=False, repr=False)
+class Traced(_Stage):
+    """A function staged for some arguments: `jaxpr` is its program, `lower()` goes on."""
+
+    @property
+    def jaxpr(self) -> Program:
+        """The staged program, under the name JAX gives it."""
+        return self._call.program
+
+    @filtered
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
+        """Go on to StableHLO, for the platform of the arguments or the one that is named.
+
+        Raises `NotImplementedError` for more platforms than one: lower once for each.
+        """
+        if lowering_platforms is None:
+            platform = (self._call.placement or default()).device.platform
+        elif len(lowering_platforms) == 1:
+            (platform,) = lowering_platforms
+        else:
+            raise NotImplementedError(
+                f"lowering_platforms={tuple(lowering_platforms)} asks for one module for several "
+                "platforms, and a module here is for one: lower once for each of them"
+            )
+        check_row(self._call.program)
+        text, _ = lower(self._call.program, platform=platform)
+        return Lowered(self._call, text, platform)
+
+
+@attrs.frozen(slots=True, eq=False, repr=False)
+class Lowered(_Stage):
+    """A program in StableHLO, ready to compile."""
+
+    _text: str
+    _platform: str
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The module as text: of StableHLO, or of HLO (`dialect="hlo"`), not yet optimised.
+
+        With `debug_info` it says from which lines of the user's program the operations come.
+        Raises `ValueError` for another dialect.
+        """
+        match _dialect(dialect):
+            case "hlo":
+                return analysis.hlo_text(self._text)
+            case _ if debug_info:
+                return analysis.located_text(self._text)
+            case _:
+                return analysis.plain_text(self._text)
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The module as an object of jaxlib: MLIR's, or an `XlaComputation` for "hlo"."""
+        made = analysis.computation if _dialect(dialect) == "hlo" else analysis.module
+        return made(self._text)
+
+    def cost_analysis(self) -> dict[str, float] | None:
+        """XLA's estimate of what the program costs, as it stands: "flops", "bytes accessed", ..."""
+        backend = (self._call.placement or default()).device.backend
+        return analysis.costs_before(self._text, backend)
+
+    @filtered
+    def compile(self, compiler_options: CompilerOptions | None = None) -> Compiled:
+        """Compile for the device of the arguments, or the default one.
+
+        `compiler_options` are XLA's flags by name, added to those of `jit`. Raises
+        `JaxRuntimeError` for a flag that XLA does not have.
+        """
+        call = self._call
+        where = call.placement or default()
+        if self._platform != where.device.platform:
+            raise ValueError(
+                f"{call.fun_name} was lowered for {self._platform}, and its arguments are on "
+                f"{where.device.platform}: lower it without lowering_platforms to compile it here"
+            )
+        traced = [x for x in call.captured if isinstance(x, Carrier)]
+        if traced:
+            raise TypeError(
+                f"{call.fun_name} closes over {traced[0]!r}, a value known only by its type, so "
+                "that it can't be compiled on its own: make that value an argument"
+            )
+        executor = compile_program(
+            call.program,
+            where,
+            call.committed,
+            donate=[len(call.captured) + i for i in call.donated],
+            captured=[device_put(asarray(x), where) for x in call.captured],
+            options={**dict(call.options), **checked_options(compiler_options)},
+            work=call.work,
+        )
+        return Compiled(call, executor)
+
+
+@attrs.frozen(slots=True, eq=False, repr=False)
+class Compiled(_Stage):
+    """An executable for arguments of exactly the types it was lowered for."""
+
+    executor: Executor
+
+    @filtered
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Run, with the dynamic arguments; raises `TypeError` for other trees or types."""
+        call = self._call
+        leaves, tree = tree_flatten((args, keywords))
+        if tree != call.in_tree:
+            raise TypeError(_other_tree(call, (args, keywords)))
+        found = [self._type(i, x) for i, x in enumerate(leaves)]
+        wrong = [
+            f"  argument {name} was compiled for {e.str_short()}, and called with {f.str_short()}"
+            for name, e, f in zip(call.names, call.in_types, found, strict=True)
+            if e.shape != f.shape or e.dtype != f.dtype
+        ]
+        if wrong:
+            raise TypeError(
+                "Argument types differ from the types for which this computation was compiled "
+                f"({call.fun_name}); lower and compile it again for these, or convert:\n"
+                + "\n".join(wrong)
+            )
+        where = self.executor.executable.placement
+        buffers = []
+        for x in leaves:
+            array = x if type(x) is Array else asarray(x)
+            if array.spec.placement is not where:
+                if array.spec.committed:
+                    raise ValueError(_other_device(call, leaves, array, where))
+                array = device_put(array, where)
+            buffers.append(array.buffer)
+        return tree_unflatten(call.out_tree, self.executor(buffers))
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """The call as a plain function."""
+        return self.__call__
+
+    def _type(self, i: int, x: Any) -> ShapedArray:
+        name = self._call.names[i]
+        if isinstance(x, Carrier):
+            raise TypeError(
+                "Cannot apply transformations to a function lowered and compiled for a particular "
+                f"signature: argument {name} of {self._call.fun_name} is {x!r}, a traced value. "
+                "Transform the function before it is lowered, or call the jitted function"
+            )
+        try:
+            return typeof(x)
+        except TypeError:
+            raise TypeError(
+                f"Argument {name} of type {type(x)} is not a valid JAX type; compiled for "
+                f"{self._call.in_types[i].str_short()}"
+            ) from None
+
+    def as_text(self) -> str:
+        """The optimised HLO."""
+        return str(self.executor.executable.as_text())
+
+    def cost_analysis(self) -> Any:
+        """What XLA reckons the optimised program costs: "flops", "bytes accessed", ...; or None."""
+        return self.executor.executable.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """The memory that the executable takes, in bytes, as attributes; or None."""
+        return self.executor.executable.memory_analysis()
+
+    def runtime_executable(self) -> Any:
+        """jaxlib's executable."""
+        return self.executor.executable.raw
+
+    @property
+    def input_shardings(self) -> tuple[Any, Any]:
+        """Where each argument is expected, in their tree `(args, kwargs)`."""
+        where = self.executor.executable.placement
+        filled: tuple[Any, Any] = tree_unflatten(
+            self._call.in_tree, [where] * len(self._call.in_types)
+        )
+        return filled
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where each result lies, in their tree."""
+        return tree_unflatten(self._call.out_tree, [spec.placement for spec in self.executor.specs])
+
+    @property
+    def input_formats(self) -> tuple[Any, Any]:
+        """Order in memory and place of each argument, in their tree `(args, kwargs)`."""
+        formats = analysis.input_formats(self.executor.executable)[len(self._call.captured) :]
+        filled: tuple[Any, Any] = tree_unflatten(self._call.in_tree, formats)
+        return filled
+
+    @property
+    def output_formats(self) -> Any:
+        """Order in memory and place of each result, in their tree."""
+        return tree_unflatten(
+            self._call.out_tree, analysis.output_formats(self.executor.executable)
+        )
+
+
+def _dialect(dialect: str | None) -> str:
+    if dialect in (None, "stablehlo"):
+        return "stablehlo"
+    if dialect == "hlo":
+        return "hlo"
+    raise ValueError(
+        f"unknown dialect: {dialect}; there are 'stablehlo' and 'hlo', and compile().as_text() "
+        "gives optimised HLO"
+    )
+
+
+def checked_options(options: CompilerOptions | None) -> dict[str, Any]:
+    """XLA's flags, each of a type it can take. Raises `TypeError` for others."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise TypeError(f"compiler_options is a dict of XLA's flags by name, not {options!r}")
+    for name, value in options.items():
+        if not isinstance(name, str) or not isinstance(value, str | bool | int | float):
+            raise TypeError(
+                f"compiler_options: {name!r}: {value!r} is no flag; names are strings, and values "
+                "strings, bools, ints or floats"
+            )
+    return dict(options)
+
+
+def _other_tree(call: Call, given: Any) -> str:
+    expected = tree_unflatten(call.in_tree, call.in_types)
+    found = [
+        f"  at {_place(m.path)} there was {m.first}, and now there is {m.second}: {m.explanation}"
+        for m in mismatches(registry, expected, given, None, prefix=False)
+    ]
+    return (
+        "Function compiled with input pytree does not match the input pytree it was called with "
+        f"({call.fun_name}; static arguments are left out of the call):\n" + "\n".join(found)
+    )
+
+
+def _place(path: Sequence[Any]) -> str:
+    if not path:
+        return "(args, kwargs)"
+    return ("args", "kwargs")[path[0].idx] + "".join(map(str, path[1:]))
+
+
+def _other_device(call: Call, leaves: Sequence[Any], array: Array, where: Placement) -> str:
+    at = next(i for i, x in enumerate(leaves) if x is array)
+    return (
+        "Compiled object called with input sharding(s) that do not match the sharding(s) it was "
+        f"compiled with: argument {call.names[at]} of {call.fun_name} is committed to "
+        f"{array.spec.placement}, and the executable runs on {where}; move it with device_put"
+    )

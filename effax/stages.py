@@ -1,0 +1,17 @@
+"""What `jit(f).trace`, `lower` and `compile` give: functions ahead of their calls.
+
+>>> import effax
+>>> compiled = effax.jit(lambda x: 2 * x).lower(effax.ShapeDtypeStruct((2,), "float32")).compile()
+>>> isinstance(compiled, Compiled)
+True
+"""
+
+from effax.api.jit import Jit as Wrapped
+from effax.api.stages import ArgInfo as ArgInfo
+from effax.api.stages import Compiled as Compiled
+from effax.api.stages import CompilerOptions as CompilerOptions
+from effax.api.stages import Lowered as Lowered
+from effax.api.stages import OutInfo as OutInfo
+from effax.api.stages import Traced as Traced
+
+__all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "OutInfo", "Traced", "Wrapped"]
