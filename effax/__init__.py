@@ -58,7 +58,6 @@ from effax.backends.xla.device import process_index as process_index
 from effax.backends.xla.device import process_indices as process_indices
 from effax.backends.xla.executable import effects_barrier as effects_barrier
 from effax.effects.config import check_tracer_leaks as check_tracer_leaks
-from effax.effects.config import check_tracer_leaks as checking_leaks
 from effax.effects.config import config as config
 from effax.effects.config import debug_infs as debug_infs
 from effax.effects.config import debug_nans as debug_nans
@@ -110,6 +109,7 @@ if _TYPE_CHECKING:
     from effax.seeing.stepping import stepper as stepper
 
 Array = _Value
+checking_leaks = check_tracer_leaks
 __version__ = "0.1.0"
 
 _ON_DEMAND = frozenset(

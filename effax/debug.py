@@ -12,6 +12,7 @@ Array(4., dtype=float32)
 
 from __future__ import annotations
 
+import logging
 import string
 import sys
 from collections.abc import Callable
@@ -21,9 +22,20 @@ import attrs
 import numpy as np
 
 from effax.api.callbacks import show
+from effax.api.sharding_views import inspect_array_sharding as inspect_array_sharding
+from effax.api.sharding_views import visualize_array_sharding as visualize_array_sharding
+from effax.api.sharding_views import visualize_sharding as visualize_sharding
 from effax.effects.frames import filtered
 
-__all__ = ["callback", "print"]
+__all__ = [
+    "breakpoint",
+    "callback",
+    "inspect_array_sharding",
+    "log",
+    "print",
+    "visualize_array_sharding",
+    "visualize_sharding",
+]
 
 
 @filtered
@@ -94,14 +106,16 @@ class _Checker(string.Formatter):
 
 
 _checker: Final = _Checker()
+_log: Final = logging.getLogger("effax")
 
 
 @attrs.frozen(slots=True)
-class _Print:
-    """What prints a line: the format, and NumPy's print options where the user wrote the call."""
+class _Line:
+    """What writes a line: the format, and NumPy's print options where the user wrote the call."""
 
     text: str
     options: dict[str, Any] = attrs.field(hash=False)
+    write: Callable[[str], Any]
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         fields = [field for _, field, _, _ in string.Formatter().parse(self.text)]
@@ -110,10 +124,38 @@ class _Print:
                 line = self.text.format(*args, **kwargs)
         else:
             line = " ".join((self.text, *map(str, args)))
-        sys.stdout.write(line + "\n")
+        self.write(line)
 
     def __str__(self) -> str:
         return f"print({self.text!r})"
+
+
+def _print_line(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+def _show_line(
+    name: str,
+    write: Callable[[str], Any],
+    fmt: str | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    ordered: bool,
+    skip_format_check: bool,
+) -> Any:
+    def line(fmt: str, *args: Any, **kwargs: Any) -> None:
+        if not skip_format_check:
+            _checker.format(fmt, *args, **kwargs)
+        told = _Line(fmt, dict(np.get_printoptions()), write)
+        show(told, args, kwargs, ordered, as_arrays=False)
+
+    if fmt is not None:
+        return line(fmt, *args, **kwargs)
+    if args or kwargs:
+        raise TypeError(
+            f"debug.{name} received unexpected arguments in the two-call form: {args=} {kwargs=}"
+        )
+    return line
 
 
 @filtered
@@ -147,16 +189,79 @@ def print(
     got 1.0
     got 2.0
     """
+    return _show_line("print", _print_line, fmt, args, kwargs, ordered, skip_format_check)
 
-    def line(fmt: str, *args: Any, **kwargs: Any) -> None:
-        if not skip_format_check:
-            _checker.format(fmt, *args, **kwargs)
-        show(_Print(fmt, dict(np.get_printoptions())), args, kwargs, ordered, as_arrays=False)
 
-    if fmt is not None:
-        return line(fmt, *args, **kwargs)
-    if args or kwargs:
-        raise TypeError(
-            f"debug.print received unexpected arguments in the two-call form: {args=} {kwargs=}"
+@filtered
+def log(
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Log values of a running program: as `print`, into the logger "effax", at level INFO.
+
+    >>> import effax, logging
+    >>> logging.getLogger("effax").isEnabledFor(logging.INFO)
+    False
+    >>> log("x is {x}", x=1.0)
+    """
+    return _show_line("log", _log.info, fmt, args, kwargs, ordered, skip_format_check)
+
+
+@filtered
+def breakpoint(
+    *,
+    backend: str | None = None,
+    filter_frames: bool = True,
+    num_frames: int | None = None,
+    ordered: bool = False,
+    token: Any = None,
+    **kwargs: Any,
+) -> None:
+    """Stop a running program here, and open a terminal session with the values it has.
+
+    The session knows the variables of the function that is being traced and of its callers. It
+    understands `p`, `pp`, `l`, `a`, `u`, `d`, `bt`, `c`, `q` and `h`, as pdb does, and evaluates
+    anything else. It is opened each time the program comes by: for each step of a loop, and for
+    each lane under `vmap`. Under differentiation variables are primals.
+
+    Args:
+      backend: "cli", the terminal, is the only one.
+      filter_frames: leave the library's own frames out.
+      num_frames: how many frames to know, the innermost first; all by default.
+      ordered: whether sessions open in the order of the program's text, also between programs.
+      token: not supported: `ordered=True` keeps the order.
+      **kwargs: `stdin`, `stdout`: files that stand for the terminal.
+
+    Raises:
+      bdb.BdbQuit: where the session is left by `q`; as the cause of a `JaxRuntimeError` where the
+        program is compiled.
+
+    >>> import io, effax
+    >>> @effax.jit
+    ... def f(x):
+    ...     y = x * 2
+    ...     breakpoint(stdin=io.StringIO("p y\\nc\\n"), stdout=out)
+    ...     return y
+    >>> out = io.StringIO()
+    >>> _ = f(3.0).block_until_ready()
+    >>> "Array(6., dtype=float32)" in out.getvalue()
+    True
+    """
+    from effax.debugger import Breakpoint, levels
+
+    if backend not in (None, "cli"):
+        raise ValueError(f"Invalid backend: {backend!r}; the only one is 'cli', the terminal")
+    if token is not None:
+        raise NotImplementedError(
+            "breakpoint(token=...) is not supported; ordered=True keeps sessions in order"
         )
-    return line
+    unknown = kwargs.keys() - {"stdin", "stdout"}
+    if unknown:
+        raise TypeError(f"breakpoint got unexpected arguments {sorted(unknown)}")
+    found, variables = levels(sys._getframe(2), bool(filter_frames), num_frames)
+    stop = Breakpoint(found, kwargs.get("stdin"), kwargs.get("stdout"))
+    show(stop, tuple(stop.split(variables)), {}, ordered)

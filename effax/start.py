@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+
 from effax.backends.xla import host as host  # answers of its own for what is not staged
 from effax.backends.xla.dispatch import evaluate
+from effax.effects import config
 from effax.effects.columns import load
 from effax.effects.handler import bottom
 
 bottom.perform = evaluate
 
 load("effax.effects")  # the rows: what can be asked; the columns are loaded when one is needed
+
+config.watch("logging_level", logging.getLogger("effax").setLevel)
+logging.getLogger("effax").setLevel(config.read("logging_level"))

@@ -11,6 +11,7 @@ from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import common_placement, compile_program, operand
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.effects.config import trace_key
+from effax.effects.frames import boundary, strip
 from effax.effects.handler import bottom, current
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.interpreters.stage import stage
@@ -47,31 +48,36 @@ def whole(*static: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         _caches.append((arrays_only, others))
         installed = current.get
 
+        @boundary
         @wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
-            if installed() is not bottom:
-                return function(*args, **keywords)  # type: ignore[arg-type]
-            if not keywords:
-                try:
-                    entry = arrays_only.get((trace_key(), *[x.spec for x in args]))
-                except AttributeError:
-                    entry = None
-                if entry is not None:
-                    return entry.run([x.buffer for x in args])
-            bound = _Bound(mask, names, args, keywords)
             try:
-                key = bound.key()
-                found = others.get(key)
-            except TypeError:
-                return function(*args, **keywords)  # type: ignore[arg-type]
-            if found is None:
-                if len(others) > _LIMIT:
-                    others.clear()
-                    arrays_only.clear()
-                found = others[key] = _Entry(function, bound)
-            if not keywords and all(type(x) is Array for x in args):
-                arrays_only[(trace_key(), *[x.spec for x in args])] = found  # type: ignore[union-attr]
-            return found.run([x.buffer for x in bound.arrays])
+                if installed() is not bottom:
+                    return function(*args, **keywords)  # type: ignore[arg-type]
+                if not keywords:
+                    try:
+                        entry = arrays_only.get((trace_key(), *[x.spec for x in args]))
+                    except AttributeError:
+                        entry = None
+                    if entry is not None:
+                        return entry.run([x.buffer for x in args])
+                bound = _Bound(mask, names, args, keywords)
+                try:
+                    key = bound.key()
+                    found = others.get(key)
+                except TypeError:
+                    return function(*args, **keywords)  # type: ignore[arg-type]
+                if found is None:
+                    if len(others) > _LIMIT:
+                        others.clear()
+                        arrays_only.clear()
+                    found = others[key] = _Entry(function, bound)
+                if not keywords and all(type(x) is Array for x in args):
+                    arrays_only[(trace_key(), *[x.spec for x in args])] = found  # type: ignore[union-attr]
+                return found.run([x.buffer for x in bound.arrays])
+            except Exception as error:
+                strip(error)
+                raise
 
         return call  # type: ignore[return-value]
 

@@ -6,14 +6,17 @@ hashable, and equal to another exactly when the two may stand for each other in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.types import ShapedArray
+
+if TYPE_CHECKING:
+    from effax.effects.program import Program
 
 FAMILY = "callback"
 
@@ -131,3 +134,31 @@ class OnlyWhen:
         if active:
             return self.callback(*operands)
         return [np.zeros(t.shape, t.dtype) for t in self.result_types]
+
+
+@attrs.frozen(slots=True)
+class Inspection:
+    """A callback that is told, when a program is compiled, where; at run time it does nothing."""
+
+    told: Callable[[Any], None]
+
+    def __call__(self, *operands: Any) -> Sequence[Any]:
+        """Nothing."""
+        return ()
+
+
+def innermost(callback: Any) -> Any:
+    """The user's callback, without what batches and guards put around it."""
+    while isinstance(callback, PerLane | OnlyWhen):
+        callback = callback.callback
+    return callback
+
+
+def inspections(program: Program) -> Iterator[Callable[[Any], None]]:
+    """Those who are to be told where a program is compiled."""
+    for e in program.equations if "callback" in program.row else ():
+        callback = innermost(e.attributes.get("callback"))
+        if isinstance(callback, Inspection):
+            yield callback.told
+        for inner in e.programs():
+            yield from inspections(inner)

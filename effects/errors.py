@@ -52,13 +52,29 @@ __all__ = [
 ]
 
 
+def origin_of(value: Any, depth: int = 4) -> Any:
+    """The frame where a carrier was made, its own or that of a value it is made of; or None."""
+    own = getattr(value, "origin", None)
+    if isinstance(own, tuple):
+        return own
+    if depth:
+        for cls in type(value).__mro__:
+            for name in getattr(cls, "__slots__", ()):
+                part = getattr(value, name, None)
+                if name != "handler" and hasattr(part, "handler"):
+                    found = origin_of(part, depth - 1)
+                    if found is not None:
+                        return found
+    return None
+
+
 def describe_value(value: Any) -> str:
     """A value in words: its type, what carries it, and where it was made if that is known."""
     handler = getattr(value, "handler", None)
     carried = f"a {type(value).__name__}" + (f" of {type(handler).__name__}" if handler else "")
     typed = f"{value.type!r}, " if hasattr(value, "type") else ""
-    origin = getattr(value, "origin", None)
-    made = f", made at {describe(origin)}" if isinstance(origin, tuple) else ""
+    origin = origin_of(value)
+    made = f", made at {describe(origin)}" if origin is not None else ""
     return f"{typed}{carried}{made}"
 
 

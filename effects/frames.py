@@ -11,8 +11,9 @@ import contextlib
 import functools
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from effax.effects.config import read
@@ -133,22 +134,70 @@ def filtered(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def entry_point(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+            settle()
         except Exception as error:
+            _forget_deferred()
             strip(error)
             raise
+        return result
 
     _boundaries.add(entry_point.__code__)
     return entry_point
 
 
 _boundaries: Final[set[CodeType]] = set()
+_deferred: Final[list[tuple[int, Callable[[], None]]]] = []
+
+
+def defer(job: Callable[[], None]) -> None:
+    """Do something when the outermost entry point of this thread returns, unless it raises."""
+    _deferred.append((threading.get_ident(), job))
+
+
+def settle() -> None:
+    """Do what was deferred, in an entry point that returns, if it is the outermost."""
+    if _deferred and not _under_boundary(sys._getframe(2)):
+        for job in _forget_deferred():
+            job()
+
+
+def _forget_deferred() -> list[Callable[[], None]]:
+    thread = threading.get_ident()
+    mine = [job for t, job in _deferred if t == thread]
+    if mine:
+        _deferred[:] = [entry for entry in _deferred if entry[0] != thread]
+    return mine
 
 
 def boundary(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function as one that calls `strip` itself, saving it the wrapper of `filtered`."""
     _boundaries.add(function.__code__)
     return function
+
+
+def cut_at(namespace: dict[str, Any]) -> None:
+    """Make entry points of the public functions in a package's namespace, and where they are from.
+
+    Errors of calls that go through `whole` or another entry point are cut already; these are the
+    functions that see their arguments before. Both names are replaced, so that a function is one
+    object wherever it is reached.
+    """
+    for name, function in list(namespace.items()):
+        if (
+            type(function) is not FunctionType
+            or name.startswith("_")
+            or function.__code__ in _boundaries
+            or not is_library(function.__code__.co_filename)
+        ):
+            continue
+        home = vars(sys.modules[function.__module__])
+        found = home.get(function.__name__)
+        if getattr(found, "__wrapped__", None) is not function:  # else done, under another name
+            found = filtered(function)
+            if home.get(function.__name__) is function:
+                home[function.__name__] = found
+        namespace[name] = found
 
 
 def _under_boundary(frame: FrameType | None) -> bool:
@@ -174,13 +223,8 @@ def strip(error: E) -> E:
             if _hidden(step):
                 step.tb_frame.f_locals["__tracebackhide__"] = True
         return error
-    shown, hidden = None, 0
-    for step in reversed(list(_steps(traceback))):
-        if not _hidden(step):
-            shown = TracebackType(shown, step.tb_frame, step.tb_lasti, step.tb_lineno)
-        elif step.tb_frame.f_code not in _boundaries:
-            hidden += 1
-    if hidden:
+    shown = user_part(traceback)
+    if any(_hidden(s) and s.tb_frame.f_code not in _boundaries for s in _steps(traceback)):
         # Exceptions of C extensions may refuse attributes; then the notes alone remain.
         with contextlib.suppress(AttributeError):
             error.effax_traceback = traceback  # type: ignore[attr-defined]
@@ -188,6 +232,15 @@ def strip(error: E) -> E:
             error.add_note(_full_text(error) if mode == "remove_frames" else _NOTE)
     error.__traceback__ = shown
     return error
+
+
+def user_part(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback without the library's frames."""
+    shown = None
+    for step in reversed(list(_steps(traceback))):
+        if not _hidden(step):
+            shown = TracebackType(shown, step.tb_frame, step.tb_lasti, step.tb_lineno)
+    return shown
 
 
 def _full_text(error: BaseException) -> str:

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from effax.effects.config import trace_key
 from effax.effects.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
+from effax.effects.leaks import ended
 from effax.effects.value import Value
 
 if TYPE_CHECKING:
@@ -157,7 +159,8 @@ class Handler:
     label: ClassVar[str] = ""
     """What scopes by name are put under by this handler: `jvp(x)`. Empty: they stay as they are."""
     records: ClassVar[bool] = False
-    """Whether it writes down equations; then it has a `scope`, and `scoped`: on top of what."""
+    """Whether it writes down equations. Then it has a `scope`, and `scoped`, on top of what; and its
+    carriers are variables of a program, which may live on."""
 
     def __init__(self, outer: Any = None) -> None:
         self.outer = current.get() if outer is None else outer
@@ -197,8 +200,7 @@ class Handler:
         try:
             yield self
         finally:
-            current.reset(token)
-            self.live = False
+            self._end(token)
 
     def run(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
         """Call a function with the handler on top of the stack."""
@@ -206,8 +208,13 @@ class Handler:
         try:
             return function(*args, **keywords)
         finally:
-            current.reset(token)
-            self.live = False
+            self._end(token)
+
+    def _end(self, token: Any) -> None:
+        current.reset(token)
+        self.live = False
+        if trace_key().check_tracer_leaks and not self.records:
+            ended(self)
 
 
 @contextmanager

@@ -7,10 +7,12 @@ from typing import Any
 
 import attrs
 
+from effax.effects.config import trace_key
 from effax.effects.effect import LITERALS, SCALARS, Effect
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, Handler, current
+from effax.effects.leaks import look
 from effax.effects.program import (
     Equation,
     Literal,
@@ -45,7 +47,7 @@ class Stage(Handler):
 
     def input(self, type: ShapedArray) -> Variable:
         """A fresh input of the program."""
-        variable = Variable(self, type)
+        variable = Variable(self, type, user_frame())
         self.inputs.append(variable)
         return variable
 
@@ -75,10 +77,10 @@ class Stage(Handler):
         frame = user_frame() if at is None else at.frame or user_frame()
         scope = self.scope if at is None or not at.scope else scope_of(self)
         if effect.multiple:
-            outputs = [Variable(self, t) for t in result]
+            outputs = [Variable(self, t, frame) for t in result]
             self.equations.append(Equation(effect, inputs, attributes, outputs, frame, scope))
             return outputs
-        output = Variable(self, result)
+        output = Variable(self, result, frame)
         self.equations.append(Equation(effect, inputs, attributes, (output,), frame, scope))
         return output
 
@@ -140,7 +142,13 @@ def stage(
     token = current.set(handler)
     try:
         results = function(*arguments)
-        return handler.finish(results, name)
+        staged = handler.finish(results, name)
     finally:
         current.reset(token)
         handler.close()
+    if trace_key().check_tracer_leaks:
+        del results, arguments
+        program = staged.program
+        equations = [c for e in program.equations for c in (e.inputs, e.outputs)]
+        look(handler, f"the trace of {name}", [program.inputs, program.outputs, *equations])
+    return staged

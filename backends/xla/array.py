@@ -9,13 +9,14 @@ from typing import Any, Final, NamedTuple, NoReturn
 import numpy as np
 
 from effax.backends.xla import buffer as memory
-from effax.backends.xla import guard
+from effax.backends.xla import guard, raised
 from effax.backends.xla.array_text import array_text
 from effax.backends.xla.client import XlaRuntimeError
 from effax.backends.xla.device import Device, devices
 from effax.backends.xla.executable import deleted
 from effax.backends.xla.placement import Placement, Spec, default, place, single
 from effax.effects import config
+from effax.effects.frames import filtered
 from effax.effects.types import ShapedArray, as_dtype, canonical_dtype, float0, typeof
 from effax.effects.value import Value
 
@@ -71,10 +72,15 @@ class Array(Value):
             if spec.type.dtype == float0:
                 found = np.zeros(spec.type.shape, float0)
             else:
-                found = memory.get(buffer, spec.type, spec.placement)
+                try:
+                    found = memory.get(buffer, spec.type, spec.placement)
+                except XlaRuntimeError as error:
+                    raised.explain(error)
+                    raise
             self._host = found
         return found
 
+    @filtered
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         """The contents as a NumPy array; without a copy one that can't be written to."""
         found = self.host()
@@ -84,6 +90,7 @@ class Array(Value):
             return found.astype(dtype)
         return found.copy() if copy else found
 
+    @filtered
     def item(self, *index: Any) -> Any:
         """One element as a Python number: the only one, or that at an index."""
         return self.host().item(*index)
@@ -104,6 +111,7 @@ class Array(Value):
             )
         return self.host()
 
+    @filtered
     def __bool__(self) -> bool:
         n = self.spec.type.size
         if n == 1:
@@ -118,27 +126,33 @@ class Array(Value):
             "Use a.any() or a.all()"
         )
 
+    @filtered
     def __int__(self) -> int:
         return int(self._scalar())
 
+    @filtered
     def __float__(self) -> float:
         return float(self._scalar())
 
+    @filtered
     def __complex__(self) -> complex:
         return complex(self._scalar())
 
+    @filtered
     def __index__(self) -> int:
         type = self.spec.type
         if type.shape or (type.dtype.kind not in "biu" and "int" not in type.dtype.name):
             raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
         return operator.index(self.host().item())
 
+    @filtered
     def __len__(self) -> int:
         shape = self.spec.type.shape
         if not shape:
             raise TypeError("len() of unsized object")
         return shape[0]
 
+    @filtered
     def __iter__(self) -> Iterator[Any]:
         shape = self.spec.type.shape
         if not shape:
@@ -148,6 +162,7 @@ class Array(Value):
 
     __hash__ = None  # type: ignore[assignment]
 
+    @filtered
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         raise TypeError(
             "JAX arrays are immutable and do not support in-place item assignment. Instead of "
@@ -175,11 +190,16 @@ class Array(Value):
 
     # -- the buffer
 
+    @filtered
     def block_until_ready(self) -> Array:
         """Wait until the contents are computed; raises what went wrong if that failed."""
         if self.buffer.is_deleted():
             raise deleted(self.spec.type)
-        self.buffer.block_until_ready()
+        try:
+            self.buffer.block_until_ready()
+        except XlaRuntimeError as error:
+            raised.explain(error)
+            raise
         return self
 
     def is_ready(self) -> bool:

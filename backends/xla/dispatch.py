@@ -16,6 +16,7 @@ from effax.backends.xla.lowering.writer import answered, module_text
 from effax.backends.xla.placement import Placement, Spec, default, single
 from effax.backends.xla.special_values import look_for_special
 from effax.effects import shape
+from effax.effects.callback import inspections
 from effax.effects.config import read, trace_key
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
@@ -258,6 +259,8 @@ def compile_program(
     """
     check_row(program)
     where = default() if placement is None else placement
+    for told in inspections(program):
+        told(where)
     text, callbacks = lower(program, where)
     key = text, where, tuple(donate), tuple(options.items())
     executable = None if callbacks else _by_text.get(key)

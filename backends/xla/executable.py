@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from effax.backends.xla import compile as compiling
+from effax.backends.xla import raised
 from effax.backends.xla.client import XlaRuntimeError
 from effax.backends.xla.placement import Placement, Spec, from_hlo
 from effax.effects.types import ShapedArray
@@ -170,11 +171,12 @@ def _result_placements(raw: Any, placement: Placement, n: int) -> list[Placement
 def explain_failure(error: XlaRuntimeError, specs_and_buffers: Iterable[tuple[Spec, Any]]) -> None:
     """Raise JAX's `RuntimeError` if an operand was deleted, which XLA says less clearly.
 
-    Otherwise return, so that the caller raises its own error.
+    Otherwise return, so that the caller raises its own error; its cause is what a callback raised.
     """
     for spec, buffer in specs_and_buffers:
         if buffer.is_deleted():
             raise deleted(spec.type) from error
+    raised.explain(error)
 
 
 def deleted(type: ShapedArray) -> RuntimeError:
@@ -206,4 +208,8 @@ def effects_barrier() -> None:
     Raises the `XlaRuntimeError` of an effect that failed.
     """
     while _pending:
-        _pending.popleft().block_until_ready()
+        try:
+            _pending.popleft().block_until_ready()
+        except XlaRuntimeError as error:
+            raised.explain(error)
+            raise

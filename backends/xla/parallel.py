@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.device import Device, local_devices
 from effax.backends.xla.dispatch import compile_program, host_rules, lower
@@ -19,6 +20,7 @@ from effax.backends.xla.executable import (
 from effax.backends.xla.lowering.collective import mesh_text
 from effax.backends.xla.placement import Placement, Spec, leading, replicated
 from effax.effects import collective
+from effax.effects.callback import inspections
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
@@ -102,6 +104,8 @@ def _spread(
     if size == 1:
         alone = compile_program(as_batch(program, mapped, 1, axis), rows, True, donate=donate)
         return Spread(alone.executable, placements, specs)
+    for told in inspections(program):
+        told(rows)
     text, callbacks = mesh_text(program, mapped, {axis: size}, devices[0].platform)
     executable = compile_text(
         text,
@@ -112,6 +116,7 @@ def _spread(
         host_callbacks=tuple(callbacks),
         effectful="callback" in program.row,
     )
+    ledger.of_operation(program.name).compiled(executable.seconds, executable.from_disk)
     return Spread(executable, placements, specs)
 
 

@@ -173,6 +173,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     in_tree = tree_structure(primals)
     out_tree = out[0]
 
+    @filtered
     def f_jvp(*tangents: Any) -> Any:
         given, given_tree = tree_flatten(tangents)
         if given_tree != in_tree:

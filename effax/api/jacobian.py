@@ -21,6 +21,7 @@ from effax.api.reverse import vjp
 from effax.api.vmap import vmap
 from effax.effects import shape
 from effax.effects.elementwise import add
+from effax.effects.frames import filtered
 from effax.effects.tree import tree_flatten, tree_map, tree_structure, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import tangent_type
@@ -51,6 +52,7 @@ def jacfwd(
     """
 
     @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
+    @filtered
     def jacobian_of(*args: Any, **keywords: Any) -> Any:
         places = chosen_places(argnums, args, "jacfwd")
         chosen = tuple(args[i] for i in places)
@@ -85,6 +87,7 @@ def jacrev(
     """
 
     @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
+    @filtered
     def jacobian_of(*args: Any, **keywords: Any) -> Any:
         places = chosen_places(argnums, args, "jacrev")
         chosen = tuple(args[i] for i in places)

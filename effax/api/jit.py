@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import update_wrapper
@@ -27,7 +28,7 @@ from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.backends.xla.placement import Placement, Spec, place, single
 from effax.effects import config, control
 from effax.effects.config import trace_key
-from effax.effects.frames import describe, filtered, user_frame
+from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
 from effax.effects.handler import Carrier, bottom, current
 from effax.effects.program import Program
 from effax.effects.tree import registry, tree_flatten, tree_unflatten
@@ -120,27 +121,34 @@ class Jit:
 
         return partial(self, instance)
 
+    @boundary
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """The function's results, computed as one operation."""
-        if current.get() is bottom:
-            if self._flat and not keywords:
-                try:  # arrays in, one array out: the common case needs no trees
-                    found = self._flat.get((trace_key(), *[x.spec for x in args]))
-                    if found is not None:
-                        run, handlers, spec = found
-                        self._work.hits += 1
-                        outs = run([x.buffer for x in args]).consume_with_handlers(handlers)
-                        return Array(outs[0], spec)
-                except AttributeError:
-                    pass
-                except XlaRuntimeError as error:
-                    explain_failure(error, [(x.spec, x.buffer) for x in args])
-                    raise
-            entry, leaves = self._find(args, keywords)
-            if entry is not None:
-                self._work.hits += 1
-                return entry(leaves)
-        return self._call(args, keywords)
+        try:
+            if current.get() is bottom:
+                if self._flat and not keywords:
+                    try:  # arrays in, one array out: the common case needs no trees
+                        found = self._flat.get((trace_key(), *[x.spec for x in args]))
+                        if found is not None:
+                            run, handlers, spec = found
+                            self._work.hits += 1
+                            outs = run([x.buffer for x in args]).consume_with_handlers(handlers)
+                            return Array(outs[0], spec)
+                    except AttributeError:
+                        pass
+                    except XlaRuntimeError as error:
+                        explain_failure(error, [(x.spec, x.buffer) for x in args])
+                        raise
+                entry, leaves = self._find(args, keywords)
+                if entry is not None:
+                    self._work.hits += 1
+                    return entry(leaves)
+            result = self._call(args, keywords)
+            settle()
+            return result
+        except Exception as error:
+            strip(error)
+            raise
 
     def _find(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, Any]:
         """The compiled call for these arguments, if there is one, and its operands."""
@@ -268,6 +276,7 @@ class Jit:
         memo_key = ("executor", specs, tuple(donate), self._device)
         executor: Executor | None = traced.program.memo.get(memo_key)
         if executor is None:
+            _warn_of_large(captured, self._name)
             everything = captured + arrays
             where, committed = self._where([x.spec for x in everything])
             executor = compile_program(
@@ -393,6 +402,17 @@ class _Entry:
         if self.spec is not None:
             return Array(outs[0], self.spec)
         return self.unflatten(map(Array, outs, self.specs))
+
+
+def _warn_of_large(captured: Sequence[Array], name: str) -> None:
+    total, limit = sum(x.nbytes for x in captured), config.read("captured_constants_warn_bytes")
+    if 0 <= limit <= total:
+        largest = max(captured, key=lambda x: x.nbytes)
+        warnings.warn(
+            f"the jitted function {name} closes over {total} bytes of arrays, the largest of type "
+            f"{largest.type!r}: each executable holds them. Pass them as arguments",
+            stacklevel=2,
+        )
 
 
 def _spec_of(x: Any) -> Spec | None:

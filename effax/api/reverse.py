@@ -61,6 +61,7 @@ def vjp(
     types = [typeof(x) for x in leaves]
     out_types = [typeof(x) for x in done.primals]
 
+    @filtered
     def f_vjp(cotangent: Any) -> Any:
         given, given_tree = tree_flatten(cotangent)
         if given_tree != out_tree:
@@ -173,6 +174,7 @@ def grad(
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
     @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
+    @filtered
     def gradient(*args: Any, **keywords: Any) -> Any:
         value, grads = both(*args, **keywords)
         return (grads, value[1]) if has_aux else grads
@@ -205,6 +207,7 @@ def linear_transpose(
     types = [typeof_like(x) for x in leaves]
     in_tree = tree_structure(primals)
 
+    @filtered
     def transposed(cotangent: Any) -> Any:
         flat, out = flat_function(fun, tree)
         recording = Record()

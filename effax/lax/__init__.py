@@ -1,6 +1,7 @@
 """Operations close to the machine, under JAX's names: nothing is broadcast or promoted for you."""
 
 from effax.api.custom import stop_gradient as stop_gradient
+from effax.effects.frames import cut_at as _cut_at
 from effax.lax import linalg as linalg
 from effax.lax.associative import associative_scan as associative_scan
 from effax.lax.contraction import DotDimensionNumbers as DotDimensionNumbers
@@ -188,3 +189,5 @@ from effax.lax.slicing import slice as slice
 from effax.lax.slicing import slice_in_dim as slice_in_dim
 from effax.lax.solve import custom_linear_solve as custom_linear_solve
 from effax.lax.solve import custom_root as custom_root
+
+_cut_at(globals())

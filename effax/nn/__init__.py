@@ -1,5 +1,6 @@
 """Building blocks of neural networks: activations, functions of whole axes, initial weights."""
 
+from effax.effects.frames import cut_at as _cut_at
 from effax.nn import initializers as initializers
 from effax.nn.activations import celu as celu
 from effax.nn.activations import elu as elu
@@ -33,3 +34,5 @@ from effax.nn.functions import logsumexp as logsumexp
 from effax.nn.functions import one_hot as one_hot
 from effax.nn.functions import softmax as softmax
 from effax.nn.functions import standardize as standardize
+
+_cut_at(globals())

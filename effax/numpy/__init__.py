@@ -3,6 +3,7 @@
 import sys as _sys
 from typing import NoReturn as _NoReturn
 
+from effax.effects.frames import cut_at as _cut_at
 from effax.effects.value import Value
 from effax.numpy import fft as fft
 from effax.numpy import linalg as linalg
@@ -420,6 +421,7 @@ ndarray = Value
 bool = bool_
 
 _methods.install(_sys.modules[__name__])
+_cut_at(globals())
 
 
 def __getattr__(name: str) -> _NoReturn:

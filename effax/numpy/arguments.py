@@ -10,6 +10,7 @@ import numpy as np
 
 from effax.effects import conversion, shape
 from effax.effects.effect import LITERALS, Effect
+from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode, gather
 from effax.effects.types import typeof, user_dtype
@@ -43,13 +44,13 @@ def refuse_out(name: str, out: Any) -> None:
 def concrete_int(x: Any, what: str) -> int:
     """A Python int from what stands for one.
 
-    Raises `TypeError` for anything else; for a carrier, the error of its transform.
+    Raises `TypeError` for anything else; `ConcretizationTypeError` for a carrier without elements.
     """
     try:
         return operator.index(x)
     except TypeError as error:
         if isinstance(x, Carrier):
-            raise
+            raise ConcretizationTypeError(x, f"It was given as {what}.") from None
         raise TypeError(f"{what} must be an integer, not {x!r}") from error
 
 

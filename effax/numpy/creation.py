@@ -11,7 +11,8 @@ import numpy as np
 from effax.backends.xla.array import Array, device_put
 from effax.backends.xla.array import asarray as device_array
 from effax.effects import elementwise, shape, transcendental
-from effax.effects.handler import bottom, current
+from effax.effects.errors import ConcretizationTypeError
+from effax.effects.handler import Carrier, bottom, current
 from effax.effects.promotion import result_type
 from effax.effects.types import (
     canonical_shape,
@@ -179,7 +180,9 @@ def full_like(
 
 
 def _known(name: str, x: Any) -> Any:
-    """A number known now; a carrier refuses by its own error."""
+    """A number known now. Raises `ConcretizationTypeError` for a carrier without elements."""
+    if isinstance(x, Carrier) and x.concrete() is None:
+        raise ConcretizationTypeError(x, f"It was given to {name}, whose length depends on it.")
     if isinstance(x, Value):
         return np.asarray(x)[()]
     return x

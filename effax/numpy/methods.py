@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.effects.frames import boundary, filtered, strip
 from effax.effects.value import Value
 
 BINARY: Final = {
@@ -82,26 +83,41 @@ def _accepts(x: Any) -> bool:
 
 
 def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
+    @boundary
     def operator(self: Any, other: Any) -> Any:
-        if isinstance(other, _KNOWN) or _accepts(other):
-            return function(self, other)
+        try:
+            if isinstance(other, _KNOWN) or _accepts(other):
+                return function(self, other)
+        except Exception as error:
+            strip(error)
+            raise
         return NotImplemented
 
     return operator
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    @boundary
     def operator(self: Any, other: Any) -> Any:
-        if _accepts(other):
-            return function(other, self)
+        try:
+            if _accepts(other):
+                return function(other, self)
+        except Exception as error:
+            strip(error)
+            raise
         return NotImplemented
 
     return operator
 
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    @boundary
     def method(self: Any, *args: Any, **keywords: Any) -> Any:
-        return function(self, *args, **keywords)
+        try:
+            return function(self, *args, **keywords)
+        except Exception as error:
+            strip(error)
+            raise
 
     method.__name__ = function.__name__
     method.__doc__ = function.__doc__
@@ -162,7 +178,7 @@ def _install_shapes(numpy: Any) -> None:
         return numpy.copy(self)
 
     for method in (reshape, transpose, flatten, view, copy):
-        setattr(Value, method.__name__, method)
+        setattr(Value, method.__name__, filtered(method))
     Value.conjugate = Value.conj  # type: ignore[attr-defined]
     Value.T = property(lambda self: numpy.transpose(self))  # type: ignore[attr-defined]
     Value.mT = property(lambda self: numpy.matrix_transpose(self))  # type: ignore[attr-defined]
@@ -176,5 +192,5 @@ def _install_shapes(numpy: Any) -> None:
 def _install_indexing(numpy: Any) -> None:
     from effax.numpy.indexing import At, getitem
 
-    setattr(Value, "__getitem__", getitem)  # noqa: B010  (the type checker reads it as an alias)
+    setattr(Value, "__getitem__", filtered(getitem))  # noqa: B010  (the type checker reads it as an alias)
     Value.at = property(At)  # type: ignore[attr-defined]

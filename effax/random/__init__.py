@@ -4,6 +4,7 @@ A key is made of a seed, or split from a key; each sampler is a function of a ke
 Threefry-2x32 on counters, so that every element can be computed by itself.
 """
 
+from effax.effects.frames import cut_at as _cut_at
 from effax.random.bits import bits as bits
 from effax.random.counts import binomial as binomial
 from effax.random.counts import multinomial as multinomial
@@ -52,3 +53,5 @@ from effax.random.vectors import maxwell as maxwell
 from effax.random.vectors import multivariate_normal as multivariate_normal
 from effax.random.vectors import orthogonal as orthogonal
 from effax.random.vectors import wald as wald
+
+_cut_at(globals())

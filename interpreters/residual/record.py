@@ -36,7 +36,7 @@ class Record(Handler):
 
     def unknown(self, type: ShapedArray) -> Variable:
         """A value not known yet."""
-        return Variable(self, type)
+        return Variable(self, type, user_frame())
 
     def finish(self) -> Tape:
         """Hand over what was recorded: the handler keeps no hold of it."""
@@ -59,8 +59,8 @@ class Record(Handler):
         """Record an equation whole."""
         result = effect.infer(tuple(map(effect.operand_type, operands)), attributes)
         types = result if effect.multiple else (result,)
-        outputs = [Variable(self, t) for t in types]
         frame = source.frame or user_frame()
+        outputs = [Variable(self, t, frame) for t in types]
         self.equations.append(
             Equation(effect, operands, attributes, outputs, frame, scope_of(self))
         )

@@ -8,10 +8,13 @@ from typing import Any, Final
 import numpy as np
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.backends.xla.raised import noted
 from effax.effects.callback import (
     TOKEN,
+    Inspection,
     answer,
     debug_callback,
+    innermost,
     io_callback,
     pure_callback,
     sequenced_callback,
@@ -42,7 +45,7 @@ def call_host(
             "program on one of " + ", ".join(_TARGETS)
         )
     index = len(w.callbacks)
-    w.callbacks.append(host)
+    w.callbacks.append(lambda *arrays: noted(host, arrays))
     ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
     result = outs if len(types) == 1 else f"({outs})"
     return w.ops(
@@ -70,6 +73,8 @@ def _layout(type: ShapedArray) -> str:
 def lower_debug_callback(
     w: Writer, types: Sequence[ShapedArray], *operands: Name, callback: Any, ordered: bool
 ) -> list[Name]:
+    if isinstance(innermost(callback), Inspection):
+        return []
     return call_host(w, types, operands, _host(callback, ()), acts=True)
 
 

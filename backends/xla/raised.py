@@ -1,0 +1,34 @@
+"""Exceptions that callbacks raised, for the errors that report them later, elsewhere, as text."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from traceback import format_exception_only
+from typing import Any, Final
+
+from effax.effects.frames import user_part
+
+# A program that fails reports one exception; what others raised meanwhile is not kept for ever.
+_raised: Final[deque[BaseException]] = deque(maxlen=16)
+
+
+def noted(host: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+    """Call a callback; remember what it raises, beside letting it pass into the runtime."""
+    try:
+        return host(*arrays)
+    except Exception as error:
+        _raised.append(error)
+        raise
+
+
+def explain(error: Exception) -> None:
+    """Make a callback's own exception, with its traceback, the cause of a runtime's error."""
+    text = str(error)
+    if "callback" not in text or error.__cause__ is not None:
+        return
+    for raised in reversed(_raised):
+        if format_exception_only(raised)[-1].strip() in text:
+            error.__cause__ = raised.with_traceback(user_part(raised.__traceback__))
+            _raised.remove(raised)
+            return
