@@ -8,7 +8,7 @@ import linecache
 import pprint
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
 from typing import IO, Any, Final
 
@@ -94,7 +94,7 @@ class Breakpoint:
         for of_frame in variables:
             part = []
             for name, value in of_frame.items():
-                leaves, tree = tree_flatten(value)
+                leaves, tree = _flat(value)
                 part.append((name, tree, [slot(x) for x in leaves]))
             self.parts.append(part)
         return operands
@@ -114,6 +114,15 @@ class Breakpoint:
 
     def __str__(self) -> str:
         return "breakpoint"
+
+
+def _flat(value: Any) -> tuple[list[Any], Any]:
+    """The leaves of a variable, and its tree; what is no tree is one leaf."""
+    try:
+        leaves, tree = tree_flatten(value, is_leaf=lambda x: isinstance(x, Iterator))
+    except (TypeError, ValueError):  # a dict, say, whose keys have no order
+        return tree_flatten(value, is_leaf=lambda x: True)
+    return list(leaves), tree
 
 
 @attrs.frozen(slots=True)

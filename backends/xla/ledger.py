@@ -53,8 +53,8 @@ _functions: Final[WeakKeyDictionary[Any, Work]] = WeakKeyDictionary()
 _operations: Final[dict[str, Work]] = {}
 
 
-def of_function(function: Callable[..., Any], name: str) -> Work:
-    """The entry of a function; one more function object has its code."""
+def of_function(function: Callable[..., Any], name: str, new: bool) -> Work:
+    """The entry of a function; where it is `new`, one more function object has its code."""
     inner = function
     while not hasattr(inner, "__code__"):
         further = getattr(inner, "func", None) or getattr(inner, "__wrapped__", None)
@@ -67,7 +67,7 @@ def of_function(function: Callable[..., Any], name: str) -> Work:
         if found is None:
             place = f"{code.co_filename}:{code.co_firstlineno}" if _is_code(code) else ""
             found = _functions[code] = Work(name, place)
-        found.functions += 1
+        found.functions += new
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from traceback import format_exception_only
 from typing import Any, Final
 
 from effax.effects.frames import user_part
@@ -28,7 +27,7 @@ def explain(error: Exception) -> None:
     if "callback" not in text or error.__cause__ is not None:
         return
     for raised in reversed(_raised):
-        if format_exception_only(raised)[-1].strip() in text:
+        if type(raised).__name__ in text and str(raised) in text:
             error.__cause__ = raised.with_traceback(user_part(raised.__traceback__))
             _raised.remove(raised)
             return

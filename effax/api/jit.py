@@ -56,17 +56,19 @@ class _Trace:
 class _Caches:
     """What was staged and compiled for a function under some options of `jit`."""
 
-    __slots__ = ("__weakref__", "fast", "flat", "signatures", "traces")
+    __slots__ = ("__weakref__", "cleared", "fast", "flat", "signatures", "traces")
 
     def __init__(self) -> None:
         self.traces: dict[Any, _Trace] = {}
         self.fast: dict[Any, _Entry] = {}
         self.flat: dict[Any, tuple[Any, Any, Spec]] = {}
         self.signatures: deque[Signature] = deque(maxlen=_REMEMBERED)
+        self.cleared = False
 
     def clear(self) -> None:
         for found in (self.traces, self.fast, self.flat, self.signatures):
             found.clear()
+        self.cleared = True
 
 
 _caches: Final[WeakKeyDictionary[Any, dict[Any, _Caches]]] = WeakKeyDictionary()
@@ -106,12 +108,13 @@ class Jit:
         self._device = device
         self._options = options
         key = static_numbers, static_names, donated, donated_names, device, options
+        new = type(function) is not FunctionType or function not in _caches
         self._caches = _caches_of(function, key)
         self._traces = self._caches.traces
         self._fast = self._caches.fast
         self._flat = self._caches.flat
         self._name = name_of(function)
-        self._work = ledger.of_function(function, self._name)
+        self._work = ledger.of_function(function, self._name, new)
         update_wrapper(self, function, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -250,7 +253,9 @@ class Jit:
                 "value as an argument"
             ]
         elif earlier:
-            reasons = nearest(now, earlier) or ["its traces were cleared"]
+            reasons = nearest(now, earlier)
+        elif self._caches.cleared:
+            reasons = ["its traces were cleared"]
         elif work.traces and work.functions > 1:
             reasons = [
                 f"a new function object every call: {work.functions} functions made at "

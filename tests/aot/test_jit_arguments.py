@@ -1,0 +1,103 @@
+"""The arguments of `jit` itself, and its caches."""
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+
+WRONG = {
+    "unknown": ({"foo": 1}, TypeError, "unexpected keyword argument 'foo'"),
+    "static name": ({"static_argnames": "zz"}, ValueError, "invalid argnames {'zz'} in static"),
+    "donated name": ({"donate_argnames": "zz"}, ValueError, "invalid argnames {'zz'} in donate"),
+    "static position": ({"static_argnums": 5}, ValueError, r"static_argnums=\(5,\), but only"),
+    "donated position": ({"donate_argnums": 7}, ValueError, r"donate_argnums=\(7,\), but only"),
+    "no position": ({"static_argnums": "a"}, TypeError, "integers; not 'a'"),
+    "no name": ({"static_argnames": 3}, TypeError, "strings; not 3"),
+    "both": ({"static_argnums": 0, "donate_argnums": 0}, ValueError, "cannot intersect"),
+    "both by name": ({"static_argnames": "x", "donate_argnums": 0}, ValueError, "cannot inters"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments(name):
+    options, cls, message = WRONG[name]
+    with pytest.raises(cls, match=message):
+        effax.jit(lambda x: x, **options)
+
+
+def test_inline_leaves_no_call():
+    def program(inline):
+        f = effax.jit(lambda x: jnp.sin(x) * 2, inline=inline)
+        return str(effax.make_jaxpr(lambda x: f(x) + 1)(1.0)), effax.grad(f)(0.0), f(0.0)
+
+    assert "call[" not in program(True)[0] and "sin" in program(True)[0]
+    assert "call[" in program(False)[0]
+    assert program(True)[1:] == program(False)[1:]
+
+
+def test_donation_by_name():
+    def f(x, y):
+        return x + y
+
+    for options in ({"donate_argnums": 1}, {"donate_argnames": "y"}, {"donate_argnames": ["y"]}):
+        x, y = jnp.ones(8), jnp.ones(8)
+        effax.jit(f, **options)(x, y)
+        assert y.is_deleted() and not x.is_deleted()
+        y = jnp.ones(8)
+        effax.jit(f, **options)(x, y=y)
+        assert y.is_deleted() and not x.is_deleted()
+
+
+def test_options_belong_to_the_outermost_jit():
+    g = effax.jit(jnp.exp, compiler_options={"xla_cpu_enable_fast_math": True})
+    assert float(g(0.0)) == 1
+    for transform in (effax.jit, effax.grad):
+        with pytest.raises(ValueError, match="can only be passed to top-level"):
+            transform(lambda x: g(x))(1.0)
+    with pytest.raises(effax.errors.JaxRuntimeError, match="No such compile option"):
+        effax.jit(jnp.exp, compiler_options={"nope": True})(1.0)
+
+
+def test_the_same_function_shares_what_was_traced():
+    traced = []
+
+    def f(x, n):
+        traced.append(n)
+        return x * n
+
+    for _ in range(3):
+        assert float(effax.jit(f, static_argnums=1)(1.0, 2)) == 2
+    assert traced == [2]
+    effax.jit(f)(1.0, 2)
+    assert len(traced) == 2, "other options are another function"
+
+
+def test_caches_can_be_cleared():
+    traced = []
+
+    @effax.jit
+    def f(x):
+        traced.append(x.shape)
+        return x + 1
+
+    assert f._cache_size() == 0
+    f(1.0), f(2.0), f(np.ones(2))
+    assert f._cache_size() == len(traced) == 2
+    f.clear_cache()
+    assert f._cache_size() == 0
+    f(1.0)
+    assert len(traced) == 3
+    effax.clear_caches()
+    f(1.0)
+    assert len(traced) == 4 and f._cache_size() == 1
+
+
+def test_eval_shape_and_no_tracing():
+    f = effax.jit(lambda x: {"a": x[None]})
+    assert f.eval_shape(effax.ShapeDtypeStruct((2,), "int32"))["a"].shape == (1, 2)
+    f(1.0)
+    with effax.no_tracing():
+        f(2.0)
+        with pytest.raises(RuntimeError, match="no_tracing"):
+            f(2)
