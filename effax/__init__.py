@@ -60,6 +60,7 @@ from effax.backends.xla.executable import effects_barrier as effects_barrier
 from effax.effects.config import check_tracer_leaks as check_tracer_leaks
 from effax.effects.config import config as config
 from effax.effects.config import debug_infs as debug_infs
+from effax.effects.config import debug_key_reuse as debug_key_reuse
 from effax.effects.config import debug_nans as debug_nans
 from effax.effects.config import default_device as default_device
 from effax.effects.config import default_matmul_precision as default_matmul_precision

@@ -208,7 +208,6 @@ class Overriding(ContextDecorator):
 UNANSWERED: Final = frozenset(
     {
         "cpu_collectives_implementation",
-        "debug_key_reuse",
         "enable_checks",
         "softmax_custom_jvp",
     }

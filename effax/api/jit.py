@@ -26,7 +26,7 @@ from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import Executor, common_placement, compile_program, operand
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.backends.xla.placement import Placement, Spec, place, single
-from effax.effects import config, control
+from effax.effects import config, control, key_use
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
 from effax.effects.handler import Carrier, bottom, current
@@ -46,6 +46,8 @@ class _Trace:
     program: Program
     captured: tuple[Any, ...]
     out_tree: Any
+    used_keys: tuple[int, ...] = ()
+    """Which arguments are random keys that the function used, under `debug_key_reuse`."""
 
     @property
     def alive(self) -> bool:
@@ -187,6 +189,8 @@ class Jit:
             return self._function(*args, **keywords)
         parted = self._part(args, keywords)
         traced = self._trace(parted)
+        for i in traced.used_keys:
+            key_use.use(parted.leaves[i], None, self._name)
         if current.get() is bottom:
             return self._run(parted, traced)
         if self._options:
@@ -229,7 +233,11 @@ class Jit:
             return leaves
 
         staged = stage(flat, parted.types, self._name)
-        traced = _Trace(staged.program, staged.captured, out[0])
+        used: tuple[int, ...] = ()
+        if trace_key().debug_key_reuse:
+            arguments = staged.program.inputs[len(staged.captured) :]
+            used = tuple([i for i, x in enumerate(arguments) if key_use.was_used(x)])
+        traced = _Trace(staged.program, staged.captured, out[0], used)
         self._traces[key] = traced
         self._work.traced(time.perf_counter() - start)
         return traced
@@ -295,7 +303,7 @@ class Jit:
             ).gather([x.spec for x in arrays], where)
             traced.program.memo[memo_key] = executor
         entry = _Entry(executor, traced.out_tree)
-        if self._device is None and not executor.moves:
+        if self._device is None and not executor.moves and not traced.used_keys:
             specs_of_rest = [x.spec for x in arrays]
             statics = tuple([(type(x.value), x.value) for _, x in parted.statics])
             if all(isinstance(at, int) for at, _ in parted.statics):

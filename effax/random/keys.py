@@ -14,6 +14,7 @@ import numpy as np
 
 from effax import lax
 from effax import numpy as jnp
+from effax.effects import key_use
 from effax.effects.config import read, trace_key
 from effax.effects.random import threefry2x32, use_key
 from effax.effects.tree import register_pytree_node_class
@@ -70,12 +71,15 @@ class KeyArray:
     no arithmetic on keys; `key_data` gives the words.
     """
 
-    __slots__ = ("words",)
+    __slots__ = ("place", "words")
 
     words: Any
+    place: tuple[Any, Any] | None
+    """The words of the keys that this one was taken from, and where: for `debug_key_reuse`."""
 
-    def __init__(self, words: Any) -> None:
+    def __init__(self, words: Any, place: tuple[Any, Any] | None = None) -> None:
         self.words = words
+        self.place = place
 
     def tree_flatten(self) -> tuple[tuple[Any], None]:
         """The words are the one leaf."""
@@ -153,7 +157,10 @@ class KeyArray:
         where = index if isinstance(index, tuple) else (index,)
         if Ellipsis not in [i for i in where if i is Ellipsis]:
             where = (*where, Ellipsis)
-        return KeyArray(self.words[(*where, slice(None))])
+        place = None
+        if trace_key().debug_key_reuse and all(type(i) is int for i in where[:-1]):
+            place = self.words, where
+        return KeyArray(self.words[(*where, slice(None))], place)
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -163,7 +170,7 @@ class KeyArray:
     def __iter__(self) -> Iterator[KeyArray]:
         if not self.ndim:
             raise TypeError("iteration over a single key; `split` makes several of it")
-        return map(KeyArray, iter(self.words))
+        return iter([self[i] for i in range(len(self))])
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, KeyArray):
@@ -191,6 +198,8 @@ class KeyArray:
 
 
 _KEY_TYPE: Final = KeyType()
+_KEEPING: Final = frozenset({"clone", "fold_in", "key_data", "key_impl", "wrap_key_data"})
+"""Functions that leave a key as good as unused, as in JAX."""
 
 
 def _implementation(impl: Any, dtype: Any, function: str) -> None:
@@ -231,6 +240,10 @@ def words_of(function: str, key: Any, batched: bool = False) -> Any:
             f"{function} accepts a single key, but was given a key array of shape "
             f"{tuple(words.shape[:-1])} != (). Use vmap for batching."
         )
+    if type(key) is KeyArray and trace_key().debug_key_reuse and function not in _KEEPING:
+        if key.place is not None:
+            key_use.use(*key.place, f"random.{function}")
+        key_use.use(words, None, f"random.{function}")
     return words
 
 

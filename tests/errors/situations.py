@@ -181,6 +181,13 @@ def shape_from_value():
     func(3)
 
 
+def key_used_twice():
+    with jax.debug_key_reuse(True):
+        key = jax.random.key(0)
+        jax.random.normal(key)
+        jax.random.normal(key)  # here
+
+
 def math_function():
     import math
 

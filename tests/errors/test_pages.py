@@ -28,6 +28,7 @@ PAGES = {
     "escaped_from_grad": (errors.UnexpectedTracerError, "Return it from the function"),
     "escaped_into_vmap": (errors.UnexpectedTracerError, "Return it from the function"),
     "escaped_from_loop": (errors.UnexpectedTracerError, "Return it from the function"),
+    "key_used_twice": (errors.KeyReuseError, "random.split"),
     "shape_from_value": (TypeError, "static"),
 }
 
@@ -80,7 +81,8 @@ def test_a_page(name):
     assert isinstance(error, cls)
     message = str(error)
     assert f"situations.py:{line} (" in message, "the message names the line"
-    assert "known only by its type" in message or "escaped its transform" in message
+    why = "known only by its type", "escaped its transform", "was used before"
+    assert any(reason in message for reason in why)
     assert advice in message
     assert frames[-1].lineno == line
     assert only_users_frames(frames)
