@@ -12,12 +12,12 @@ from effax.backends.xla import buffer as memory
 from effax.backends.xla import guard, raised
 from effax.backends.xla.array_text import array_text
 from effax.backends.xla.client import XlaRuntimeError
-from effax.backends.xla.device import Device, devices
+from effax.backends.xla.device import Device
 from effax.backends.xla.executable import deleted
-from effax.backends.xla.placement import Placement, Spec, default, place, single
+from effax.backends.xla.placement import Placement, Spec, default, place
 from effax.effects import config
 from effax.effects.frames import filtered
-from effax.effects.types import ShapedArray, as_dtype, canonical_dtype, float0, typeof
+from effax.effects.types import ShapedArray, canonical_dtype, float0, typeof
 from effax.effects.value import Value
 
 
@@ -486,36 +486,3 @@ def from_shards(
             raise ValueError(f"the pieces of {type} have the shape {piece}, not {shard.type}")
     buffers = [shard.buffer for shard in shards]
     return Array(memory.assemble(buffers, type, placement), Spec(type, placement, committed))
-
-
-def from_dlpack(x: Any, device: Device | None = None, *, copy: bool | None = None) -> Array:
-    """An array over the memory of another library's, by DLPack; copied where `copy` or need be.
-
-    `x` has `__dlpack__` and `__dlpack_device__`. Raises `ValueError` if `copy` is False and a copy
-    can't be avoided, `TypeError` for dtypes that arrays can't have.
-    """
-    kind, index = map(int, x.__dlpack_device__())
-    names = [name for name, number in memory.DLPACK_DEVICES.items() if number == kind]
-    if not names:
-        raise TypeError(f"there is no back-end for DLPack's device type {kind}")
-    own = devices(names[0])
-    home = next((d for d in own if d.local_hardware_id == index), own[0]) if kind != 1 else own[0]
-    placement = single(home)
-    reason = "it was asked for"
-    if not copy:
-        try:
-            capsule = x.__dlpack__()
-            type = memory.capsule_type(capsule)
-            if canonical_dtype(type.dtype) is type.dtype:
-                buffer = memory.from_capsule(capsule, type, placement, None)
-                result = Array(buffer, Spec(type, placement, True))
-                return result if device is None else device_put(result, device)
-            reason = f"{type.dtype} becomes {canonical_dtype(type.dtype)} here"
-        except (XlaRuntimeError, BufferError) as error:
-            # Memory that isn't aligned, or mustn't be written to, or lies in an odd order.
-            reason = str(error)
-        if copy is False:
-            raise ValueError(f"from_dlpack needs a copy, and copy=False refuses it: {reason}")
-    host = x if isinstance(x, np.ndarray) else np.from_dlpack(x)
-    type = ShapedArray(host.shape, canonical_dtype(as_dtype(host.dtype)))
-    return asarray(host, type, placement if device is None else single(device))

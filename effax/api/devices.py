@@ -86,9 +86,9 @@ def copy_to_host_async(x: Any) -> Any:
 def clear_caches() -> None:
     """Forget everything staged and compiled: of `jit`, of single effects, of whole functions."""
     from effax import whole
-    from effax.api import jit
+    from effax.api import jit_caches
     from effax.backends.xla import dispatch
 
-    jit.clear()
+    jit_caches.clear()
     dispatch.clear()
     whole.clear()

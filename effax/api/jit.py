@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import time
-import warnings
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import update_wrapper
-from types import FunctionType
-from typing import Any, Final
-from weakref import WeakKeyDictionary
-
-import attrs
+from typing import Any
 
 from effax.api.arguments import as_tuple, name_of, static_positions
 from effax.api.differentiable import typeof_like
 from effax.api.float0 import set_aside
-from effax.api.parted import Parted, axes_in_scope, check_results
-from effax.api.signatures import Parameters, Signature, leaf_names, nearest
+from effax.api.jit_caches import Trace, caches_of, warn_of_large
+from effax.api.parted import Parted, check_results
+from effax.api.signatures import Parameters, leaf_names
 from effax.api.stages import Call, CompilerOptions, Lowered, Traced, checked_options
 from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray, device_put
@@ -29,58 +23,10 @@ from effax.backends.xla.placement import Placement, Spec, place, single
 from effax.effects import config, control, key_use
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
-from effax.effects.handler import Carrier, bottom, current
-from effax.effects.program import Program
+from effax.effects.handler import bottom, current
 from effax.effects.tree import registry, tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.stage import stage
-
-_log: Final = logging.getLogger("effax")
-_REMEMBERED: Final = 32
-
-
-@attrs.frozen(slots=True, eq=False)
-class _Trace:
-    """A function staged for some types: a program, what it captured, and its results' tree."""
-
-    program: Program
-    captured: tuple[Any, ...]
-    out_tree: Any
-    used_keys: tuple[int, ...] = ()
-    """Which arguments are random keys that the function used, under `debug_key_reuse`."""
-
-    @property
-    def alive(self) -> bool:
-        """Whether what was captured may still be used: the handlers that own it are installed."""
-        return all(not isinstance(x, Carrier) or x.handler.live for x in self.captured)
-
-
-class _Caches:
-    """What was staged and compiled for a function under some options of `jit`."""
-
-    __slots__ = ("__weakref__", "cleared", "fast", "flat", "signatures", "traces")
-
-    def __init__(self) -> None:
-        self.traces: dict[Any, _Trace] = {}
-        self.fast: dict[Any, _Entry] = {}
-        self.flat: dict[Any, tuple[Any, Any, Spec]] = {}
-        self.signatures: deque[Signature] = deque(maxlen=_REMEMBERED)
-        self.cleared = False
-
-    def clear(self) -> None:
-        for found in (self.traces, self.fast, self.flat, self.signatures):
-            found.clear()
-        self.cleared = True
-
-
-_caches: Final[WeakKeyDictionary[Any, dict[Any, _Caches]]] = WeakKeyDictionary()
-
-
-def _caches_of(function: Any, options: Any) -> _Caches:
-    """The caches that all calls of `jit` with this function object and these options share."""
-    if type(function) is not FunctionType:
-        return _Caches()  # compared by what they hold, or dead at once: a bound method
-    return _caches.setdefault(function, {}).setdefault(options, _Caches())
 
 
 class Jit:
@@ -110,8 +56,7 @@ class Jit:
         self._device = device
         self._options = options
         key = static_numbers, static_names, donated, donated_names, device, options
-        new = type(function) is not FunctionType or function not in _caches
-        self._caches = _caches_of(function, key)
+        self._caches, new = caches_of(function, key)
         self._traces = self._caches.traces
         self._fast = self._caches.fast
         self._flat = self._caches.flat
@@ -213,7 +158,7 @@ class Jit:
     ) -> Parted:
         return Parted.of(self, args, keywords, typing)
 
-    def _trace(self, parted: Parted) -> _Trace:
+    def _trace(self, parted: Parted) -> Trace:
         key = parted.key
         found = self._traces.get(key)
         if found is not None and found.alive:
@@ -222,7 +167,7 @@ class Jit:
             raise RuntimeError(
                 f"re-tracing function {self._name} for `jit`, but 'no_tracing' is set"
             )
-        self._explain(parted, found is not None)
+        self._caches.explain(self._function, self._work, parted, found is not None)
         start = time.perf_counter()
         out: list[Any] = []
 
@@ -237,51 +182,12 @@ class Jit:
         if trace_key().debug_key_reuse:
             arguments = staged.program.inputs[len(staged.captured) :]
             used = tuple([i for i, x in enumerate(arguments) if key_use.was_used(x)])
-        traced = _Trace(staged.program, staged.captured, out[0], used)
+        traced = Trace(staged.program, staged.captured, out[0], used)
         self._traces[key] = traced
         self._work.traced(time.perf_counter() - start)
         return traced
 
-    def _explain(self, parted: Parted, ended: bool) -> None:
-        """Note why these arguments need a trace of their own."""
-        earlier = self._caches.signatures
-        work = self._work
-        now = Signature(
-            Parameters.of(self._function),
-            trace_key(),
-            axes_in_scope(),
-            parted.tree,
-            tuple(parted.types),
-            tuple([(at, x.value) for at, x in parted.statics]),
-        )
-        reasons: list[str] = []
-        if ended:
-            reasons = [
-                "what it closes over is a traced value of a transform that has ended: pass that "
-                "value as an argument"
-            ]
-        elif earlier:
-            reasons = nearest(now, earlier)
-        elif self._caches.cleared:
-            reasons = ["its traces were cleared"]
-        elif work.traces and work.functions > 1:
-            reasons = [
-                f"a new function object every call: {work.functions} functions made at "
-                f"{work.place} were jitted, and each has traces of its own. Call jit once, outside "
-                "the loop or function that calls it"
-            ]
-        earlier.append(now)
-        if reasons:
-            work.reasons.append("; ".join(reasons))
-        if config.read("explain_cache_misses"):
-            _log.warning(
-                "TRACING CACHE MISS at %s for %s because:\n  %s",
-                describe(user_frame()),
-                self._name,
-                "\n  ".join(reasons or [f"it is called for the first time ({work.place})"]),
-            )
-
-    def _run(self, parted: Parted, traced: _Trace) -> Any:
+    def _run(self, parted: Parted, traced: Trace) -> Any:
         captured = [asarray(x) for x in traced.captured]
         arrays = [x if type(x) is Array else asarray(x) for x in parted.leaves]
         donate = [len(captured) + i for i in parted.donated]
@@ -289,7 +195,7 @@ class Jit:
         memo_key = ("executor", specs, tuple(donate), self._device)
         executor: Executor | None = traced.program.memo.get(memo_key)
         if executor is None:
-            _warn_of_large(captured, self._name)
+            warn_of_large(captured, self._name)
             everything = captured + arrays
             where, committed = self._where([x.spec for x in everything])
             executor = compile_program(
@@ -417,30 +323,12 @@ class _Entry:
         return self.unflatten(map(Array, outs, self.specs))
 
 
-def _warn_of_large(captured: Sequence[Array], name: str) -> None:
-    total, limit = sum(x.nbytes for x in captured), config.read("captured_constants_warn_bytes")
-    if 0 <= limit <= total:
-        largest = max(captured, key=lambda x: x.nbytes)
-        warnings.warn(
-            f"the jitted function {name} closes over {total} bytes of arrays, the largest of type "
-            f"{largest.type!r}: each executable holds them. Pass them as arguments",
-            stacklevel=2,
-        )
-
-
 def _spec_of(x: Any) -> Spec | None:
     """Where an argument lies, or is promised to: of an array, or a type with a sharding."""
     if type(x) is Array:
         return x.spec
     where = getattr(x, "sharding", None)
     return None if where is None else Spec(typeof_like(x), place(where), True)
-
-
-def clear() -> None:
-    """Forget what was staged and compiled for every function."""
-    for found in list(_caches.values()):
-        for caches in found.values():
-            caches.clear()
 
 
 _LEAF = tree_flatten(0)[1]

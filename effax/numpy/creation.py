@@ -420,7 +420,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     >>> from_dlpack(numpy.ones(2, numpy.float32)).tolist()
     [1.0, 1.0]
     """
-    from effax.backends.xla.array import from_dlpack as imported
+    from effax.backends.xla.dlpack import from_dlpack as imported
 
     return imported(x, device, copy=copy)
 

@@ -8,8 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from effax.backends.xla.array import Array, asarray, constant, device_put, from_dlpack
+from effax.backends.xla.array import Array, asarray, constant, device_put
 from effax.backends.xla.device import devices
+from effax.backends.xla.dlpack import from_dlpack
 from effax.effects.config import enable_x64
 from effax.effects.types import ShapedArray
 

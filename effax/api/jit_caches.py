@@ -1,0 +1,137 @@
+"""What `jit` keeps for a function: its traces, its compiled calls, and why there is each."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import attrs
+
+from effax.api.parted import Parted, axes_in_scope
+from effax.api.signatures import Parameters, Signature, nearest
+from effax.backends.xla.array import Array
+from effax.backends.xla.ledger import Work
+from effax.effects import config
+from effax.effects.config import trace_key
+from effax.effects.frames import describe, user_frame
+from effax.effects.handler import Carrier
+from effax.effects.program import Program
+
+_log: Final = logging.getLogger("effax")
+_REMEMBERED: Final = 32
+
+
+@attrs.frozen(slots=True, eq=False)
+class Trace:
+    """A function staged for some types: a program, what it captured, and its results' tree."""
+
+    program: Program
+    captured: tuple[Any, ...]
+    out_tree: Any
+    used_keys: tuple[int, ...] = ()
+    """Which arguments are random keys that the function used, under `debug_key_reuse`."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether what was captured may still be used: the handlers that own it are installed."""
+        return all(not isinstance(x, Carrier) or x.handler.live for x in self.captured)
+
+
+class Caches:
+    """What was staged and compiled for a function under some options of `jit`."""
+
+    __slots__ = ("__weakref__", "cleared", "fast", "flat", "signatures", "traces")
+
+    def __init__(self) -> None:
+        self.traces: dict[Any, Trace] = {}
+        self.fast: dict[Any, Any] = {}
+        self.flat: dict[Any, tuple[Any, Any, Any]] = {}
+        self.signatures: deque[Signature] = deque(maxlen=_REMEMBERED)
+        self.cleared = False
+
+    def clear(self) -> None:
+        """Forget what was staged and compiled."""
+        for found in (self.traces, self.fast, self.flat, self.signatures):
+            found.clear()
+        self.cleared = True
+
+    def explain(
+        self, function: Callable[..., Any], work: Work, parted: Parted, ended: bool
+    ) -> None:
+        """Note why these arguments need a trace of their own.
+
+        `ended` says that there was one, whose captured values can't be used any more.
+        """
+        earlier = self.signatures
+        now = Signature(
+            Parameters.of(function),
+            trace_key(),
+            axes_in_scope(),
+            parted.tree,
+            tuple(parted.types),
+            tuple([(at, x.value) for at, x in parted.statics]),
+        )
+        reasons: list[str] = []
+        if ended:
+            reasons = [
+                "what it closes over is a traced value of a transform that has ended: pass that "
+                "value as an argument"
+            ]
+        elif earlier:
+            reasons = nearest(now, earlier)
+        elif self.cleared:
+            reasons = ["its traces were cleared"]
+        elif work.traces and work.functions > 1:
+            reasons = [
+                f"a new function object every call: {work.functions} functions made at "
+                f"{work.place} were jitted, and each has traces of its own. Call jit once, outside "
+                "the loop or function that calls it"
+            ]
+        earlier.append(now)
+        if reasons:
+            work.reasons.append("; ".join(reasons))
+        if config.read("explain_cache_misses"):
+            _log.warning(
+                "TRACING CACHE MISS at %s for %s because:\n  %s",
+                describe(user_frame()),
+                work.name,
+                "\n  ".join(reasons or [f"it is called for the first time ({work.place})"]),
+            )
+
+
+_caches: Final[WeakKeyDictionary[Any, dict[Any, Caches]]] = WeakKeyDictionary()
+
+
+def caches_of(function: Any, options: Any) -> tuple[Caches, bool]:
+    """The caches that all calls of `jit` with this function object and these options share.
+
+    With them comes whether the function object was not seen before.
+    """
+    if type(function) is not FunctionType:
+        return Caches(), True  # compared by what they hold, or dead at once: a bound method
+    new = function not in _caches
+    return _caches.setdefault(function, {}).setdefault(options, Caches()), new
+
+
+def clear() -> None:
+    """Forget what was staged and compiled for every function."""
+    for found in list(_caches.values()):
+        for caches in found.values():
+            caches.clear()
+
+
+def warn_of_large(captured: Sequence[Array], name: str) -> None:
+    """Warn where a function closes over more bytes than `captured_constants_warn_bytes` allows."""
+    total, limit = sum(x.nbytes for x in captured), config.read("captured_constants_warn_bytes")
+    if 0 <= limit <= total:
+        largest = max(captured, key=lambda x: x.nbytes)
+        warnings.warn(
+            f"the jitted function {name} closes over {total} bytes of arrays, the largest of type "
+            f"{largest.type!r}: each executable holds them. Pass them as arguments",
+            stacklevel=2,
+        )
