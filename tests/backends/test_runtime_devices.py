@@ -177,6 +177,7 @@ import sys
 import numpy as np, ml_dtypes, copy, pickle
 from effax.backends.xla.array import *
 from effax.backends.xla.array import Array
+from effax.backends.xla.dlpack import from_dlpack
 from effax.backends.xla.executable import compile_text
 for dtype in ("float32", ml_dtypes.bfloat16, ml_dtypes.int4, "bool"):
     x = asarray(np.ones(3).astype(dtype))
