@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import bdb
 import cmd
+import code
 import linecache
 import pprint
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
 from typing import IO, Any, Final
 
@@ -21,6 +22,7 @@ from effax.effects.tree import tree_flatten, tree_unflatten
 
 _AROUND: Final = 5
 _LISTED: Final = 11
+_VALUE: Final = "__fxdb_value__"
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -51,9 +53,9 @@ def levels(
     found: list[Level] = []
     variables: list[dict[str, Any]] = []
     while frame is not None and (limit is None or len(found) < limit):
-        code = frame.f_code
-        if not (only_users and is_library(code.co_filename)):
-            found.append(Level(code.co_filename, frame.f_lineno, code.co_name, frame.f_globals))
+        text = frame.f_code
+        if not (only_users and is_library(text.co_filename)):
+            found.append(Level(text.co_filename, frame.f_lineno, text.co_name, frame.f_globals))
             variables.append({} if frame.f_locals is frame.f_globals else dict(frame.f_locals))
         frame = frame.f_back
     return found, variables
@@ -142,6 +144,35 @@ class _Ended:
         return f"<escaped: {self.text}>"
 
 
+class _Runner(code.InteractiveInterpreter):
+    """Runs a line; what it raises becomes a line of output."""
+
+    nothing: Final = object()
+
+    def __init__(self, names: dict[str, Any], say: Callable[[str], None]) -> None:
+        super().__init__(names)
+        self.names = names
+        self.say = say
+
+    def evaluate(self, line: str) -> Any:
+        """The value of an expression; `nothing` for a statement, or where it failed."""
+        try:
+            found = compile(f"{_VALUE} = (\n{line}\n)", "<fxdb>", "exec")
+        except SyntaxError:
+            self.runsource(line, "<fxdb>", "exec")
+            return self.nothing
+        self.runcode(found)
+        return self.names.pop(_VALUE, self.nothing)
+
+    def showtraceback(self) -> None:
+        """Say what was raised, in a line."""
+        self.say("*** " + traceback.format_exception_only(sys.exc_info()[1])[-1].strip())
+
+    def showsyntaxerror(self, filename: str | None = None, **keywords: Any) -> None:
+        """The same for what is no Python."""
+        self.showtraceback()
+
+
 class Session(cmd.Cmd):
     """Commands, as of pdb, on the frames of a breakpoint."""
 
@@ -174,13 +205,14 @@ class Session(cmd.Cmd):
         """An empty line does nothing."""
         return False
 
-    def default(self, line: str) -> bool | None:
+    def default(self, line: str) -> None:
         """What is no command is evaluated (or executed), as in pdb."""
-        if line == "EOF":
-            self.say("")
-            return self.do_continue("")
         self._run(line.removeprefix("!").strip(), self._show)
-        return None
+
+    def do_EOF(self, line: str) -> bool:  # noqa: N802  (cmd's name)
+        """The end of the input: the program goes on."""
+        self.say("")
+        return True
 
     def _run(self, line: str, show: Any) -> None:
         if not line:
@@ -192,22 +224,13 @@ class Session(cmd.Cmd):
         scope, names = self.levels[self.at].globals, self.variables[self.at]
         # Comprehensions and lambdas see globals only.
         together = {**scope, **names}
-        try:
-            try:
-                code = compile(line, "<fxdb>", "eval")
-            except SyntaxError:
-                exec(compile(line, "<fxdb>", "exec"), together)
-                names.update(
-                    {
-                        k: v
-                        for k, v in together.items()
-                        if scope.get(k, self) is not v and k[:2] != "__"
-                    }
-                )
-            else:
-                show(eval(code, together))
-        except Exception as error:
-            self.say("*** " + traceback.format_exception_only(error)[-1].strip())
+        runner = _Runner(together, self.say)
+        value = runner.evaluate(line)
+        if value is not _Runner.nothing:
+            show(value)
+        else:
+            changed = {k: v for k, v in together.items() if scope.get(k, self) is not v}
+            names.update({k: v for k, v in changed.items() if not k.startswith("__")})
 
     def _show(self, value: Any) -> None:
         if value is not None:

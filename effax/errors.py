@@ -19,6 +19,7 @@ from effax.effects.errors import UnboundAxisError as UnboundAxisError
 from effax.effects.errors import UnexpectedTracerError as UnexpectedTracerError
 from effax.effects.errors import UnhandledEffectError as UnhandledEffectError
 from effax.effects.errors import UnsupportedDerivativeError as UnsupportedDerivativeError
+from effax.effects.frames import full_traceback as full_traceback
 from effax.effects.promotion import TypePromotionError as TypePromotionError
 
 __all__ = [
@@ -40,4 +41,5 @@ __all__ = [
     "UnexpectedTracerError",
     "UnhandledEffectError",
     "UnsupportedDerivativeError",
+    "full_traceback",
 ]
