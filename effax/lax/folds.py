@@ -153,7 +153,10 @@ cumlogsumexp = _cumulative(
 
 def _monoid(computation: Any, inits: Sequence[Any], dtypes: Sequence[Any], folds: Any) -> Any:
     """The effect that does the same as folding by one of lax's operators from its identity."""
-    found = folds.get(computation) if len(inits) == len(dtypes) == 1 else None
+    if len(inits) != 1 or len(dtypes) != 1:
+        return None
+    # The public function may be an entry point around the one that the table knows.
+    found = folds.get(computation) or folds.get(getattr(computation, "__wrapped__", None))
     if found is None or not _is_number(inits[0]):
         return None
     effect, identity = found

@@ -115,7 +115,6 @@ def _without(program: Program, kept: Sequence[Variable]) -> list[Any]:
     ]
 
 
-
 def _log_residuals(program: Program, unknown: tuple[bool, ...], kept: Sequence[Variable]) -> None:
     """Say what a checkpointed function leaves in memory until the backward pass."""
     made = {x: e for e in program.equations for x in e.outputs}
