@@ -137,9 +137,19 @@ class Traced(_Stage):
     """A function staged for some arguments: `jaxpr` is its program, `lower()` goes on."""
 
     @property
+    def program(self) -> Program:
+        """The staged program; its first inputs are what it captured."""
+        return self._call.program
+
+    @property
     def jaxpr(self) -> Program:
         """The staged program, under the name JAX gives it."""
         return self._call.program
+
+    @property
+    def captured(self) -> tuple[Any, ...]:
+        """The values from outside that the function mentions."""
+        return self._call.captured
 
     @filtered
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
@@ -178,7 +188,7 @@ class Lowered(_Stage):
             case "hlo":
                 return analysis.hlo_text(self._text)
             case _ if debug_info:
-                return analysis.located_text(self._text)
+                return lower(self._call.program, platform=self._platform, located=True)[0]
             case _:
                 return analysis.plain_text(self._text)
 

@@ -123,8 +123,7 @@ def python_source(program: Any) -> PythonSource:
     """
     found, captured = program, ()
     if not isinstance(program, Program):
-        staged = getattr(program, "staged", None)
-        found, captured = getattr(staged, "program", None), getattr(staged, "captured", ())
+        found, captured = getattr(program, "program", None), getattr(program, "captured", ())
     if not isinstance(found, Program):
         raise TypeError(
             f"python_source writes programs, not {type(program).__name__}; "

@@ -26,7 +26,7 @@ def test_the_programs_of_e3(name, nesting):
     again = parse(str(traced.program))
     assert str(again) == str(traced.program)
     assert again.in_types == tuple(t.strong() for t in traced.program.in_types)
-    found = again.run(*traced.staged.captured, X)[0]
+    found = again.run(*traced.captured, X)[0]
     np.testing.assert_allclose(found, f(jnp.asarray(X)), rtol=1e-6, atol=1e-6)
 
 
