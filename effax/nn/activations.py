@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from effax.effects import comparison, cumulative, elementwise, special, transcendental
+from effax.effects import comparison, cumulative, elementwise, logical, special, transcendental
 from effax.effects import shape as shapes
 from effax.effects.selection import select_n
 from effax.effects.types import typeof
@@ -40,7 +40,7 @@ def identity(x: ArrayLike) -> Array:
 
 @whole()
 def relu(x: ArrayLike) -> Array:
-    """`max(x, 0)`, with derivative 0 at 0 (Bertoin et al. 2021).
+    """`max(x, 0)`, with derivative 0 at 0 (Bertoin et al. 2021), and where x is NaN.
 
     >>> import effax, effax.nn as nn
     >>> nn.relu(-1.0), float(effax.grad(nn.relu)(0.0))
@@ -48,7 +48,8 @@ def relu(x: ArrayLike) -> Array:
     """
     check_arrays("relu", x)
     x = promote(asarray(x), 0, name="relu")[0]
-    return select_n(comparison.le(x, 0), x, 0)
+    still = elementwise.stop_gradient(elementwise.max(x, 0))
+    return select_n(comparison.gt(x, 0), still, x)
 
 
 @whole()
@@ -63,7 +64,9 @@ def relu6(x: ArrayLike) -> Array:
 
 
 def _relu6(x: Array) -> Array:
-    return select_n(comparison.le(x, 0.0), select_n(comparison.ge(x, 6.0), x, 6.0), 0.0)
+    still = elementwise.stop_gradient(elementwise.min(elementwise.max(x, 0.0), 6.0))
+    moving = logical.and_(comparison.gt(x, 0.0), comparison.lt(x, 6.0))
+    return select_n(moving, still, x)
 
 
 @whole()

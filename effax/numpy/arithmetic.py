@@ -117,8 +117,10 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     quotient = elementwise.div(x1, x2)
     if is_unsigned(dtype):
         return quotient
-    rest = elementwise.rem(x1, x2)
-    return choose(_opposite(rest, x2), elementwise.sub(quotient, 1), quotient)
+    # Signs, not < 0: of a division by zero XLA's quotient is -1, and JAX's result -2 or -1.
+    differ = comparison.ne(elementwise.sign(x1), elementwise.sign(x2))
+    inexact = logical.and_(differ, comparison.ne(elementwise.rem(x1, x2), 0))
+    return choose(inexact, elementwise.sub(quotient, 1), quotient)
 
 
 def _opposite(rest: Any, divisor: Any) -> Any:

@@ -179,13 +179,14 @@ def full_like(
     return result if device is None else device_put(result, device)
 
 
-def _known(name: str, x: Any) -> Any:
-    """A number known now. Raises `ConcretizationTypeError` for a carrier without elements."""
-    if isinstance(x, Carrier) and x.concrete() is None:
-        raise ConcretizationTypeError(x, f"It was given to {name}, whose length depends on it.")
-    if isinstance(x, Value):
-        return np.asarray(x)[()]
-    return x
+def _known(name: str, argument: str, x: Any) -> Any:
+    """A number known now: a carrier that knows its elements gives them."""
+    if isinstance(x, Carrier):
+        known = x.concrete()
+        if known is None:
+            raise ConcretizationTypeError(x, f"It arose in the argument '{argument}' of {name}.")
+        x = known
+    return np.asarray(x)[()] if isinstance(x, Value) else x
 
 
 def arange(
@@ -196,7 +197,8 @@ def arange(
     >>> arange(3).tolist(), arange(1, 2, 0.25).tolist()
     ([0, 1, 2], [1.0, 1.25, 1.5, 1.75])
     """
-    given = [_known("arange", x) for x in (start, stop, step)]
+    names = ("stop" if stop is None else "start", "stop", "step")
+    given = [_known("arange", n, x) for n, x in zip(names, (start, stop, step), strict=True)]
     check_arrays("arange", *(x for x in given if x is not None))
     for x in given:
         if x is not None and np.ndim(x) != 0:

@@ -12,6 +12,7 @@ from effax.effects.program import Literal, Program, Variable, without_dead_code
 from effax.effects.types import ShapedArray
 from effax.interpreters.checkpoints import forward
 from effax.interpreters.lifting import without_trail
+from effax.interpreters.residual.hoisting import hoisted_scan
 from effax.interpreters.residual.partition import Plan, Split, pick, plan_call, planners, split
 from effax.interpreters.residual.saving import plan_remat
 from effax.interpreters.stage import stage
@@ -96,8 +97,13 @@ def _from_slots(
 def plan_scan(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
     """A scan in two: the known one stacks the residuals that the linear one scans.
 
-    Residuals that are constants of the loop, or scanned operands, are passed on as they are.
+    Residuals that are constants of the loop, or scanned operands, are passed on as they are. What
+    is the same in every step is done before the loop, and its residuals are constants.
     """
+    hoisted = hoisted_scan(attributes)
+    if hoisted is not None:
+        plan = plan_call(unknown, {"program": hoisted, "name": hoisted.name})
+        return attrs.evolve(plan, known_effect=control.call, linear_effect=control.call)
     body: Program = attributes["body"]
     n, m = attributes["consts"], attributes["carry"]
     carry = list(unknown[n : n + m])
@@ -109,7 +115,8 @@ def plan_scan(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
             break
         carry = joined
     ys = len(body.outputs) - m
-    parts = _stored_carries(split(body, mask, (*carry, *(False,) * ys)), mask, n, m)
+    whole = split(body, mask, (*carry, *(False,) * ys), tuple(range(n)))
+    parts = _stored_carries(whole, mask, n, m)
     shares = _scan_shares(parts, mask, n)
     known_attributes = {
         **attributes,

@@ -9,6 +9,7 @@ import attrs
 
 from effax.effects.effect import Effect
 from effax.effects.program import Equation, Program, Variable, without_dead_code
+from effax.interpreters.residual.recomputing import recompute
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -18,7 +19,7 @@ class Plan:
     `known(operands)` are the operands of the known half; `linear(operands, residuals)` those of
     the linear half, given the results of the known half after the effect's own known results.
     When `whole` is set the linear half gives all of the effect's results, the known ones again.
-    `known_effect` is what the known half performs where that is another effect.
+    `known_effect` and `linear_effect` are what the halves perform where that is another effect.
     """
 
     known_attributes: dict[str, Any]
@@ -28,6 +29,7 @@ class Plan:
     linear: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
     whole: bool = False
     known_effect: Effect | None = None
+    linear_effect: Effect | None = None
 
 
 planners: Final[dict[Effect, Callable[..., Plan]]] = {}
@@ -52,20 +54,30 @@ class Split:
 
 
 def split(
-    program: Program, unknown: tuple[bool, ...], force: tuple[bool, ...] | None = None
+    program: Program,
+    unknown: tuple[bool, ...],
+    force: tuple[bool, ...] | None = None,
+    fixed: tuple[int, ...] = (),
 ) -> Split:
     """Split a program by which of its inputs are unknown.
 
-    `force` marks results to be given by the linear program even where they are known.
+    `force` marks results to be given by the linear program even where they are known. `fixed`
+    are positions of inputs that cost nothing to be kept: a loop's constants. What is cheap is done
+    again by the linear program where less is stored so.
     """
-    key = "split", unknown, force
+    key = "split", unknown, force, fixed
     found = program.memo.get(key)
     if found is None:
-        found = program.memo[key] = _split(program, unknown, force)
+        found = program.memo[key] = _split(program, unknown, force, fixed)
     return found
 
 
-def _split(program: Program, unknown: tuple[bool, ...], force: tuple[bool, ...] | None) -> Split:
+def _split(
+    program: Program,
+    unknown: tuple[bool, ...],
+    force: tuple[bool, ...] | None,
+    fixed: tuple[int, ...],
+) -> Split:
     known_equations: list[Equation] = []
     recorder = _Partition(known_equations)
     recorder.mark(x for x, u in zip(program.inputs, unknown, strict=True) if u)
@@ -78,12 +90,16 @@ def _split(program: Program, unknown: tuple[bool, ...], force: tuple[bool, ...] 
     linear_inputs = [x for x, u in zip(program.inputs, unknown, strict=True) if u]
     known_inputs = [x for x, u in zip(program.inputs, unknown, strict=True) if not u]
     draft = without_dead_code(Program(linear_inputs, recorder.linear, linear_outputs, program.name))
-    needed = _free_variables(draft)
     positions = {x: i for i, x in enumerate(known_inputs)}
+    constants = {program.inputs[i] for i in fixed}
+    again, needed = recompute(known_equations, _free_variables(draft), constants)
     forwarded = [x for x in needed if x in positions]
     made = [x for x in needed if x not in positions]
     linear = Program(
-        [*forwarded, *made, *linear_inputs], draft.equations, draft.outputs, program.name
+        [*forwarded, *made, *linear_inputs],
+        [*again, *draft.equations],
+        draft.outputs,
+        program.name,
     )
     known_outputs = [x for x, u in zip(program.outputs, later, strict=True) if not u]
     known = without_dead_code(
@@ -142,7 +158,14 @@ class _Partition:
                 for x, s, u in zip(e.outputs, spare, plan.unknown_outputs, strict=True)
             ]
         self.linear.append(
-            Equation(e.effect, inputs, plan.linear_attributes, all_later, e.frame, e.scope)
+            Equation(
+                plan.linear_effect or e.effect,
+                inputs,
+                plan.linear_attributes,
+                all_later,
+                e.frame,
+                e.scope,
+            )
         )
         self.mark(later)
 

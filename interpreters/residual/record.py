@@ -78,7 +78,11 @@ class Record(Handler):
         plan = planner(unknown, attributes)
         results = (plan.known_effect or effect)(*plan.known(operands), **plan.known_attributes)
         own = plan.unknown_outputs.count(False)
-        recorded = self.record(effect, plan.linear(operands, results[own:]), plan.linear_attributes)
+        recorded = self.record(
+            plan.linear_effect or effect,
+            plan.linear(operands, results[own:]),
+            plan.linear_attributes,
+        )
         if plan.whole:
             recorded = pick(recorded, plan.unknown_outputs, True)
         return merge(plan.unknown_outputs, recorded, results[:own])
