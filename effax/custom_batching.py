@@ -7,6 +7,7 @@ from functools import update_wrapper
 from typing import Any
 
 from effax.api.arguments import name_of
+from effax.api.custom import by_position
 from effax.effects import custom
 from effax.effects.frames import filtered
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
@@ -47,11 +48,12 @@ class custom_vmap:  # noqa: N801  (JAX's name)
         return vmap_rule
 
     @filtered
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
         """The function's value; its rule is used where it is mapped."""
         name = name_of(self.fun)
         if self.vmap_rule is None:
             raise AttributeError(f"No batching rule defined for custom_vmap function {name}.")
+        args = by_position(self.fun, args, keywords)
         leaves, tree = tree_flatten(args)
         out: list[Any] = []
 

@@ -62,6 +62,7 @@ def _scan_type(
     length: int,
     reverse: bool,
     unroll: int,
+    split_transpose: bool = False,
 ) -> Sequence[ShapedArray]:
     before, xs = operands[: consts + carry], operands[consts + carry :]
     for x in xs:
@@ -94,5 +95,7 @@ the carry was not known then.
 scan = Effect("scan", family="control", typing=_scan_type, multiple=True, higher_order=True)
 """`scan(*consts, *carry, *xs, body, consts, carry, length, reverse, unroll)`.
 
-Results are the last carry, then what each step gave, stacked along a new leading axis.
+Results are the last carry, then what each step gave, stacked along a new leading axis. With
+`split_transpose` (False where it is left out) what its transpose does apart from the cotangents of
+the carry is done for all steps at once.
 """

@@ -7,6 +7,7 @@ from typing import Any
 
 from effax.effects.control import _call_type
 from effax.effects.effect import Effect
+from effax.effects.program import Program
 from effax.effects.types import ShapedArray
 
 custom_jvp_call = Effect(
@@ -34,6 +35,21 @@ custom_vmap_call = Effect(
 
 `rule(size, batched, operands)`, of flat values some of which have the batch axis in front, gives
 results and which of them have it.
+"""
+
+
+def _forward_type(
+    *operands: ShapedArray, program: Program, forward: Program, **_: Any
+) -> Sequence[ShapedArray]:
+    return _call_type(*operands, program=forward)
+
+
+custom_vjp_forward = Effect(
+    "custom_vjp_forward", family="custom", typing=_forward_type, multiple=True, higher_order=True
+)
+"""`custom_vjp_forward(*operands, program, forward, name)`: the results of `program`, and residuals.
+
+It is a call of `forward`. Where no residual is wanted, a call of `program` will do.
 """
 
 

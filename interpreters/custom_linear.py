@@ -42,10 +42,10 @@ def forward(
         linear = (*(False,) * residuals, *(True,) * len(out_types))
         try:
             done = transpose_program(back.program, linear, (True,) * (len(types) - residuals), True)
-        except MissingRuleError as error:
+        except (MissingRuleError, UnsupportedDerivativeError) as error:
             raise UnsupportedDerivativeError(
                 "forward mode through custom_vjp transposes its backward function, which must be "
-                f"linear in the cotangent, but: {error}"
+                f"linear in the cotangent, but {getattr(error, 'reason', error)}"
             ) from error
         found = memo[key] = done.program
     return found

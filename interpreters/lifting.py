@@ -413,12 +413,12 @@ def lift_scan(
         *_flat(handler, consts, const_modes),
         *carried,
         *(row for x, mode in zip(xs, x_modes, strict=True) for row in _rows(handler, x, mode)),
-        body=step.program,
-        consts=len(step.captured) + _leaf_total(handler, const_modes, body.in_types),
-        carry=len(carried),
-        length=length,
-        reverse=attributes["reverse"],
-        unroll=attributes["unroll"],
+        **{
+            **attributes,
+            "body": step.program,
+            "consts": len(step.captured) + _leaf_total(handler, const_modes, body.in_types),
+            "carry": len(carried),
+        },
     )
     results = take_log(handler, step, results, steps=True)
     return _unscan(handler, results, len(carried), modes, y_modes, body, length, state)
@@ -480,7 +480,7 @@ def lift_custom(
 ) -> list[Any]:
     """A program with its own derivative is opened: the derivative of the lifted program is
     another one. (Batching, which commutes with derivatives, has a rule of its own.)"""
-    return reopen(handler, attributes["program"], operands)
+    return reopen(handler, attributes.get("forward") or attributes["program"], operands)
 
 
 functor: Final[dict[Effect, Callable[..., Any]]] = {
@@ -491,5 +491,6 @@ functor: Final[dict[Effect, Callable[..., Any]]] = {
     control.scan: lift_scan,
     custom.custom_jvp_call: lift_custom,
     custom.custom_vjp_call: lift_custom,
+    custom.custom_vjp_forward: lift_custom,
     custom.custom_vmap_call: lift_custom,
 }

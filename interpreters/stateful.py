@@ -98,6 +98,11 @@ class VjpBesideState(_BesideState):
 
     __slots__ = ()
 
+    @property
+    def optimize_remat(self) -> bool:
+        """Whether the program may stand for the forward function where no residuals are wanted."""
+        return bool(self.rule.optimize_remat)
+
     def forward(
         self, primals: Sequence[Any], moving: Sequence[bool]
     ) -> tuple[list[Any], list[Any]]:
@@ -126,6 +131,11 @@ class Backward:
         self.inner = inner
         self.extra = extra
         self.memo: dict[Any, Any] = {}
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether the rule takes None for cotangents that are zero."""
+        return bool(self.inner.symbolic)
 
     def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """The cotangents of all inputs."""

@@ -28,6 +28,11 @@ def reference_call(*operands: Array, program: Program, **_: Any) -> list[Array]:
     return run(program, operands)
 
 
+@rule(custom.custom_vjp_forward)
+def reference_custom_forward(*operands: Array, forward: Program, **_: Any) -> list[Array]:
+    return run(forward, operands)
+
+
 @rule(custom.custom_linear)
 def reference_custom_linear(
     *operands: Array, residuals: int, out_types: tuple[ShapedArray, ...], backward: Any
@@ -66,6 +71,7 @@ def reference_scan(
     length: int,
     reverse: bool,
     unroll: int,
+    split_transpose: bool = False,
 ) -> Sequence[Array]:
     fixed, carried = operands[:consts], list(operands[consts : consts + carry])
     xs = operands[consts + carry :]

@@ -10,16 +10,22 @@ import attrs
 
 from effax.api.arguments import name_of, normalise
 from effax.effects import custom
+from effax.effects.conversion import convert_element_type
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.frames import filtered
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_structure, tree_unflatten
-from effax.effects.types import ShapedArray, float0, typeof
+from effax.effects.types import ShapedArray, float0, is_inexact, typeof
 from effax.interpreters.jvp.dual import moves, tangent_type, zeros
 from effax.interpreters.stage import Staged, stage
 
 
-def _bind(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """The arguments by position, keywords and defaults put in their places."""
+def by_position(
+    function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[Any, ...]:
+    """The arguments by position, keywords and defaults put in their places.
+
+    Raises `TypeError` where one of them can be given by keyword only.
+    """
     import inspect
 
     bound = inspect.signature(function).bind(*args, **keywords)
@@ -47,6 +53,7 @@ class _Call:
         self.function = function
         self.fixed_at = {n: args[n] for n in fixed}
         self.out_tree: Any = None
+        self.out_types: tuple[ShapedArray, ...] = ()
 
     def merged(self, dynamic: Sequence[Any]) -> list[Any]:
         rest = iter(dynamic)
@@ -58,7 +65,9 @@ class _Call:
             leaves, self.out_tree = tree_flatten(result)
             return leaves
 
-        return stage(flat, [typeof(x) for x in self.leaves], name_of(self.function))
+        found = stage(flat, [typeof(x) for x in self.leaves], name_of(self.function))
+        self.out_types = found.program.out_types
+        return found
 
 
 def _refuse_captured(name: str, kind: str, tangents: Sequence[Any]) -> None:
@@ -85,7 +94,8 @@ class _JvpRule:
         name = name_of(call.function)
         _refuse_captured(name, "custom_jvp", tangents[:n])
         directions = [
-            _direction(p, t, self.symbolic) for p, t in zip(primals[n:], tangents[n:], strict=True)
+            _direction(typeof(p), t, self.symbolic)
+            for p, t in zip(primals[n:], tangents[n:], strict=True)
         ]
         result = self.function(
             *call.statics,
@@ -147,10 +157,10 @@ def _is_symbolic(x: Any) -> bool:
     return type(x) is SymbolicZero
 
 
-def _direction(primal: Any, tangent: Any, symbolic: bool) -> Any:
+def _direction(primal_type: ShapedArray, tangent: Any, symbolic: bool) -> Any:
     if tangent is not None:
         return tangent
-    type = tangent_type(typeof(primal))
+    type = tangent_type(primal_type)
     if symbolic:
         return SymbolicZero(type)
     if type.dtype == float0:
@@ -245,7 +255,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         name = name_of(self.fun)
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.")
-        given = _bind(self.fun, args, keywords)
+        given = by_position(self.fun, args, keywords)
         fixed = normalise(self.nondiff_argnums, len(given), "nondiff_argnums")
         call = _Call(self.fun, given, fixed)
         staged = call.staged()
@@ -270,10 +280,22 @@ def _numbers(
 class _VjpRule:
     """A user's forward and backward functions, on flat values."""
 
-    __slots__ = ("backwards", "bwd", "call", "captured", "fwd", "residual_tree", "symbolic")
+    __slots__ = (
+        "backwards",
+        "bwd",
+        "call",
+        "captured",
+        "fwd",
+        "optimize_remat",
+        "residual_tree",
+        "symbolic",
+    )
 
-    def __init__(self, call: _Call, fwd: Any, bwd: Any, captured: int, symbolic: bool) -> None:
+    def __init__(
+        self, call: _Call, fwd: Any, bwd: Any, captured: int, symbolic: bool, optimize_remat: bool
+    ) -> None:
         self.symbolic = symbolic
+        self.optimize_remat = optimize_remat
         self.call = call
         self.fwd = fwd
         self.bwd = bwd
@@ -327,13 +349,15 @@ class _Backward:
         self.wanted = wanted
         self.memo: dict[Any, Any] = {}
 
-    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-        import numpy as np
+    @property
+    def symbolic(self) -> bool:
+        """Whether the rule takes None for cotangents that are zero."""
+        return self.rule.symbolic
 
+    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         rule, call = self.rule, self.rule.call
-        given = iter(cotangents)
-        count = call.out_tree.num_leaves
-        full = [next(given) if i in self.moving else np.zeros((), float0) for i in range(count)]
+        given = dict(zip(self.moving, cotangents, strict=True))
+        full = [_direction(t, given.get(i), rule.symbolic) for i, t in enumerate(call.out_types)]
         answers = rule.bwd(
             *call.statics,
             tree_unflatten(rule.residual_tree, residuals),
@@ -353,7 +377,10 @@ class _Backward:
 
 def _checked_ct(ct: Any, type: ShapedArray, rule: _VjpRule) -> Any:
     found = typeof(ct)
-    if len(found.shape) != len(type.shape) or found.dtype != type.dtype:
+    if found.shape == type.shape and is_inexact(found.dtype) and is_inexact(type.dtype):
+        if found.dtype != type.dtype:
+            ct = convert_element_type(ct, dtype=type.dtype)
+    elif found is not type and (found.shape != type.shape or found.dtype != type.dtype):
         raise ValueError(
             f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the shapes and "
             f"dtypes of the arguments: expected {type.str_short()}, got {found.str_short()}"
@@ -410,6 +437,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
+        self.optimize_remat = False
         update_wrapper(self, fun)
 
     def defvjp(
@@ -422,9 +450,22 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         """Give the forward and the backward function.
 
         With `symbolic_zeros`, each leaf of the forward function's arguments is a
-        `CustomVJPPrimal`: its `value`, and whether it is `perturbed`, that is differentiated.
+        `CustomVJPPrimal`: its `value`, and whether it is `perturbed`, that is differentiated; and
+        cotangents that are zero are given to the backward function as a `SymbolicZero`.
+
+        With `optimize_remat`, under `checkpoint` the function itself is done on the way forward,
+        where no residuals are wanted, and the forward function only when they are: on the way
+        back. It must give the same results.
+
+        Raises `NotImplementedError` where both are asked for.
         """
+        if optimize_remat and symbolic_zeros:
+            raise NotImplementedError(
+                "defvjp: optimize_remat does not go with symbolic_zeros, as the function itself "
+                "can't be told which of its arguments are perturbed; leave one of them out"
+            )
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
+        self.optimize_remat = optimize_remat
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         from functools import partial
@@ -437,11 +478,18 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         name = name_of(self.fun)
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {name} using defvjp.")
-        given = _bind(self.fun, args, keywords)
+        given = by_position(self.fun, args, keywords)
         fixed = normalise(self.nondiff_argnums, len(given), "nondiff_argnums")
         call = _Call(self.fun, given, fixed)
         staged = call.staged()
-        rule = _VjpRule(call, self.fwd, self.bwd, len(staged.captured), self.symbolic_zeros)
+        rule = _VjpRule(
+            call,
+            self.fwd,
+            self.bwd,
+            len(staged.captured),
+            self.symbolic_zeros,
+            self.optimize_remat,
+        )
         results = custom.custom_vjp_call(
             *staged.captured, *call.leaves, program=staged.program, rule=rule, name=name
         )

@@ -1,261 +1,26 @@
-"""Control flow as users write it: `cond`, `switch`, `while_loop`, `fori_loop`, `scan`, `map`."""
+"""Loops as users write them: `while_loop`, `fori_loop`, `scan`, `map`."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from effax.api.arguments import name_of
 from effax.api.differentiable import as_value
 from effax.effects import comparison, control, elementwise, shape
 from effax.effects import config as settings
-from effax.effects.conversion import convert_element_type
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
-from effax.effects.program import Program, Variable
+from effax.effects.program import Program
 from effax.effects.promotion import result_type
-from effax.effects.tree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.residual import merge, pick
-from effax.interpreters.stage import Staged, stage
-
-_INT32 = np.dtype(np.int32)
-
-
-def _traced(
-    function: Callable[..., Any], tree: Any, types: Sequence[ShapedArray]
-) -> tuple[Staged, Any]:
-    """A function of the arguments of that tree, staged; and the tree of its results."""
-    out: list[Any] = []
-
-    def flat(*values: Any) -> list[Any]:
-        leaves, out_tree = tree_flatten(function(*tree_unflatten(tree, values)))
-        out[:] = [out_tree]
-        return leaves
-
-    return stage(flat, types, name_of(function)), out[0]
-
-
-def _with_captures(parts: Sequence[Staged]) -> tuple[list[Any], list[Program]]:
-    """What all of them captured, and programs that each take all of it first."""
-    values: list[Any] = []
-    places: dict[int, int] = {}
-    for part in parts:
-        for x in part.captured:
-            if id(x) not in places:
-                places[id(x)] = len(values)
-                values.append(x)
-    programs = []
-    for part in parts:
-        n = len(part.captured)
-        own = {places[id(x)]: v for x, v in zip(part.captured, part.program.inputs, strict=False)}
-        first = [own[i] if i in own else Variable(None, typeof(x)) for i, x in enumerate(values)]
-        p = part.program
-        programs.append(Program([*first, *p.inputs[n:]], p.equations, p.outputs, p.name))
-    return values, programs
-
-
-def _describe_difference(
-    what: str, one: tuple[str, Any, Sequence[Any]], other: tuple[str, Any, Sequence[Any]]
-) -> TypeError:
-    """An error that shows two trees of types side by side."""
-    rows = []
-    sides = []
-    for _, tree, types in (one, other):
-        paths = tree_flatten_with_path(tree_unflatten(tree, list(types)))[0]
-        sides.append({keystr(path): t.str_short() for path, t in paths})
-    for path in dict.fromkeys([*sides[0], *sides[1]]):
-        left, right = sides[0].get(path, "(nothing)"), sides[1].get(path, "(nothing)")
-        mark = "" if left == right else "   <-- differs"
-        rows.append(f"  {path or '(whole)'}: {left} | {right}{mark}")
-    listed = "\n".join(rows)
-    return TypeError(f"{what}\n  ({one[0]} | {other[0]})\n{listed}")
-
-
-def _same_types(one: Sequence[ShapedArray], other: Sequence[ShapedArray]) -> bool:
-    return len(one) == len(other) and all(
-        a.shape == b.shape and a.dtype == b.dtype for a, b in zip(one, other, strict=True)
-    )
-
-
-@filtered
-def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, operand: Any = None) -> Any:
-    """One of two functions applied to the operands, chosen by a predicate known when it runs.
-
-    Args:
-      pred: a scalar; true where it is not zero.
-      true_fun: applied to the operands when it is true.
-      false_fun: applied when it is false; its results must have the same types.
-      *operands: the arguments.
-      operand: a single argument, the older way to give it.
-
-    Raises:
-      TypeError: where the branches' results differ in tree, shape or dtype, or `pred` is no
-        scalar.
-
-    >>> import effax
-    >>> effax.lax.cond(True, lambda x: x + 1.0, lambda x: x - 1.0, 3.0)
-    Array(4., dtype=float32, weak_type=True)
-    """
-    if operand is not None:
-        if operands:
-            raise TypeError("if 'operand' keyword is passed then no positional operands can be")
-        operands = (operand,)
-    if not callable(true_fun) or not callable(false_fun):
-        if len(operands) == 2 and callable(false_fun) and callable(operands[1]):
-            return _cond_five(pred, true_fun, false_fun, *operands)
-        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
-    type = typeof(pred)
-    if type.shape:
-        raise TypeError(
-            f"Pred must be a scalar, got {pred} of shape {type.shape}; reduce it with .any() or "
-            ".all(), or use where for a choice element by element"
-        )
-    if settings.read("disable_jit") and not isinstance(pred, Carrier):
-        return true_fun(*operands) if bool(pred) else false_fun(*operands)
-    index = convert_element_type(_truth(pred, type), dtype=_INT32, weak_type=False)
-    return _branch("cond", index, (false_fun, true_fun), operands)
-
-
-def _truth(pred: Any, type: ShapedArray) -> Any:
-    if type.dtype == np.bool_:
-        return pred
-    return comparison.ne(pred, type.dtype.type(0))
-
-
-def _cond_five(pred: Any, x: Any, true_fun: Any, y: Any, false_fun: Any) -> Any:
-    return cond(pred, lambda xy: true_fun(xy[0]), lambda xy: false_fun(xy[1]), (x, y))
-
-
-@filtered
-def switch(
-    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = None
-) -> Any:
-    """The branch of a number known when it runs, applied to the operands.
-
-    The index is clamped to the branches there are.
-
-    >>> import effax
-    >>> effax.lax.switch(1, [lambda x: x, lambda x: -x], 2.0)
-    Array(-2., dtype=float32, weak_type=True)
-    """
-    if operand is not None:
-        operands = (operand,)
-    branches = tuple(branches)
-    if not branches:
-        raise ValueError("Empty branch sequence")
-    if not all(callable(b) for b in branches):
-        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
-    type = typeof(index)
-    if type.shape:
-        raise TypeError(f"Branch index must be scalar, got {index} of shape {type.shape}.")
-    if type.dtype.kind not in "iu":
-        raise TypeError(f"Index type must be an integer, got {type.dtype.name}.")
-    if len(branches) == 1:
-        return branches[0](*operands)
-    return _branch("switch", _int32(index, type), branches, operands)
-
-
-def _int32(x: Any, type: ShapedArray) -> Any:
-    return (
-        x
-        if type.dtype == _INT32 and not type.weak_type
-        else (convert_element_type(x, dtype=_INT32, weak_type=False))
-    )
-
-
-def _branch(
-    what: str, index: Any, branches: Sequence[Callable[..., Any]], operands: Sequence[Any]
-) -> Any:
-    leaves, tree = tree_flatten(tuple(operands))
-    types = [typeof(x) for x in leaves]
-    traced = [_traced(b, tree, types) for b in branches]
-    (first, first_tree), rest = traced[0], traced[1:]
-    names = (
-        ("false_fun", "true_fun")
-        if what == "cond"
-        else tuple(f"branch {i}" for i in range(len(branches)))
-    )
-    for i, (other, other_tree) in enumerate(rest, 1):
-        if other_tree != first_tree or not _same_types(
-            first.program.out_types, other.program.out_types
-        ):
-            raise _describe_difference(
-                f"{what}: {names[0]} and {names[i]} must give results of equal types, tree by tree",
-                (names[0], first_tree, first.program.out_types),
-                (names[i], other_tree, other.program.out_types),
-            )
-    values, programs = _with_captures([s for s, _ in traced])
-    results = control.cond(index, *values, *leaves, branches=tuple(programs))
-    return tree_unflatten(first_tree, results)
-
-
-def _promote_weak(
-    types: Sequence[ShapedArray], outs: Sequence[ShapedArray]
-) -> list[ShapedArray] | None:
-    """Carry types, weak ones replaced where the body makes another dtype; None if unchanged."""
-    found = [
-        ShapedArray(t.shape, result_type(t, o)) if t.weak_type and t.dtype != o.dtype else t
-        for t, o in zip(types, outs, strict=True)
-    ]
-    return None if found == list(types) else found
-
-
-def _as_type(x: Any, type: ShapedArray) -> Any:
-    t = typeof(x)
-    if t is type:
-        return x
-    return convert_element_type(x, dtype=type.dtype, weak_type=type.weak_type)
-
-
-def _loop_body(
-    what: str,
-    body: Callable[..., Any],
-    tree: Any,
-    types: list[ShapedArray],
-    rest: Sequence[ShapedArray],
-    carry_tree: Any,
-) -> tuple[Staged, Any, list[ShapedArray]]:
-    """Stage a loop's body until the carry's weak types agree; then its types must."""
-    while True:
-        staged, out_tree = _traced(body, tree, [*types, *rest])
-        n = len(types)
-        outs = staged.program.out_types
-        found_tree = out_tree
-        if what == "scan":
-            children = _pair(out_tree)
-            found_tree, outs = children[0], outs[: children[0].num_leaves]
-        if found_tree != carry_tree:
-            raise _describe_difference(
-                f"{what} body function carry input and carry output must have the same tree",
-                ("the carry put in", carry_tree, types),
-                ("the carry given back", found_tree, outs),
-            )
-        stronger = _promote_weak(types, outs[:n])
-        if stronger is None:
-            break
-        types = stronger
-    if not _same_types(types, outs[:n]):
-        raise _describe_difference(
-            f"{what} body function carry input and carry output must have equal types (e.g. shapes "
-            "and dtypes of arrays), but they differ; convert one with .astype, or give the initial "
-            "carry the type the body makes",
-            ("the carry put in", carry_tree, types),
-            ("the carry given back", found_tree, outs[:n]),
-        )
-    return staged, out_tree, types
-
-
-def _pair(out_tree: Any) -> tuple[Any, Any]:
-    children = out_tree.children()
-    if len(children) != 2 or out_tree.node_data() is None:
-        raise TypeError(
-            f"scan body output must be a pair, (carry, y), got a result with the tree {out_tree}"
-        )
-    return children[0], children[1]
+from effax.interpreters.stage import Staged
+from effax.lax.carrying import as_type, loop_body, traced
 
 
 @filtered
@@ -307,15 +72,15 @@ def while_loop(
     leaves, carry_tree = tree_flatten(init_val)
     types = [typeof(x) for x in leaves]
     in_tree = tree_flatten((init_val,))[1]
-    body, _, types = _loop_body("while_loop", body_fun, in_tree, types, (), carry_tree)
-    test, _ = _traced(cond_fun, in_tree, types)
+    body, _, types = loop_body("while_loop", body_fun, in_tree, types, (), carry_tree)
+    test, _ = traced(cond_fun, in_tree, types)
     verdict = test.program.out_types
     if len(verdict) != 1 or verdict[0].shape or verdict[0].dtype != np.bool_:
         raise TypeError(
             "cond_fun must return a boolean scalar, but got pytree with types "
             f"{[t.str_short() for t in verdict]}"
         )
-    carry = [_as_type(x, t) for x, t in zip(leaves, types, strict=True)]
+    carry = [as_type(x, t) for x, t in zip(leaves, types, strict=True)]
     return tree_unflatten(carry_tree, _perform_while(test, body, carry, slots))
 
 
@@ -373,6 +138,9 @@ def scan(
       length: the number of steps, needed only when `xs` is empty.
       reverse: whether to go from the last row to the first.
       unroll: how many steps to write out in one iteration of the loop; True for all.
+      _split_transpose: whether reverse mode goes back in two parts: a scan of what the cotangent of
+        the carry needs, and all steps of the rest at once, as for `vmap`. Cotangents of weights
+        are then one product, not one a step; the cotangents of all carries are stored for it.
 
     Returns:
       The last carry, and the `y`s stacked along a new first axis.
@@ -396,25 +164,24 @@ def scan(
     types = [typeof(x) for x in leaves]
     in_tree = tree_flatten((init, xs))[1]
     step_types = [t.update(shape=t.shape[1:]) for t in row_types]
-    body, out_tree, types = _loop_body("scan", f, in_tree, types, step_types, carry_tree)
-    if unroll is True:
-        unroll = max(n, 1)
-    elif unroll is False or unroll == 0:
-        unroll = 1
-    if not isinstance(unroll, int) or unroll < 0:
+    body, out_tree, types = loop_body("scan", f, in_tree, types, step_types, carry_tree)
+    steps = max(n, 1) if unroll is True else operator.index(unroll) or 1
+    if steps < 0:
         raise ValueError(f"`unroll` must be a positive integer or a Boolean, got {unroll}")
     results = control.scan(
         *body.captured,
-        *(_as_type(x, t) for x, t in zip(leaves, types, strict=True)),
+        *(as_type(x, t) for x, t in zip(leaves, types, strict=True)),
         *rows,
         body=body.program,
         consts=len(body.captured),
         carry=len(types),
         length=n,
         reverse=bool(reverse),
-        unroll=int(unroll),
+        unroll=steps,
+        **({"split_transpose": True} if _split_transpose else {}),
     )
-    return tuple(tree_unflatten(out_tree, results))  # type: ignore[return-value]
+    pair: tuple[Any, Any] = tree_unflatten(out_tree, results)
+    return pair
 
 
 def _scan_length(types: Sequence[ShapedArray], tree: Any, length: int | None) -> int:
@@ -496,6 +263,7 @@ def fori_loop(
                 f"lower and upper arguments to fori_loop must be integer scalars, got "
                 f"{t.str_short()}"
             )
+    wide = _bound_type(lower, upper)
     if checkpoints is None and not (isinstance(lower, Carrier) or isinstance(upper, Carrier)):
         first, last = int(lower), int(upper)
         if settings.read("disable_jit"):
@@ -517,8 +285,7 @@ def fori_loop(
             "Can only use `unroll` in `fori_loop` if the loop bounds are statically known, and "
             "without `checkpoints`."
         )
-    wide = _bound_type(lower, upper)
-    low, high = _as_type(lower, wide), _as_type(upper, wide)
+    low, high = as_type(lower, wide), as_type(upper, wide)
     _, _, result = while_loop(
         lambda state: comparison.lt(state[0], state[1]),
         lambda state: (elementwise.add(state[0], 1), state[1], body_fun(state[0], state[2])),
@@ -530,8 +297,13 @@ def fori_loop(
 
 def _bound_type(lower: Any, upper: Any) -> ShapedArray:
     """The type of a loop's counter."""
+    first, last = typeof(lower), typeof(upper)
+    if first.dtype != last.dtype and not (first.weak_type or last.weak_type):
+        raise TypeError(
+            "lower and upper arguments to fori_loop must have equal types, got "
+            f"{first.str_short()} and {last.str_short()}; convert one with .astype"
+        )
     dtype, weak = result_type(lower, upper, return_weak_type_flag=True)
-    first = typeof(lower)
     return ShapedArray((), dtype, weak or (first.weak_type and first.dtype == dtype))
 
 
@@ -545,7 +317,9 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     >>> effax.lax.map(lambda x: x * x, jnp.arange(3.0))
     Array([0., 1., 4.], dtype=float32)
     """
-    if batch_size is None:
+    if batch_size is not None and batch_size < 0:
+        raise ValueError(f"lax.map: batch_size={batch_size} is not a number of rows")
+    if not batch_size:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
     from effax.api.vmap import vmap
 

@@ -58,6 +58,11 @@ class BatchedVjp:
         self.outs = outs
         self.residual_modes: tuple[bool, ...] = ()
 
+    @property
+    def optimize_remat(self) -> bool:
+        """Whether the program may stand for the forward function where no residuals are wanted."""
+        return bool(self.rule.optimize_remat)
+
     def forward(
         self, primals: Sequence[Any], moving: Sequence[bool]
     ) -> tuple[list[Any], list[Any]]:
@@ -90,6 +95,11 @@ class BatchedBackward:
         self.wanted = [b for b, w in zip(owner.batched, wanted, strict=True) if w]
         self.memo: dict[Any, Any] = {}
 
+    @property
+    def symbolic(self) -> bool:
+        """Whether the rule takes None for cotangents that are zero."""
+        return bool(self.inner.symbolic)
+
     def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """Cotangents of the operands of the batch."""
         handler = Batch(None, *self.owner.static)
@@ -104,7 +114,10 @@ class BatchedBackward:
 
 
 def _wrap(handler: Batch, values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
-    return [Batched(handler, x) if b else x for x, b in zip(values, batched, strict=True)]
+    return [
+        Batched(handler, x) if b and x is not None else x
+        for x, b in zip(values, batched, strict=True)
+    ]
 
 
 def _unwrap(handler: Batch, value: Any, batched: bool) -> Any:

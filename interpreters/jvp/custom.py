@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from effax.effects import custom
-from effax.effects.program import Program
+from effax.effects.program import Program, Variable
 from effax.effects.types import typeof
 from effax.interpreters.custom_linear import forward
 from effax.interpreters.jvp.dual import moves, rule, tangent_type, zeros, zeros_like
+from effax.interpreters.stage import stage
 
 
 @rule(custom.custom_jvp_call)
@@ -22,7 +23,11 @@ def custom_jvp_call_jvp(
 def custom_vjp_call_jvp(
     primals: list[Any], tangents: list[Any], *, program: Program, rule: Any, name: str
 ) -> Any:
-    results, residuals = rule.forward(primals, [t is not None for t in tangents])
+    moved = [t is not None for t in tangents]
+    if rule.optimize_remat:
+        results, residuals = _forward(primals, program, rule, moved, name)
+    else:
+        results, residuals = rule.forward(primals, moved)
     types = [typeof(x) for x in results]
     moving = [i for i, t in enumerate(types) if moves(t)]
     directions = [
@@ -41,6 +46,28 @@ def custom_vjp_call_jvp(
     for i, t in zip(moving, out, strict=True):
         found[i] = t
     return results, found
+
+
+def _forward(
+    primals: list[Any], program: Program, rule: Any, moved: list[bool], name: str
+) -> tuple[list[Any], list[Any]]:
+    """Results and residuals, of one effect that may do without the latter."""
+
+    def flat(*values: Any) -> list[Any]:
+        results, residuals = rule.forward(values, moved)
+        return [*results, *residuals]
+
+    staged = stage(flat, [typeof(p) for p in primals], name)
+    extra = [Variable(None, typeof(x)) for x in staged.captured]
+    count = len(program.outputs)
+    found = custom.custom_vjp_forward(
+        *staged.captured,
+        *primals,
+        program=Program([*extra, *program.inputs], program.equations, program.outputs, name),
+        forward=staged.program,
+        name=name,
+    )
+    return found[:count], found[count:]
 
 
 @rule(custom.custom_linear)

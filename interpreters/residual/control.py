@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from effax.effects import control
+from effax.effects.errors import MissingRuleError
 from effax.effects.program import Literal, Program, Variable, without_dead_code
 from effax.effects.types import ShapedArray
 from effax.interpreters.checkpoints import forward
@@ -165,7 +166,9 @@ def known_loop(
     test: Program = attributes["cond"]
     parts_of_test = split(test, (*unknown[:n], *carry))
     if any(parts_of_test.unknown_outputs):
-        raise TypeError("the condition of a while loop depends on a tangent")
+        raise MissingRuleError(
+            "the condition of a while loop depends on what is transposed, and is not linear in it"
+        )
     own = len(parts.known.outputs) - parts.made
     known_body = without_dead_code(
         Program(parts.known.inputs, parts.known.equations, parts.known.outputs[:own], body.name)

@@ -11,7 +11,8 @@ from typing import Any
 import attrs
 
 from effax.effects import control
-from effax.effects.program import Equation, Program, Variable, source
+from effax.effects.program import Equation, Program, Variable
+from effax.effects.provenance import source
 from effax.interpreters.residual.recomputing import STRUCTURAL
 
 

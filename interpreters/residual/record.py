@@ -52,7 +52,8 @@ class Record(Handler):
                 return self.halves(effect, operands, attributes, planner)
             if effect in opened:
                 with outside(self):
-                    return attributes["program"].run(*operands)
+                    program = attributes.get("forward") or attributes["program"]
+                    return program.run(*operands)
         return self.record(effect, operands, attributes)
 
     def record(self, effect: Effect, operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
@@ -106,5 +107,12 @@ class Tape:
         return type(x) is Variable and x.handler is self.handler
 
 
-opened = frozenset({custom.custom_jvp_call, custom.custom_vjp_call, custom.custom_vmap_call})
+opened = frozenset(
+    {
+        custom.custom_jvp_call,
+        custom.custom_vjp_call,
+        custom.custom_vjp_forward,
+        custom.custom_vmap_call,
+    }
+)
 """Programs with a rule of their own, met where it is not asked for, are their equations."""

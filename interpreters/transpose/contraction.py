@@ -54,7 +54,7 @@ def _share(
     return out
 
 
-@rule(contraction.dot_general)
+@rule(contraction.dot_general, one=True)
 def dot_general_transpose(
     ct: Any,
     lhs: Any,

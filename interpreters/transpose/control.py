@@ -1,4 +1,4 @@
-"""Transposes of calls, branches and scans: the transpose of the program inside, staged once."""
+"""Transposes of calls and branches: the transpose of the program inside, staged once."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from effax.effects import control
 from effax.effects.elementwise import add
 from effax.effects.handler import current
 from effax.effects.program import Program, Variable
-from effax.effects.types import ShapedArray
 from effax.interpreters.branches import align_captured
 from effax.interpreters.residual import Record
-from effax.interpreters.stage import Stage, stage
+from effax.interpreters.stage import Stage
 from effax.interpreters.transpose.linear import (
     backward,
     instantiate,
     is_linear,
     rule,
-    value_type,
 )
 
 
@@ -108,7 +106,7 @@ def transpose_call(
     return _place(operands, done.given, results)
 
 
-@rule(control.cond)
+@rule(control.cond, fixed=(0,))
 def transpose_cond(
     cts: Sequence[Any], index: Any, *operands: Any, branches: tuple[Program, ...]
 ) -> list[Any]:
@@ -123,96 +121,3 @@ def transpose_cond(
         branches=align_captured(done),
     )
     return [None, *_place(operands, done[0].given, results)]
-
-
-@rule(control.scan)
-def transpose_scan(
-    cts: Sequence[Any],
-    *operands: Any,
-    body: Program,
-    consts: int,
-    carry: int,
-    length: int,
-    reverse: bool,
-    unroll: int,
-) -> list[Any]:
-    """The steps in the opposite order; cotangents of constants are summed on the way.
-
-    All of the carry is linear (the split has seen to it); the carry of the transpose is its
-    cotangent, and one accumulator for each linear constant.
-    """
-    fixed, init, xs = _sections(operands, consts, carry)
-    linear = (
-        *map(is_linear, fixed),
-        *(True for _ in init),
-        *map(is_linear, xs),
-    )
-    known_fixed = [x for x in fixed if not is_linear(x)]
-    known_rows = [x for x in xs if not is_linear(x)]
-    fixed_types = [x.type for x in fixed if is_linear(x)]
-    y_mask = [ct is not None for ct in cts[carry:]]
-    carry_types = list(body.out_types[:carry])
-    y_types = [t for t, has in zip(body.out_types[carry:], y_mask, strict=True) if has]
-    done = transpose_program(body, linear, (*(True for _ in init), *y_mask), full=True)
-    n, m, k = len(known_fixed), len(fixed_types), len(known_rows)
-
-    def step(*values: Any) -> list[Any]:
-        extra, known, accumulators, carried, rows, ys = _sections(
-            values, len(done.captured), n, m, carry, k
-        )
-        results = done.program.run(*extra, *known, *rows, *carried, *ys)
-        to_fixed, to_carry, to_rows = _sections(results, m, carry)
-        sums = [add(a, b) for a, b in zip(accumulators, to_fixed, strict=True)]
-        return [*sums, *to_carry, *to_rows]
-
-    known_types = [value_type(x) for x in known_fixed]
-    rows = [value_type(x) for x in known_rows]
-    types = [
-        *(x.type for x in done.program.inputs[: len(done.captured)]),
-        *known_types,
-        *fixed_types,
-        *carry_types,
-        *(t.update(shape=t.shape[1:]) for t in rows),
-        *y_types,
-    ]
-    staged = _memoised_step(body, (linear, tuple(y_mask)), step, types)
-    results = control.scan(
-        *done.captured,
-        *known_fixed,
-        *(instantiate(None, t) for t in fixed_types),
-        *(instantiate(ct, t) for ct, t in zip(cts[:carry], carry_types, strict=True)),
-        *known_rows,
-        *(ct for ct in cts[carry:] if ct is not None),
-        body=staged,
-        consts=len(done.captured) + n,
-        carry=m + carry,
-        length=length,
-        reverse=not reverse,
-        unroll=unroll,
-    )
-    to_fixed, to_init, to_xs = _sections(results, m, carry)
-    init_cts = [ct if is_linear(x) else None for x, ct in zip(init, to_init, strict=True)]
-    return [
-        *_place(fixed, [True] * m, to_fixed),
-        *init_cts,
-        *_place(xs, [True] * len(to_xs), to_xs),
-    ]
-
-
-def _memoised_step(body: Program, key: Any, step: Any, types: Sequence[ShapedArray]) -> Program:
-    found = body.memo.get(("transposed step", key))
-    if found is None:
-        staged = stage(step, types, body.name)
-        if staged.captured:
-            raise AssertionError("a transposed step is closed")
-        found = body.memo["transposed step", key] = staged.program
-    return found
-
-
-def _sections(values: Sequence[Any], *lengths: int) -> list[list[Any]]:
-    """The values cut into pieces of these lengths, and what is left."""
-    rest, pieces = list(values), []
-    for n in lengths:
-        pieces.append(rest[:n])
-        rest = rest[n:]
-    return [*pieces, rest]

@@ -40,7 +40,7 @@ def _lengths(type: Any, spec: tuple[int, ...], dilation: Sequence[int]) -> list[
     return [dilated(type.shape[axis], d) for axis, d in zip(spec[2:], dilation, strict=True)]
 
 
-@rule(convolution.conv_general_dilated)
+@rule(convolution.conv_general_dilated, one=True)
 def conv_general_dilated_transpose(
     ct: Any,
     lhs: Any,

@@ -13,6 +13,8 @@ from effax.interpreters.transpose.linear import instantiate, rule
 def transpose_custom_linear(
     cts: Sequence[Any], *operands: Any, residuals: int, out_types: Any, backward: Any
 ) -> list[Any]:
-    full = [instantiate(ct, t) for ct, t in zip(cts, out_types, strict=True)]
-    given = backward(operands[:residuals], full)
+    given = cts
+    if not backward.symbolic:
+        given = [instantiate(ct, t) for ct, t in zip(cts, out_types, strict=True)]
+    given = backward(operands[:residuals], given)
     return [*(None for _ in range(residuals)), *given]

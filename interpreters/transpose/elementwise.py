@@ -21,13 +21,13 @@ def sub_transpose(ct: Any, x: Any, y: Any) -> Sequence[Any]:
     return ct if is_linear(x) else None, neg(ct) if is_linear(y) else None
 
 
-@rule(mul)
+@rule(mul, one=True)
 def mul_transpose(ct: Any, x: Any, y: Any) -> Sequence[Any]:
     """The cotangent times the factor that is known."""
     return (mul(ct, y), None) if is_linear(x) else (None, mul(x, ct))
 
 
-@rule(div)
+@rule(div, fixed=(1,))
 def div_transpose(ct: Any, x: Any, y: Any) -> Sequence[Any]:
     """The cotangent divided by the denominator."""
     return div(ct, y), None

@@ -11,7 +11,7 @@ from effax.effects.types import typeof
 from effax.interpreters.transpose.linear import Linear, instantiate, is_linear, rule, value_type
 
 
-@rule(indexing.gather)
+@rule(indexing.gather, fixed=(1,))
 def gather_transpose(
     ct: Any,
     x: Linear,

@@ -9,7 +9,7 @@ from effax.effects import linalg
 from effax.interpreters.transpose.linear import rule
 
 
-@rule(linalg.triangular_solve)
+@rule(linalg.triangular_solve, fixed=(0,))
 def triangular_solve_transpose(
     ct: Any, a: Any, b: Any, *, transpose_a: bool, **attributes: Any
 ) -> Sequence[Any]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import attrs
+
 from effax.effects import shape
 from effax.effects.columns import ready
 from effax.effects.conversion import number
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
+from effax.effects.frames import describe
 from effax.effects.handler import current
 from effax.effects.program import Variable
 from effax.effects.provenance import source, transposed
@@ -17,6 +20,20 @@ from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.effects.value import Value
 
 rules: Final[dict[Effect, Callable[..., Any]]] = {}
+
+
+class NotLinearError(MissingRuleError):
+    """An equation on the way back is not linear; `reason` says which, where, and in what."""
+
+    def __init__(self, equation: Any, why: str) -> None:
+        self.reason = (
+            f"the effect '{equation.effect.name}', performed at {describe(equation.frame)}, is not "
+            f"linear, {why}"
+        )
+        super().__init__(
+            f"{self.reason}; and a reverse-mode derivative goes through it. Use forward mode (jvp, "
+            "jacfwd), or give it a rule with effax.extend"
+        )
 
 
 class Linear(Value):
@@ -34,17 +51,44 @@ def is_linear(operand: Any) -> bool:
     return type(operand) is Linear
 
 
-def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+@attrs.frozen(slots=True)
+class Limits:
+    """What an effect is linear in: not in the `fixed` operands, nor in two at once if `one`."""
+
+    fixed: frozenset[int] = frozenset()
+    one: bool = False
+
+    def refusal(self, operands: Sequence[Any]) -> str:
+        """Why the effect is not linear in these operands; nothing where it is."""
+        linear = [i for i, x in enumerate(operands) if is_linear(x)]
+        if self.one and len(linear) > 1:
+            return "in its operands together: both depend on what is transposed"
+        found = next((i for i in linear if i in self.fixed), None)
+        return "" if found is None else f"in operand {found}, which depends on what is transposed"
+
+
+limits: Final[dict[Effect, Limits]] = {}
+"""Of effects that are not linear in all their operands at once."""
+
+
+def rule(
+    *effects: Effect, fixed: Sequence[int] = (), one: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Fill cells of the transpose column.
 
     The rule is called with the cotangent of the result (a list of them, with None for zero, for
     effects of several results), the operands (a `Linear` where the cotangent is asked, else the
     value) and the attributes. It returns a cotangent for each operand, None where none is asked.
+
+    `fixed` are positions of operands that the effect is not linear in; `one` says that it is linear
+    in any one of the others, but not in two. Operands that are not as is said are refused.
     """
 
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:
         for effect in effects:
             rules[effect] = function
+            if fixed or one:
+                limits[effect] = Limits(frozenset(fixed), one)
         return function
 
     return fill
@@ -77,12 +121,12 @@ def backward(tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variab
             continue
         transpose = rules.get(e.effect)
         if transpose is None:
-            raise MissingRuleError(
-                f"the effect '{e.effect.name}' is not linear, or has no transpose rule, and a "
-                "reverse-mode derivative goes through it; use forward mode (jvp, jacfwd), or give "
-                "it a rule with effax.extend"
-            )
+            raise NotLinearError(e, "or has no transpose rule")
         operands = [Linear(x.type) if tape.owns(x) else x for x in e.inputs]
+        if e.effect in limits:
+            refusal = limits[e.effect].refusal(operands)
+            if refusal:
+                raise NotLinearError(e, refusal)
         before = source.at, source.top
         source.at, source.top = transposed(e), current.get()
         try:

@@ -11,7 +11,7 @@ from effax.effects.types import is_bool, typeof
 from effax.interpreters.transpose.linear import is_linear, rule
 
 
-@rule(select_n)
+@rule(select_n, fixed=(0,))
 def select_n_transpose(ct: Any, which: Any, *cases: Any) -> Sequence[Any]:
     """For each case the cotangent where it was selected, zero elsewhere."""
     if len(cases) == 1:

@@ -118,50 +118,36 @@ def lower_scan(
     length: int,
     reverse: bool,
     unroll: int,
+    split_transpose: bool = False,
 ) -> list[Name]:
     fixed, rest = operands[:consts], operands[consts:]
     init, xs = rest[:carry], rest[carry:]
-    if unroll >= length:
-        return _unrolled(w, types, fixed, init, xs, body, length, reverse)
-    stacks = [_empty(w, t) for t in types[carry:]]
-    start = w.constant(0, _INDEX)
+    turns = length - length % unroll if unroll < length else 0
+
+    def once(at: Name, carried: Sequence[Name], stacks: Sequence[Name]) -> list[Name]:
+        rows = [_row(w, x, at) for x in xs]
+        results = w.body(body, [*fixed, *carried, *rows], "body")
+        stacked = [_store(w, s, y, at) for s, y in zip(stacks, results[carry:], strict=True)]
+        return [*results[:carry], *stacked]
 
     def test(i: Name, *_: Name) -> list[Name]:
-        n = w.constant(length, _INDEX)
+        n = w.constant(turns, _INDEX)
         return [w.op(f"stablehlo.compare LT, {i}, {n} : ({i.text}, {n.text}) -> tensor<i1>", _PRED)]
 
-    def step(i: Name, *rest: Name) -> list[Name]:
-        carried, stacked = list(rest[:carry]), list(rest[carry:])
-        for _ in range(1 if length % unroll else unroll):
+    def step(i: Name, *state: Name) -> list[Name]:
+        for _ in range(unroll):
             at = _subtract(w, w.constant(length - 1, _INDEX), i) if reverse else i
-            rows = [_row(w, x, at) for x in xs]
-            results = w.body(body, [*fixed, *carried, *rows], "body")
-            carried = results[:carry]
-            stacked = [_store(w, s, y, at) for s, y in zip(stacked, results[carry:], strict=True)]
+            state = tuple(once(at, state[:carry], state[carry:]))
             i = w.simple("add", [i, w.constant(1, _INDEX)], _INDEX)
-        return [i, *carried, *stacked]
+        return [i, *state]
 
-    return while_text(w, [start, *init, *stacks], test, step)[1:]
-
-
-def _unrolled(
-    w: Writer,
-    types: Sequence[ShapedArray],
-    fixed: Sequence[Name],
-    init: Sequence[Name],
-    xs: Sequence[Name],
-    body: Program,
-    length: int,
-    reverse: bool,
-) -> list[Name]:
-    carried, n = list(init), len(init)
-    stacked = [_empty(w, t) for t in types[n:]]
-    for k in reversed(range(length)) if reverse else range(length):
-        at = w.constant(k, _INDEX)
-        results = w.body(body, [*fixed, *carried, *(_row(w, x, at) for x in xs)], "body")
-        carried = results[:n]
-        stacked = [_store(w, s, y, at) for s, y in zip(stacked, results[n:], strict=True)]
-    return [*carried, *stacked]
+    state: Sequence[Name] = [*init, *(_empty(w, t) for t in types[carry:])]
+    if turns:
+        state = while_text(w, [w.constant(0, _INDEX), *state], test, step)[1:]
+    for k in range(turns, length):
+        at = w.constant(length - 1 - k if reverse else k, _INDEX)
+        state = once(at, state[:carry], state[carry:])
+    return list(state)
 
 
 def _empty(w: Writer, type: ShapedArray) -> Name:

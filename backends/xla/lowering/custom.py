@@ -20,6 +20,13 @@ def lower_custom_call(
     return lower_call(w, types, *operands, program=program)
 
 
+@rule(custom.custom_vjp_forward)
+def lower_custom_forward(
+    w: Writer, types: Sequence[ShapedArray], *operands: Name, forward: Program, **_: Any
+) -> list[Name]:
+    return lower_call(w, types, *operands, program=forward)
+
+
 @rule(custom.custom_linear)
 def lower_custom_linear(
     w: Writer,

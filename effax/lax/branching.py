@@ -1,0 +1,136 @@
+"""Branches as users write them: `cond`, `switch`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from effax.effects import comparison, control
+from effax.effects import config as settings
+from effax.effects.conversion import convert_element_type
+from effax.effects.frames import filtered
+from effax.effects.handler import Carrier
+from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.types import ShapedArray, typeof
+from effax.lax.carrying import describe_difference, same_types, traced, with_captures
+
+_INT32: Final = np.dtype(np.int32)
+_NONE: Final[Any] = object()
+"""The default of `operand`, which may be None."""
+
+
+@filtered
+def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, operand: Any = _NONE) -> Any:
+    """One of two functions applied to the operands, chosen by a predicate known when it runs.
+
+    Args:
+      pred: a scalar; true where it is not zero.
+      true_fun: applied to the operands when it is true.
+      false_fun: applied when it is false; its results must have the same types.
+      *operands: the arguments.
+      operand: a single argument, the older way to give it.
+
+    Raises:
+      TypeError: where the branches' results differ in tree, shape or dtype, or `pred` is no
+        scalar.
+
+    >>> import effax
+    >>> effax.lax.cond(True, lambda x: x + 1.0, lambda x: x - 1.0, 3.0)
+    Array(4., dtype=float32, weak_type=True)
+    """
+    if operand is not _NONE:
+        if operands:
+            raise TypeError("if 'operand' keyword is passed then no positional operands can be")
+        operands = (operand,)
+    if not callable(true_fun) or not callable(false_fun):
+        if len(operands) == 2 and callable(false_fun) and callable(operands[1]):
+            return _cond_five(pred, true_fun, false_fun, *operands)
+        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+    type = typeof(pred)
+    if type.shape:
+        raise TypeError(
+            f"Pred must be a scalar, got {pred} of shape {type.shape}; reduce it with .any() or "
+            ".all(), or use where for a choice element by element"
+        )
+    if settings.read("disable_jit") and not isinstance(pred, Carrier):
+        return true_fun(*operands) if bool(pred) else false_fun(*operands)
+    index = convert_element_type(_truth(pred, type), dtype=_INT32, weak_type=False)
+    return _branch("cond", index, (false_fun, true_fun), operands)
+
+
+def _truth(pred: Any, type: ShapedArray) -> Any:
+    if type.dtype == np.bool_:
+        return pred
+    return comparison.ne(pred, type.dtype.type(0))
+
+
+def _cond_five(pred: Any, x: Any, true_fun: Any, y: Any, false_fun: Any) -> Any:
+    return cond(pred, lambda xy: true_fun(xy[0]), lambda xy: false_fun(xy[1]), (x, y))
+
+
+@filtered
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NONE
+) -> Any:
+    """The branch of a number known when it runs, applied to the operands.
+
+    The index is clamped to the branches there are.
+
+    >>> import effax
+    >>> effax.lax.switch(1, [lambda x: x, lambda x: -x], 2.0)
+    Array(-2., dtype=float32, weak_type=True)
+    """
+    if operand is not _NONE:
+        if operands:
+            raise TypeError("if 'operand' keyword is passed then no positional operands can be")
+        operands = (operand,)
+    branches = tuple(branches)
+    if not branches:
+        raise ValueError("Empty branch sequence")
+    if not all(callable(b) for b in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    type = typeof(index)
+    if type.shape:
+        raise TypeError(f"Branch index must be scalar, got {index} of shape {type.shape}.")
+    if type.dtype.kind not in "iu":
+        raise TypeError(f"Index type must be an integer, got {type.dtype.name}.")
+    if len(branches) == 1:
+        return branches[0](*operands)
+    return _branch("switch", _int32(index, type), branches, operands)
+
+
+def _int32(x: Any, type: ShapedArray) -> Any:
+    return (
+        x
+        if type.dtype == _INT32 and not type.weak_type
+        else (convert_element_type(x, dtype=_INT32, weak_type=False))
+    )
+
+
+def _branch(
+    what: str, index: Any, branches: Sequence[Callable[..., Any]], operands: Sequence[Any]
+) -> Any:
+    leaves, tree = tree_flatten(tuple(operands))
+    types = [typeof(x) for x in leaves]
+    staged = [traced(b, tree, types) for b in branches]
+    (first, first_tree), rest = staged[0], staged[1:]
+    names = (
+        ("false_fun", "true_fun")
+        if what == "cond"
+        else tuple(f"branch {i}" for i in range(len(branches)))
+    )
+    for i, (other, other_tree) in enumerate(rest, 1):
+        if other_tree != first_tree or not same_types(
+            first.program.out_types, other.program.out_types
+        ):
+            raise describe_difference(
+                f"{what}: {names[0]} and {names[i]} must give results of equal types, tree by "
+                "tree, but they differ:",
+                (names[0], first_tree, first.program.out_types),
+                (names[i], other_tree, other.program.out_types),
+            )
+    values, programs = with_captures([s for s, _ in staged])
+    results = control.cond(index, *values, *leaves, branches=tuple(programs))
+    return tree_unflatten(first_tree, results)

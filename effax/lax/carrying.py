@@ -1,0 +1,185 @@
+"""What control flow stages: functions of trees, as programs, and the types that they must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from effax.api.arguments import name_of
+from effax.effects.conversion import convert_element_type
+from effax.effects.mismatch import one_level
+from effax.effects.program import Program, Variable
+from effax.effects.promotion import result_type
+from effax.effects.tree import keystr, registry, tree_flatten, tree_unflatten
+from effax.effects.types import ShapedArray, typeof
+from effax.interpreters.stage import Staged, stage
+
+
+def traced(
+    function: Callable[..., Any], tree: Any, types: Sequence[ShapedArray]
+) -> tuple[Staged, Any]:
+    """A function of the arguments of that tree, staged; and the tree of its results."""
+    out: list[Any] = []
+
+    def flat(*values: Any) -> list[Any]:
+        leaves, out_tree = tree_flatten(function(*tree_unflatten(tree, values)))
+        out[:] = [out_tree]
+        return leaves
+
+    return stage(flat, types, name_of(function)), out[0]
+
+
+def with_captures(parts: Sequence[Staged]) -> tuple[list[Any], list[Program]]:
+    """What all of them captured, and programs that each take all of it first."""
+    values: list[Any] = []
+    places: dict[int, int] = {}
+    for part in parts:
+        for x in part.captured:
+            if id(x) not in places:
+                places[id(x)] = len(values)
+                values.append(x)
+    programs = []
+    for part in parts:
+        n = len(part.captured)
+        own = {places[id(x)]: v for x, v in zip(part.captured, part.program.inputs, strict=False)}
+        first = [own[i] if i in own else Variable(None, typeof(x)) for i, x in enumerate(values)]
+        p = part.program
+        programs.append(Program([*first, *p.inputs[n:]], p.equations, p.outputs, p.name))
+    return values, programs
+
+
+def describe_difference(
+    what: str,
+    one: tuple[str, Any, Sequence[Any]],
+    other: tuple[str, Any, Sequence[Any]],
+    advice: str = "",
+) -> TypeError:
+    """An error that shows two trees of types side by side, and how they differ.
+
+    Each side is its name, its tree, and the types of its leaves.
+    """
+    left, right = (tree_unflatten(tree, list(types)) for _, tree, types in (one, other))
+    rows = [("", one[0], other[0], ""), *_compared((), left, right)]
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    lines = []
+    for path, x, y, why in rows:
+        cells = f"  {path:{widths[0]}}  {x:{widths[1]}} | {y:{widths[2]}}"
+        lines.append(f"{cells}  <-- {why}" if why else cells.rstrip())
+    return TypeError("\n".join([what, *lines, *([advice] if advice else [])]))
+
+
+_Row = tuple[str, str, str, str]
+
+
+def _compared(path: tuple[Any, ...], one: Any, other: Any) -> Iterator[_Row]:
+    """A row for each leaf of both, and for each place where one has another node, or none."""
+    name = keystr(path) or "(the whole)"
+    left, right = one_level(registry, one), one_level(registry, other)
+    if left is None and right is None:
+        yield name, _shown(one), _shown(other), _why(one, other)
+    elif left is None or right is None or type(one) is not type(other):
+        yield name, _shown(one), _shown(other), "other trees"
+    else:
+        names = [keystr((key,)) for key, _ in (*left[0], *right[0])]
+        ours, theirs = (
+            {keystr((key,)): (key, child) for key, child in side[0]} for side in (left, right)
+        )
+        for key in dict.fromkeys(names):
+            if key in ours and key in theirs:
+                yield from _compared((*path, ours[key][0]), ours[key][1], theirs[key][1])
+            else:
+                sides = (_shown(s[key][1]) if key in s else "(nothing)" for s in (ours, theirs))
+                yield keystr(path) + key, *sides, "only on one side"  # type: ignore[misc]
+        if names and left[1] != right[1] and ours.keys() == theirs.keys():
+            yield name, f"{left[1]}", f"{right[1]}", "other metadata"
+
+
+def _shown(x: Any) -> str:
+    """A type, or a tree of types in short."""
+    if isinstance(x, ShapedArray):
+        return x.str_short()
+    leaves = ", ".join(t.str_short() for t in tree_flatten(x)[0])
+    return "None" if x is None else f"{type(x).__name__}({leaves})"
+
+
+def _why(one: ShapedArray, other: ShapedArray) -> str:
+    parts = [
+        *(["other shapes"] if one.shape != other.shape else []),
+        *(["other dtypes"] if one.dtype != other.dtype else []),
+    ]
+    return ", ".join(parts)
+
+
+def same_types(one: Sequence[ShapedArray], other: Sequence[ShapedArray]) -> bool:
+    """Whether shapes and dtypes are equal; weak types are not looked at."""
+    return len(one) == len(other) and all(
+        a.shape == b.shape and a.dtype == b.dtype for a, b in zip(one, other, strict=True)
+    )
+
+
+def _promote_weak(
+    types: Sequence[ShapedArray], outs: Sequence[ShapedArray]
+) -> list[ShapedArray] | None:
+    """Carry types, weak ones replaced where the body makes another dtype; None if unchanged."""
+    found = [
+        ShapedArray(t.shape, result_type(t, o)) if t.weak_type and t.dtype != o.dtype else t
+        for t, o in zip(types, outs, strict=True)
+    ]
+    return None if found == list(types) else found
+
+
+def as_type(x: Any, type: ShapedArray) -> Any:
+    """The value, converted where it is of another type."""
+    t = typeof(x)
+    if t is type:
+        return x
+    return convert_element_type(x, dtype=type.dtype, weak_type=type.weak_type)
+
+
+def loop_body(
+    what: str,
+    body: Callable[..., Any],
+    tree: Any,
+    types: list[ShapedArray],
+    rest: Sequence[ShapedArray],
+    carry_tree: Any,
+) -> tuple[Staged, Any, list[ShapedArray]]:
+    """Stage a loop's body until the carry's weak types agree; then its types must."""
+    while True:
+        staged, out_tree = traced(body, tree, [*types, *rest])
+        n = len(types)
+        outs = staged.program.out_types
+        found_tree = out_tree
+        if what == "scan":
+            children = _pair(out_tree)
+            found_tree, outs = children[0], outs[: children[0].num_leaves]
+        if found_tree != carry_tree:
+            raise describe_difference(
+                f"{what} body function carry input and carry output must have the same pytree "
+                "structure, but they differ:",
+                ("the carry put in", carry_tree, types),
+                ("the carry given back", found_tree, outs),
+                "Give back a carry with the tree of the one put in.",
+            )
+        stronger = _promote_weak(types, outs[:n])
+        if stronger is None:
+            break
+        types = stronger
+    if not same_types(types, outs[:n]):
+        raise describe_difference(
+            f"{what} body function carry input and carry output must have equal types (e.g. shapes "
+            "and dtypes of arrays), but they differ:",
+            ("the carry put in", carry_tree, types),
+            ("the carry given back", found_tree, outs[:n]),
+            "Convert one with .astype, or give the initial carry the type that the body makes.",
+        )
+    return staged, out_tree, types
+
+
+def _pair(out_tree: Any) -> tuple[Any, Any]:
+    children = out_tree.children()
+    if len(children) != 2 or out_tree.node_data() is None:
+        raise TypeError(
+            f"scan body output must be a pair, (carry, y), got a result with the tree {out_tree}"
+        )
+    return children[0], children[1]
