@@ -3,8 +3,8 @@
 from effax.api.checkpoint import checkpoint as checkpoint
 from effax.api.checkpoint import checkpoint_name as checkpoint_name
 from effax.api.checkpoint import checkpoint_policies as checkpoint_policies
-from effax.api.checkpoint import print_saved_residuals as print_saved_residuals
 from effax.api.checkpoint import remat as remat
+from effax.api.residuals import print_saved_residuals as print_saved_residuals
 
 __all__ = [
     "checkpoint",

@@ -1,4 +1,4 @@
-"""A named value is the value."""
+"""A named value is the value, and so is one in another memory."""
 
 from __future__ import annotations
 
@@ -12,4 +12,9 @@ from effax.effects import naming
 
 @rule(naming.named)
 def reference_named(x: np.ndarray[Any, Any], *, name: str) -> np.ndarray[Any, Any]:
+    return x
+
+
+@rule(naming.moved)
+def reference_moved(x: np.ndarray[Any, Any], *, src: str, dst: str) -> np.ndarray[Any, Any]:
     return x

@@ -14,6 +14,7 @@ from effax.effects.frames import filtered
 from effax.effects.naming import named
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.effects.types import typeof
+from effax.interpreters.residual.saving import Offloadable
 from effax.interpreters.stage import stage
 
 Policy = Callable[..., bool]
@@ -156,14 +157,56 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     return policy
 
 
-def _refused(name: str) -> Callable[..., Policy]:
-    def offload(*args: Any, **keywords: Any) -> Policy:
-        raise NotImplementedError(
-            f"checkpoint_policies.{name}: moving residuals to another memory is not supported; "
-            "store them (save_only_these_names) or compute them again"
+_MEMORIES = ("device", "pinned_host", "unpinned_host")
+
+
+def _offloadable(src: str, dst: str) -> Offloadable:
+    for kind in (src, dst):
+        if kind not in _MEMORIES:
+            raise ValueError(f"a memory is one of {', '.join(_MEMORIES)}, not {kind!r}")
+    return Offloadable(src, dst)
+
+
+def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
+    """Store the results of contractions without batch axes in another memory of the device.
+
+    The memories of a CPU are one: there, results are stored where they are. Other devices refuse.
+    """
+    place = _offloadable(offload_src, offload_dst)
+
+    def policy(effect: Effect, *types: Any, **attributes: Any) -> Any:
+        stored = dots_with_no_batch_dims_saveable(effect, *types, **attributes)
+        return place if stored else False
+
+    return policy
+
+
+def save_and_offload_only_these_names(
+    *,
+    names_which_can_be_saved: Iterable[str],
+    names_which_can_be_offloaded: Iterable[str],
+    offload_src: str,
+    offload_dst: str,
+) -> Policy:
+    """Store the values of some names, and those of others in another memory of the device.
+
+    The memories of a CPU are one: there, values are stored where they are. Other devices refuse.
+    """
+    place = _offloadable(offload_src, offload_dst)
+    saved, offloaded = set(names_which_can_be_saved), set(names_which_can_be_offloaded)
+    both = saved & offloaded
+    if both:
+        raise ValueError(
+            "names_which_can_be_saved and names_which_can_be_offloaded must be exclusive, but "
+            f"both have {sorted(both)}"
         )
 
-    return offload
+    def policy(effect: Effect, *types: Any, **attributes: Any) -> Any:
+        if effect is not named:
+            return False
+        return place if attributes["name"] in offloaded else attributes["name"] in saved
+
+    return policy
 
 
 checkpoint_policies = SimpleNamespace(
@@ -177,45 +220,7 @@ checkpoint_policies = SimpleNamespace(
     save_any_names_but_these=save_any_names_but_these,
     save_anything_except_these_names=save_anything_except_these_names,
     save_from_both_policies=save_from_both_policies,
-    offload_dot_with_no_batch_dims=_refused("offload_dot_with_no_batch_dims"),
-    save_and_offload_only_these_names=_refused("save_and_offload_only_these_names"),
+    offload_dot_with_no_batch_dims=offload_dot_with_no_batch_dims,
+    save_and_offload_only_these_names=save_and_offload_only_these_names,
 )
 """Which results a checkpointed function stores for its backward pass."""
-
-
-def saved_residuals(fun: Callable[..., Any], *args: Any, **keywords: Any) -> list[Any]:
-    """The types of the values that reverse mode through a function would store."""
-    from effax.api.forward import Linearized
-
-    leaves, tree = tree_flatten((args, keywords))
-
-    def flat(*values: Any) -> list[Any]:
-        given, named_ones = tree_unflatten(tree, values)
-        return list(tree_flatten(fun(*given, **named_ones))[0])
-
-    found: list[Any] = []
-
-    def look(*values: Any) -> list[Any]:
-        done = Linearized(flat, list(values))
-        seen: dict[int, Any] = {}
-        for e in done.tape.equations:
-            for x in e.inputs:
-                if not done.tape.owns(x) and hasattr(x, "type"):
-                    seen[id(x)] = x.type
-        found[:] = seen.values()
-        return done.primals
-
-    stage(look, [typeof(x) for x in leaves], name_of(fun))
-    return found
-
-
-def print_saved_residuals(fun: Callable[..., Any], *args: Any, **keywords: Any) -> None:
-    """Print the types of the values that reverse mode through a function would store.
-
-    >>> import effax, effax.numpy as jnp
-    >>> from effax.ad_checkpoint import print_saved_residuals
-    >>> print_saved_residuals(effax.checkpoint(lambda x: jnp.sin(jnp.sin(x))), 1.0)
-    f32[]
-    """
-    for type in saved_residuals(fun, *args, **keywords):
-        print(type.str_short())

@@ -5,4 +5,4 @@ from __future__ import annotations
 from effax.effects import naming
 from effax.interpreters.batch.batched import elementwise
 
-elementwise(naming.named)
+elementwise(naming.named, naming.moved)

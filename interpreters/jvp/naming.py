@@ -1,13 +1,16 @@
-"""Names under jvp: of the primal only."""
+"""Names under jvp: of the primal only. Tangents are where primals are."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from effax.effects import naming
-from effax.interpreters.jvp.dual import rule
+from effax.interpreters.jvp.dual import linear, rule
 
 
 @rule(naming.named)
 def named_jvp(primals: list[Any], tangents: list[Any], *, name: str) -> Any:
     return naming.named(primals[0], name=name), tangents[0]
+
+
+linear(naming.moved)

@@ -37,7 +37,7 @@ def hoist(body: Program, consts: int) -> Hoisted | None:
     invariant = []
     for e in body.equations:
         variables = [x for x in e.inputs if type(x) is Variable]
-        if not e.row and variables and fixed.issuperset(variables):
+        if not e.row and fixed.issuperset(variables):
             fixed.update(e.outputs)
             invariant.append(e)
     wanted: set[Variable] = set()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from effax.effects import control, custom
+import attrs
+
+from effax.effects import control, custom, naming
 from effax.effects.config import read
 from effax.effects.effect import Effect
 from effax.effects.frames import describe
@@ -49,18 +51,21 @@ def plan_remat(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
     program: Program = attributes["program"]
     policy, once = attributes["policy"], _happens_once(program.row)
     if policy is None and not once:
-        return _plan(program, unknown, attributes, [])
+        return _plan(program, unknown, attributes, {})
     program = opened(program)
     moving = {x for x, u in zip(program.inputs, unknown, strict=True) if u}
-    kept: list[Variable] = []
+    kept: dict[Variable, Offloadable | None] = {}
     for e in program.equations:
         only = once and _happens_once(e.row)
         if any(type(x) is Variable and x in moving for x in e.inputs):
             if only:
                 return plan_call(unknown, attributes)
             moving.update(e.outputs)
-        elif only or (policy and policy(e.effect, *(x.type for x in e.inputs), **e.attributes)):
-            kept += e.outputs
+            continue
+        verdict = only or (policy and policy(e.effect, *(x.type for x in e.inputs), **e.attributes))
+        if verdict:
+            place = verdict if isinstance(verdict, Offloadable) else None
+            kept.update(dict.fromkeys(e.outputs, place))
     return _plan(program, unknown, attributes, kept)
 
 
@@ -72,11 +77,19 @@ def _happens_once(row: frozenset[str]) -> bool:
     return any(entry not in _REPEATED and not entry.startswith("axis ") for entry in row)
 
 
+@attrs.frozen(slots=True)
+class Offloadable:
+    """What a policy says of results that are stored in another memory meanwhile."""
+
+    src: str
+    dst: str
+
+
 def _plan(
     program: Program,
     unknown: tuple[bool, ...],
     attributes: dict[str, Any],
-    kept: Sequence[Variable],
+    kept: dict[Variable, Offloadable | None],
 ) -> Plan:
     later = split(program, unknown).unknown_outputs
     again = _without(program, kept)
@@ -84,15 +97,24 @@ def _plan(
         Program([*program.inputs, *kept], again, program.outputs, program.name), later
     )
     wanted = used_inputs(linear_program)[len(program.inputs) :]
-    kept = [x for x, used in zip(kept, wanted, strict=True) if used]
+    stored = {x: place for (x, place), used in zip(kept.items(), wanted, strict=True) if used}
     if read("log_checkpoint_residuals"):
-        _log_residuals(program, unknown, kept)
+        _log_residuals(program, unknown, list(stored))
+    away, back, residuals = _moves(stored)
     linear_program = Program(
-        [*program.inputs, *kept], linear_program.equations, linear_program.outputs, program.name
+        [*program.inputs, *residuals],
+        [*back, *linear_program.equations],
+        linear_program.outputs,
+        program.name,
     )
-    whole = Program(program.inputs, program.equations, [*program.outputs, *kept], program.name)
+    whole = Program(
+        program.inputs,
+        [*program.equations, *away],
+        [*program.outputs, *residuals],
+        program.name,
+    )
     known = split(whole, unknown).known
-    own = later.count(False) + len(kept)
+    own = later.count(False) + len(residuals)
     known_program = narrowed(
         Program(known.inputs, known.equations, known.outputs[:own], program.name)
     )
@@ -105,7 +127,22 @@ def _plan(
     )
 
 
-def _without(program: Program, kept: Sequence[Variable]) -> list[Any]:
+def _moves(
+    stored: dict[Variable, Offloadable | None],
+) -> tuple[list[Equation], list[Equation], list[Variable]]:
+    """Equations that put residuals into their memories and fetch them, and what is stored."""
+    away, back, residuals = [], [], []
+    for x, place in stored.items():
+        there = x if place is None else Variable(None, x.type)
+        residuals.append(there)
+        if place is not None:
+            src, dst = place.src, place.dst
+            away.append(Equation(naming.moved, [x], {"src": src, "dst": dst}, [there]))
+            back.append(Equation(naming.moved, [there], {"src": dst, "dst": src}, [x]))
+    return away, back, residuals
+
+
+def _without(program: Program, kept: Iterable[Variable]) -> list[Any]:
     """The equations that give something else than what is kept, or may be heard of twice."""
     have = set(kept)
     return [

@@ -1,4 +1,4 @@
-"""Names under transposition: of a cotangent there is none."""
+"""Names under transposition: a cotangent has none, and is moved back."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ from effax.interpreters.transpose.linear import unary
 @unary(naming.named)
 def named_transpose(ct: Any, x: Any, *, name: str) -> Any:
     return ct
+
+
+@unary(naming.moved)
+def moved_transpose(ct: Any, x: Any, *, src: str, dst: str) -> Any:
+    return naming.moved(ct, src=dst, dst=src)

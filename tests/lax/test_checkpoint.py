@@ -6,7 +6,9 @@ import pytest
 import effax
 import effax.numpy as jnp
 from effax.ad_checkpoint import checkpoint_name
-from effax.api.checkpoint import saved_residuals
+from effax.api.residuals import saved_residuals
+from effax.backends.xla.lowering.naming import lower_moved
+from effax.backends.xla.lowering.writer import Writer
 
 policies = effax.checkpoint_policies
 W = np.random.default_rng(0).normal(size=(3, 3)).astype(np.float32)
@@ -70,8 +72,54 @@ def test_static_arguments():
     np.testing.assert_allclose(effax.grad(f)(2.0, 3), 12.0)
 
 
-def test_offloading_is_refused_by_name():
-    with pytest.raises(NotImplementedError, match="offload"):
-        policies.offload_dot_with_no_batch_dims("device", "pinned_host")
+def test_policies_are_functions():
     with pytest.raises(TypeError, match="policy"):
         effax.checkpoint(network, policy="everything")
+
+
+def offloading(saved, offloaded):
+    return policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=saved,
+        names_which_can_be_offloaded=offloaded,
+        offload_src="device",
+        offload_dst="pinned_host",
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "count"),
+    [
+        (offloading(["hidden"], []), 3),
+        (offloading([], ["hidden"]), 3),
+        (offloading([], ["other"]), 2),
+        (policies.offload_dot_with_no_batch_dims("device", "pinned_host"), 4),
+    ],
+)
+@pytest.mark.parametrize("transform", [lambda f: f, effax.jit])
+def test_offloaded_residuals(policy, count, transform):
+    """On CPU another memory is the same: values are stored, and derivatives are those."""
+    f = effax.checkpoint(network, policy=policy)
+    assert len(saved_residuals(f, W, X)) == count
+    total = transform(effax.grad(lambda w: f(w, X).sum()))
+    np.testing.assert_allclose(
+        total(W), effax.grad(lambda w: network(w, X).sum())(W), rtol=1e-5, atol=1e-6
+    )
+    slope = effax.jvp(total, (W,), (W,))[1]
+    plain = effax.jvp(effax.grad(lambda w: network(w, X).sum()), (W,), (W,))[1]
+    np.testing.assert_allclose(slope, plain, rtol=1e-4, atol=1e-5)
+
+
+def test_offloading_says_what_it_can_not():
+    with pytest.raises(ValueError, match="exclusive"):
+        offloading(["a", "b"], ["b"])
+    with pytest.raises(ValueError, match="'disk'"):
+        policies.offload_dot_with_no_batch_dims("device", "disk")
+    moved = effax.make_program(
+        effax.grad(
+            lambda w: effax.checkpoint(network, policy=offloading([], ["hidden"]))(w, X).sum()
+        )
+    )(W)
+    assert "to_memory[src=device dst=pinned_host]" in str(moved)
+    assert "to_memory[src=pinned_host dst=device]" in str(moved)
+    with pytest.raises(NotImplementedError, match="pinned_host"):
+        lower_moved(Writer("cuda"), (), None, src="device", dst="pinned_host")
