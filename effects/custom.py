@@ -66,3 +66,5 @@ The linear map from tangents whose transpose is `backward(residuals, cotangents)
 a `custom_vjp_call` in forward mode. Where no one transposes it, it is computed by transposing
 `backward`, which is linear in the cotangents.
 """
+# Its backward function may perform what a handler answers, a check for one.
+custom_linear.answerable = True

@@ -13,6 +13,7 @@ from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.lifting import Lifting, functor, reopen
 from effax.interpreters.stage import stage
 from effax.interpreters.transpose.control import transpose_program
+from effax.interpreters.transpose.linear import instantiate
 
 
 def forward(
@@ -30,7 +31,8 @@ def forward(
         residual_types = list(types[:residuals])
 
         def flat(*values: Any) -> list[Any]:
-            return list(backward(values[:residuals], values[residuals:]))
+            given = backward(values[:residuals], values[residuals:])
+            return [instantiate(ct, t) for ct, t in zip(given, types[residuals:], strict=True)]
 
         back = stage(flat, [*residual_types, *out_types], "backward")
         if back.captured:

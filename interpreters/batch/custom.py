@@ -109,7 +109,8 @@ class BatchedBackward:
             _wrap(handler, cotangents, self.outs),
         )
         return [
-            _summed(handler, ct, batched) for ct, batched in zip(given, self.wanted, strict=True)
+            None if ct is None else _summed(handler, ct, batched)
+            for ct, batched in zip(given, self.wanted, strict=True)
         ]
 
 

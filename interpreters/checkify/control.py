@@ -8,7 +8,8 @@ from effax.effects import control, custom
 from effax.effects.effect import Effect
 from effax.effects.handler import bottom
 from effax.effects.program import Program
-from effax.interpreters.checkify.checking import AUTOMATIC, Checkify
+from effax.interpreters.checkify.checking import AUTOMATIC, Checkify, rule
+from effax.interpreters.custom_linear import lift_custom_linear
 from effax.interpreters.lifting import PLAIN, lift, lift_while
 from effax.interpreters.rotation import rotated_while
 from effax.interpreters.stateful import lift_custom_with_state
@@ -38,3 +39,11 @@ def checkify_custom(
 
 Checkify.overrides[custom.custom_jvp_call] = checkify_custom
 Checkify.overrides[custom.custom_vjp_call] = checkify_custom
+
+
+@rule(custom.custom_linear)
+def checkify_custom_linear(
+    handler: Checkify, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> list[Any]:
+    """A backward function in forward mode is checked like any other program."""
+    return lift_custom_linear(handler, effect, operands, attributes)

@@ -1,0 +1,54 @@
+"""Reductions, windows and cumulative folds, with derivatives of first and second order, as in JAX."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+from effax import lax
+from tests.programs.folds import WINDOWS, X, answers, functions
+
+GOLDENS = np.load(Path(__file__).parent.parent / "goldens" / "folds.npz")
+FOLDS = functions(effax, jnp)
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_as_in_jax(name):
+    f, x = FOLDS[name]
+    found = effax.jit(lambda x: answers(effax, jnp, f, x))(x)
+    flat = np.concatenate([np.ravel(a) for a in found])
+    np.testing.assert_allclose(flat, GOLDENS[name], rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("options", WINDOWS)
+def test_general_windows_have_gradients(options):
+    """JAX has none for these: against differences."""
+
+    def f(x):
+        return lax.reduce_window(x, 1.0, lambda a, b: a * b, **options).sum()
+
+    with effax.enable_x64(True):
+        x, u = X.astype(np.float64), np.cos(X.astype(np.float64))
+        step = 1e-6
+        slope = (f(x + step * u) - f(x - step * u)) / (2 * step)
+        np.testing.assert_allclose(np.vdot(effax.grad(f)(x), u), slope, rtol=1e-6)
+
+
+def test_inside_of_loops():
+    def f(x):
+        def step(c, row):
+            c = lax.cummax(c * row, axis=0, reverse=True)
+            return c, lax.reduce_window(c, -jnp.inf, lax.max, (2,), (1,), "VALID")
+
+        c, ys = lax.scan(step, x[0], x)
+        return (c * lax.cumlogsumexp(c)).sum() + ys.sum()
+
+    step = 1e-3
+    u = np.cos(X)
+    slope = (f(X + step * u) - f(X - step * u)) / (2 * step)
+    np.testing.assert_allclose(np.vdot(effax.jit(effax.grad(f))(X), u), slope, rtol=2e-2)
+    rows = np.stack([X, 2 * X])
+    each = [effax.grad(f)(x) for x in rows]
+    np.testing.assert_allclose(effax.vmap(effax.grad(f))(rows), each, rtol=1e-4, atol=1e-5)
