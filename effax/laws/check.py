@@ -9,6 +9,7 @@ from typing import Any, Final
 import attrs
 import numpy as np
 from hypothesis import HealthCheck, Phase, Verbosity, assume, given, settings
+from hypothesis import seed as random_seed
 from hypothesis import strategies as st
 
 from effax.backends.reference.evaluate import Reference, evaluate_program
@@ -54,6 +55,12 @@ CLASSES: Final = {
     "cond": frozenset({"cond"}),
     "scan": frozenset({"scan"}),
     "while": frozenset({"while"}),
+    "checkpointed": frozenset({"checkpointed"}),
+    "rules": frozenset({"rules"}),
+    "policy": frozenset({"policy"}),
+    "checked": frozenset({"checked"}),
+    "host": frozenset({"host"}),
+    "solving": frozenset({"solving"}),
     "mixed": CONTROL_KINDS,
 }
 """Classes of programs: what control flow may occur in them."""
@@ -173,8 +180,12 @@ def judge(
     control: frozenset[str] = CONTROL_KINDS,
     max_examples: int = 20,
     backend: str = "reference",
+    seed: int | None = None,
 ) -> Verdict:
-    """Ask one law about random cases, and shrink the one that breaks it."""
+    """Ask one law about random cases, and shrink the one that breaks it.
+
+    The cases are the same each time; another `seed` gives others.
+    """
     chosen = cases(law.needs, control) if strategy is None else strategy
     count = _Count()
 
@@ -182,7 +193,7 @@ def judge(
         max_examples=max_examples,
         deadline=None,
         database=None,
-        derandomize=True,
+        derandomize=seed is None,
         report_multiple_bugs=False,
         verbosity=Verbosity.quiet,
         suppress_health_check=list(HealthCheck),
@@ -194,8 +205,9 @@ def judge(
         with _Recorded(count, case):
             hold(law, case, backend)
 
+    seeded = ask if seed is None else random_seed(seed)(ask)
     with config.enable_x64(True), _Ended(count):
-        ask()
+        seeded()
     if count.broken:
         return Verdict(law.name, "false", count.examples, count.refused, count.broken)
     if count.refused == count.examples:
@@ -301,12 +313,12 @@ def matrix(max_examples: int = 5) -> str:
     is what the library refuses, such as reverse mode through a `while` loop.
     """
     width = max(len(one.name) for one in LAWS.values())
-    lines = [" " * width + "".join(f"  {name:9}" for name in CLASSES)]
+    lines = [" " * width + "".join(f"  {name:12}" for name in CLASSES)]
     for one in LAWS.values():
         cells = []
         for name, control in CLASSES.items():
             ending = name if name in CONTROL_KINDS else None
             drawn = cases(one.needs - {"no while"}, control, ending)
             cells.append(judge(one, drawn, max_examples=max_examples).verdict)
-        lines.append(f"{one.name:{width}}" + "".join(f"  {cell:9}" for cell in cells))
+        lines.append(f"{one.name:{width}}" + "".join(f"  {cell:12}" for cell in cells))
     return "\n".join(lines)

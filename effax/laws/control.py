@@ -17,7 +17,7 @@ _INDEX: Final = ShapedArray((), int32)
 _STEPS: Final = 3
 
 
-def _some(b: Builder, least: int = 1, most: int = 2) -> list[Known]:
+def some_floats(b: Builder, least: int = 1, most: int = 2) -> list[Known]:
     """Different float values of small size."""
     found = b.of(lambda k: is_float(k.type.dtype))
     n = b.draw(st.integers(min(least, len(found)), min(most, len(found))))
@@ -25,7 +25,7 @@ def _some(b: Builder, least: int = 1, most: int = 2) -> list[Known]:
     return [b.small(x) for x in chosen]
 
 
-def _body(b: Builder, operands: list[ShapedArray], results: list[ShapedArray]) -> Sketch:
+def body_of(b: Builder, operands: list[ShapedArray], results: list[ShapedArray]) -> Sketch:
     """A sketch between given types, its float results not larger than its inputs may be."""
     inner = b.inner(operands, _STEPS)
     outputs = []
@@ -47,11 +47,11 @@ def remat(b: Builder) -> None:
 
 
 def _call(b: Builder, effect: object, attributes: dict[str, object]) -> None:
-    operands = [b.small(x, 2.0) for x in _some(b)]
+    operands = [b.small(x, 2.0) for x in some_floats(b)]
     if not operands:
         return
     types = [x.type for x in operands]
-    body = _body(b, types, [b.draw(st.sampled_from(types))])
+    body = body_of(b, types, [b.draw(st.sampled_from(types))])
     b.perform(effect, *operands, program=body, bound=2.0, **attributes)  # type: ignore[arg-type]
 
 
@@ -65,7 +65,7 @@ def _scalar(b: Builder, x: Known) -> Known:
 
 def cond(b: Builder) -> None:
     """One of two or three branches, chosen by a comparison or by an integer."""
-    operands = [b.small(x, 2.0) for x in _some(b)]
+    operands = [b.small(x, 2.0) for x in some_floats(b)]
     if not operands:
         return
     index = b.pick(lambda k: k.type is _INDEX)
@@ -74,14 +74,14 @@ def cond(b: Builder) -> None:
         index = b.perform(conversion.convert_element_type, below, dtype=int32, bound=1)
     types = [x.type for x in operands]
     results = [b.draw(st.sampled_from(types))]
-    branches = tuple(_body(b, types, results) for _ in range(b.draw(st.integers(1, 3))))
+    branches = tuple(body_of(b, types, results) for _ in range(b.draw(st.integers(1, 3))))
     b.perform(control.cond, index, *operands, branches=branches, bound=2.0)
 
 
 def scan(b: Builder) -> None:
     """A loop over the rows of values, with a carry."""
-    carry = [b.small(x, 2.0) for x in _some(b, 0, 2)]
-    consts = [b.small(x, 2.0) for x in _some(b, 0, 1)]
+    carry = [b.small(x, 2.0) for x in some_floats(b, 0, 2)]
+    consts = [b.small(x, 2.0) for x in some_floats(b, 0, 1)]
     rows = b.of(lambda k: is_float(k.type.dtype) and len(k.shape) > 0)
     xs = [b.small(b.draw(st.sampled_from(rows)), 2.0)] if rows and b.draw(st.booleans()) else []
     length = xs[0].shape[0] if xs else b.draw(st.integers(0, 3))
@@ -92,7 +92,7 @@ def scan(b: Builder) -> None:
     results = [x.type for x in carry]
     if not results or b.draw(st.booleans()):
         results = [*results, b.draw(st.sampled_from(types))]
-    body = _body(b, types, results)
+    body = body_of(b, types, results)
     b.perform(
         control.scan,
         *consts,
@@ -110,8 +110,13 @@ def scan(b: Builder) -> None:
 
 def while_loop(b: Builder) -> None:
     """A loop of a few steps, that may end earlier when a value is large."""
-    carry = [b.small(x, 2.0) for x in _some(b, 1, 2)]
-    consts = [b.small(x, 2.0) for x in _some(b, 0, 1)]
+    while_of(b, b)
+
+
+def while_of(b: Builder, within: Builder, **attributes: int) -> None:
+    """Such a loop, the steps of its body drawn as `within` would."""
+    carry = [b.small(x, 2.0) for x in some_floats(b, 1, 2)]
+    consts = [b.small(x, 2.0) for x in some_floats(b, 0, 1)]
     if not carry:
         return
     types = [_INDEX, *(x.type for x in carry)]
@@ -121,7 +126,7 @@ def while_loop(b: Builder) -> None:
         small = test.perform(comparison.lt, _scalar(test, test.known[1]), 1.7)
         verdict = test.perform(logical.and_, verdict, small)
     body_types = [*(x.type for x in consts), *types]
-    inner = b.inner(body_types, _STEPS)
+    inner = within.inner(body_types, _STEPS)
     count = inner.perform(elementwise.add, inner.known[len(consts)], 1, bound=4)
     outputs = [count]
     for t in types[1:]:
@@ -137,6 +142,7 @@ def while_loop(b: Builder) -> None:
         cond_consts=0,
         body_consts=len(consts),
         bound=4.0,
+        **attributes,
     )
 
 

@@ -19,7 +19,7 @@ from effax.effects import conversion, elementwise, reduction, shape, transcenden
 from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray, bool_, float64, int32, is_float
 from effax.laws.domains import DOMAINS, Pointwise, float_effects, other_effects
-from effax.laws.sketch import Operand, Sketch, Step, Value
+from effax.laws.sketch import Operand, Sketch, Step, Value, staged
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -68,15 +68,7 @@ class Builder:
     ) -> Any:
         """Add a step; its result (a list of them for an effect of several)."""
         types = tuple(x.type if isinstance(x, Known) else effect.operand_type(x) for x in operands)
-        staged = {
-            k: v.program()
-            if isinstance(v, Sketch)
-            else tuple(s.program() for s in v)
-            if type(v) is tuple and v and isinstance(v[0], Sketch)
-            else v
-            for k, v in attributes.items()
-        }
-        found = effect.infer(types, staged)
+        found = effect.infer(types, {k: staged(v) for k, v in attributes.items()})
         results = found if effect.multiple else (found,)
         refs = tuple(x.value if isinstance(x, Known) else x for x in operands)
         self.steps.append(Step(effect, refs, attributes, len(results)))
@@ -160,10 +152,12 @@ class Builder:
         """Add one thing, of a kind that the environment allows."""
         from effax.laws.control import CONTROL
         from effax.laws.kinds import KINDS
+        from effax.laws.kinds_control import MORE
 
         kinds: list[Callable[[Builder], None]] = list(KINDS)
         if self.depth > 0:
             kinds += [k for name, k in CONTROL.items() if name in self.control for _ in range(3)]
+            kinds += [k for name, k in MORE.items() if name in self.control for _ in range(2)]
         self.draw(st.sampled_from(kinds))(self)
 
     def pointwise(self, choices: Sequence[Pointwise]) -> None:
@@ -183,7 +177,12 @@ class Builder:
 
 
 _LENGTHS: Final = st.integers(1, 3)
-CONTROL_KINDS: Final = frozenset({"call", "remat", "cond", "scan", "while"})
+CONTROL_KINDS: Final = frozenset(
+    {
+        *("call", "remat", "cond", "scan", "while"),
+        *("rules", "policy", "checkpointed", "checked", "host", "solving"),
+    }
+)
 
 
 def shapes(max_rank: int = 2, smallest: int = 1) -> st.SearchStrategy[tuple[int, ...]]:
@@ -209,6 +208,7 @@ def programs(
     and the last step is of the kind `ending`, a name among those of control flow.
     """
     from effax.laws.control import CONTROL
+    from effax.laws.kinds_control import MORE
 
     if types is None:
         types = [ShapedArray(draw(shapes(smallest=smallest)), dtype) for _ in range(draw(_LENGTHS))]
@@ -216,7 +216,7 @@ def programs(
     for _ in range(draw(st.integers(1, max_steps))):
         builder.step()
     if ending is not None:
-        CONTROL[ending](builder)
+        {**CONTROL, **MORE}[ending](builder)
     floats = builder.of(lambda k: is_float(k.type.dtype))
     if results is not None:
         # The newest first, so that what was built is used.

@@ -53,7 +53,7 @@ class Sketch:
         values = list(arguments)
         for step in self.steps:
             operands = [values[x.number] if type(x) is Value else x for x in step.operands]
-            attributes = {k: _staged(v) for k, v in step.attributes.items()}
+            attributes = {k: staged(v) for k, v in step.attributes.items()}
             result = step.effect(*operands, **attributes)
             values += result if step.effect.multiple else [result]
         return tuple(values[x.number] for x in self.outputs)
@@ -114,11 +114,33 @@ class Sketch:
         return f"<a sketch of {self.size} steps on {types}>\n{self.text()}"
 
 
-def _staged(value: Any) -> Any:
+@attrs.frozen(eq=False)
+class Made:
+    """What a function of `effax.laws.derived` makes of a sketch's program, or of other things."""
+
+    name: str
+    sketch: Sketch | None = None
+    arguments: tuple[Any, ...] = ()
+    _found: list[Any] = attrs.field(factory=list, init=False, repr=False)
+
+    def value(self) -> Any:
+        """It is made once."""
+        if not self._found:
+            from effax.laws import derived
+
+            program = () if self.sketch is None else (self.sketch.program(),)
+            self._found.append(getattr(derived, self.name)(*program, *self.arguments))
+        return self._found[0]
+
+
+def staged(value: Any) -> Any:
+    """An attribute as the effect takes it: sketches as programs."""
     if isinstance(value, Sketch):
         return value.program()
+    if isinstance(value, Made):
+        return value.value()
     if type(value) is tuple and any(isinstance(v, Sketch) for v in value):
-        return tuple(_staged(v) for v in value)
+        return tuple(staged(v) for v in value)
     return value
 
 
@@ -127,6 +149,7 @@ def _inside(step: Step) -> list[Sketch]:
     for value in step.attributes.values():
         values = value if type(value) is tuple else (value,)
         found += [v for v in values if isinstance(v, Sketch)]
+        found += [v.sketch for v in values if isinstance(v, Made) and v.sketch is not None]
     return found
 
 
@@ -158,6 +181,11 @@ class _Writer(PythonText):
 
     def nested(self, value: Any, lines: list[str], indent: str) -> str | None:
         """A sketch is a function written before, staged for its types."""
+        if isinstance(value, Made):
+            self.imports.add("from effax.laws import derived")
+            sketch = () if value.sketch is None else (value.sketch,)
+            parts = [self.attribute(v, lines, indent) for v in (*sketch, *value.arguments)]
+            return f"derived.{value.name}({', '.join(parts)})"
         if not isinstance(value, Sketch):
             return None
         self.imports.add("from effax.laws import program")

@@ -103,7 +103,8 @@ class Fields:
 
 def _declared(annotation: Any, owner: type) -> Any:
     if isinstance(annotation, str):
-        scope = vars(sys.modules[owner.__module__])
+        module = sys.modules.get(owner.__module__)  # None for a file that is run by its path
+        scope = vars(module) if module else {}
         try:
             annotation = eval(annotation, dict(scope), dict(vars(owner)))
         except (NameError, TypeError):  # names of a function's scope, or of type checkers only

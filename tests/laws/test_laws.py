@@ -10,6 +10,7 @@ from effax.interpreters.batch.batched import Batch
 from effax.interpreters.jvp.dual import JVP
 from effax.interpreters.lifting import functor
 from effax.interpreters.transpose import linear
+from effax.laws.generate import CONTROL_KINDS
 
 
 @pytest.mark.parametrize("name", laws.LAWS)
@@ -32,6 +33,61 @@ def test_law_at_length(name):
 def test_law_compiled(name):
     verdict = laws.judge(laws.LAWS[name], max_examples=10, backend="xla")
     assert verdict.verdict == "true", f"{verdict.verdict}: {verdict.detail}"
+
+
+KINDS = sorted(CONTROL_KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["jvp_is_finite_difference", "vmap_is_map", "vjp_is_adjoint"])
+def test_law_on_each_kind(name, kind):
+    """On programs that surely have this kind of control flow at their end."""
+    law = laws.LAWS[name]
+    if kind == "while" and "no while" in law.needs:
+        pytest.skip("reverse mode through a while loop asks for checkpoints")
+    drawn = laws.cases(law.needs, frozenset({kind}), kind)
+    verdict = laws.judge(law, drawn, max_examples=8)
+    assert verdict.verdict == "true", f"{verdict.verdict}: {verdict.detail}"
+    assert verdict.refused < verdict.examples
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", laws.LAWS)
+def test_law_from_other_seeds(name, seed):
+    verdict = laws.judge(laws.LAWS[name], max_examples=60, seed=seed)
+    assert verdict.verdict == "true", f"{verdict.verdict}: {verdict.detail}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_print_as_python(kind):
+    """The text of a program with any kind in it runs, and computes the same."""
+    from hypothesis import given, settings
+
+    from effax.backends.reference.evaluate import interpret
+
+    seen = set()
+
+    @settings(max_examples=8, deadline=None, database=None, derandomize=True)
+    @given(laws.programs(control=frozenset({kind}), ending=kind))
+    def check(sketch):
+        names = {}
+        exec(sketch.text(), names)
+        args = laws.arguments(sketch, 0)
+        for x, y in zip(interpret(sketch)(*args), interpret(names["f"])(*args), strict=True):
+            np.testing.assert_array_equal(x, y)
+        seen.update(e.name for e in sketch.effects())
+
+    with enable_x64(True):
+        check()
+    expected = {
+        "rules": "custom_",
+        "policy": "remat",
+        "checkpointed": "while",
+        "host": "custom_jvp",
+    }
+    wanted = expected.get(kind, "call" if kind in ("checked", "solving") else kind)
+    assert any(wanted in name for name in seen)
 
 
 SAMPLE = [
