@@ -53,9 +53,7 @@ def scope_of(recorder: Any) -> str:
 
 
 def transposed(equation: Any) -> Any:
-    """The origin of what transposing an equation performs."""
-    if not equation.scope:
-        return equation
+    """The origin of what transposing an equation in a scope performs."""
     return Origin(equation.frame, _under(["transpose"], equation.scope), equation)
 
 

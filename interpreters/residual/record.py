@@ -60,11 +60,11 @@ class Record(Handler):
         """Record an equation whole."""
         result = effect.infer(tuple(map(effect.operand_type, operands)), attributes)
         types = result if effect.multiple else (result,)
-        frame = source.frame or user_frame()
+        at = source.at
+        frame = user_frame() if at is None else at.frame or user_frame()
         outputs = [Variable(self, t, frame) for t in types]
-        self.equations.append(
-            Equation(effect, operands, attributes, outputs, frame, scope_of(self))
-        )
+        scope = self.scope if at is None or not at.scope else scope_of(self)
+        self.equations.append(Equation(effect, operands, attributes, outputs, frame, scope))
         return outputs if effect.multiple else outputs[0]
 
     def halves(

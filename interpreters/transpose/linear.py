@@ -115,6 +115,16 @@ def backward(tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variab
     performed under the handlers now installed. An input nothing depends on gives None.
     """
     ready()
+    before = source.at, source.top
+    source.top = current.get()
+    try:
+        _walk(tape, cotangents)
+    finally:
+        source.at, source.top = before
+    return [cotangents.get(x) for x in inputs]
+
+
+def _walk(tape: Any, cotangents: dict[Variable, Any]) -> None:
     for e in reversed(tape.equations):
         outs = [cotangents.pop(x, None) for x in e.outputs]
         if all(ct is None for ct in outs):
@@ -127,16 +137,11 @@ def backward(tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variab
             refusal = limits[e.effect].refusal(operands)
             if refusal:
                 raise NotLinearError(e, refusal)
-        before = source.at, source.top
-        source.at, source.top = transposed(e), current.get()
-        try:
-            given = transpose(outs if e.effect.multiple else outs[0], *operands, **e.attributes)
-            for x, ct in zip(e.inputs, given, strict=True):
-                if ct is not None and tape.owns(x):
-                    cotangents[x] = add_cotangents(cotangents.get(x), ct)
-        finally:
-            source.at, source.top = before
-    return [cotangents.get(x) for x in inputs]
+        source.at = transposed(e) if e.scope else e
+        given = transpose(outs if e.effect.multiple else outs[0], *operands, **e.attributes)
+        for x, ct in zip(e.inputs, given, strict=True):
+            if ct is not None and tape.owns(x):
+                cotangents[x] = add_cotangents(cotangents.get(x), ct)
 
 
 def add_cotangents(one: Any, other: Any) -> Any:

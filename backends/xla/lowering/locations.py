@@ -19,6 +19,7 @@ class Locations:
 
     def __init__(self) -> None:
         self.aliases: dict[str, str] = {}
+        self.places: dict[Frame | None, str] = {}
         self.prefix = ""
 
     def enter(self, equation: Equation) -> str:
@@ -41,7 +42,10 @@ class Locations:
         return f"{_MARK}{self._alias(_quoted(name), None)})"
 
     def _alias(self, name: str, frame: Frame | None) -> str:
-        text = f"loc({name}{_written_at(frame)})"
+        where = self.places.get(frame)
+        if where is None:
+            where = self.places[frame] = _written_at(frame)
+        text = f"loc({name}{where})"
         return self.aliases.setdefault(text, str(len(self.aliases) + 1))
 
     def definitions(self) -> str:
