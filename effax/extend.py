@@ -50,6 +50,7 @@ from effax.seeing.parsing import parse as parse
 from effax.seeing.python_source import PythonSource as PythonSource
 from effax.seeing.python_source import python_source as python_source
 from effax.seeing.python_text import program as program
+from effax.unsure import unsure as unsure
 
 __all__ = [
     "Carrier",
@@ -84,6 +85,7 @@ __all__ = [
     "traits",
     "transpose",
     "typeof",
+    "unsure",
 ]
 
 

@@ -19,17 +19,21 @@ from effax.effects import (
     elementwise,
     indexing,
     logical,
+    naming,
     reduction,
     selection,
     shape,
     special,
     transcendental,
 )
-from effax.effects.effect import Effect
+from effax.effects.effect import Effect, all_effects
+from effax.interpreters import calculus
+from effax.interpreters import definitions as _definitions  # noqa: F401  fills the functor
+from effax.interpreters.lifting import functor
 
 Trait = tuple[Effect, ...]
 
-structural: Final[Trait] = (
+rearranging: Final[Trait] = (
     shape.broadcast_in_dim,
     shape.reshape,
     shape.transpose,
@@ -37,14 +41,21 @@ structural: Final[Trait] = (
     shape.pad,
     shape.rev,
     shape.slice,
+    elementwise.copy,
+    elementwise.stop_gradient,
+    naming.named,
+)
+"""Elements are moved, to places that attributes alone say."""
+
+indexed: Final[Trait] = (
     indexing.gather,
     indexing.scatter,
     indexing.dynamic_slice,
     indexing.dynamic_update_slice,
-    selection.select_n,
-    elementwise.copy,
-    elementwise.stop_gradient,
 )
+"""Elements are moved, to places that integer operands say."""
+
+structural: Final[Trait] = (*rearranging, *indexed, selection.select_n)
 """Each element of the result is an element of an operand: elements are moved, not computed."""
 
 elementwise_increasing: Final[Trait] = (
@@ -69,7 +80,6 @@ elementwise_increasing: Final[Trait] = (
     transcendental.atanh,
     special.erf,
     special.erf_inv,
-    special.digamma,
 )
 """Functions of one number that grow with it."""
 
@@ -78,6 +88,7 @@ increasing: Final[Trait] = (
     elementwise.add,
     elementwise.max,
     elementwise.min,
+    transcendental.logaddexp,
     selection.clamp,
     reduction.reduce_sum,
     reduction.reduce_max,
@@ -93,13 +104,14 @@ increasing: Final[Trait] = (
 
 decreasing: Final[Trait] = (
     elementwise.neg,
+    elementwise.rsqrt,
     transcendental.acos,
     special.erfc,
 )
 """Functions of one number that fall as it grows."""
 
 linear: Final[Trait] = (
-    *structural[:7],
+    *rearranging[:7],
     elementwise.add,
     elementwise.sub,
     elementwise.neg,
@@ -143,3 +155,21 @@ discrete: Final[Trait] = (
     reduction.argmin,
 )
 """Effects whose results do not move with small changes of their operands."""
+
+pointwise: Final[Trait] = (
+    *calculus.partials,
+    *comparing,
+    *(e for e in all_effects() if e.family in ("logical", "complex")),
+    selection.select_n,
+    selection.clamp,
+    conversion.convert_element_type,
+    conversion.reduce_precision,
+    naming.named,
+)
+"""Element i of the result depends on element i of each operand (a scalar's only one), and on no
+other; those among `calculus.partials` have a derivative there."""
+
+composite: Final[Trait] = tuple(
+    e for e in functor if not e.higher_order and e.family in ("reduction", "cumulative", "window")
+)
+"""Effects that are written out in terms of simpler ones, for interpreters without a rule."""

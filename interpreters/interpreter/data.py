@@ -154,7 +154,8 @@ class Interpreter(Data):
         told which effect it is, `state` gives states, settings and logs, `run(program, *operands)`
         runs a program under the interpreter, and `place` is the user's line that asked. Operands
         that are plain are lifted, unless `lift` is False; the default lifts them except for effects
-        that hold programs.
+        that hold programs. A rule that returns NotImplemented leaves the effect as if it had none:
+        written out in terms of others where there is a definition, lifted where it holds programs.
         """
 
         def fill(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,7 +171,8 @@ class Interpreter(Data):
     def default(cls, function: Callable[..., Any]) -> Callable[..., Any]:
         """Give the rule for first-order effects that have none.
 
-        It is called as `rule(effect, *operands, **attributes)`.
+        It is called as `rule(effect, *operands, **attributes)`; where it returns NotImplemented,
+        the effect is written out in terms of others (`traits.composite`), or refused.
         """
         cls._handler.catch_all = CatchAll(function, True)
         cls._handler.version += 1

@@ -223,12 +223,17 @@ class Interpretation(Lifting):
             current.reset(token)
 
     def handle(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """A rule; else the catch-all, for effects of first order; else what the functor has."""
+        """A rule; else the catch-all, for effects of first order; else what the functor has.
+
+        A rule that returns NotImplemented leaves the effect to the functor.
+        """
         rule = self.rules.get(effect)
         if rule is None and not effect.higher_order and effect.family != "custom":
             rule = type(self).catch_all
         if rule is not None:
-            return self.apply(rule, effect, operands, attributes)
+            result = self.apply(rule, effect, operands, attributes)
+            if result is not NotImplemented:
+                return result
         owned = any(map(self.owns, operands))
         if effect.higher_order and (self.states or self.logs):
             if effect is control.while_loop and self.concerns(attributes["cond"]):
@@ -273,6 +278,8 @@ class Interpretation(Lifting):
         else:
             given = [x.data if self.owns(x) else x for x in operands]
         result = rule(effect, given, attributes, self)
+        if result is NotImplemented:
+            return result
         if not effect.multiple:
             return self.adopt(result, expected, effect)
         return [self.adopt(x, t, effect) for x, t in zip(result, expected, strict=True)]
@@ -359,9 +366,19 @@ class Interpretation(Lifting):
         return found | logs
 
     def run_program(self, program: Program, *operands: Any) -> list[Any]:
-        """A program under this handler: data and plain values in, data and plain values out."""
-        values = [Carried(self, x) if type(x) is self.interpreter else x for x in operands]
-        return [self.leave(x) for x in reopen(self, program, values)]
+        """A program under this handler: data and plain values in, data and plain values out.
+
+        A rule may ask for it inside of what it stages, a branch or a loop of its own: then a
+        handler of the same interpreter is installed around that, with the states there are.
+        """
+        inner = self
+        if current.get() is not self.outer:
+            inner = self.fresh(current.get())
+            inner.states = list(self.states)
+        values = [Carried(inner, x) if type(x) is self.interpreter else x for x in operands]
+        results = [inner.leave(x) for x in reopen(inner, program, values)]
+        self.states = inner.states
+        return results
 
 
 class Rule:
