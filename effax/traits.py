@@ -55,6 +55,14 @@ indexed: Final[Trait] = (
 )
 """Elements are moved, to places that integer operands say."""
 
+accumulating: Final[Trait] = (
+    indexing.scatter_add,
+    indexing.scatter_mul,
+    indexing.scatter_min,
+    indexing.scatter_max,
+)
+"""Updates are combined with what is at the places that the integer operand says."""
+
 structural: Final[Trait] = (*rearranging, *indexed, selection.select_n)
 """Each element of the result is an element of an operand: elements are moved, not computed."""
 
@@ -168,6 +176,12 @@ pointwise: Final[Trait] = (
 )
 """Element i of the result depends on element i of each operand (a scalar's only one), and on no
 other; those among `calculus.partials` have a derivative there."""
+
+flat: Final[Trait] = (
+    *discrete,
+    *(e for e, parts in calculus.partials.items() if all(p == 0.0 for p in parts)),
+)
+"""Effects whose derivative is zero wherever they have one: steps, and what stops gradients."""
 
 composite: Final[Trait] = tuple(
     e for e in functor if not e.higher_order and e.family in ("reduction", "cumulative", "window")

@@ -302,18 +302,25 @@ class Interpretation(Lifting):
         cls = self.interpreter
         if not isinstance(result, Data):
             return result
-        if not isinstance(result, cls) and not issubclass(cls, type(result)):
-            raise TypeError(f"a rule of {cls.__name__} returned a {type(result).__name__}")
-        given = {name: getattr(result, name, None) for name in cls._fields.order}
+        carried = self._carried(result)
         for name, leaf in cls._fields.leaves.items():
-            x = given[name]
+            x = getattr(carried.data, name)
             if type(x) in LITERALS:
-                given[name] = shape.full(expected.shape, x, leaf.dtype or expected.dtype)
+                full = shape.full(expected.shape, x, leaf.dtype or expected.dtype)
+                setattr(carried.data, name, full)
             elif x is not None and typeof(x).shape[leaf.axes :] != expected.shape:
                 raise TypeError(
                     f"the rule of {cls.__name__} for '{effect.name}' gives a leaf '{name}' of type "
                     f"{typeof(x).str_short()}, where the result is {expected.str_short()}"
                 )
+        return carried
+
+    def _carried(self, x: Data) -> Carried:
+        """Data of the interpreter, or of one that it extends, as a value of this handler."""
+        cls = self.interpreter
+        if not isinstance(x, cls) and not issubclass(cls, type(x)):
+            raise TypeError(f"a rule of {cls.__name__} returned a {type(x).__name__}")
+        given = {name: getattr(x, name, None) for name in cls._fields.order}
         return Carried(self, cls._made(given))
 
     def missing(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
@@ -375,7 +382,7 @@ class Interpretation(Lifting):
         if current.get() is not self.outer:
             inner = self.fresh(current.get())
             inner.states = list(self.states)
-        values = [Carried(inner, x) if type(x) is self.interpreter else x for x in operands]
+        values = [inner._carried(x) if isinstance(x, Data) else x for x in operands]
         results = [inner.leave(x) for x in reopen(inner, program, values)]
         self.states = inner.states
         return results
