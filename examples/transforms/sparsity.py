@@ -62,7 +62,7 @@ def everything(*xs):
 
 def moves(y):
     """Whether a value can move by a little: whole numbers and Booleans don't."""
-    return jnp.issubdtype(y.dtype, jnp.inexact)
+    return jnp.issubdtype(getattr(y, "dtype", type(y)), jnp.inexact)
 
 
 def made(y, sets):
