@@ -12,19 +12,23 @@ from typing import Final
 
 from effax.effects import (
     comparison,
+    complex,
     contraction,
     conversion,
     convolution,
     cumulative,
     elementwise,
+    fourier,
     indexing,
     logical,
     naming,
     reduction,
     selection,
     shape,
+    sorting,
     special,
     transcendental,
+    window,
 )
 from effax.effects.effect import Effect, all_effects
 from effax.interpreters import calculus
@@ -110,6 +114,18 @@ increasing: Final[Trait] = (
 )
 """Effects that grow with each of their operands: bounds of operands give bounds of the result."""
 
+extremal: Final[Trait] = (
+    elementwise.max,
+    elementwise.min,
+    reduction.reduce_max,
+    reduction.reduce_min,
+    cumulative.cummax,
+    cumulative.cummin,
+    window.reduce_window_max,
+    window.reduce_window_min,
+)
+"""Effects whose results are the largest, or the smallest, of some elements."""
+
 decreasing: Final[Trait] = (
     elementwise.neg,
     elementwise.rsqrt,
@@ -187,3 +203,29 @@ composite: Final[Trait] = tuple(
     e for e in functor if not e.higher_order and e.family in ("reduction", "cumulative", "window")
 )
 """Effects that are written out in terms of simpler ones, for interpreters without a rule."""
+
+scale_free: Final[Trait] = (
+    *comparing,
+    transcendental.atan2,
+    elementwise.sign,
+    reduction.argmax,
+    reduction.argmin,
+)
+"""Effects whose result stays the same when all operands are multiplied by a positive number."""
+
+homogeneous: Final[Trait] = tuple(
+    dict.fromkeys(
+        (
+            *linear,
+            *structural,
+            *extremal,
+            *(complex.real, complex.imag, complex.conj, complex.complex),
+            *(indexing.scatter_add, indexing.scatter_min, indexing.scatter_max),
+            *(elementwise.rem, selection.clamp, sorting.sort, sorting.top_k, fourier.fft),
+            *(window.reduce_window_sum, window.select_and_gather_add),
+        )
+    )
+)
+"""Effects whose floating results are multiplied by a positive number when all floating operands
+are; `rearranging` and indices apart, these are the ones that add, compare or choose. Conversions
+among them are to floating types."""

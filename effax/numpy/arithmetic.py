@@ -219,6 +219,8 @@ def _integer_power(x: Any, n: int) -> Any:
 @whole()
 def _power(x1: Any, x2: Any) -> Any:
     x1, x2 = arraylike("power", x1, x2)
+    if type(x2) is float and type(x1) not in LITERALS and is_inexact(typeof(x1).dtype):
+        return elementwise.pow(x1, x2)  # the exponent stays a literal: known when rules run
     x, n = promote_numeric(x1, x2, name="power", arrays=True)
     if is_integer(typeof(x).dtype):
         return _power_of_integers(x, n)
