@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from effax.effects import comparison, cumulative, elementwise, logical, special, transcendental
+from effax.api.custom import custom_jvp
+from effax.effects import comparison, cumulative, elementwise, special, transcendental
 from effax.effects import shape as shapes
 from effax.effects.selection import select_n
-from effax.effects.types import typeof
+from effax.effects.types import is_inexact, typeof
 from effax.numpy.arguments import canonical_axis, check_arrays
 from effax.numpy.operands import asarray, promote, promote_inexact
 from effax.whole import whole
@@ -48,8 +49,20 @@ def relu(x: ArrayLike) -> Array:
     """
     check_arrays("relu", x)
     x = promote(asarray(x), 0, name="relu")[0]
-    still = elementwise.stop_gradient(elementwise.max(x, 0))
-    return select_n(comparison.gt(x, 0), still, x)
+    return _relu(x) if is_inexact(typeof(x).dtype) else elementwise.max(x, 0)
+
+
+@custom_jvp
+def _relu(x: Array) -> Array:
+    """As `max`, whose bounds and patterns are known to those who ask for them; but at 0 the
+    derivative is not shared."""
+    return elementwise.max(x, 0.0)
+
+
+@_relu.defjvp
+def _relu_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (x,), (t,) = primals, tangents
+    return elementwise.max(x, 0.0), select_n(comparison.gt(x, 0.0), 0.0, t)
 
 
 @whole()

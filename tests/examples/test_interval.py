@@ -94,7 +94,7 @@ def test_of_a_gradient(name):
     assert_inside(np.asarray(fx.vmap(slope)(around(X, 0.05, 50))), bounds(slope)(ball(X, 0.05)))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(laws.programs(), st.integers(0, 9), st.sampled_from([0.01, 0.3]))
 def test_samples_are_inside_on_generated_programs(sketch, seed, r):
     args = laws.arguments(sketch, seed)
