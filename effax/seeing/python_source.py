@@ -276,7 +276,9 @@ class _Body:
         self.lines.append(f"{self.indent}def {name}({arguments}):")
         if pattern:
             body.lines.append(f"{body.indent}{pattern.format(*names)}")
+        self.source.known.append({})
         texts = body.results(program)
+        self.source.known.pop()
         self.lines += [*body.lines, f"{body.indent}return {_arranged(results, texts)}"]
 
 

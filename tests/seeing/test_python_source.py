@@ -75,6 +75,25 @@ def test_a_rule_that_lies_is_kept():
         )
 
 
+def test_programs_of_rules_are_local_to_them():
+    inner = effax.jit(jnp.cos)
+
+    @effax.custom_jvp
+    def f(x):
+        return jnp.sin(x)
+
+    f.defjvp(lambda p, t: (f(*p), inner(p[0]) * t[0]))
+
+    def g(x):
+        return f(x) * inner(x) + f(inner(x))
+
+    written = source_of(g, x32).function()
+    np.testing.assert_allclose(written(x32)[0], g(x32), rtol=1e-6)
+    np.testing.assert_allclose(
+        effax.jacrev(lambda x: written(x)[0])(x32), effax.jacrev(g)(x32), rtol=1e-5, atol=1e-6
+    )
+
+
 def test_programs_inside_are_local_functions_written_once():
     inner = effax.jit(jnp.sin)
     text = str(source_of(lambda x: inner(inner(x)), x32))
