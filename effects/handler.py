@@ -159,8 +159,8 @@ class Handler:
     label: ClassVar[str] = ""
     """What scopes by name are put under by this handler: `jvp(x)`. Empty: they stay as they are."""
     records: ClassVar[bool] = False
-    """Whether it writes down equations. Then it has a `scope`, and `scoped`, on top of what; and its
-    carriers are variables of a program, which may live on."""
+    """Whether it writes down equations. Then it has a `scope`, and `scoped`, on top of what; and
+    its carriers are variables of a program, which may live on."""
 
     def __init__(self, outer: Any = None) -> None:
         self.outer = current.get() if outer is None else outer

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from effax.api.custom import custom_jvp
-from effax.effects import comparison, cumulative, elementwise, special, transcendental
+from effax.effects import comparison, cumulative, elementwise, logical, special, transcendental
 from effax.effects import shape as shapes
 from effax.effects.selection import select_n
 from effax.effects.types import is_inexact, typeof

@@ -17,7 +17,7 @@ COLUMNS = {
     "interpreters/batch": {"batched", "parallel"},
     "interpreters/transpose": {"linear"},
     "interpreters/checkify": {"checking", "payload"},
-    "interpreters/residual": {"partition", "record", "saving"},
+    "interpreters/residual": {"hoisting", "partition", "recomputing", "record", "saving"},
     "backends/xla/lowering": {"locations", "writer"},
     "backends/xla/fast": {"path"},
     "backends/reference": {"table", "evaluate"},

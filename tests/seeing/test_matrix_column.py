@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from examples.interval import Interval, bounds
 
 import effax
 import effax.lax as lax
@@ -9,7 +10,6 @@ import effax.numpy as jnp
 from effax import matrix
 from effax.effects.effect import find_effect
 from effax.errors import MissingRuleError
-from examples.interval import Interval, bounds
 
 NAME = "examples/interval.py:Interval"
 UNIT = Interval(0.5, 1.0)

@@ -6,11 +6,11 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from examples.interval import Interval, bounds, newton
 
 import effax
 import effax.lax as lax
 import effax.numpy as jnp
-from examples.interval import Interval, bounds, newton
 from tests.programs.e3 import PROGRAMS, X
 
 VOID = {"meta", "input", "link", "br", "hr", "img"}
