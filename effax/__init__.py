@@ -34,6 +34,10 @@ from effax.api.jacobian import jacobian as jacobian
 from effax.api.jacobian import jacrev as jacrev
 from effax.api.jit import jit as jit
 from effax.api.pmap import pmap as pmap
+from effax.api.references import empty_ref as empty_ref
+from effax.api.references import free_ref as free_ref
+from effax.api.references import freeze as freeze
+from effax.api.references import new_ref as new_ref
 from effax.api.reverse import grad as grad
 from effax.api.reverse import linear_transpose as linear_transpose
 from effax.api.reverse import value_and_grad as value_and_grad
@@ -77,6 +81,7 @@ from effax.effects.config import transfer_guard as transfer_guard
 from effax.effects.config import transfer_guard_device_to_device as transfer_guard_device_to_device
 from effax.effects.config import transfer_guard_device_to_host as transfer_guard_device_to_host
 from effax.effects.config import transfer_guard_host_to_device as transfer_guard_host_to_device
+from effax.effects.state import Ref as Ref
 from effax.effects.types import float0 as float0
 from effax.effects.value import Value as _Value
 from effax.interpreters.interpreter import Interpreter as Interpreter
@@ -101,6 +106,7 @@ if _TYPE_CHECKING:
     from effax import ops as ops
     from effax import profiler as profiler
     from effax import random as random
+    from effax import ref as ref
     from effax import scipy as scipy
     from effax import seeing as seeing
     from effax import stages as stages
@@ -129,6 +135,7 @@ _ON_DEMAND = frozenset(
         "ops",
         "profiler",
         "random",
+        "ref",
         "scipy",
         "seeing",
         "stages",

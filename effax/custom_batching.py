@@ -9,7 +9,9 @@ from typing import Any
 from effax.api.arguments import name_of
 from effax.api.custom import by_position
 from effax.effects import custom
+from effax.effects.errors import RefError
 from effax.effects.frames import filtered
+from effax.effects.state import Ref
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.stage import stage
@@ -55,6 +57,11 @@ class custom_vmap:  # noqa: N801  (JAX's name)
             raise AttributeError(f"No batching rule defined for custom_vmap function {name}.")
         args = by_position(self.fun, args, keywords)
         leaves, tree = tree_flatten(args)
+        if any(isinstance(x, Ref) for x in leaves):
+            raise RefError(
+                f"the custom_vmap function {name} takes arrays, and was given a reference; pass "
+                "what it refers to, ref[...], and write what the function returns"
+            )
         out: list[Any] = []
 
         def flat(*values: Any) -> list[Any]:

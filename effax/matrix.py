@@ -10,6 +10,7 @@ A cell says how the interpreter knows the effect:
     functor    the effect holds programs, and the functor carries any interpreter through it
     expanded   the effect is written out in others that have rules
     generic    one rule serves every effect
+    home       on a reference: the handler where it was made answers, whichever that is
     —          transposition is not asked for: the effect is not linear
     refused    there can't be one; the reason is printed below the table
     (empty)    a hole: nobody wrote it, and nobody said why
@@ -30,6 +31,7 @@ import attrs
 from effax import start as start  # the tables are filled at start-up
 from effax.backends.reference import table as reference
 from effax.backends.xla.lowering import writer as lowering
+from effax.effects import state
 from effax.effects.columns import load, ready
 from effax.effects.effect import Effect, all_effects
 from effax.interpreters.batch.batched import Batch
@@ -62,11 +64,14 @@ RULE: Final = Cell("rule")
 FUNCTOR: Final = Cell("functor")
 EXPANDED: Final = Cell("expanded")
 GENERIC: Final = Cell("generic")
+HOME: Final = Cell("home")
 EMPTY: Final = Cell("")
 NOT_LINEAR: Final = Cell("—", "not linear")
 
 _HOST: Final = "what the host computes has no known derivative; custom_jvp gives it one"
 _AXIS: Final = "only programs over a bound axis perform it, and there the places are one batch"
+
+_REFERENCE: Final = "references are discharged first: programs that are computed are on contents"
 
 REFUSED: Final[dict[tuple[str, str], str]] = {
     **{
@@ -89,11 +94,20 @@ REFUSED: Final[dict[tuple[str, str], str]] = {
         )
     },
     ("lowering", "check"): "checkify answers it first",
+    ("jvp", "ref_set"): "the tangent would outlive the derivative; references made inside hold it",
+    ("batch", "ref_set"): "all lanes would write one place; references made inside hold the batch",
+    **{
+        (column, effect.name): _REFERENCE
+        for column in ("lowering", "reference")
+        for effect in (state.new_ref, state.ref_get, state.ref_set)
+    },
 }
 """Cells where the effect is refused, by column and effect, and why; a rule there raises."""
 
 
 def _derived(effect: Effect) -> Cell:
+    if effect.family == state.FAMILY:
+        return HOME
     lifting = functor.get(effect)
     if lifting is None:
         return EMPTY
@@ -113,12 +127,16 @@ def _transpose(effect: Effect) -> Cell:
 
 
 def _checkify(effect: Effect) -> Cell:
+    if effect.family == state.FAMILY:
+        return HOME
     if effect in Checkify.rules or effect in Checkify.overrides:
         return RULE
     return _derived(effect) if effect.higher_order else GENERIC
 
 
 def _residual(effect: Effect) -> Cell:
+    if effect.family == state.FAMILY:
+        return HOME
     if effect in planners:
         return RULE
     if effect in opened or (effect not in JVP.rules and _derived(effect) == EXPANDED):
@@ -152,7 +170,7 @@ def column_of(interpreter: type[Interpreter]) -> Callable[[Effect], Cell]:
     def cell(effect: Effect) -> Cell:
         if effect in handler.rules:
             return RULE
-        first_order = not effect.higher_order and effect.family != "custom"
+        first_order = not effect.higher_order and effect.family not in ("custom", state.FAMILY)
         if handler.catch_all is not None and first_order:
             return GENERIC
         return _derived(effect)

@@ -8,9 +8,12 @@ from effax.backends.xla import host as host  # answers of its own for what is no
 from effax.backends.xla.dispatch import evaluate
 from effax.effects import config
 from effax.effects.columns import load
+from effax.effects.effect import Effect
 from effax.effects.handler import bottom
+from effax.interpreters.discharge import perform_on_contents
 
 bottom.perform = evaluate
+Effect.discharge = staticmethod(perform_on_contents)
 
 load("effax.effects")  # the rows: what can be asked; the columns are loaded when one is needed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -14,6 +14,8 @@ Types = tuple[ShapedArray | None, ...]
 
 _registry: Final[dict[str, Effect]] = {}
 _MEMO_LIMIT: Final = 8192
+REFERENCES: Final[set[type]] = set()
+"""The classes of references to state (`effects.state`): effects with programs take them too."""
 
 
 class Effect:
@@ -34,7 +36,12 @@ class Effect:
     "callback", ...); an effect with an empty row is pure, and may be dropped when unused.
     `collective` effects name axes in their `axes` attribute, and are answered by the handler that
     binds them. `higher_order` effects have programs among their attributes.
+
+    `discharge(effect, operands, attributes)` performs a higher-order effect on references, of whose
+    contents it makes values; it is given at start-up.
     """
+
+    discharge: ClassVar[Callable[[Effect, tuple[Any, ...], dict[str, Any]], Any]]
 
     __slots__ = (
         "__weakref__",
@@ -82,6 +89,8 @@ class Effect:
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Perform the effect: ask the handler on top of the stack."""
+        if self.higher_order and not REFERENCES.isdisjoint(map(type, operands)):
+            return Effect.discharge(self, operands, attributes)
         return current.get().perform(self, operands, attributes)
 
     def infer(self, types: Types, attributes: dict[str, Any]) -> Any:
@@ -91,9 +100,19 @@ class Effect:
         if found is None:
             if len(self._memo) > _MEMO_LIMIT:
                 self._memo.clear()
+            if not self.higher_order and self.family != "state":
+                self._refuse_references(types)
             found = self.typing(*types, **attributes)
             self._memo[key] = found = tuple(found) if self.multiple else found
         return found
+
+    def _refuse_references(self, types: Types) -> None:
+        for i, t in enumerate(types):
+            if t is not None and hasattr(t, "inner_aval"):
+                raise TypeError(
+                    f"{self.name} requires arrays, got a reference of type {t!r} at position {i}; "
+                    "read it first: ref[...]"
+                )
 
     def result_type(self, *operands: Any, **attributes: Any) -> Any:
         """`infer` from operands instead of types: Python numbers stay literals."""

@@ -32,6 +32,7 @@ __all__ = [
     "MissingRuleError",
     "NonConcreteBooleanIndexError",
     "Place",
+    "RefError",
     "ShardingTypeError",
     "TracerArrayConversionError",
     "TracerBoolConversionError",
@@ -173,6 +174,7 @@ class UnexpectedTracerError(EffaxError, TypeError):
             f"{describe_value(value)}. The function that {handler} ran has returned, and the value "
             "with it lost its meaning. Return it from the function instead of keeping it in a "
             "global, an attribute or a list; enable check_tracer_leaks to find where it was kept."
+            f"{getattr(type(value), 'if_escaped', '')}"
         )
         error.value = value
         return error
@@ -217,6 +219,10 @@ class UnsupportedDerivativeError(EffaxError, ValueError):
     """A derivative was asked for that does not exist, or that no method here computes."""
 
 
+class RefError(EffaxError, ValueError):
+    """A reference to mutable state was used in a way that has no meaning."""
+
+
 class UnhandledEffectError(EffaxError, RuntimeError):
     """A program performs an effect that no installed handler, nor the back-end, answers."""
 
@@ -234,7 +240,7 @@ class UnhandledEffectError(EffaxError, RuntimeError):
 _ANSWERS = {
     "check": "wrap the function in checkify.checkify, which answers it",
     "sample": "give a key: wrap the function in the handler that answers it",
-    "state": "references are answered by run_state, or by jit where they were made",
+    "state": "discharge it (interpreters.discharge), as calling the jitted function does",
 }
 
 

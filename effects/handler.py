@@ -161,6 +161,9 @@ class Handler:
     records: ClassVar[bool] = False
     """Whether it writes down equations. Then it has a `scope`, and `scoped`, on top of what; and
     its carriers are variables of a program, which may live on."""
+    captures: ClassVar[bool] = False
+    """Whether what it writes down is closed: what comes from further out is an input, and what is
+    done to references from there is written down, too."""
 
     def __init__(self, outer: Any = None) -> None:
         self.outer = current.get() if outer is None else outer

@@ -156,7 +156,10 @@ class Program:
                 operands = tuple(
                     environment[x] if type(x) is Variable else x.value for x in e.inputs
                 )
-                result = perform(e.effect, operands, e.attributes)
+                if e.effect.answerable:
+                    result = e.effect(*operands, **e.attributes)
+                else:
+                    result = perform(e.effect, operands, e.attributes)
                 if e.effect.multiple:
                     environment.update(zip(e.outputs, result, strict=True))
                 else:

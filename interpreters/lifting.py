@@ -18,6 +18,7 @@ from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
 from effax.effects.handler import Carrier, Handler, current
 from effax.effects.program import Program
+from effax.effects.state import Ref
 from effax.effects.types import ShapedArray
 from effax.interpreters.branches import align_captured, same_log
 from effax.interpreters.stage import Stage
@@ -173,7 +174,7 @@ def lift(
     found = program.memo.get(key)
     if found is None:
         found = _lift(program, handler, in_modes, state_mode, out_modes, out_state, state_at)
-        if not any(isinstance(x, Carrier) for x in found.captured):
+        if not any(isinstance(x, (Carrier, Ref)) for x in found.captured):
             program.memo[key] = found
     return found
 

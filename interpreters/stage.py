@@ -9,7 +9,7 @@ import attrs
 
 from effax.effects.config import trace_key
 from effax.effects.effect import LITERALS, SCALARS, Effect
-from effax.effects.errors import UnexpectedTracerError
+from effax.effects.errors import RefError, UnexpectedTracerError
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, Handler, current
 from effax.effects.leaks import look
@@ -22,6 +22,7 @@ from effax.effects.program import (
     without_dead_code,
 )
 from effax.effects.provenance import scope_of, source
+from effax.effects.state import AbstractRef, Given, Ref
 from effax.effects.types import ShapedArray, typeof
 
 
@@ -36,6 +37,7 @@ class Stage(Handler):
 
     carrier = Variable
     records = True
+    captures = True
 
     def __init__(self, outer: Any = None) -> None:
         super().__init__(outer)
@@ -45,11 +47,11 @@ class Stage(Handler):
         self.scope = ""
         self.scoped: Any = None
 
-    def input(self, type: ShapedArray) -> Variable:
-        """A fresh input of the program."""
+    def input(self, type: ShapedArray) -> Any:
+        """A fresh input of the program: a variable, or a reference that stands for one."""
         variable = Variable(self, type, user_frame())
         self.inputs.append(variable)
-        return variable
+        return Given(self, variable) if isinstance(type, AbstractRef) else variable
 
     def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Record an equation; the result is its variables."""
@@ -99,7 +101,9 @@ class Stage(Handler):
             return Literal(x, typeof(x))
         known = self.captured.get(id(x))
         if known is None:
-            if isinstance(x, Carrier) and not x.handler.live:
+            if type(x) is Given and x.handler is self:
+                return x.variable  # type: ignore[no-any-return]
+            if isinstance(x, (Carrier, Ref)) and not x.handler.live:
                 raise UnexpectedTracerError.escaped(x)
             known = x, Variable(self, typeof(x))
             self.captured[id(x)] = known
@@ -107,6 +111,13 @@ class Stage(Handler):
 
     def finish(self, results: Sequence[Any], name: str = "program") -> Staged:
         """Close the program over its captures, which become its first inputs."""
+        for x in results:
+            if isinstance(x, Ref):
+                raise RefError(
+                    f"function {name} traced for a transformation returned a mutable array "
+                    f"reference of type {x.type!r}, but mutable array references cannot be "
+                    "returned; return what it refers to, ref[...], or close over the reference"
+                )
         outputs = [self.atom(x) for x in results]
         captured = list(self.captured.values())
         inputs = [variable for _, variable in captured] + self.inputs

@@ -17,6 +17,7 @@ from effax.backends.xla.executable import deleted
 from effax.backends.xla.placement import Placement, Spec, default, place
 from effax.effects import config
 from effax.effects.frames import filtered
+from effax.effects.state import Ref
 from effax.effects.types import ShapedArray, canonical_dtype, float0, typeof
 from effax.effects.value import Value
 
@@ -403,6 +404,8 @@ def asarray(x: Any, type: ShapedArray | None = None, placement: Placement | None
 
 
 def _type_of(x: Any) -> ShapedArray:
+    if isinstance(x, Ref):
+        raise TypeError(f"an array is required here, got a reference, {x.type}; read it: ref[...]")
     try:
         return typeof(x)
     except TypeError:

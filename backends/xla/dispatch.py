@@ -316,7 +316,7 @@ def clear() -> None:
 _HANDLER_FOR: Final = {
     "check": "checkify.checkify",
     "sample": "seed",
-    "state": "run_state",
+    "state": "a call (which discharges it, see interpreters.discharge)",
 }
 
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
 
 
@@ -103,3 +104,11 @@ def name_of(function: Callable[..., Any]) -> str:
     """The function's name, for programs and messages."""
     inner = getattr(function, "func", function)
     return getattr(inner, "__name__", type(inner).__name__)
+
+
+def with_references(refs: dict[int, Ref], values: Sequence[Any]) -> list[Any]:
+    """Leaves with references put back in their places."""
+    if not refs:
+        return list(values)
+    rest = iter(values)
+    return [refs[i] if i in refs else next(rest) for i in range(len(refs) + len(values))]

@@ -8,14 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from effax.api.arguments import as_tuple, name_of, static_positions
+from effax.api.custom import staged_over
 from effax.effects import contraction, control, convolution
 from effax.effects.effect import Effect
 from effax.effects.frames import filtered
 from effax.effects.naming import named
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
-from effax.effects.types import typeof
 from effax.interpreters.residual.saving import Offloadable
-from effax.interpreters.stage import stage
 
 Policy = Callable[..., bool]
 
@@ -70,7 +69,7 @@ def checkpoint(
             return results
 
         name = name_of(fun)
-        staged = stage(flat, [typeof(x) for x in leaves], name)
+        (staged,), leaves = staged_over([flat], leaves, [name])
         results = control.remat(
             *staged.captured,
             *leaves,

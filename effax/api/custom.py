@@ -8,13 +8,16 @@ from typing import Any
 
 import attrs
 
-from effax.api.arguments import name_of, normalise
+from effax.api.arguments import name_of, normalise, with_references
 from effax.effects import custom
 from effax.effects.conversion import convert_element_type
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.frames import filtered
+from effax.effects.program import Program
+from effax.effects.state import Ref
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import ShapedArray, float0, is_inexact, typeof
+from effax.interpreters.discharge import distinct
 from effax.interpreters.jvp.dual import moves, tangent_type, zeros
 from effax.interpreters.stage import Staged, stage
 
@@ -47,13 +50,19 @@ class _Call:
         self.count = len(args)
         self.fixed = set(fixed)
         self.statics = [args[i] for i in fixed]
-        self.leaves, self.tree = tree_flatten(
+        everything, self.tree = tree_flatten(
             tuple(x for i, x in enumerate(args) if i not in self.fixed)
         )
+        self.refs = {i: x for i, x in enumerate(everything) if isinstance(x, Ref)}
+        self.leaves = [x for x in everything if not isinstance(x, Ref)]
         self.function = function
         self.fixed_at = {n: args[n] for n in fixed}
         self.out_tree: Any = None
         self.out_types: tuple[ShapedArray, ...] = ()
+
+    def filled(self, values: Sequence[Any]) -> Any:
+        """The arguments that are not static, with these leaves; references stay what they are."""
+        return tree_unflatten(self.tree, with_references(self.refs, values))
 
     def merged(self, dynamic: Sequence[Any]) -> list[Any]:
         rest = iter(dynamic)
@@ -61,7 +70,7 @@ class _Call:
 
     def staged(self) -> Staged:
         def flat(*values: Any) -> list[Any]:
-            result = self.function(*self.merged(tree_unflatten(self.tree, values)))
+            result = self.function(*self.merged(self.filled(values)))
             leaves, self.out_tree = tree_flatten(result)
             return leaves
 
@@ -99,8 +108,8 @@ class _JvpRule:
         ]
         result = self.function(
             *call.statics,
-            tree_unflatten(call.tree, primals[n:]),
-            tree_unflatten(call.tree, directions),
+            call.filled(primals[n:]),
+            call.filled(directions),
         )
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(
@@ -287,6 +296,7 @@ class _VjpRule:
         "captured",
         "fwd",
         "optimize_remat",
+        "residual_refs",
         "residual_tree",
         "symbolic",
     )
@@ -301,6 +311,7 @@ class _VjpRule:
         self.bwd = bwd
         self.captured = captured
         self.residual_tree: Any = None
+        self.residual_refs: dict[int, Ref] = {}
         self.backwards: dict[Any, _Backward] = {}
 
     def forward(
@@ -312,7 +323,7 @@ class _VjpRule:
         values = primals[n:]
         if self.symbolic:
             values = [CustomVJPPrimal(*pair) for pair in zip(values, moving[n:], strict=True)]
-        pair = self.fwd(*call.merged(tree_unflatten(call.tree, values)))
+        pair = self.fwd(*call.merged(call.filled(values)))
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
                 f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
@@ -328,7 +339,8 @@ class _VjpRule:
                 f"(pytree) structure as the function's, {call.out_tree}, but it has {out_tree}"
             )
         residuals, self.residual_tree = tree_flatten(pair[1])
-        return outs, residuals
+        self.residual_refs = {i: x for i, x in enumerate(residuals) if isinstance(x, Ref)}
+        return outs, [x for x in residuals if not isinstance(x, Ref)]
 
     def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> _Backward:
         """The backward function between the results and the operands that move."""
@@ -360,7 +372,7 @@ class _Backward:
         full = [_direction(t, given.get(i), rule.symbolic) for i, t in enumerate(call.out_types)]
         answers = rule.bwd(
             *call.statics,
-            tree_unflatten(rule.residual_tree, residuals),
+            tree_unflatten(rule.residual_tree, with_references(rule.residual_refs, residuals)),
             tree_unflatten(call.out_tree, full),
         )
         flat = _flat_cotangents(answers, call, rule)
@@ -373,6 +385,50 @@ class _Backward:
                 if w
             ),
         ]
+
+
+def keeps_references(program: Program) -> bool:
+    """Whether a rule in a program refers to a reference that the program takes.
+
+    What is recorded of a call with a rule says nothing of the references that the rule will write
+    when a derivative is taken, so the program alone is not enough to take it.
+    """
+    for e in program.equations:
+        rule = e.attributes.get("rule")
+        refs = rule.call.refs if isinstance(rule, (_JvpRule, _VjpRule)) else {}
+        if any(not x.handler.live for x in refs.values()):
+            return True
+        if any(map(keeps_references, e.programs())):
+            return True
+    return False
+
+
+def staged_over(
+    functions: Sequence[Callable[..., list[Any]]], leaves: Sequence[Any], names: Sequence[str]
+) -> tuple[list[Staged], list[Any]]:
+    """Functions staged for these arguments, and what of these is left to be given.
+
+    References stay among the arguments, unless a rule keeps one: then it is closed over, and so
+    is itself what the rule writes when a derivative is taken.
+    """
+    staged = _staged_all(functions, leaves, names)
+    if not any(keeps_references(s.program) for s in staged):
+        return staged, list(leaves)
+    refs = {i: x for i, x in enumerate(leaves) if isinstance(x, Ref)}
+    distinct(leaves, names[0])
+    rest = [x for x in leaves if not isinstance(x, Ref)]
+    closed = [
+        lambda *values, f=f: f(*with_references(refs, values))  # type: ignore[misc]
+        for f in functions
+    ]
+    return _staged_all(closed, rest, names), rest
+
+
+def _staged_all(
+    functions: Sequence[Callable[..., list[Any]]], leaves: Sequence[Any], names: Sequence[str]
+) -> list[Staged]:
+    types = [typeof(x) for x in leaves]
+    return [stage(f, types, name) for f, name in zip(functions, names, strict=True)]
 
 
 def _checked_ct(ct: Any, type: ShapedArray, rule: _VjpRule) -> Any:
@@ -407,7 +463,7 @@ def _flat_cotangents(answers: Any, call: _Call, rule: _VjpRule) -> list[Any]:
                 f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the trees "
                 f"of the arguments: expected {tree_structure(arg)}, got {tree_structure(answer)}"
             ) from None
-    return flat
+    return [ct for i, ct in enumerate(flat) if i not in call.refs]
 
 
 class custom_vjp:  # noqa: N801  (JAX's name)

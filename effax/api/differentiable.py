@@ -12,7 +12,9 @@ from effax.api.arguments import as_tuple, name_of, normalise
 from effax.backends.xla.array import asarray
 from effax.effects.conversion import convert_element_type, number
 from effax.effects.effect import LITERALS
+from effax.effects.errors import RefError
 from effax.effects.handler import bottom, current
+from effax.effects.state import AbstractRef, Ref
 from effax.effects.tree import tree_map
 from effax.effects.types import ShapedArray, float0, is_complex, is_inexact, typeof
 from effax.effects.value import Value
@@ -40,6 +42,9 @@ def check_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]
     """
     found: list[Any] = []
     for p, t in zip(primals, tangents, strict=True):
+        if isinstance(p, Ref):
+            found.append(_tangent_ref(p, t))
+            continue
         expected = tangent_type(typeof(p))
         if expected.dtype == float0:
             given = getattr(t, "dtype", None)
@@ -61,6 +66,29 @@ def check_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]
             )
         found.append(as_value(t))
     return found
+
+
+def _tangent_ref(primal: Ref, tangent: Any) -> Ref:
+    expected = AbstractRef(tangent_type(primal.type.inner_aval))
+    if not isinstance(tangent, Ref) or tangent.type.update(weak_type=False) is not expected.update(
+        weak_type=False
+    ):
+        raise TypeError(
+            "primal and tangent arguments to jvp do not match: the tangent of a reference is a "
+            f"reference of type {expected!r}, but it is {tangent!r}"
+        )
+    return tangent
+
+
+def refuse_references(leaves: Sequence[Any]) -> None:
+    """Raise `RefError` for references among what a function is to be differentiated by."""
+    for x in leaves:
+        if isinstance(x, Ref):
+            raise RefError(
+                f"a derivative with respect to {x!r} was asked for, a reference, whose contents "
+                "change as the function runs: differentiate by an array and make the reference of "
+                "it inside; other references the function takes by argnums, or closes over"
+            )
 
 
 def with_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
@@ -207,6 +235,8 @@ def cotangent_of(ct: Any, type: ShapedArray) -> Any:
 
 def typeof_like(x: Any) -> ShapedArray:
     """The type of a value, or of what stands for one (`ShapeDtypeStruct`)."""
+    if isinstance(x, AbstractRef):
+        return x  # type: ignore[return-value]
     if hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "__array__"):
         return ShapedArray(tuple(x.shape), np.dtype(x.dtype), getattr(x, "weak_type", False))
     return typeof(x)

@@ -11,15 +11,17 @@ from effax.api.differentiable import (
     check_tangents,
     float0_zeros,
     plain_aux,
+    refuse_references,
     split_aux,
     with_aux,
 )
 from effax.effects.frames import filtered
 from effax.effects.handler import current
 from effax.effects.program import Variable
+from effax.effects.state import Ref, Window, ref_get, ref_set
 from effax.effects.tree import tree_flatten, tree_map, tree_structure, tree_unflatten
 from effax.effects.types import float0, typeof
-from effax.interpreters.jvp.dual import JVP, moves, tangent_type, zeros
+from effax.interpreters.jvp.dual import DUAL, JVP, moves, tangent_type, zeros
 from effax.interpreters.residual import Record
 from effax.interpreters.transpose.linear import add_cotangents, backward
 
@@ -37,9 +39,22 @@ def jvp_flat(
 def _duals(handler: JVP, primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
     """Dual numbers; a Python number that moves is an array, as no effect is of numbers alone."""
     return [
-        p if t is None else handler.dual(as_value(p), t)
-        for p, t in zip(primals, tangents, strict=True)
+        p if t is None else _dual(handler, p, t) for p, t in zip(primals, tangents, strict=True)
     ]
+
+
+def _dual(handler: JVP, primal: Any, tangent: Any) -> Any:
+    if not isinstance(primal, Ref):
+        return handler.dual(as_value(primal), tangent)
+
+    def read() -> Any:
+        return handler.dual(ref_get(primal), ref_get(tangent))
+
+    def write(value: Any) -> None:
+        for ref, x in zip((primal, tangent), handler.leaves(value, DUAL), strict=True):
+            ref_set(ref, x)
+
+    return Window(handler, primal.type.inner_aval, read, write)
 
 
 class Linearized:
@@ -48,6 +63,7 @@ class Linearized:
     __slots__ = ("inputs", "primals", "tangents", "tape")
 
     def __init__(self, function: Callable[..., Sequence[Any]], values: Sequence[Any]) -> None:
+        refuse_references(values)
         recording = Record()
         self.inputs = [
             recording.unknown(tangent_type(t)) if moves(t) else None for t in map(typeof, values)

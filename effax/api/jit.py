@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import update_wrapper
 from typing import Any
 
-from effax.api.arguments import as_tuple, name_of, static_positions
+from effax.api.arguments import as_tuple, name_of, static_positions, with_references
+from effax.api.custom import keeps_references
 from effax.api.differentiable import typeof_like
 from effax.api.float0 import set_aside
+from effax.api.in_place import run_in_place
 from effax.api.jit_caches import Trace, caches_of, warn_of_large
 from effax.api.parted import Parted, check_results
 from effax.api.signatures import Parameters, leaf_names
@@ -22,10 +24,14 @@ from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.backends.xla.placement import Placement, Spec, place, single
 from effax.effects import config, control, key_use
 from effax.effects.config import trace_key
+from effax.effects.effect import REFERENCES
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
 from effax.effects.handler import bottom, current
+from effax.effects.program import Program
+from effax.effects.state import Ref
 from effax.effects.tree import registry, tree_flatten, tree_unflatten
 from effax.effects.types import typeof
+from effax.interpreters.discharge import takes_references
 from effax.interpreters.stage import stage
 
 
@@ -113,6 +119,8 @@ class Jit:
         try:
             ready = leaves
             if self._converts or not all([type(x) is Array for x in leaves]):
+                if not REFERENCES.isdisjoint(map(type, leaves)):
+                    return None, ()
                 self._converts = True
                 enter = asarray if self._donates else operand
                 ready = [x if type(x) is Array else enter(x) for x in leaves]
@@ -137,7 +145,12 @@ class Jit:
         for i in traced.used_keys:
             key_use.use(parted.leaves[i], None, self._name)
         if current.get() is bottom:
-            return self._run(parted, traced)
+            if not traced.mutates:
+                return self._run(parted, traced)
+            operands = (*traced.captured, *parted.leaves)
+            return tree_unflatten(
+                traced.out_tree, run_in_place(traced.program, operands, self._executor)
+            )
         if self._options:
             raise ValueError(
                 "`compiler_options` can only be passed to top-level `jax.jit`: at "
@@ -148,10 +161,22 @@ class Jit:
         if self._inline:
             outs = traced.program.run(*traced.captured, *parted.leaves)
             return tree_unflatten(traced.out_tree, outs)
+        if traced.mutates and keeps_references(traced.program):
+            return self._closed(parted)
         results = control.call(
             *traced.captured, *parted.leaves, program=traced.program, name=self._name
         )
         return tree_unflatten(traced.out_tree, results)
+
+    def _closed(self, parted: Parted) -> Any:
+        """The call with references closed over: rules keep them, and write them in the end."""
+        refs = {i: x for i, x in enumerate(parted.leaves) if isinstance(x, Ref)}
+        arrays = [x for x in parted.leaves if not isinstance(x, Ref)]
+
+        def closed(*values: Any) -> Any:
+            return parted.call(self._function, with_references(refs, values))
+
+        return jit(update_wrapper(closed, self._function))(*arrays)
 
     def _part(
         self, args: tuple[Any, ...], keywords: dict[str, Any], typing: Any = typeof
@@ -182,7 +207,8 @@ class Jit:
         if trace_key().debug_key_reuse:
             arguments = staged.program.inputs[len(staged.captured) :]
             used = tuple([i for i, x in enumerate(arguments) if key_use.was_used(x)])
-        traced = Trace(staged.program, staged.captured, out[0], used)
+        mutates = takes_references(staged.program)
+        traced = Trace(staged.program, staged.captured, out[0], used, mutates)
         self._traces[key] = traced
         self._work.traced(time.perf_counter() - start)
         return traced
@@ -191,23 +217,7 @@ class Jit:
         captured = [asarray(x) for x in traced.captured]
         arrays = [x if type(x) is Array else asarray(x) for x in parted.leaves]
         donate = [len(captured) + i for i in parted.donated]
-        specs = tuple([x.spec for x in captured + arrays])
-        memo_key = ("executor", specs, tuple(donate), self._device)
-        executor: Executor | None = traced.program.memo.get(memo_key)
-        if executor is None:
-            warn_of_large(captured, self._name)
-            everything = captured + arrays
-            where, committed = self._where([x.spec for x in everything])
-            executor = compile_program(
-                traced.program,
-                where,
-                committed,
-                donate=donate,
-                captured=[device_put(x, where) for x in captured],
-                options=dict(self._options),
-                work=self._work,
-            ).gather([x.spec for x in arrays], where)
-            traced.program.memo[memo_key] = executor
+        executor = self._executor(traced.program, captured, arrays, donate)
         entry = _Entry(executor, traced.out_tree)
         if self._device is None and not executor.moves and not traced.used_keys:
             specs_of_rest = [x.spec for x in arrays]
@@ -218,6 +228,32 @@ class Jit:
                 flat = executor.run, executor.handlers, entry.spec
                 self._flat[(trace_key(), *specs_of_rest)] = flat
         return entry(arrays)
+
+    def _executor(
+        self,
+        program: Program,
+        captured: Sequence[Array],
+        arrays: Sequence[Array],
+        donate: Sequence[int],
+    ) -> Executor:
+        """A program compiled for these operands, of which it keeps the captured ones."""
+        specs = [x.spec for x in (*captured, *arrays)]
+        key = "executor", tuple(specs), tuple(donate), self._device
+        executor: Executor | None = program.memo.get(key)
+        if executor is None:
+            warn_of_large(captured, self._name)
+            where, committed = self._where(specs)
+            executor = compile_program(
+                program,
+                where,
+                committed,
+                donate=donate,
+                captured=[device_put(x, where) for x in captured],
+                options=dict(self._options),
+                work=self._work,
+            ).gather([x.spec for x in arrays], where)
+            program.memo[key] = executor
+        return executor
 
     def _where(self, specs: Sequence[Spec]) -> tuple[Placement, bool]:
         """Where operands of these specs are computed with, and whether someone chose that."""

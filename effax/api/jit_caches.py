@@ -21,6 +21,7 @@ from effax.effects.config import trace_key
 from effax.effects.frames import describe, user_frame
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
+from effax.effects.state import Ref
 
 _log: Final = logging.getLogger("effax")
 _REMEMBERED: Final = 32
@@ -35,11 +36,13 @@ class Trace:
     out_tree: Any
     used_keys: tuple[int, ...] = ()
     """Which arguments are random keys that the function used, under `debug_key_reuse`."""
+    mutates: bool = False
+    """Whether some inputs are references."""
 
     @property
     def alive(self) -> bool:
         """Whether what was captured may still be used: the handlers that own it are installed."""
-        return all(not isinstance(x, Carrier) or x.handler.live for x in self.captured)
+        return all(not isinstance(x, (Carrier, Ref)) or x.handler.live for x in self.captured)
 
 
 class Caches:

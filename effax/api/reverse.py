@@ -16,6 +16,7 @@ from effax.api.differentiable import (
     chosen,
     cotangent_of,
     plain_aux,
+    refuse_references,
     split_aux,
     typeof_like,
     with_chosen,
@@ -26,6 +27,7 @@ from effax.effects.conversion import number
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current
 from effax.effects.program import Variable
+from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.residual import Record
@@ -57,26 +59,90 @@ def vjp(
     flat, out = flat_function(value_only, tree)
     done = Linearized(flat, leaves)
     out_tree = out[0]
-    in_tree = tree_structure(primals)
-    types = [typeof(x) for x in leaves]
-    out_types = [typeof(x) for x in done.primals]
-
-    @filtered
-    def f_vjp(cotangent: Any) -> Any:
-        given, given_tree = tree_flatten(cotangent)
-        if given_tree != out_tree:
-            raise ValueError(
-                "Tree structure of cotangent input does not match structure of primal output: "
-                f"the output has {out_tree}, the cotangent {given_tree}"
-            )
-        cts = [check_cotangent(ct, t) for ct, t in zip(given, out_types, strict=True)]
-        pulled = done.pull(cts)
-        return tree_unflatten(
-            in_tree, [cotangent_of(ct, t) for ct, t in zip(pulled, types, strict=True)]
-        )
-
+    f_vjp = VJP(done, [typeof(x) for x in leaves], tree_structure(primals), out_tree)
     value = tree_unflatten(out_tree, done.primals)
     return (value, f_vjp, plain_aux(aux[0])) if has_aux else (value, f_vjp)
+
+
+class VJP:
+    """What `vjp` returns beside the value: from a cotangent of it to those of the arguments."""
+
+    __slots__ = ("_done", "_in_tree", "_out_tree", "_out_types", "_types")
+
+    def __init__(
+        self, done: Linearized, types: Sequence[ShapedArray], in_tree: Any, out_tree: Any
+    ) -> None:
+        self._done = done
+        self._types = types
+        self._in_tree = in_tree
+        self._out_tree = out_tree
+        self._out_types = [typeof(x) for x in done.primals]
+
+    def __call__(self, cotangent: Any) -> Any:
+        """The cotangents of the arguments, a tuple.
+
+        Raises `ValueError` where the cotangent's tree, shapes or dtypes are not the value's.
+        """
+        return tree_unflatten(self._in_tree, self._pulled(cotangent))
+
+    def _pulled(self, cotangent: Any) -> list[Any]:
+        given, given_tree = tree_flatten(cotangent)
+        if given_tree != self._out_tree:
+            raise ValueError(
+                "Tree structure of cotangent input does not match structure of primal output: "
+                f"the output has {self._out_tree}, the cotangent {given_tree}"
+            )
+        cts = [check_cotangent(ct, t) for ct, t in zip(given, self._out_types, strict=True)]
+        pulled = self._done.pull(cts)
+        return [cotangent_of(ct, t) for ct, t in zip(pulled, self._types, strict=True)]
+
+    def with_refs(self, *accumulators: Any) -> Callable[[Any], Any]:
+        """The same function, that adds cotangents to references in place of returning them.
+
+        `accumulators` has the tree of the arguments. Where it has a reference, the cotangent is
+        added to it, and the result has a `GradRef` there; elsewhere the cotangent is returned.
+
+        Raises `ValueError` where the trees differ, or a reference has not the argument's type.
+
+        >>> import effax
+        >>> total = effax.new_ref(0.0)
+        >>> _, f_vjp = effax.vjp(lambda x, y: x * y, 2.0, 3.0)
+        >>> f_vjp.with_refs(total, True)(1.0)
+        (GradRef(), Array(2., dtype=float32, weak_type=True))
+        >>> total
+        Ref(3., dtype=float32, weak_type=True)
+        """
+        places, tree = tree_flatten(accumulators)
+        if tree != self._in_tree:
+            raise ValueError(
+                "with_refs takes what has the structure of the function's arguments, "
+                f"{self._in_tree}, but got {tree}; give True where the cotangent is to be returned"
+            )
+
+        def accumulate(cotangent: Any) -> Any:
+            pulled = self._pulled(cotangent)
+            found = [_accumulated(x, ct) for x, ct in zip(places, pulled, strict=True)]
+            return tree_unflatten(self._in_tree, found)
+
+        return accumulate
+
+
+class GradRef:
+    """Stands for a cotangent that was added to a reference."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "GradRef()"
+
+
+def _accumulated(accumulator: Any, cotangent: Any) -> Any:
+    if not isinstance(accumulator, Ref):
+        return cotangent
+    from effax.api.references import addupdate
+
+    addupdate(accumulator, ..., cotangent)
+    return GradRef()
 
 
 def value_and_grad(
@@ -204,6 +270,7 @@ def linear_transpose(
     (Array(6., dtype=float32, weak_type=True),)
     """
     leaves, tree = tree_flatten((primals, {}))
+    refuse_references(leaves)
     types = [typeof_like(x) for x in leaves]
     in_tree = tree_structure(primals)
 

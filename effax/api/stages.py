@@ -13,12 +13,14 @@ from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import Executor, check_row, compile_program, lower
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.placement import Placement, default
+from effax.effects.errors import RefError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mismatch import mismatches
 from effax.effects.program import Program
 from effax.effects.tree import registry, tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
+from effax.interpreters.discharge import discharged, takes_references
 
 CompilerOptions = Mapping[str, str | bool | int | float]
 OutInfo = ShapeDtypeStruct
@@ -166,8 +168,11 @@ class Traced(_Stage):
                 f"lowering_platforms={tuple(lowering_platforms)} asks for one module for several "
                 "platforms, and a module here is for one: lower once for each of them"
             )
-        check_row(self._call.program)
-        text, _ = lower(self._call.program, platform=platform)
+        program = self._call.program
+        if takes_references(program):
+            program, _ = discharged(program)
+        check_row(program)
+        text, _ = lower(program, platform=platform)
         return Lowered(self._call, text, platform)
 
 
@@ -207,9 +212,15 @@ class Lowered(_Stage):
         """Compile for the device of the arguments, or the default one.
 
         `compiler_options` are XLA's flags by name, added to those of `jit`. Raises
-        `JaxRuntimeError` for a flag that XLA does not have.
+        `JaxRuntimeError` for a flag that XLA does not have, and `RefError` for a function of
+        references, which are read and written at each call.
         """
         call = self._call
+        if takes_references(call.program):
+            raise RefError(
+                f"lower().compile() of {call.fun_name}, which takes or closes over references "
+                "(arrays that are written): call the jitted function, which reads and writes them"
+            )
         where = call.placement or default()
         if self._platform != where.device.platform:
             raise ValueError(

@@ -9,7 +9,9 @@ from typing import Any
 from effax.api.arguments import name_of
 from effax.api.differentiable import float0_zeros
 from effax.api.float0 import is_nothing
+from effax.effects.errors import RefError
 from effax.effects.frames import filtered
+from effax.effects.state import Cell, Ref, Window, new_ref, ref_get, ref_set
 from effax.effects.tree import (
     broadcast_prefix,
     keystr,
@@ -18,7 +20,7 @@ from effax.effects.tree import (
     tree_unflatten,
 )
 from effax.effects.types import typeof
-from effax.interpreters.batch.batched import Batch, Batched, repeat
+from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat
 from effax.interpreters.lifting import move_axis
 
 
@@ -168,13 +170,43 @@ def _batch_size(
     return next(iter(sizes))
 
 
+def _window(handler: Batch, ref: Ref, axis: int) -> Window:
+    """A reference to arrays of the batch, as each of them sees it."""
+
+    def read() -> Any:
+        return Batched(handler, move_axis(ref_get(ref), axis, 0))
+
+    def write(value: Any) -> None:
+        ref_set(ref, move_axis(handler.leaves(value, BATCHED)[0], 0, axis))
+
+    lengths = ref.type.shape
+    one = ref.type.inner_aval.update(shape=lengths[:axis] + lengths[axis + 1 :])
+    return Window(handler, one, read, write)
+
+
+def _ref_of_batch(handler: Batch, ref: Ref, axis: Any, size: int) -> Ref:
+    """A reference that the mapped function returns: to the whole batch."""
+    if type(ref) is Cell and ref.handler is handler:
+        return new_ref(_unbatch(handler, ref.read(), axis, size))  # type: ignore[no-any-return]
+    if axis is not None:
+        raise RefError(
+            f"vmap: the mapped function returned a reference that was made outside, {ref!r}; give "
+            "it out_axes None, or don't return it"
+        )
+    return ref
+
+
 def _batched(handler: Batch, x: Any, axis: int) -> Any:
+    if isinstance(x, Ref):
+        return _window(handler, x, axis)
     if is_nothing(x):  # the same for every one of the batch
         return float0_zeros((*x.shape[:axis], *x.shape[axis + 1 :]))
     return Batched(handler, move_axis(_ready(x), axis, 0))
 
 
 def _unbatch(handler: Batch, x: Any, axis: Any, size: int) -> Any:
+    if isinstance(x, Ref):
+        return _ref_of_batch(handler, x, axis, size)
     batched = handler.owns(x)
     if axis is None:
         if batched:

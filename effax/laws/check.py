@@ -25,6 +25,7 @@ from effax.laws import (
     forward,
     loops,
     reverse,
+    state,
 )
 from effax.laws.generate import (
     CONTROL_KINDS,
@@ -46,6 +47,7 @@ STATED: Final = (
     customs,
     collectives,
     checks,
+    state,
 )
 """The modules whose import states the library's laws."""
 
@@ -61,6 +63,7 @@ CLASSES: Final = {
     "checked": frozenset({"checked"}),
     "host": frozenset({"host"}),
     "solving": frozenset({"solving"}),
+    "state": frozenset({"state", "scan", "cond"}),
     "mixed": CONTROL_KINDS,
 }
 """Classes of programs: what control flow may occur in them."""

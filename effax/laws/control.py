@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from effax.effects import comparison, control, conversion, elementwise, logical, reduction
 from effax.effects.types import ShapedArray, int32, is_float
 from effax.laws.generate import Builder, Known
+from effax.laws.kinds_state import reference
 from effax.laws.sketch import Sketch
 
 _INDEX: Final = ShapedArray((), int32)
@@ -152,5 +153,6 @@ CONTROL: Final[dict[str, Callable[[Builder], None]]] = {
     "cond": cond,
     "scan": scan,
     "while": while_loop,
+    "state": reference,
 }
 """The kinds of steps that hold programs, by the name under which they are asked for."""

@@ -78,8 +78,9 @@ class Builder:
     # ------------------------------------------------------------------------ picking operands
 
     def of(self, test: Callable[[Known], bool]) -> list[Known]:
-        """The values that pass a test, the newest first."""
-        return [k for k in reversed(self.known) if test(k)]
+        """The values that pass a test, the newest first; references are none."""
+        arrays = [k for k in reversed(self.known) if isinstance(k.type, ShapedArray)]
+        return [k for k in arrays if test(k)]
 
     def of_type(self, type: ShapedArray) -> list[Known]:
         """The values of a type, the newest first."""
@@ -179,7 +180,7 @@ class Builder:
 _LENGTHS: Final = st.integers(1, 3)
 CONTROL_KINDS: Final = frozenset(
     {
-        *("call", "remat", "cond", "scan", "while"),
+        *("call", "remat", "cond", "scan", "while", "state"),
         *("rules", "policy", "checkpointed", "checked", "host", "solving"),
     }
 )

@@ -14,11 +14,12 @@ from effax.seeing.python_text import program
 _N = 3
 
 
-def _scan(c: Case, length: int = _N, unroll: int = 1) -> Any:
+def scanned(c: Case, length: int = _N, unroll: int = 1) -> Any:
+    """The `loop` of a case done so often, by `scan`."""
     body = c.loop.program()
     n = len(c.loop.types)
 
-    def scanned(*xs: Any) -> tuple[Any, ...]:
+    def by_scan(*xs: Any) -> tuple[Any, ...]:
         return tuple(
             control.scan(
                 *xs,
@@ -31,10 +32,12 @@ def _scan(c: Case, length: int = _N, unroll: int = 1) -> Any:
             )
         )
 
-    return scanned
+    return by_scan
 
 
-def _loop(c: Case, length: int = _N) -> Any:
+def repeated(c: Case, length: int = _N) -> Any:
+    """The `loop` of a case done so often, by Python."""
+
     def looped(*xs: Any) -> tuple[Any, ...]:
         for _ in range(length):
             xs = c.loop(*xs)
@@ -62,62 +65,62 @@ def _args(c: Case, shift: int = 0) -> list[Any]:
 
 @law("scan = a Python loop", needs="loop")
 def scan_is_loop(c: Case) -> Any:
-    return _scan(c)(*_args(c)), _loop(c)(*_args(c))
+    return scanned(c)(*_args(c)), repeated(c)(*_args(c))
 
 
 @law("scan of no steps = the identity", needs="loop")
 def scan_of_nothing(c: Case) -> Any:
-    return _scan(c, 0)(*_args(c)), tuple(_args(c))
+    return scanned(c, 0)(*_args(c)), tuple(_args(c))
 
 
 @law("scan unrolled = scan", needs="loop")
 def scan_unrolls(c: Case) -> Any:
-    return _scan(c, 4, 2)(*_args(c)), _scan(c, 4)(*_args(c))
+    return scanned(c, 4, 2)(*_args(c)), scanned(c, 4)(*_args(c))
 
 
 @law("scan n . scan m = scan (n + m)", needs="loop")
 def scans_add(c: Case) -> Any:
-    return _scan(c, 1)(*_scan(c, 2)(*_args(c))), _scan(c)(*_args(c))
+    return scanned(c, 1)(*scanned(c, 2)(*_args(c))), scanned(c)(*_args(c))
 
 
 @law("while = a Python loop", needs="loop")
 def while_is_loop(c: Case) -> Any:
-    return _while(c)(*_args(c)), _loop(c)(*_args(c))
+    return _while(c)(*_args(c)), repeated(c)(*_args(c))
 
 
 @law("jit (scan f) = scan f", needs="loop")
 def jit_of_scan(c: Case) -> Any:
-    return effax.jit(_scan(c))(*_args(c)), _scan(c)(*_args(c))
+    return effax.jit(scanned(c))(*_args(c)), scanned(c)(*_args(c))
 
 
 @law("jvp (scan f) = jvp of the loop", needs="loop")
 def jvp_of_scan(c: Case) -> Any:
     args, u = tuple(_args(c)), tuple(_args(c, 1))
-    return effax.jvp(_scan(c), args, u), effax.jvp(_loop(c), args, u)
+    return effax.jvp(scanned(c), args, u), effax.jvp(repeated(c), args, u)
 
 
 @law("jvp (while f) = jvp of the loop", needs="loop")
 def jvp_of_while(c: Case) -> Any:
     args, u = tuple(_args(c)), tuple(_args(c, 1))
-    return effax.jvp(_while(c), args, u), effax.jvp(_loop(c), args, u)
+    return effax.jvp(_while(c), args, u), effax.jvp(repeated(c), args, u)
 
 
 @law("vjp (scan f) = vjp of the loop", needs="loop, no while")
 def vjp_of_scan(c: Case) -> Any:
     args, w = _args(c), tuple(_args(c, 2))
-    return effax.vjp(_scan(c), *args)[1](w), effax.vjp(_loop(c), *args)[1](w)
+    return effax.vjp(scanned(c), *args)[1](w), effax.vjp(repeated(c), *args)[1](w)
 
 
 @law("<w, J u> = <J' w, u> through scan", needs="loop, no while")
 def scan_is_adjoint(c: Case) -> Any:
     args, u, w = tuple(_args(c)), tuple(_args(c, 1)), tuple(_args(c, 2))
-    tangents = effax.jvp(_scan(c), args, u)[1]
-    return dot(w, tangents), dot(effax.vjp(_scan(c), *args)[1](w), u)
+    tangents = effax.jvp(scanned(c), args, u)[1]
+    return dot(w, tangents), dot(effax.vjp(scanned(c), *args)[1](w), u)
 
 
 @law("vmap (scan f) = scan (vmap f)", needs="loop")
 def vmap_of_scan(c: Case) -> Any:
-    args = [c.lift(np.stack([np.asarray(x), np.asarray(y)])) for x, y in _pairs(c)]
+    args = pairs(c)
     body = effax.vmap(lambda *xs: tuple(c.loop(*xs)))
 
     def looped(*xs: Any) -> Any:
@@ -125,17 +128,19 @@ def vmap_of_scan(c: Case) -> Any:
             xs = body(*xs)
         return tuple(xs)
 
-    return effax.vmap(_scan(c))(*args), looped(*args)
+    return effax.vmap(scanned(c))(*args), looped(*args)
 
 
 @law("vmap (while f) = while (vmap f)", needs="loop")
 def vmap_of_while(c: Case) -> Any:
-    args = [c.lift(np.stack([np.asarray(x), np.asarray(y)])) for x, y in _pairs(c)]
-    return effax.vmap(_while(c))(*args), effax.vmap(_loop(c))(*args)
+    args = pairs(c)
+    return effax.vmap(_while(c))(*args), effax.vmap(repeated(c))(*args)
 
 
-def _pairs(c: Case) -> Any:
-    return zip(_args(c, 3), _args(c, 4), strict=True)
+def pairs(c: Case) -> list[Any]:
+    """Arguments for a batch of two."""
+    both = zip(_args(c, 3), _args(c, 4), strict=True)
+    return [c.lift(np.stack([np.asarray(x), np.asarray(y)])) for x, y in both]
 
 
 @law("while with a count for each lane = each lane by itself", needs="loop")
@@ -153,7 +158,7 @@ def ragged_while(c: Case) -> Any:
 
     args, counts = _args(c), np.array([2, 0, 3], np.int32)
     batched = effax.vmap(looped, in_axes=(0, *[None] * len(args)))(c.lift(counts), *args)
-    lanes = [_loop(c, int(n))(*args) for n in counts]
+    lanes = [repeated(c, int(n))(*args) for n in counts]
     return batched, _stacked(c, lanes)
 
 

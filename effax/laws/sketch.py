@@ -14,6 +14,7 @@ import numpy as np
 
 from effax.effects.effect import Effect
 from effax.effects.program import Program
+from effax.effects.state import AbstractRef, new_ref
 from effax.effects.types import ShapedArray
 from effax.seeing.python_text import PythonText, program, variable_name
 
@@ -85,10 +86,14 @@ class Sketch:
         for step in self.steps:
             starts.append(n)
             n += step.results
-        live = {x.number for x in self.outputs}
+        # A step that may write a reference is needed where the reference is.
+        refs = {i for i, t in enumerate(self.types) if isinstance(t, AbstractRef)}
+        live = {x.number for x in self.outputs} | refs
+        refs |= {at for at, e in zip(starts, self.steps, strict=True) if e.effect is new_ref}
         kept = []
         for start, step in zip(reversed(starts), reversed(self.steps), strict=True):
-            if live.intersection(range(start, start + step.results)):
+            given = {x.number for x in step.operands if type(x) is Value}
+            if live & (given & refs) or live.intersection(range(start, start + step.results)):
                 kept.append((start, step))
                 live.update(x.number for x in step.operands if type(x) is Value)
         numbers = {i: i for i in range(len(self.types))}

@@ -10,7 +10,7 @@ from effax.effects import control
 from effax.effects.types import is_float, typeof
 from effax.laws.batching import mapped
 from effax.laws.law import CLOSE, Case, Law, dot, total
-from effax.laws.loops import _loop, _scan, _while
+from effax.laws.loops import _while, repeated, scanned
 
 Transform = Callable[..., Any]
 
@@ -78,11 +78,11 @@ def laws_of(
 
     def through_scan(c: Case) -> Any:
         args = c.values(c.loop)
-        return t(_scan(c))(*args), t(_loop(c))(*args)
+        return t(scanned(c))(*args), t(repeated(c))(*args)
 
     def through_while(c: Case) -> Any:
         args = c.values(c.loop)
-        return t(_while(c))(*args), t(_loop(c))(*args)
+        return t(_while(c))(*args), t(repeated(c))(*args)
 
     def through_cond(c: Case) -> Any:
         import numpy as np

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.api.arguments import name_of
+from effax.api.custom import staged_over
 from effax.effects import comparison, control
 from effax.effects import config as settings
 from effax.effects.conversion import convert_element_type
@@ -14,7 +16,7 @@ from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
-from effax.lax.carrying import describe_difference, same_types, traced, with_captures
+from effax.lax.carrying import describe_difference, on_leaves, same_types, with_captures
 
 _INT32: Final = np.dtype(np.int32)
 _NONE: Final[Any] = object()
@@ -113,8 +115,9 @@ def _branch(
     what: str, index: Any, branches: Sequence[Callable[..., Any]], operands: Sequence[Any]
 ) -> Any:
     leaves, tree = tree_flatten(tuple(operands))
-    types = [typeof(x) for x in leaves]
-    staged = [traced(b, tree, types) for b in branches]
+    flats = [on_leaves(b, tree) for b in branches]
+    parts, leaves = staged_over([f for f, _ in flats], leaves, [name_of(b) for b in branches])
+    staged = [(part, out[0]) for part, (_, out) in zip(parts, flats, strict=True)]
     (first, first_tree), rest = staged[0], staged[1:]
     names = (
         ("false_fun", "true_fun")

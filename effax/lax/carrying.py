@@ -19,6 +19,14 @@ def traced(
     function: Callable[..., Any], tree: Any, types: Sequence[ShapedArray]
 ) -> tuple[Staged, Any]:
     """A function of the arguments of that tree, staged; and the tree of its results."""
+    flat, out = on_leaves(function, tree)
+    return stage(flat, types, name_of(function)), out[0]
+
+
+def on_leaves(
+    function: Callable[..., Any], tree: Any
+) -> tuple[Callable[..., list[Any]], list[Any]]:
+    """A function of the arguments of that tree on leaves; a list for the tree of its results."""
     out: list[Any] = []
 
     def flat(*values: Any) -> list[Any]:
@@ -26,7 +34,7 @@ def traced(
         out[:] = [out_tree]
         return leaves
 
-    return stage(flat, types, name_of(function)), out[0]
+    return flat, out
 
 
 def with_captures(parts: Sequence[Staged]) -> tuple[list[Any], list[Program]]:

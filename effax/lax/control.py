@@ -16,6 +16,7 @@ from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
 from effax.effects.promotion import result_type
+from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.residual import merge, pick
@@ -220,7 +221,7 @@ def _scan_in_python(
     carry, ys = init, []
     order = range(n)[::-1] if reverse else range(n)
     for i in order:
-        carry, y = f(carry, tree_unflatten(tree, [x[i] for x in rows]))
+        carry, y = f(carry, tree_unflatten(tree, [_row(x, i) for x in rows]))
         ys.append(y)
     if reverse:
         ys.reverse()
@@ -233,6 +234,11 @@ def _scan_in_python(
         for column in zip(*leaves, strict=True)
     ]
     return carry, tree_unflatten(y_tree, stacked)
+
+
+def _row(x: Any, i: int) -> Any:
+    """A row of what is scanned; of a reference, a reference to it."""
+    return x.at[i] if isinstance(x, Ref) else x[i]
 
 
 @filtered

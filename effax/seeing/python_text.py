@@ -16,6 +16,7 @@ import numpy as np
 from effax.effects.effect import Effect
 from effax.effects.printing import name_of_index
 from effax.effects.program import Program
+from effax.effects.state import AbstractRef
 from effax.effects.types import SHORT, ShapedArray, float0
 from effax.interpreters.stage import stage
 
@@ -25,7 +26,9 @@ _TAKEN: Final = frozenset({*keyword.kwlist, *keyword.softkwlist, "np", "program"
 _FEW: Final = 16
 
 
-def program(function: Any, *types: ShapedArray | str, name: str = "program") -> Program:
+def program(
+    function: Any, *types: ShapedArray | AbstractRef | str, name: str = "program"
+) -> Program:
     """A function of arrays of these types ("f32[2,3]"), staged as a closed program.
 
     Raises `ValueError` where it captures values from outside.
@@ -42,13 +45,15 @@ def program(function: Any, *types: ShapedArray | str, name: str = "program") -> 
     return staged.program
 
 
-def read_type(text: ShapedArray | str) -> ShapedArray:
-    """The type that prints as a text: `f32[2,3]`, `f32[]~weak`.
+def read_type(text: Any) -> Any:
+    """The type that prints as a text: `f32[2,3]`, `f32[]~weak`, `Ref{f32[]}`; a type is itself.
 
     Raises `ValueError` for another text.
     """
-    if isinstance(text, ShapedArray):
+    if not isinstance(text, str):
         return text
+    if text.startswith("Ref{") and text.endswith("}"):
+        return AbstractRef(read_type(text[4:-1]))
     strong, weak = text.removesuffix(_WEAK), text.endswith(_WEAK)
     name, bracket, lengths = strong.rstrip("]").partition("[")
     dtype: Any = _LONG.get(name, name)

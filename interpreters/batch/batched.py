@@ -12,6 +12,7 @@ from effax.effects import shape
 from effax.effects.effect import Effect
 from effax.effects.handler import Carrier
 from effax.effects.program import row_of
+from effax.effects.state import ref_set
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.lifting import PLAIN, Lifting, Mode
 
@@ -60,8 +61,8 @@ class Batch(Lifting):
 
     def answers(self, effect: Effect, attributes: dict[str, Any]) -> bool:
         """Collectives over the batch's own axis are its own, batched operand or not; and so are
-        effects that happen in each lane."""
-        if not _in_each_lane.isdisjoint(row_of(effect, attributes)):
+        effects that happen in each lane. No lane writes to what was made outside."""
+        if effect is ref_set or not _in_each_lane.isdisjoint(row_of(effect, attributes)):
             return True
         if self.axis_name is None:
             return False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from effax.effects import control, conversion, custom, shape
 from effax.effects.effect import LITERALS, Effect
-from effax.effects.errors import MissingRuleError, describe, user_frame
+from effax.effects.errors import MissingRuleError, RefError, describe, user_frame
 from effax.effects.handler import Carrier, current
 from effax.effects.program import Program, row_of
 from effax.effects.promotion import promote_types
@@ -228,7 +228,7 @@ class Interpretation(Lifting):
         A rule that returns NotImplemented leaves the effect to the functor.
         """
         rule = self.rules.get(effect)
-        if rule is None and not effect.higher_order and effect.family != "custom":
+        if rule is None and not effect.higher_order and effect.family not in ("custom", "state"):
             rule = type(self).catch_all
         if rule is not None:
             result = self.apply(rule, effect, operands, attributes)
@@ -247,6 +247,12 @@ class Interpretation(Lifting):
             return lifting(self, effect, operands, attributes)
         if effect is conversion.convert_element_type and operands[0].dtype == attributes["dtype"]:
             return self._renamed(operands[0], attributes)
+        if effect.family == "state":
+            raise RefError(
+                f"{self.interpreter.__name__}: a value of the interpreter's own was written to a "
+                f"reference of type {operands[0].type!r}, which was made outside of the function "
+                "that it interprets; make it inside"
+            )
         if effect.row and not effect.result_type(*operands, **attributes):
             return effect(*map(self._observed, operands), **attributes)
         return self.missing(effect, operands, attributes)

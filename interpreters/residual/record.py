@@ -12,6 +12,7 @@ from typing import Any
 
 from effax.effects import custom
 from effax.effects.effect import Effect
+from effax.effects.errors import RefError
 from effax.effects.frames import user_frame
 from effax.effects.handler import Handler, outside
 from effax.effects.program import Equation, Variable
@@ -57,7 +58,15 @@ class Record(Handler):
         return self.record(effect, operands, attributes)
 
     def record(self, effect: Effect, operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
-        """Record an equation whole."""
+        """Record an equation whole.
+
+        Raises `RefError` for a write: what is recorded is pure.
+        """
+        if effect.family == "state":
+            raise RefError(
+                f"a value of a linear function was written to a reference of type "
+                f"{operands[0].type!r}, which was made outside of the function; make it inside"
+            )
         result = effect.infer(tuple(map(effect.operand_type, operands)), attributes)
         types = result if effect.multiple else (result,)
         at = source.at

@@ -1,0 +1,62 @@
+"""Programs run on arrays, and on references whose contents they write over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from effax.backends.xla.array import asarray
+from effax.backends.xla.dispatch import Executor
+from effax.effects.elementwise import copy
+from effax.effects.handler import bottom
+from effax.effects.program import Program
+from effax.effects.state import Cell, Ref, ref_get
+from effax.interpreters.discharge import discharged, distinct
+from effax.interpreters.residual.partition import pick
+
+
+def run_in_place(
+    program: Program, operands: Sequence[Any], compiled: Callable[..., Executor]
+) -> list[Any]:
+    """Run a program on arrays and references: those that it writes hold what they do in the end.
+
+    `compiled(program, captured, arrays, donate)` gives what runs it. The new contents take over the
+    memory of the old, unless these were read and may be in use.
+    """
+    distinct(operands, program.name)
+    pure, written = discharged(program)
+    places = [i for i, x in enumerate(operands) if isinstance(x, Ref)]
+    donate = pick(places, written, True)
+    # What fails in the middle, or after it has run, must leave the contents as they were.
+    risky = _asks_the_host(pure)
+    arrays = [
+        (_given(x, i in donate, risky) if isinstance(x, Ref) else asarray(x))
+        for i, x in enumerate(operands)
+    ]
+    executor = compiled(pure, (), arrays, donate)
+    if executor.checked and donate:
+        arrays = [copy(x) if i in donate else x for i, x in enumerate(arrays)]
+    results = executor([x.buffer for x in arrays])
+    end = len(results) - len(donate)
+    for i, x in zip(donate, results[end:], strict=True):
+        operands[i].write(x)
+        operands[i].shared = False
+    return results[:end]
+
+
+def _asks_the_host(program: Program) -> bool:
+    found = program.memo.get("asks the host")
+    if found is None:
+        found = program.memo["asks the host"] = any(
+            e.effect.family == "callback" or any(map(_asks_the_host, e.programs()))
+            for e in program.equations
+        )
+    return bool(found)
+
+
+def _given(ref: Ref, donated: bool, risky: bool) -> Any:
+    """The contents of a reference; of their own memory where that will be given away."""
+    if not isinstance(ref, Cell) or ref.handler is not bottom:
+        return ref_get(ref)  # refuses
+    contents = asarray(ref.held())
+    return copy(contents) if donated and (ref.shared or risky) else contents

@@ -1,0 +1,285 @@
+"""State: references to arrays that can be written, and the effects on them.
+
+The handler in which a reference is made answers for it: the contents are a value of that handler.
+An effect on it that is performed further in goes outwards to there, unless a recorder stands in
+between, which records it: so a program's row says `state` exactly where it touches references that
+were made outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from effax.effects.effect import REFERENCES, Effect
+from effax.effects.errors import RefError, UnexpectedTracerError
+from effax.effects.handler import Carrier, bottom, current, outside
+from effax.effects.types import ShapedArray, register_type, typeof
+
+FAMILY: Final = "state"
+
+
+class AbstractRef:
+    """The type of a reference to an array of a type. Interned, as array types are.
+
+    >>> AbstractRef(ShapedArray((3,), "float32"))
+    Ref{f32[3]}
+    """
+
+    __slots__ = ("__weakref__", "dtype", "inner_aval", "ndim", "shape", "size", "weak_type")
+
+    inner_aval: ShapedArray
+    shape: tuple[int, ...]
+    dtype: Any
+    ndim: int
+    size: int
+    weak_type: bool
+
+    def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
+        """The type of references to arrays of that type."""
+        found = _types.get(inner_aval)
+        if found is None:
+            found = object.__new__(cls)
+            found.inner_aval = inner_aval
+            for name in ("shape", "dtype", "ndim", "size", "weak_type"):
+                setattr(found, name, getattr(inner_aval, name))
+            found = _types.setdefault(inner_aval, found)
+        return found
+
+    def update(self, **parts: Any) -> AbstractRef:
+        """The type with some parts of the array's replaced."""
+        return AbstractRef(self.inner_aval.update(**parts))
+
+    def str_short(self) -> str:
+        """The usual abbreviation, as in `Ref{f32[3]}`."""
+        return f"Ref{{{self.inner_aval.str_short()}}}"
+
+    def __repr__(self) -> str:
+        return f"Ref{{{self.inner_aval!r}}}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AbstractRef, (self.inner_aval,)
+
+
+_types: Final[dict[ShapedArray, AbstractRef]] = {}
+
+
+class Ref:
+    """A reference to an array that can be written: read it by `ref[...]`, write `ref[...] = x`.
+
+    References are made by `new_ref`. They are compared by identity and are no arrays: functions
+    take what is read from them.
+    """
+
+    __slots__ = ("__weakref__", "handler", "type")
+
+    handler: Any
+    type: AbstractRef
+
+    if TYPE_CHECKING:  # given by effax.api.references, in the object language
+        at: Any
+        shape: tuple[int, ...]
+        dtype: Any
+        ndim: int
+        size: int
+        get: Callable[..., Any]
+        set: Callable[..., None]
+        swap: Callable[..., Any]
+        addupdate: Callable[..., None]
+
+        def __getitem__(self, idx: Any) -> Any: ...
+        def __setitem__(self, idx: Any, value: Any) -> None: ...
+        def __len__(self) -> int: ...
+
+    def read(self) -> Any:
+        """The contents; runs at, or further in than, the handler that answers."""
+        raise NotImplementedError(type(self).__name__)
+
+    def write(self, value: Any) -> None:
+        """Replace the contents."""
+        raise NotImplementedError(type(self).__name__)
+
+
+class Cell(Ref):
+    """A reference where it was made: it holds the value.
+
+    `shared` is whether others may hold the same value, which can't then be written over.
+    """
+
+    __slots__ = ("contents", "shared")
+
+    def __init__(self, handler: Any, value: Any) -> None:
+        self.handler = handler
+        self.type = AbstractRef(typeof(value))
+        self.contents = value
+        self.shared = True
+
+    def held(self) -> Any:
+        """The value it holds, for a look that ends before the next write.
+
+        Raises `RefError` for a reference that was freed.
+        """
+        if self.contents is None:
+            raise RefError(f"a reference of type {self.type!r} was used after free_ref freed it")
+        return self.contents
+
+    def read(self) -> Any:
+        """The value it holds."""
+        self.shared = True
+        return self.held()
+
+    def write(self, value: Any) -> None:
+        """Hold another value from now on."""
+        self.held()
+        self.contents = value
+        self.shared = True
+
+
+class Given(Ref):
+    """A reference that a program being recorded takes: what is done to it is recorded."""
+
+    __slots__ = ("variable",)
+
+    if_escaped: ClassVar[str] = (
+        " Where a rule of custom_vjp writes the reference as the derivative is taken: let the body "
+        "of the scan close over the reference that it scans, and index it."
+    )
+
+    def __init__(self, handler: Any, variable: Any) -> None:
+        self.handler = handler
+        self.type = variable.type
+        self.variable = variable
+
+    def read(self) -> Any:
+        """A variable for the contents."""
+        return self.handler.perform(ref_get, (self,), {})
+
+    def write(self, value: Any) -> None:
+        """An equation that writes."""
+        self.handler.perform(ref_set, (self, value), {})
+
+
+class Window(Ref):
+    """A reference as a handler sees it: its contents are made of those of others, outside.
+
+    `get()` gives the value, `put(value)` takes it apart; both run outside the handler.
+    """
+
+    __slots__ = ("get_value", "put_value")
+
+    def __init__(
+        self,
+        handler: Any,
+        type: ShapedArray,
+        get: Callable[[], Any],
+        put: Callable[[Any], None],
+    ) -> None:
+        self.handler = handler
+        self.type = AbstractRef(type)
+        self.get_value = get
+        self.put_value = put
+
+    def read(self) -> Any:
+        """The value made of the others' contents."""
+        with outside(self.handler.outer):
+            return self.get_value()
+
+    def write(self, value: Any) -> None:
+        """Write the value's parts to the others."""
+        with outside(self.handler.outer):
+            self.put_value(value)
+
+
+REFERENCES.update((Cell, Given, Window))
+register_type(Ref, lambda ref: ref.type)  # type: ignore[arg-type,return-value]
+
+
+class StateEffect(Effect):
+    """An effect on a reference, answered by the handler where the reference was made.
+
+    `answer(ref, *values)` is what that handler does.
+    """
+
+    __slots__ = ("answer",)
+
+    def __init__(self, name: str, *, answer: Callable[..., Any], **described: Any) -> None:
+        super().__init__(name, **described)
+        self.answer = answer
+
+    def __call__(self, ref: Ref, *values: Any, **attributes: Any) -> Any:
+        """Perform it: ask from the top of the stack outwards, up to that handler.
+
+        A handler on the way is asked for its rule when a value is its own, for that would be kept
+        where the handler has no say; or when it minds all writes.
+        """
+        if not isinstance(ref, Ref):
+            raise RefError(
+                f"Can only call `{self.name}` on a `Ref`, not on {ref!r}; make one by new_ref"
+            )
+        for x in values:
+            if isinstance(x, Carrier) and not x.handler.live:
+                raise UnexpectedTracerError.escaped(x)
+        asked = current.get()
+        while asked is not ref.handler:
+            if asked is bottom:
+                raise UnexpectedTracerError.escaped(ref)
+            minds = values and (any(map(asked.owns, values)) or asked.answers(self, attributes))
+            if asked.captures or minds:
+                return asked.perform(self, (ref, *values), attributes)
+            asked = asked.outer
+        self.infer((ref.type, *map(typeof, values)), attributes)  # type: ignore[arg-type]
+        return self.answer(ref, *values)
+
+
+def _read(ref: Ref) -> Any:
+    return ref.read()
+
+
+def _write(ref: Ref, value: Any) -> list[Any]:
+    ref.write(value)
+    return []
+
+
+class Creation(Effect):
+    """The effect that makes a reference: whoever is asked first answers."""
+
+    __slots__ = ()
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Cell:
+        """A reference to a value, whose home is the handler on top of the stack."""
+        (value,) = operands
+        self.infer((typeof(value),), {})
+        return Cell(current.get(), value)
+
+
+def _new_type(x: ShapedArray) -> Any:
+    if type(x) is AbstractRef:
+        raise RefError(f"new_ref takes an array, not a reference of type {x!r}; read it: ref[...]")
+    return AbstractRef(x)
+
+
+def _get_type(ref: AbstractRef) -> ShapedArray:
+    return ref.inner_aval
+
+
+def _set_type(ref: AbstractRef, value: ShapedArray) -> Sequence[ShapedArray]:
+    inner = ref.inner_aval
+    if value.shape != inner.shape or value.dtype != inner.dtype:
+        what = "shape" if value.shape != inner.shape else "dtype"
+        raise RefError(
+            f"Invalid {what} for `ref_set`: the reference has the type {inner.str_short()}, "
+            f"and the value {value.str_short()}"
+        )
+    return ()
+
+
+new_ref = Creation("new_ref", family=FAMILY, typing=_new_type, row=FAMILY)
+"""`new_ref(x)`: a reference with these contents."""
+
+ref_get = StateEffect("ref_get", answer=_read, family=FAMILY, typing=_get_type, row=FAMILY)
+"""`ref_get(ref)`: the contents."""
+
+ref_set = StateEffect(
+    "ref_set", answer=_write, family=FAMILY, typing=_set_type, multiple=True, row=FAMILY
+)
+"""`ref_set(ref, x)`: the contents are `x` from now on, of the same shape and dtype."""
