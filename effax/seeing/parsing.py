@@ -18,7 +18,7 @@ from effax.seeing.python_text import families, read_type
 
 _FUNCTIONS: Final = frozenset({"rule", "callback", "backward", "policy", "site"})
 _WORD: Final = re.compile(r"[\w.<>+-]+")
-_TYPE: Final = re.compile(r"\w+\[[\d,]*\](~weak)?")
+_TYPE: Final = re.compile(r"(Ref\{)?\w+\[[\d,]*\](~weak)?(?(1)\})")
 _NAME: Final = re.compile(r"[a-z]+")
 _CONSTANTS: Final = {"None": None, "True": True, "False": False}
 _TYPING_REFUSES: Final = (TypeError, ValueError, AttributeError, IndexError, KeyError)

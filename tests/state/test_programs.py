@@ -13,6 +13,7 @@ from effax.effects.state import AbstractRef, Cell, new_ref, ref_get, ref_set
 from effax.effects.types import ShapedArray
 from effax.interpreters import discharge
 from effax.interpreters.discharge import discharged
+from effax.seeing.parsing import parse
 
 F3 = ShapedArray((3,), "float32")
 
@@ -33,6 +34,7 @@ def test_a_program_says_what_it_touches():
     assert sum("ref_get a" in line for line in lines) == 1
     assert sum("_ = ref_set b" in line for line in lines) == 1
     assert "new_ref" not in str(program)  # the function where it is made answers for it
+    assert str(parse(str(program))) == str(program)
 
 
 def test_all_that_is_made_inside_leaves_no_trace():
