@@ -174,11 +174,10 @@ def explain_failure(error: XlaRuntimeError, specs_and_buffers: Iterable[tuple[Sp
     Otherwise return, so that the caller raises its own error; its cause is what a callback raised.
     A program that fails while it runs has taken the operands given to it: these are not why.
     """
-    if not str(error).startswith("INVALID_ARGUMENT"):
-        return
-    for spec, buffer in specs_and_buffers:
-        if buffer.is_deleted():
-            raise deleted(spec.type) from error
+    if str(error).startswith("INVALID_ARGUMENT"):
+        for spec, buffer in specs_and_buffers:
+            if buffer.is_deleted():
+                raise deleted(spec.type) from error
     raised.explain(error)
 
 
