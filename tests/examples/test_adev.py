@@ -1,9 +1,7 @@
 """Unbiased gradients of expectations: exact ones by enumeration, means of many estimates, transforms."""
 
 import doctest
-import importlib.util
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +9,9 @@ import pytest
 import effax as fx
 import effax.numpy as jnp
 from effax import laws, lax, random
+from examples.transforms import adev
 from tests.programs.e3 import PROGRAMS, X
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "transforms" / "adev.py"
-spec = importlib.util.spec_from_file_location("example_adev", EXAMPLE)
-adev = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(adev)
 expectation, flip, categorical = adev.expectation, adev.flip, adev.categorical
 normal, uniform = adev.normal, adev.uniform
 

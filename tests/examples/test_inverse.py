@@ -1,8 +1,6 @@
 """Inverses from both ends: round trips, determinants of Jacobians, densities, refusals, the laws."""
 
 import doctest
-import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +9,9 @@ import scipy.stats
 import effax as fx
 import effax.numpy as jnp
 from effax import lax
+from examples.transforms import inverse as example
 from tests.programs.e3 import PROGRAMS, X
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "transforms" / "inverse.py"
-spec = importlib.util.spec_from_file_location("example_inverse", EXAMPLE)
-example = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(example)
 inverse, inverse_and_ildj, log_prob = example.inverse, example.inverse_and_ildj, example.log_prob
 NotInvertibleError = example.NotInvertibleError
 

@@ -1,8 +1,6 @@
 """The forward Laplacian: traces of Hessians, JAX's recorded derivatives, the laws."""
 
 import doctest
-import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +9,10 @@ import effax as fx
 import effax.numpy as jnp
 from effax import laws
 from effax.experimental.jet import directional_sum
+from examples.transforms import laplacian
 from tests.programs.e3 import PROGRAMS, X
 from tests.programs.test_e3 import goldens
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "transforms" / "laplacian.py"
-spec = importlib.util.spec_from_file_location("example_laplacian", EXAMPLE)
-laplacian = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(laplacian)
 forward_laplacian, Laplacian = laplacian.forward_laplacian, laplacian.Laplacian
 
 
