@@ -121,6 +121,8 @@ def cases(
     """Cases with all that a law needs; `ending` is a kind of control flow that is surely there."""
     if "no while" in needs:
         control = control - {"while"}
+    if "text" in needs:
+        control = control - {"rules", "policy", "host"}
     seed = draw(st.integers(0, 99))
     kinds = mixed_programs if "mixed" in needs else programs
     f = draw(kinds(control=control, ending=ending, dtype=dtype))

@@ -89,7 +89,8 @@ class Law:
 
     `sides(case)` gives both. `needs` says what a case has: "g" (a program that fits behind `f`),
     "loop" (one whose results are as its inputs), "no while" (it can be differentiated backwards),
-    "mixed" (integers and Booleans may be among its inputs, and empty arrays).
+    "mixed" (integers and Booleans may be among its inputs, and empty arrays), "text" (its text says
+    all of it: it holds no Python functions).
     """
 
     name: str
