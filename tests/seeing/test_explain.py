@@ -5,7 +5,6 @@ import threading
 
 import numpy as np
 import pytest
-from examples.interval import Interval, bounds, newton
 
 import effax
 import effax.lax as lax
@@ -13,6 +12,7 @@ import effax.numpy as jnp
 from effax.backends.reference.evaluate import interpret
 from effax.effects import elementwise, handler
 from effax.interpreters.stage import Stage
+from tests.seeing.bounds import Interval, bounds, newton
 
 X = np.float32(2)
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from examples.interval import Interval, bounds
 
 import effax
 import effax.lax as lax
@@ -10,8 +9,9 @@ import effax.numpy as jnp
 from effax import matrix
 from effax.effects.effect import find_effect
 from effax.errors import MissingRuleError
+from tests.seeing.bounds import Interval, bounds
 
-NAME = "examples/interval.py:Interval"
+NAME = "tests/seeing/bounds.py:Interval"
 UNIT = Interval(0.5, 1.0)
 
 
@@ -30,13 +30,15 @@ def test_the_column_is_printed(capsys):
     assert matrix.main([NAME]) == 0
     out = capsys.readouterr().out
     cells = column(out, "interval")
-    assert cells["add"] == cells["sin"] == cells["select_n"] == "rule"
+    assert cells["add"] == cells["sin"] == cells["mul"] == "rule"
     assert cells["scan"] == cells["while"] == cells["cond"] == cells["call"] == "functor"
     assert cells["rem"] == ""
     assert {line.split()[0] for line in out.splitlines()[-8:]} >= {"jvp", "interval"}
     counted = next(line for line in out.splitlines() if line.startswith("  interval"))
-    assert f"{sum(kind == 'rule' for kind in cells.values())} rule" in counted
-    assert f"{sum(kind == '' for kind in cells.values())} empty" in counted
+    library = [e for es in matrix.rows(matrix.library_families()).values() for e in es]
+    for kind in ("rule", "functor"):
+        assert f"{sum(cells[e.name] == kind for e in library)} {kind}" in counted
+    assert f"{sum(not cells[e.name] for e in library)} empty" in counted
 
 
 def test_a_family_of_rows(capsys):
@@ -83,7 +85,7 @@ def test_a_catch_all_is_generic():
     ("arguments", "message"),
     [
         (["nowhere.py:Interval"], "there is no file nowhere.py"),
-        (["examples/interval.py:Missing"], "no interpreter named 'Missing'"),
+        (["tests/seeing/bounds.py:Missing"], "no interpreter named 'Missing'"),
         (["no_module_of_this_name:Interval"], "No module named"),
         (["Interval"], "module:Class or file.py:Class"),
         (["--family", "waves"], "no family is named waves"),
@@ -94,3 +96,11 @@ def test_bad_arguments_are_refused_in_a_line(arguments, message, capsys):
         matrix.main(arguments)
     assert stop.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_interpreter_of_the_examples(capsys):
+    assert matrix.main(["examples/transforms/interval.py:Interval"]) == 0
+    cells = column(capsys.readouterr().out, "interval")
+    assert cells["mul"] == cells["sin"] == cells["select_n"] == "rule"
+    assert cells["scan"] == "functor"
+    assert "" not in cells.values()

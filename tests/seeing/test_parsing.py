@@ -8,7 +8,7 @@ import effax.numpy as jnp
 from effax.extend import parse
 from tests.programs.e3 import PROGRAMS, X, nest
 
-WITH_RULES = {"custom_jvp", "custom_vjp"}  # their rules are Python functions
+WITH_RULES = {"custom_jvp", "custom_vjp", "relu"}  # their rules are Python functions
 
 SMALL = """{ lambda a:f32[3] .
   b:f32[3] = sin a

@@ -129,7 +129,7 @@ def test_a_custom_derivative_inside_a_scope():
 
 def test_locations_name_file_and_line():
     lowered = effax.jit(layered).lower(X)
-    assert "jit(layered)/a/sin" not in lowered.as_text()
+    assert "loc(" not in lowered.as_text()
     found = re.search(
         r'loc\("jit\(layered\)/a/sin"\("layered"\("([^"]*)":(\d+):\d+\)\)\)',
         lowered.as_text(debug_info=True),
@@ -176,6 +176,12 @@ def test_every_line_of_a_located_program_has_its_location():
 def test_pmap_has_locations():
     text = effax.pmap(layered).lower(np.ones(1, np.float32)).as_text(debug_info=True)
     assert re.search(r'a\)?/sin"\("layered"', text)  # one place is a batch of one: `vmap(a)`
+
+
+def test_pmap_without_scopes_has_locations_where_asked():
+    lowered = effax.pmap(jnp.sin).lower(np.ones(1, np.float32))
+    assert "loc(" not in lowered.as_text()
+    assert re.search(r'loc\("jit\(\w+\)/sin"', lowered.as_text(debug_info=True))
 
 
 def test_rematerialised_programs_are_checkpoints():

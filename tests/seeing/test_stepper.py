@@ -6,12 +6,12 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from examples.interval import Interval, bounds, newton
 
 import effax
 import effax.lax as lax
 import effax.numpy as jnp
 from tests.programs.e3 import PROGRAMS, X
+from tests.seeing.bounds import Interval, bounds, newton
 
 VOID = {"meta", "input", "link", "br", "hr", "img"}
 
