@@ -23,11 +23,6 @@ def plain_text(text: str) -> str:
     return str(parse(text)) if " loc(" in text else text
 
 
-def located_text(text: str) -> str:
-    """The StableHLO with the places its operations come from."""
-    return str(parse(text).operation.get_asm(enable_debug_info=True))
-
-
 def computation(text: str) -> Any:
     """The program as an `XlaComputation`: HLO, not optimised."""
     return _jax.mlir.mlir_module_to_xla_computation(text)

@@ -130,7 +130,7 @@ def text_of(
 ) -> str:
     """The StableHLO that `spread` compiles, with locations if asked."""
     if size == 1:
-        return lower(as_batch(program, mapped, 1, axis), leading(devices), located)[0]
+        return lower(as_batch(program, mapped, 1, axis), leading(devices), located=located)[0]
     return mesh_text(program, mapped, {axis: size}, devices[0].platform, located)[0]
 
 

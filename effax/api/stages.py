@@ -186,7 +186,8 @@ class Lowered(_Stage):
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The module as text: of StableHLO, or of HLO (`dialect="hlo"`), not yet optimised.
 
-        With `debug_info` it says from which lines of the user's program the operations come.
+        With `debug_info` each operation of StableHLO has its location: scopes by name and the
+        effect, and the user's file and line.
         Raises `ValueError` for another dialect.
         """
         match _dialect(dialect):
