@@ -41,8 +41,9 @@ class Seed(fx.Interpreter):
 
 @Seed.rule(draw)
 def split_off(*, shape, state):
-    state.key, *keys = random.split(state.key, 1 + prod(shape))
-    return fx.numpy.reshape(fx.numpy.stack(keys), (*shape, 2))
+    keys = random.split(state.key, 1 + prod(shape))
+    state.key = keys[0]
+    return keys[1:].reshape(*shape, 2)
 
 
 def sample(sampler, *args, **keywords):
