@@ -5,8 +5,8 @@ import pytest
 
 import effax
 import effax.numpy as jnp
+from effax import lax
 from effax.api.callbacks import io_callback, pure_callback
-from effax.lax import control as lax
 
 F32 = effax.ShapeDtypeStruct((), np.float32)
 

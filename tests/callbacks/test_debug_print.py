@@ -5,8 +5,7 @@ import pytest
 
 import effax
 import effax.numpy as jnp
-from effax import debug
-from effax.lax import control as lax
+from effax import debug, lax
 
 
 def lines(capsys):

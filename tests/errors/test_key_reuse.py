@@ -110,7 +110,7 @@ def every_distribution():
         random.bits: (),
     }
     for function, args in arguments.items():
-        function(random.key(0), *args)
+        effax.make_jaxpr(lambda f=function, args=args: f(random.key(0), *args))()
 
 
 REUSED = (
