@@ -85,6 +85,7 @@ def test_kinds_print_as_python(kind):
         "policy": "remat",
         "checkpointed": "while",
         "host": "custom_jvp",
+        "state": "ref_set",
     }
     wanted = expected.get(kind, "call" if kind in ("checked", "solving") else kind)
     assert any(wanted in name for name in seen)
