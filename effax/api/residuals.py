@@ -40,7 +40,8 @@ def saved_residuals(fun: Callable[..., Any], *args: Any, **keywords: Any) -> lis
     places = dict(zip(program.inputs[captured:], _names(fun, args, keywords), strict=True))
     places.update((x, "a constant") for x in program.inputs[:captured])
     makers = _makers(program)
-    found = [(x.type, places.get(x) or _origin(x, makers)) for x in program.outputs]
+    outputs: list[Any] = list(program.outputs)
+    found = [(x.type, places.get(x) or _origin(x, makers)) for x in outputs]
     order = {name: i for i, name in enumerate(places.values())}
     return sorted(found, key=lambda residual: order.get(residual[1], len(order)))
 

@@ -126,7 +126,8 @@ def solving(b: Builder) -> None:
     if x is None:
         return
     x = b.small(x, 2.0)
-    operands, arguments = [x], (x.type,)
+    operands: list[Any] = [x]
+    arguments: tuple[Any, ...] = (x.type,)
     if vector:
         peers = b.of(lambda k: k.type is x.type)
         operands.append(b.small(b.draw(st.sampled_from(peers)), 2.0))

@@ -7,7 +7,8 @@ from typing import Any
 import effax.numpy as jnp
 from effax.effects import matrices
 from effax.effects.types import finfo, typeof
-from effax.lax.control import cond, while_loop
+from effax.lax.branching import cond
+from effax.lax.control import while_loop
 from effax.lax.linalg import cholesky, qr, triangular_solve
 
 Array = Any
