@@ -66,13 +66,13 @@ def ball(center, r):
 
 
 def middle(x):
-    """The middle of an interval."""
-    return x.lo + radius(x)
+    """The middle of an interval; what is plain itself."""
+    return x.lo + radius(x) if isinstance(x, Interval) else x
 
 
 def radius(x):
-    """Half the width of an interval."""
-    return 0.5 * (x.hi - x.lo)
+    """Half the width of an interval; what is plain has none."""
+    return 0.5 * (x.hi - x.lo) if isinstance(x, Interval) else None
 
 
 fx.extend.unsure(Interval, may=may, join=hull, top=ends)
@@ -127,11 +127,11 @@ def corner_bounds(x, y, *, effect):
     return where(vague & ((x.lo < x.hi) | (y.lo < y.hi)), ends(found.type), found)
 
 
-@Interval.rule(effects.dot_general, effects.conv_general_dilated)
+@Interval.rule(effects.dot_general, effects.conv_general_dilated, lift=False)
 def ball_bounds(x, y, *, effect, **how):
-    (far, r), (near, s) = ((jnp.abs(middle(z)), jnp.abs(radius(z))) for z in (x, y))
-    slack = effect(far, s, **how) + effect(r, near, **how) + effect(r, s, **how)
-    return ball(effect(middle(x), middle(y), **how), slack)
+    pairs = (middle(x), radius(y)), (radius(x), middle(y)), (radius(x), radius(y))
+    known = [(jnp.abs(a), jnp.abs(b)) for a, b in pairs if a is not None and b is not None]
+    return ball(effect(middle(x), middle(y), **how), sum(effect(*pair, **how) for pair in known))
 
 
 @Interval.rule(effects.fft)
