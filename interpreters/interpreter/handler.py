@@ -381,17 +381,17 @@ class Interpretation(Lifting):
     def run_program(self, program: Program, *operands: Any) -> list[Any]:
         """A program under this handler: data and plain values in, data and plain values out.
 
-        A rule may ask for it inside of what it stages, a branch or a loop of its own: then a
-        handler of the same interpreter is installed around that, with the states there are.
+        A rule may ask for it inside of what it stages, a branch or a loop of its own: then another
+        handler of the same interpreter is installed there, which has no way to hand out states.
         """
-        inner = self
-        if current.get() is not self.outer:
-            inner = self.fresh(current.get())
-            inner.states = list(self.states)
+        inner = self if current.get() is self.outer else self.fresh(current.get())
+        if inner is not self and (self.states or self.logs):
+            raise MissingRuleError(
+                f"{self.interpreter.__name__} has states or logs, so a rule of it can't run a "
+                "program inside of a branch or loop that it stages; run it outside of that"
+            )
         values = [inner._carried(x) if isinstance(x, Data) else x for x in operands]
-        results = [inner.leave(x) for x in reopen(inner, program, values)]
-        self.states = inner.states
-        return results
+        return [inner.leave(x) for x in reopen(inner, program, values)]
 
 
 class Rule:

@@ -146,3 +146,19 @@ def test_a_rule_that_declines_what_has_no_definition_is_refused_by_name():
 
     with pytest.raises(extend.MissingRuleError, match="Nothing has no rule for the effect sin"):
         Nothing.transform(jnp.sin)(Nothing(1.0))
+
+
+def test_a_program_under_an_interpreter_with_states_is_not_run_inside_of_what_is_staged():
+    class Counting(fx.Interpreter):
+        value: fx.Leaf
+        count: fx.State = 0
+
+    @Counting.rule(effects.cond)
+    def staged(which, *xs, branches, run):
+        return lax.cond(True, lambda: run(branches[0], *xs), lambda: run(branches[1], *xs))
+
+    def f(x):
+        return lax.cond(True, lambda y: y, lambda y: y, x)
+
+    with pytest.raises(extend.MissingRuleError, match="Counting has states or logs"):
+        Counting.transform(f)(Counting(1.0))
