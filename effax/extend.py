@@ -46,6 +46,8 @@ from effax.interpreters.jvp import dual as jvp
 from effax.interpreters.lifting import Lifting as Lifting
 from effax.interpreters.stage import stage as stage
 from effax.interpreters.transpose import linear as transpose
+from effax.propagate import Propagation as Propagation
+from effax.propagate import UndeterminedError as UndeterminedError
 from effax.seeing.parsing import parse as parse
 from effax.seeing.python_source import PythonSource as PythonSource
 from effax.seeing.python_source import python_source as python_source
@@ -63,11 +65,13 @@ __all__ = [
     "Log",
     "MissingRuleError",
     "Program",
+    "Propagation",
     "PythonSource",
     "Setting",
     "ShapedArray",
     "State",
     "Static",
+    "UndeterminedError",
     "Value",
     "Variable",
     "all_effects",

@@ -152,7 +152,7 @@ REFUSED = {
     "inside jit": (fx.jit(lambda x: jnp.exp(jnp.cos(x))), "'cos'"),
     "inside scan": (lambda x: lax.scan(lambda c, _: (jnp.abs(c), None), x, None, 2)[0], "'abs'"),
     "steps unknown": (lambda x: lax.while_loop(lambda c: c[0] < 9, lambda c: 2 * c, x), "'while'"),
-    "too few": (lambda x: jnp.zeros(3), "depend on too little"),
+    "too few": (lambda x: jnp.zeros(3), "do not depend on all"),
 }
 
 
