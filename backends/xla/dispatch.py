@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+import numpy as np
+
 from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray, constant, device_put
 from effax.backends.xla.executable import XlaRuntimeError, compile_text, explain_failure
@@ -130,6 +132,13 @@ def operand(x: Any) -> Any:
     if isinstance(x, Carrier):
         raise UnexpectedTracerError.escaped(x)
     return asarray(x)
+
+
+def host_arrays_entered(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Arrays, and those of NumPy as arrays; None if something else is among them."""
+    if any([type(x) is not Array and type(x) is not np.ndarray for x in values]):
+        return None
+    return tuple([x if type(x) is Array else asarray(x) for x in values])
 
 
 def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:

@@ -19,7 +19,13 @@ from effax.api.signatures import Parameters, leaf_names
 from effax.api.stages import Call, CompilerOptions, Lowered, Traced, checked_options
 from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray, device_put
-from effax.backends.xla.dispatch import Executor, common_placement, compile_program, operand
+from effax.backends.xla.dispatch import (
+    Executor,
+    common_placement,
+    compile_program,
+    host_arrays_entered,
+    operand,
+)
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.backends.xla.placement import Placement, Spec, place, single
 from effax.effects import config, control, key_use
@@ -84,17 +90,23 @@ class Jit:
             if current.get() is bottom:
                 if self._flat and not keywords:
                     try:  # arrays in, one array out: the common case needs no trees
-                        found = self._flat.get((trace_key(), *[x.spec for x in args]))
-                        if found is not None:
-                            run, handlers, spec = found
-                            self._work.hits += 1
-                            outs = run([x.buffer for x in args]).consume_with_handlers(handlers)
-                            return Array(outs[0], spec)
+                        specs = [x.spec for x in args]
                     except AttributeError:
-                        pass
-                    except XlaRuntimeError as error:
-                        explain_failure(error, [(x.spec, x.buffer) for x in args])
-                        raise
+                        entered = host_arrays_entered(args)
+                        if entered is None:
+                            specs = None
+                        else:
+                            args, specs = entered, [x.spec for x in entered]
+                    found = None if specs is None else self._flat.get((trace_key(), *specs))
+                    if found is not None:
+                        run, handlers, spec = found
+                        self._work.hits += 1
+                        try:
+                            outs = run([x.buffer for x in args]).consume_with_handlers(handlers)
+                        except XlaRuntimeError as error:
+                            explain_failure(error, [(x.spec, x.buffer) for x in args])
+                            raise
+                        return Array(outs[0], spec)
                 entry, leaves = self._find(args, keywords)
                 if entry is not None:
                     self._work.hits += 1
