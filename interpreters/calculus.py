@@ -231,6 +231,44 @@ def _incomplete_beta_dx(ans: Any, a: Any, b: Any, x: Any) -> Any:
     return exp(sub(powers, log_beta))
 
 
+# Bernoulli's numbers of even index over factorials, as in the formula of Euler and Maclaurin.
+_CORRECTIONS: Final = (
+    1 / 12,
+    -1 / 720,
+    1 / 30240,
+    -1 / 1209600,
+    1 / 47900160,
+    -691 / 1307674368000,
+    1 / 74724249600,
+    -3617 / 10670622842880000,
+)
+
+
+def _zeta_ds(ans: Any, s: Any, q: Any) -> Any:
+    """Ten terms of the sum, and the formula of Euler and Maclaurin for the rest, differentiated."""
+    s, q = arrays(s, q)
+    total = None
+    for k in range(10):
+        base = log(add(q, float(k)))
+        term = mul(base, exp(neg(mul(s, base))))
+        total = term if total is None else add(total, term)
+    w = add(q, 10.0)
+    logarithm = log(w)
+    power = exp(neg(mul(s, logarithm)))
+    before = add(s, -1.0)
+    integral = div(mul(power, w), before)
+    total = add(total, mul(integral, add(logarithm, div(1.0, before))))
+    total = add(total, mul(mul(power, 0.5), logarithm))
+    rising, slope, scale = s, div(1.0, s), div(power, w)
+    for j, coefficient in enumerate(_CORRECTIONS):
+        part = mul(mul(rising, scale), coefficient)
+        total = add(total, mul(part, sub(logarithm, slope)))
+        for i in (2 * j + 1, 2 * j + 2):
+            rising, slope = mul(rising, add(s, float(i))), add(slope, div(1.0, add(s, float(i))))
+        scale = div(scale, mul(w, w))
+    return neg(total)
+
+
 def _zeta_dq(ans: Any, s: Any, q: Any) -> Any:
     return neg(mul(zeta(_plus(s, 1.0), q), s))
 
@@ -303,7 +341,7 @@ partials: Final[dict[Effect, tuple[Partial, ...]]] = {
         unknown("polygamma has no derivative with respect to its order"),
         lambda ans, m, x: polygamma(_plus(m, 1.0), x),
     ),
-    zeta: (unknown("the derivative of zeta with respect to its exponent"), _zeta_dq),
+    zeta: (_zeta_ds, _zeta_dq),
     igamma: (_igamma_da, _igamma_dx),
     igammac: (_negated(_igamma_da), _negated(_igamma_dx)),
     igamma_grad_a: (

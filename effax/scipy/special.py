@@ -13,11 +13,26 @@ from effax.effects.effect import Effect
 from effax.lax import bessel_i0e, bessel_i1e
 from effax.lax import lgamma as _lgamma
 from effax.nn import logsumexp as logsumexp
+from effax.scipy.faddeeva import dawsn as dawsn
+from effax.scipy.faddeeva import erfcx as erfcx
+from effax.scipy.faddeeva import wofz as wofz
+from effax.scipy.harmonics import bernoulli as bernoulli
+from effax.scipy.harmonics import bessel_jn as bessel_jn
+from effax.scipy.harmonics import sph_harm_y as sph_harm_y
+from effax.scipy.hypergeometric import hyp1f1 as hyp1f1
+from effax.scipy.hypergeometric import hyp2f1 as hyp2f1
+from effax.scipy.integrals import exp1 as exp1
+from effax.scipy.integrals import expi as expi
+from effax.scipy.integrals import expn as expn
+from effax.scipy.integrals import fresnel as fresnel
+from effax.scipy.integrals import sici as sici
+from effax.scipy.integrals import spence as spence
 from effax.scipy.normal import log_ndtr as log_ndtr
 from effax.scipy.normal import ndtr as ndtr
 from effax.scipy.normal import ndtri as ndtri
 from effax.scipy.normal import real as _real
 from effax.scipy.normal import spread as _spread
+from effax.scipy.owens import owens_t as owens_t
 from effax.whole import whole
 
 Array = Any

@@ -1,0 +1,148 @@
+"""Spherical harmonics, Bessel functions of integer order, Bernoulli's numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax import lax
+from effax.effects.types import is_complex
+from effax.numpy.arguments import concrete_int
+from effax.numpy.decompositions import floats
+from effax.numpy.operands import arraylike
+from effax.scipy.faddeeva import widened
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+@whole("n")
+def bernoulli(n: int) -> Array:
+    """The first n + 1 of Bernoulli's numbers, B1 being -1/2.
+
+    >>> from effax.scipy import special
+    >>> special.bernoulli(2)
+    Array([ 1. , -0.5 , 0.16666667], dtype=float32)
+    """
+    last = concrete_int(n, "bernoulli: n")
+    if last < 0:
+        raise ValueError("n must be a non-negative integer.")
+    numbers = [1.0, -0.5] + [0.0] * last
+    # Of even index 2 (2k)! zeta(2k) / (2 pi)^(2k), with alternating signs.
+    size = 2.0
+    for k in range(2, last + 1, 2):
+        size *= k * (k - 1) / (4 * math.pi**2)
+        zeta = math.fsum(j**-k for j in range(1, 2 + int(1e16 ** (1 / k)))) if k > 4 else None
+        exact = {2: math.pi**2 / 6, 4: math.pi**4 / 90}.get(k, zeta)
+        numbers[k] = (-1) ** (k // 2 + 1) * size * exact
+    return jnp.array(numbers[: last + 1], float)
+
+
+@whole("v", "n_iter")
+def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
+    """Bessel functions of the first kind of orders 0, 1, ..., v: along a new first axis.
+
+    By recurrence downwards from the order `n_iter` (Miller's algorithm), which has to be well
+    above both v and the largest z.
+
+    >>> from effax.scipy import special
+    >>> [round(float(y), 3) for y in special.bessel_jn(1.0, v=1)]
+    [0.765, 0.44]
+    """
+    (x,) = floats("bessel_jn", z)
+    if is_complex(x.dtype):
+        raise TypeError(f"bessel_jn takes real numbers, not {x.dtype}")
+    orders = concrete_int(v, "bessel_jn: v")
+    if orders < 0:
+        return jnp.zeros((0, *x.shape), x.dtype)
+    start = max(concrete_int(n_iter, "bessel_jn: n_iter"), orders + 1)
+    wide = widened(x)
+    none = wide == 0
+    inverse = 2 / jnp.where(none, 1, wide)
+    limit = math.sqrt(float(jnp.finfo(wide.dtype).max)) / 1e4
+
+    def down(state: Any, k: Array) -> Any:
+        """The value of order k - 1, and how often all were scaled down since the start."""
+        above, here, total, scalings = state
+        below = k.astype(wide.dtype) * inverse * here - above
+        total = total + jnp.where(k % 2 == 1, jnp.where(k == 1, below, 2 * below), 0)
+        large = jnp.abs(below) > limit
+        scale = jnp.where(large, 1 / limit, 1)
+        scalings = scalings + large
+        state = here * scale, below * scale, total * scale, scalings
+        return state, (below * scale, scalings)
+
+    zero = jnp.zeros_like(wide)
+    first = zero, zero + 1 / limit, zero, jnp.zeros(wide.shape, jnp.int32)
+    steps = jnp.arange(start, 0, -1)
+    (_, _, total, scalings), (values, before) = lax.scan(down, first, steps)
+    values, before = values[::-1][: orders + 1], before[::-1][: orders + 1]
+    # What was kept early has been scaled down since.
+    missing = (scalings - before).astype(wide.dtype)
+    values = values * jnp.exp(-missing * math.log(limit)) / total
+    at_zero = (jnp.arange(orders + 1) == 0).reshape(-1, *(1,) * wide.ndim)
+    return jnp.where(none, jnp.where(at_zero, 1, 0), values).astype(x.dtype)
+
+
+def sph_harm_y(
+    n: ArrayLike,
+    m: ArrayLike,
+    theta: ArrayLike,
+    phi: ArrayLike,
+    diff_n: int | None = None,
+    n_max: int | None = None,
+) -> Array:
+    """Spherical harmonics of degrees n and orders m at polar angles theta and azimuths phi.
+
+    Complex. `n_max`, the largest degree that counts, must be given under `jit`, where n has no
+    values; degrees above it are taken to be it. 0 where the order is larger than the degree.
+    `diff_n` is refused: derivatives are `jvp`'s.
+
+    >>> from effax.scipy import special
+    >>> special.sph_harm_y(0, 0, 0.5, 0.5).real
+    Array(0.2820948, dtype=float32)
+    """
+    if diff_n is not None:
+        raise NotImplementedError(
+            "The 'diff_n' argument to sph_harm_y is not supported: use jvp or grad."
+        )
+    if n_max is None:
+        values = jnp.asarray(n)
+        n_max = concrete_int(jnp.max(values), "sph_harm_y: n_max") if values.size else 0
+    return _sph_harm_y(n, m, theta, phi, n_max)
+
+
+@whole("n_max")
+def _sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_max: int) -> Array:
+    degrees, orders = (jnp.asarray(x) for x in arraylike("sph_harm_y", n, m))
+    polar, azimuth = floats("sph_harm_y", theta, phi)
+    degrees, orders, polar, azimuth = jnp.broadcast_arrays(degrees, orders, polar, azimuth)
+    degrees = jnp.minimum(degrees, n_max)
+    size = jnp.abs(orders).astype(polar.dtype)
+    cosine, sine = jnp.cos(polar), jnp.sin(polar)
+
+    def up(state: Any, degree: Array) -> Any:
+        """Legendre's functions, normalised, of one more degree: up to the order, then above it."""
+        before, here, found = state
+        k = degree.astype(polar.dtype)
+        along = -jnp.sqrt((2 * k + 1) / (2 * k)) * sine * here
+        above = k > size
+        safe = jnp.where(above, size, 0)
+        outer = jnp.sqrt((4 * k * k - 1) / (k * k - safe * safe))
+        gap = jnp.where(above, (k - 1) ** 2 - safe * safe, 0)
+        some = gap > 0
+        root = jnp.sqrt(jnp.where(some, gap, 1) / jnp.where(k > 1, 4 * (k - 1) ** 2 - 1, 1))
+        across = outer * (cosine * here - jnp.where(some, root, 0) * before)
+        following = jnp.where(above, across, along)
+        found = jnp.where(degrees == degree, following, found)
+        return (jnp.where(above, here, 0), following, found), None
+
+    first = jnp.full(polar.shape, math.sqrt(0.25 / math.pi), polar.dtype)
+    start = jnp.zeros_like(first), first, jnp.where(degrees == 0, first, 0)
+    (_, _, found), _ = lax.scan(up, start, jnp.arange(1, n_max + 1))
+    found = jnp.where((size > degrees) | (degrees < 0), 0, found)
+    turns = orders.astype(polar.dtype) * azimuth
+    sign = jnp.where((orders < 0) & (orders % 2 == 1), -1, 1)
+    return lax.complex(sign * found * jnp.cos(turns), sign * found * jnp.sin(turns))
