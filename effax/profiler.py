@@ -22,11 +22,17 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from effax.backends.xla import profiling
+from effax.backends.xla.profiling import Data as ProfileData
+from effax.backends.xla.profiling import Event as ProfileEvent
 from effax.backends.xla.profiling import Mark as TraceAnnotation
 from effax.backends.xla.profiling import Options as ProfileOptions
+from effax.backends.xla.profiling import Plane as ProfilePlane
 
 __all__ = [
+    "ProfileData",
+    "ProfileEvent",
     "ProfileOptions",
+    "ProfilePlane",
     "StepTraceAnnotation",
     "TraceAnnotation",
     "annotate_function",

@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any, Final
 
-from jaxlib import _profiler
+from jaxlib import _profile_data, _profiler
 
 from effax.backends.xla.client import backend, backends
 
+Data = _profile_data.ProfileData
+Event = _profile_data.ProfileEvent
+Plane = _profile_data.ProfilePlane
 Options = _profiler.ProfileOptions
 Mark = _profiler.TraceMe
 

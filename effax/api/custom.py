@@ -55,6 +55,7 @@ class _Call:
         )
         self.refs = {i: x for i, x in enumerate(everything) if isinstance(x, Ref)}
         self.leaves = [x for x in everything if not isinstance(x, Ref)]
+        self.types = [typeof(x) for x in self.leaves]
         self.function = function
         self.fixed_at = {n: args[n] for n in fixed}
         self.out_tree: Any = None
@@ -74,9 +75,14 @@ class _Call:
             leaves, self.out_tree = tree_flatten(result)
             return leaves
 
-        found = stage(flat, [typeof(x) for x in self.leaves], name_of(self.function))
+        found = stage(flat, self.types, name_of(self.function))
         self.out_types = found.program.out_types
         return found
+
+    def taken(self) -> list[Any]:
+        """The arguments' leaves, once: rules live on in programs, and must not keep values."""
+        leaves, self.leaves = self.leaves, []
+        return leaves
 
 
 def _refuse_captured(name: str, kind: str, tangents: Sequence[Any]) -> None:
@@ -270,7 +276,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         staged = call.staged()
         rule = _JvpRule(call, self.jvp, len(staged.captured), self.symbolic_zeros)
         results = custom.custom_jvp_call(
-            *staged.captured, *call.leaves, program=staged.program, rule=rule, name=name
+            *staged.captured, *call.taken(), program=staged.program, rule=rule, name=name
         )
         return tree_unflatten(call.out_tree, results)
 
@@ -376,7 +382,7 @@ class _Backward:
             tree_unflatten(call.out_tree, full),
         )
         flat = _flat_cotangents(answers, call, rule)
-        types = [tangent_type(typeof(x)) for x in call.leaves]
+        types = [tangent_type(t) for t in call.types]
         return [
             *(None for w in self.wanted[: rule.captured] if w),
             *(
@@ -547,7 +553,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
             self.optimize_remat,
         )
         results = custom.custom_vjp_call(
-            *staged.captured, *call.leaves, program=staged.program, rule=rule, name=name
+            *staged.captured, *call.taken(), program=staged.program, rule=rule, name=name
         )
         return tree_unflatten(call.out_tree, results)
 

@@ -110,9 +110,7 @@ def test_a_trace_names_what_ran(tmp_path):
             with profiler.StepTraceAnnotation("training", step_num=i):
                 profiler.annotate_function(lambda: None, name="a marked function")()
     (profile,) = tmp_path.rglob("*.xplane.pb")
-    from jaxlib import _profile_data
-
-    data = _profile_data.ProfileData.from_serialized_xspace(profile.read_bytes())
+    data = profiler.ProfileData.from_serialized_xspace(profile.read_bytes())
     names = {event.name for plane in data.planes for line in plane.lines for event in line.events}
     assert {"my own mark", "training", "a marked function"} <= names
     (timeline,) = tmp_path.rglob("*.trace.json.gz")

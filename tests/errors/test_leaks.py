@@ -86,6 +86,25 @@ def test_what_does_not_leak_passes(transform):
     assert str(found) == str(expected)
 
 
+def test_custom_rules_keep_no_values():
+    @effax.custom_jvp
+    def forward(x):
+        return jnp.sin(x)
+
+    forward.defjvps(lambda t, ans, x: jnp.cos(x) * t)
+
+    @effax.custom_vjp
+    def reverse(x):
+        return jnp.sin(x)
+
+    reverse.defvjp(lambda x: (jnp.sin(x), x), lambda x, ct: (jnp.cos(x) * ct,))
+    for rule in (forward, reverse):
+        with effax.checking_leaks():
+            f = effax.jit(effax.grad(rule))
+            assert float(f(0.0)) == 1
+            effax.vmap(effax.grad(rule))(jnp.zeros(2))
+
+
 def test_what_was_traced_before_is_checked_too():
     f = effax.jit(into_global)
     f(1.0)
