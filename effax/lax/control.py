@@ -21,6 +21,8 @@ from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.residual import merge, pick
 from effax.interpreters.stage import Staged
+from effax.lax.branching import cond as cond
+from effax.lax.branching import switch as switch
 from effax.lax.carrying import as_type, loop_body, traced
 
 

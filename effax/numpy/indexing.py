@@ -195,19 +195,21 @@ def _reshaped(x: Array, lengths: Sequence[int]) -> Array:
 
 
 def _read_box(x: Array, entries: Sequence[Any], values: Sequence[Any], wrap: bool) -> Array:
-    """The box an index names: slices by the static parts, then one by the others."""
+    """The box an index names: slices by the static parts, then one by the others.
+
+    A known position that is outside is among the others: it is moved inside, and checkify sees it.
+    """
     lengths = typeof(x).shape
     box = box_of(lengths, entries, values, wrap)
     axes = [e for e in entries if type(e) is not New]
+    known = [type(e) is Span or (type(e) is Fixed and e.inside) for e in axes]
     static = [
-        Span(s, 1, 1, n == 1) if type(e) is Fixed else e
-        for e, s, n in zip(axes, box.starts, lengths, strict=True)
+        Span(s, 1, 1, n == 1) if type(e) is Fixed and k else e
+        for e, s, n, k in zip(axes, box.starts, lengths, known, strict=True)
     ]
     x = read_slices(x, static)
-    if values:
-        starts = [
-            0 if type(e) in (Span, Fixed) else s for e, s in zip(axes, box.starts, strict=True)
-        ]
+    if not all(known):
+        starts = [0 if k else s for k, s in zip(known, box.starts, strict=True)]
         x = indexing.dynamic_slice(x, *same_dtype(starts), sizes=tuple(box.sizes))
     return _reshaped(x, box.shape)
 

@@ -73,7 +73,7 @@ def box_of(
                 if step < 0:
                     flipped.append(axis)
             case Fixed(position, _):
-                starts.append(min(max(position, 0), lengths[axis] - 1))
+                starts.append(position)
                 sizes.append(1)
             case Moving():
                 starts.append(next(given))

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from effax.effects import control
+from effax.effects.frames import user_frame
 from effax.effects.program import Equation, Program, Variable
 from effax.effects.provenance import source
 from effax.interpreters.residual.recomputing import STRUCTURAL
@@ -87,5 +88,5 @@ def _before(found: Hoisted, attributes: dict[str, Any], n: int, m: int, length: 
     inner = {**attributes, "body": found.body, "consts": n + len(found.values)}
     types = control.scan.infer(tuple(x.type for x in operands), inner)
     outputs = [Variable(None, t) for t in types]
-    scan = Equation(control.scan, operands, inner, outputs, source.frame)
+    scan = Equation(control.scan, operands, inner, outputs, source.frame or user_frame())
     return Program([*consts, *carry, *rows], [*found.equations, scan], outputs, body.name)

@@ -9,6 +9,7 @@ import attrs
 
 from effax.effects.effect import Effect
 from effax.effects.program import Equation, Program, Variable, without_dead_code
+from effax.effects.provenance import source
 from effax.interpreters.residual.recomputing import recompute
 
 
@@ -136,7 +137,11 @@ class _Partition:
     def halves(self, e: Equation, planner: Callable[..., Plan]) -> None:
         """Write both halves of a higher-order effect as equations."""
         unknown = tuple(map(self.is_unknown, e.inputs))
-        plan = planner(unknown, e.attributes)
+        before, source.at = source.at, e
+        try:
+            plan = planner(unknown, e.attributes)
+        finally:
+            source.at = before
         operands = plan.known(e.inputs)
         effect = plan.known_effect or e.effect
         types = effect.infer(tuple(x.type for x in operands), plan.known_attributes)
