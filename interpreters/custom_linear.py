@@ -48,7 +48,7 @@ def forward(
             raise UnsupportedDerivativeError(
                 "forward mode through custom_vjp transposes its backward function, which must be "
                 f"linear in the cotangent, but {getattr(error, 'reason', error)}"
-            ) from error
+            ) from None
         found = memo[key] = done.program
     return found
 

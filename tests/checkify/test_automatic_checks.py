@@ -260,3 +260,13 @@ def test_claims_covered_by_later_ones_are_told_apart():
     mixed = effax.jit(effax.vmap(checkify.checkify(f, nan_checks), in_axes=(0, None)))
     error, _ = mixed(np.float32([[1, 2], [1, -2]]), np.float32([1, -1, 1]))
     assert error.get_all()[0].count("sqrt") == 1
+
+
+@pytest.mark.parametrize(("index", "shown"), [(5, 5), (-3, -1), ((1, 7), 7)])
+def test_known_indices_outside(index, shown):
+    """Positions that are Python numbers too: they are moved inside, and that is an error."""
+    x = jnp.arange(6.0).reshape(2, 3) if isinstance(index, tuple) else jnp.arange(2.0)
+    error, value = checkify.checkify(lambda x: x[index], errors=checkify.index_checks)(x)
+    assert f"index {shown} is out of bounds" in error.get()
+    assert float(value) == float(x[index])
+    assert checkify.checkify(lambda x: x[0], errors=checkify.index_checks)(x)[0].get() is None
