@@ -62,6 +62,44 @@ def seed(m):
     return Asked(lambda f: lambda *args: m.seed(lambda *xs: f(*xs))(key, *args))
 
 
+def units(m):
+    return Asked(
+        m.checked,
+        embed=lambda *xs: tuple(m.Quantity(x, ()) for x in xs),
+        project=values(m.Quantity),
+    )
+
+
+def interval(m):
+    return Asked(
+        m.bounds,
+        embed=lambda *xs: tuple(m.Interval(x, x) for x in xs),
+        project=values(m.Interval),
+    )
+
+
+def crown(m):
+    points = interval(importlib.import_module("interval"))
+    return Asked(m.crown, points.embed, points.project)
+
+
+def sparsity(m):
+    return Asked(
+        m.Sparsity.transform,
+        embed=lambda *xs: tuple(m.Sparsity(x, jnp.ones((1, *x.shape), bool)) for x in xs),
+        project=values(m.Sparsity),
+        apart={"T f = f": UNKNOWN, "T (g . f) = T g . T f": UNKNOWN},
+    )
+
+
+def local_sparsity(m):
+    return Asked(
+        m.Local.transform,
+        embed=lambda *xs: tuple(m.Local(x, jnp.ones((1, *x.shape), bool)) for x in xs),
+        project=values(m.Sparsity),
+    )
+
+
 def taylor(m):
     cls = m.series(2)
     return Asked(
@@ -78,10 +116,25 @@ def laplacian(m):
     return Asked(m.Laplacian.transform, embed=embed, project=values(m.Laplacian))
 
 
-ENTRIES = (cost, nan_provenance, harvest, key_reuse, seed, taylor, laplacian)
-NOT_ASKED: dict[str, str] = {}  # transforms of another kind, and why
+def adev(m):
+    start = {"key": fx.random.key_data(fx.random.key(0)), "digits": 0, "weight": 1.0}
+    return Asked(lambda f: lambda *args: m.Choices.transform(f, **start)(*args)[0])
+
+
+UNKNOWN = (
+    "a pattern that holds everywhere knows no predicate: where branches meet, the value beside it is "
+    "that of the first branch, and the pattern that of all; tests/examples/test_sparsity.py asks the "
+    "patterns of random programs"
+)
+NOT_ASKED = {  # transforms that are no functions of functions, and what is asked of them instead
+    "compressed": "gives a Jacobian: that it is `jacfwd`'s is asked of random programs",
+    "inverse": "turns a program round: round trips and densities are asked in its tests",
+}
+ENTRIES = {
+    **{f.__name__: f for f in (cost, nan_provenance, harvest, key_reuse, seed, units, interval)},
+    **{f.__name__: f for f in (crown, sparsity, local_sparsity, taylor, laplacian, adev)},
+}
+MODULES = {"local_sparsity": "sparsity"}
 ASKED = {
-    entry.__name__: entry(importlib.import_module(entry.__name__))
-    for entry in ENTRIES
-    if (HERE / f"{entry.__name__}.py").exists()
+    name: entry(importlib.import_module(MODULES.get(name, name))) for name, entry in ENTRIES.items()
 }

@@ -137,8 +137,12 @@ class Log:
         self._pieces = pieces
 
     def append(self, key: Hashable, x: Any) -> None:
-        """Write an array under a key."""
-        self._pieces.setdefault(key, []).append(shape.expand_dims(ready(x), (0,)))
+        """Write an array under a key.
+
+        Raises `TypeError` where those written before have another shape or dtype.
+        """
+        x = shape.expand_dims(ready(x), (0,))
+        _append(self._pieces.setdefault(key, []), key, x)
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._pieces
@@ -161,4 +165,13 @@ def write(logs: Logs, entries: Sequence[Any], leaves: Sequence[Any], steps: bool
         if steps:
             n, k, *rest = typeof(x).shape
             x = shape.reshape(x, shape=(n * k, *rest))
-        logs[name].setdefault(key, []).append(x)
+        _append(logs[name].setdefault(key, []), key, x)
+
+
+def _append(pieces: list[Any], key: Hashable, x: Any) -> None:
+    found = typeof(x)
+    known = typeof(pieces[0]) if pieces else found
+    if (known.shape[1:], known.dtype) != (found.shape[1:], found.dtype):
+        one, other = (t.update(shape=t.shape[1:]).str_short() for t in (known, found))
+        raise TypeError(f"a log has {one} under {key!r}, and {other} is written there")
+    pieces.append(x)

@@ -14,8 +14,8 @@ import effax as fx
 import effax.numpy as jnp
 from effax import lax, random
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-adev = importlib.import_module("examples.transforms.adev")
+sys.path.append(str(Path(__file__).resolve().parents[2] / "examples" / "transforms"))
+adev = importlib.import_module("adev")
 
 
 def loss(p, by):

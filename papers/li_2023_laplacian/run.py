@@ -14,8 +14,8 @@ import numpy as np
 import effax as fx
 import effax.numpy as jnp
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-example = importlib.import_module("examples.transforms.laplacian")
+sys.path.append(str(Path(__file__).resolve().parents[2] / "examples" / "transforms"))
+example = importlib.import_module("laplacian")
 
 
 def network(d, width=64, layers=3):

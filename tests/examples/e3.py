@@ -5,26 +5,14 @@ A transform is given as a function of functions that keeps results: what it tell
 left to the tests of its own. What it must compute is what the program computes without it.
 """
 
-import importlib
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import effax as fx
 import effax.numpy as jnp
+from tests.examples.samples import FOLDER as FOLDER
+from tests.examples.samples import load as load
 from tests.programs.e3 import PROGRAMS, X, grad_of, refused, vmap_of
-
-FOLDER = Path(__file__).parents[2] / "examples" / "transforms"
-
-
-def load(name):
-    """The module of a transform, under its plain name: once, as it may define effects."""
-    if str(FOLDER) not in sys.path:
-        sys.path.append(str(FOLDER))
-    return importlib.import_module(name)
-
 
 NESTINGS = {
     "T": lambda t, f: t(f),

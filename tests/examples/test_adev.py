@@ -9,8 +9,10 @@ import pytest
 import effax as fx
 import effax.numpy as jnp
 from effax import laws, lax, random
-from examples.transforms import adev
+from tests.examples.samples import load
 from tests.programs.e3 import PROGRAMS, X
+
+adev = load("adev")
 
 expectation, flip, categorical = adev.expectation, adev.flip, adev.categorical
 normal, uniform = adev.normal, adev.uniform

@@ -9,8 +9,10 @@ import scipy.stats
 import effax as fx
 import effax.numpy as jnp
 from effax import lax
-from examples.transforms import inverse as example
+from tests.examples.samples import load
 from tests.programs.e3 import PROGRAMS, X
+
+example = load("inverse")
 
 inverse, inverse_and_ildj, log_prob = example.inverse, example.inverse_and_ildj, example.log_prob
 NotInvertibleError = example.NotInvertibleError

@@ -9,9 +9,11 @@ import effax as fx
 import effax.numpy as jnp
 from effax import laws
 from effax.experimental.jet import directional_sum
-from examples.transforms import laplacian
+from tests.examples.samples import load
 from tests.programs.e3 import PROGRAMS, X
 from tests.programs.test_e3 import goldens
+
+laplacian = load("laplacian")
 
 forward_laplacian, Laplacian = laplacian.forward_laplacian, laplacian.Laplacian
 

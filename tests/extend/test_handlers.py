@@ -77,6 +77,19 @@ def test_logs_and_states_through_control_flow():
     assert many["peaks"]["sin"].shape == (2, 3)
 
 
+def test_what_is_written_under_one_key_has_one_type():
+    class Kept(fx.Interpreter, every=True):
+        seen: fx.Log
+
+    @Kept.rule(effects.sin)
+    def keep_sin(x, *, state):
+        state.seen.append("sin", x)
+        return effects.sin(x)
+
+    with pytest.raises(TypeError, match=r"f32\[\] under 'sin', and f32\[2\] is written"):
+        Kept.transform(lambda x: jnp.sin(x) + jnp.sin(jnp.ones(2)))(1.0)
+
+
 def test_branches_write_the_same_or_are_refused():
     def f(x):
         return lax.cond(x > 0, jnp.sin, lambda x: jnp.sin(2 * x), x)

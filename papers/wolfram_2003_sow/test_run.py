@@ -1,0 +1,13 @@
+"""The claims hold."""
+
+import importlib.util
+from pathlib import Path
+
+
+def test_claims_hold():
+    place = Path(__file__).with_name("run.py")
+    spec = importlib.util.spec_from_file_location("wolfram_2003_sow_run", place)
+    run = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(run)
+    for claim, measurement, holds in run.rows():
+        assert holds, f"{claim}: {measurement}"
