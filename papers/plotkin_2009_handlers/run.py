@@ -54,7 +54,7 @@ def with_cell(f: Callable[..., Any]) -> Callable[..., Any]:
 
 # -------------------------------------------------------------------------------- exceptions
 
-raise_ = extend.Effect("raise", family="paper", typing=lambda code, like: like, row="raise")
+raise_ = extend.Effect("raise_code", family="paper", typing=lambda code, like: like, row="raises")
 
 
 class Raised(effax.Interpreter):
@@ -97,7 +97,7 @@ def handle(f: Callable[..., Any], otherwise: Callable[[Any], Any]) -> Callable[.
 
 # ---------------------------------------------------------------------------- nondeterminism
 
-choose = extend.Effect("choose", family="paper", typing=lambda x, y: x, row="choose")
+choose = extend.Effect("choose_one", family="paper", typing=lambda x, y: x, row="choices")
 names = itertools.count()
 
 
