@@ -19,7 +19,7 @@ from effax.effects import control, custom
 from effax.effects.effect import Effect
 from effax.effects.errors import EffaxError, describe
 from effax.effects.program import Equation, Program, Variable
-from effax.lax.control import scan, switch
+from effax.lax import scan, switch
 
 __all__ = ["Propagation", "UndeterminedError"]
 

@@ -108,7 +108,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     lengths = _shape("full", shape)
     given = typeof(fill_value)
     if dtype is None:
-        x = fill_value
+        x = array_of(fill_value)
     else:
         x = cast(fill_value, user_dtype(dtype, "full"))
     if given.ndim > len(lengths) or common_shape(given.shape, lengths) != lengths:

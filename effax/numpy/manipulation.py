@@ -19,6 +19,7 @@ from effax.numpy.arguments import (
     concrete_int,
     shape_of,
 )
+from effax.numpy.operands import array as array_of
 from effax.whole import whole
 
 
@@ -221,7 +222,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
             "cannot select an axis to squeeze out which has size not equal to one, got "
             f"shape={lengths} and dimensions={tuple(axes)}"
         )
-    return effects.squeeze(a, axes) if axes else a
+    return effects.squeeze(a, axes) if axes else array_of(a)
 
 
 @whole("shape", "out_sharding")
@@ -238,7 +239,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
         raise ValueError(
             f"Incompatible shapes for broadcasting: {given} and requested shape {wanted}"
         )
-    return broadcast(array, wanted)
+    return broadcast(array_of(array), wanted)
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
@@ -259,7 +260,7 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     """
     check_arrays("broadcast_arrays", *args)
     wanted = common_shape(*(shape_of(x) for x in args))
-    return [broadcast(x, wanted) for x in args]
+    return [broadcast(array_of(x), wanted) for x in args]
 
 
 def _at_least(name: str, arys: Sequence[Any], axes: dict[int, tuple[int, ...]]) -> Any:

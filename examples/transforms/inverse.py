@@ -17,9 +17,9 @@ is refused, with the equation where it is lost.
 [0.5 1.  2. ] -1.0
 """
 
-from functools import partial
-
-import numpy as np
+from functools import partial, reduce
+from itertools import accumulate
+from operator import and_
 
 import effax as fx
 import effax.numpy as jnp
@@ -35,6 +35,7 @@ SOLVED = {  # each operand, from the result and the other operand
     effects.integer_pow: (lambda z, y: jnp.sign(z) * jnp.abs(z) ** (1 / y),),
     effects.rsqrt: (lambda z: 1 / (z * z),),
     effects.exp2: (jnp.log2,),
+    effects.convert_element_type: (lambda z, **_: z,),
     effects.logistic: (lambda z: jnp.log(z) - jnp.log1p(-z),),
 }
 NAMES = "exp log  expm1 log1p  sinh asinh  tanh atanh  erf erf_inv  asin sin  acos cos  atan tan"
@@ -43,8 +44,17 @@ SOLVED |= {one: (other,) for one, other in zip(both[::2], both[1::2], strict=Tru
 SOLVED |= {other: (one,) for one, other in zip(both[:10:2], both[1:10:2], strict=True)}
 
 
-MOVES = [*(e for e in traits.structural if e.family == "shape"), effects.convert_element_type]
+MOVES = [e for e in traits.structural if e.family == "shape"]
 LINEAR = [effects.gather, effects.cumsum, effects.triangular_solve, effects.linear_solve]
+
+
+def now(f, *args):
+    """An array that is known, also where programs are being staged."""
+    with fx.ensure_compile_time_eval():
+        return f(*args).__array__()
+
+
+ALL = now(jnp.asarray, True)
 
 
 class NotInvertibleError(extend.UndeterminedError, ValueError):
@@ -59,7 +69,7 @@ class Inverse(extend.Propagation):
     def initial(self, x):
         known = not isinstance(x, extend.Variable)
         value = jnp.full(x.type.shape, x.value if known else 0.5, x.type.dtype)
-        return np.full(x.type.shape, known), value, jnp.zeros(x.type.shape)
+        return now(jnp.full, x.type.shape, known), value, jnp.zeros(x.type.shape)
 
     def merge(self, old, new):
         fresh = new[0] & ~old[0]
@@ -70,7 +80,7 @@ class Inverse(extend.Propagation):
         return fact[1:] if fact[0].all() else None
 
     def fact(self, leaves):
-        return np.True_, *leaves
+        return ALL, *leaves
 
     def visit(self, e):
         operands = [*map(self.whole, e.inputs)]
@@ -79,7 +89,7 @@ class Inverse(extend.Propagation):
         if all(map(self.whole, e.outputs)):
             return []
         ys = tree.leaves(e.effect(*(x for x, _ in operands), **e.attributes))
-        return [(x, (np.True_, y, 0.0)) for x, y in zip(e.outputs, ys, strict=True)]
+        return [(x, (ALL, y, 0.0)) for x, y in zip(e.outputs, ys, strict=True)]
 
 
 @Inverse.rule(*SOLVED)
@@ -88,10 +98,10 @@ def solve_elements(self, e):
     (mask, z, ildj), xs = self.look(e.outputs[0]), [self.look(x) for x in e.inputs]
     for i, x in enumerate(e.inputs if e.attributes.get("y", 1) % 2 else ()):
         others = xs[:i] + xs[i + 1 :]
-        where = np.all([mask, ~xs[i][0], *(m for m, *_ in others)], 0)
-        if where.any():
+        where = reduce(and_, [mask, ~xs[i][0], *(m for m, *_ in others)])
+        if where.any() and jnp.issubdtype(x.type.dtype, jnp.inexact):
             others = [y for _, y, _ in others]
-            y = SOLVED[e.effect][i](z, *others, **e.attributes)
+            y = SOLVED[e.effect][i](z, *others, **e.attributes).astype(x.type.dtype)
             slope = fx.jvp(partial(at_operand, e, i, others), (y,), (jnp.ones_like(y),))[1]
             yield x, (where, y, ildj - jnp.log(jnp.abs(slope)))
 
@@ -100,16 +110,16 @@ def solve_elements(self, e):
 def solve_moved(self, e):
     """Elements of operands and of the result, by where numbered elements go."""
     (mask, z, ildj), xs = self.look(e.outputs[0]), [self.look(x) for x in e.inputs]
-    ends = np.cumsum([0, *(m.size for m, *_ in xs)])
-    numbers = [np.arange(m.size).reshape(m.shape) + n for n, (m, *_) in zip(ends, xs, strict=False)]
+    starts = [0, *accumulate(m.size for m, *_ in xs)]
     with fx.ensure_compile_time_eval():
-        origin = np.asarray(e.effect(*map(jnp.asarray, numbers), **e.attributes))
-    origin = origin.real.astype(int)
-    known, place = np.concatenate([m.ravel() for m, *_ in xs]), np.full(ends[-1], -1)
-    yield e.outputs[0], (known[origin], e.effect(*(x for _, x, _ in xs), **e.attributes), 0.0)
-    place[origin.ravel()] = np.arange(origin.size)
-    for x, n in zip(e.inputs, numbers, strict=True):
-        at = place[n]
+        pairs = zip(starts, xs, strict=False)
+        numbers = [jnp.arange(n, n + m.size).reshape(m.shape) for n, (m, *_) in pairs]
+        origin = e.effect(*numbers, **e.attributes)
+        known = jnp.concatenate([jnp.ravel(m) for m, *_ in xs])[origin].__array__()
+        place = jnp.full(starts[-1], -1).at[origin.ravel()].set(jnp.arange(origin.size))
+        places = [place[n].__array__() for n in numbers]
+    yield e.outputs[0], (known, e.effect(*(x for _, x, _ in xs), **e.attributes), 0.0)
+    for x, at in zip(e.inputs, places, strict=True):
         yield x, ((at >= 0) & mask.ravel()[at], jnp.ravel(z)[at], jnp.ravel(ildj)[at])
 
 
@@ -128,7 +138,7 @@ def solve_linear(self, e):
         zero, (z, ildj) = jnp.zeros(x.type.shape, x.type.dtype), result
         matrix, rest = fx.jacfwd(f)(zero).reshape(z.size, z.size), jnp.ravel(z - f(zero))
         ildj = (jnp.sum(ildj) - jnp.linalg.slogdet(matrix)[1]) / z.size
-        yield x, (np.True_, jnp.linalg.solve(matrix, rest).reshape(zero.shape), ildj)
+        yield x, (ALL, jnp.linalg.solve(matrix, rest).reshape(zero.shape), ildj)
 
 
 def inverse_and_ildj(f, *like):
@@ -141,8 +151,8 @@ def inverse_and_ildj(f, *like):
         given, arguments = tree.flatten(like or (y,))
         types = [*map(extend.typeof, given)]
         staged = extend.stage(lambda *xs: tree.leaves(f(*tree.unflatten(arguments, xs))), types)
-        known = [(np.True_, x, 0.0) for x in map(jnp.asarray, staged.captured)]
-        ends = [(np.True_, x, 0.0) for x in map(jnp.asarray, tree.leaves(y))]
+        known = [(ALL, x, 0.0) for x in map(jnp.asarray, staged.captured)]
+        ends = [(ALL, x, 0.0) for x in map(jnp.asarray, tree.leaves(y))]
         if [x.shape for _, x, _ in ends] != [t.shape for t in staged.program.out_types]:
             raise ValueError(f"f gives {staged.program.out_types}, and the result is {y}")
         found = Inverse(staged.program, known + [None] * len(types), ends).answer()[len(known) :]

@@ -35,3 +35,15 @@ def test_agrees_with_jax(line, values):
     for x, y in zip(found, golden, strict=True):
         if not isinstance(x, str):
             np.testing.assert_allclose(x[3], y[3], rtol=2e-5, atol=1e-6)
+
+
+def test_arrays_are_made_of_numbers_where_nothing_changes():
+    """Shapes that are right already: inside jit too the result is an array, with a shape."""
+
+    def shapes(x):
+        ys = jnp.full((), True), jnp.broadcast_to(1.0, ()), jnp.squeeze(2.0)
+        return [y.shape for y in (*ys, *jnp.broadcast_arrays(1.0, 2))]
+
+    found = []
+    effax.jit(lambda x: (found.append(shapes(x)), x)[1])(1.0)
+    assert found == [shapes(1.0)] == [[()] * 5]
