@@ -85,6 +85,7 @@ def test_uniform():
     unbiased(lambda x: uniform(x[0], x[1]) ** 3, jnp.array([a, b]), expected)
 
 
+@pytest.mark.slow
 def test_choices_that_depend_on_choices():
     """Two coins, the second's probability the first one's business; all pairs of strategies."""
 
@@ -120,7 +121,6 @@ def exact_walk(p):
 
 def test_scan():
     close(expectation(partial(walk, by="enum")).grad_estimate(KEY, 0.3), fx.grad(exact_walk)(0.3))
-    unbiased(partial(walk, by="mvd"), 0.3, fx.grad(exact_walk)(0.3))
     unbiased(partial(walk, by="reinforce"), 0.3, fx.grad(exact_walk)(0.3))
 
 

@@ -102,9 +102,10 @@ def test_bijection(name):
         close(ildj, expected)
 
 
-@pytest.mark.parametrize(
-    "name", ["matrix", "layers", "autoregressive", "coupling", "cond", "custom"]
-)
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("layers", "coupling")]
+
+
+@pytest.mark.parametrize("name", ["matrix", "autoregressive", "cond", "custom", *SLOW])
 def test_under_transforms(name):
     """Rows by vmap; the gradient of the determinant by differences of numbers."""
     f, x = BIJECTIONS[name], jnp.asarray(POINT)

@@ -89,7 +89,7 @@ def test_program_and_gradients(name):
     close(fx.jit(taylor(slope, 2))(x), fx.jit(nested(slope, 2))(x))
 
 
-@pytest.mark.parametrize("name", ["dense_tanh", "scan", "cond", "custom_jvp", "sort"])
+@pytest.mark.parametrize("name", ["scan", "cond", "custom_jvp"])
 def test_other_transforms(name):
     f = PROGRAMS[name].make(fx, jnp)
     x = jnp.asarray(X)
