@@ -292,6 +292,9 @@ def compile_program(
         )
         work = ledger.of_operation(program.name) if work is None else work
         work.compiled(executable.seconds, executable.from_disk)
+        if read("log_compiles"):
+            done = "Finding on disk" if executable.from_disk else "Compilation"
+            _log.warning("%s of %s took %.6f s", done, program.name, executable.seconds)
         if not callbacks:
             _by_text[key] = executable
     specs = [Spec(t, where, committed) for t in program.out_types]

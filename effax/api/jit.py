@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import update_wrapper
-from typing import Any
+from typing import Any, Final
 
 from effax.api.arguments import as_tuple, name_of, static_positions, with_references
 from effax.api.custom import keeps_references
@@ -39,6 +40,8 @@ from effax.effects.tree import registry, tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.discharge import takes_references
 from effax.interpreters.stage import stage
+
+_log: Final = logging.getLogger("effax")
 
 
 class Jit:
@@ -222,7 +225,10 @@ class Jit:
         mutates = takes_references(staged.program)
         traced = Trace(staged.program, staged.captured, out[0], used, mutates)
         self._traces[key] = traced
-        self._work.traced(time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        self._work.traced(seconds)
+        if config.read("log_compiles"):
+            _log.warning("Tracing of %s took %.6f s", self._name, seconds)
         return traced
 
     def _run(self, parted: Parted, traced: Trace) -> Any:
@@ -371,6 +377,18 @@ class _Entry:
         return self.unflatten(map(Array, outs, self.specs))
 
 
+def _one_device(shardings: Sequence[Any], device: Any) -> Any:
+    """The device that all shardings name; raises `NotImplementedError` where there are several."""
+    placements = [place(x) for x in shardings]
+    found = {p.device for p in placements} | ({device} if device is not None else set())
+    if len(found) > 1 or not all(p.is_single for p in placements):
+        raise NotImplementedError(
+            f"jit(in_shardings=..., out_shardings=...) over several devices, here {placements}, is "
+            "not supported: a jitted function runs on one device. Use pmap, or device_put"
+        )
+    return found.pop()
+
+
 def _spec_of(x: Any) -> Spec | None:
     """Where an argument lies, or is promised to: of an array, or a type with a sharding."""
     if type(x) is Array:
@@ -386,6 +404,8 @@ flatten = registry.flatten
 def jit(
     fun: Callable[..., Any] | None = None,
     *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] | None = None,
@@ -400,6 +420,7 @@ def jit(
 
     Args:
       fun: a function of pytrees of arrays; run once for each combination of argument types.
+      in_shardings, out_shardings: where arguments and results lie: one device, as of `device`.
       static_argnums: positions of arguments that are Python values, part of what is compiled.
       static_argnames: the same by name.
       donate_argnums: positions of arguments whose memory the results may take over.
@@ -426,6 +447,8 @@ def jit(
     if fun is None:
         return lambda f: jit(
             f,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
             static_argnums=static_argnums,
             static_argnames=static_argnames,
             donate_argnums=donate_argnums,
@@ -444,6 +467,9 @@ def jit(
         from effax.backends.xla.device import devices
 
         device = devices(backend)[0]
+    asked = [x for x in tree_flatten((in_shardings, out_shardings))[0] if x is not None]
+    if asked:
+        device = _one_device(asked, device)
     numbers, names = static_positions(fun, as_tuple(static_argnums), as_tuple(static_argnames))
     donated, donated_names = static_positions(
         fun, as_tuple(donate_argnums), as_tuple(donate_argnames), "donate"

@@ -93,6 +93,17 @@ def test_caches_can_be_cleared():
     assert len(traced) == 4 and f._cache_size() == 1
 
 
+def test_shardings_name_one_device():
+    from effax.backends.xla.placement import single
+
+    here = single(effax.devices()[0])
+    f = effax.jit(lambda x: x + 1, in_shardings=(here,), out_shardings=here)
+    assert f(1.0).committed and f(1.0).sharding is here
+    assert not effax.jit(lambda x: x + 1, in_shardings=None, out_shardings=None)(1.0).committed
+    with pytest.raises(ValueError, match="takes a device"):
+        effax.jit(lambda x: x, in_shardings=3)
+
+
 def test_eval_shape_and_no_tracing():
     f = effax.jit(lambda x: {"a": x[None]})
     assert f.eval_shape(effax.ShapeDtypeStruct((2,), "int32"))["a"].shape == (1, 2)

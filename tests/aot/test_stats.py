@@ -61,6 +61,18 @@ def test_operations_called_eagerly_are_listed():
     assert found.compiles + found.disk_cache_hits >= 1 and found.cache_hits is None
 
 
+def test_traces_and_compilations_are_logged(caplog):
+    @effax.jit
+    def noted(x):
+        return x * 19
+
+    with effax.log_compiles(), caplog.at_level(logging.WARNING, "effax"):
+        noted(1.0), noted(2.0)
+    texts = [record.getMessage() for record in caplog.records]
+    assert [text.split()[0] for text in texts] == ["Tracing", "Compiling", "Compilation"]
+    assert all("noted" in text for text in texts)
+
+
 # ------------------------------------------------------------------------------------- reasons
 
 
