@@ -38,9 +38,11 @@ def _linear_solve_type(
         if program is not None:
             own = operands[start : start + count]
             _match(f"the operands of {name}", program.in_types, [*own, *b])
-            _match(f"the results of {name}", b, program.out_types)
+            solver = name in ("solve", "transpose_solve")
+            given = program.out_types[: len(b)] if solver else program.out_types
+            _match(f"the results of {name}", b, given)
         start += count
-    return b
+    return [*b, *solve.out_types[len(b) :]]
 
 
 linear_solve = Effect(
@@ -48,9 +50,9 @@ linear_solve = Effect(
 )
 """`linear_solve(*operands, matvec, vecmat, solve, transpose_solve, consts)`.
 
-x with `matvec(x) = b`, found by `solve(b)`. The operands are those of each program, as many as
-`consts` says, then b. `vecmat` and `transpose_solve` belong to the transposed system, and are None
-where it is not known how to solve that.
+x with `matvec(x) = b`, found by `solve(b)`, and what else that gives. The operands are those of
+each program, as many as `consts` says, then b. `vecmat` and `transpose_solve` belong to the
+transposed system, and are None where it is not known how to solve that.
 """
 
 

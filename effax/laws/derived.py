@@ -17,6 +17,7 @@ from effax.api.scopes import named_scope
 from effax.api.vmap import vmap
 from effax.effects import comparison, conversion, elementwise, reduction, shape, transcendental
 from effax.effects.callback import pure_callback
+from effax.effects.custom import custom_jvp_call
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray, int32, typeof
 from effax.interpreters.jvp.dual import tangent_type
@@ -175,7 +176,7 @@ def of_host(type: ShapedArray) -> Callable[..., Any]:
     def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         (x,), (t,) = primals, tangents
         moved = None if t is None else elementwise.mul(transcendental.cos(x), t)
-        return program.run(x), [moved]
+        return custom_jvp_call(x, program=program, rule=rule, name="host"), [moved]
 
     return rule
 

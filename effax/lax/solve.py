@@ -17,11 +17,20 @@ from effax.interpreters.stage import Staged, stage
 Solver = Callable[[Callable[[Any], Any], Any], Any]
 
 
-def _staged(name: str, function: Callable[[Any], Any], tree: Any, types: Any) -> Staged:
-    """A function on trees like b, as a program; raises `TypeError` where it gives another tree."""
+def _staged(
+    name: str, function: Callable[[Any], Any], tree: Any, types: Any, aux: list[Any] | None = None
+) -> Staged:
+    """A function on trees like b, as a program; raises `TypeError` where it gives another tree.
+
+    With a list for the tree of what else it gives, it gives a pair.
+    """
 
     def flat(*leaves: Any) -> list[Any]:
-        out, found = tree_flatten(function(tree_unflatten(tree, leaves)))
+        result, rest = function(tree_unflatten(tree, leaves)), []
+        if aux is not None:
+            result, more = result
+            rest, aux[:] = tree_flatten(more)[0], [tree_flatten(more)[1]]
+        out, found = tree_flatten(result)
         if found != tree:
             raise TypeError(
                 f"{name}() output pytree structure must match b: {found} and {tree} differ."
@@ -33,7 +42,7 @@ def _staged(name: str, function: Callable[[Any], Any], tree: Any, types: Any) ->
                     f"{name}() output must have the types of b: expected {wanted.str_short()}, but "
                     f"got {given.str_short()}"
                 )
-        return out
+        return [*out, *rest]
 
     return stage(flat, types, name)
 
@@ -57,7 +66,8 @@ def custom_linear_solve(
       solve: `solve(matvec, b)` gives x.
       transpose_solve: `transpose_solve(vecmat, b)` solves the transposed system.
       symmetric: the system is its own transpose.
-      has_aux: not offered: a solver's other results would have no derivative.
+      has_aux: `solve` (and `transpose_solve`) give a pair, of which the second part has no
+        derivative; it is the second part of the result.
 
     Raises:
       TypeError: where a function's results differ from b in tree or types.
@@ -67,21 +77,18 @@ def custom_linear_solve(
     >>> effax.lax.custom_linear_solve(lambda x: 2.0 * x, 6.0, lambda _, b: b / 2.0, symmetric=True)
     Array(3., dtype=float32)
     """
-    if has_aux:
-        raise NotImplementedError(
-            "custom_linear_solve: has_aux=True is not supported; give what the solver reports from "
-            "a solve of its own, under stop_gradient"
-        )
+    aux: list[Any] | None = [] if has_aux else None
     back = solve if symmetric and transpose_solve is None else transpose_solve
     leaves, tree = tree_flatten(b)
     types = [typeof(x).strong() for x in leaves]
     forward = _staged("matvec", matvec, tree, types)
-    find = _staged("solve", partial(solve, matvec), tree, types)
+    find = _staged("solve", partial(solve, matvec), tree, types, aux)
     backward = find_back = None
     if back is not None:
         vecmat = matvec if symmetric else _transposed(matvec, tree, types)
         backward = forward if symmetric else _staged("vecmat", vecmat, tree, types)
-        find_back = _staged("transpose_solve", partial(back, vecmat), tree, types)
+        spare: list[Any] | None = [] if has_aux else None
+        find_back = _staged("transpose_solve", partial(back, vecmat), tree, types, spare)
     parts = (forward, backward, find, find_back)
     values = solving.linear_solve(
         *(x for part in parts if part is not None for x in part.captured),
@@ -92,7 +99,8 @@ def custom_linear_solve(
         transpose_solve=None if find_back is None else find_back.program,
         consts=Counts(*(0 if part is None else len(part.captured) for part in parts)),
     )
-    return tree_unflatten(tree, values)
+    x = tree_unflatten(tree, values[: len(leaves)])
+    return (x, tree_unflatten(aux[0], values[len(leaves) :])) if aux else x
 
 
 def _strong(x: Any) -> Any:

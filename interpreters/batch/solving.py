@@ -27,10 +27,10 @@ def linear_solve_batch(
         captured: tuple[Any, ...] = ()
         if program is not None:
             modes = (*(BATCHED if m else PLAIN for m in many), *[BATCHED] * size)
-            done = lift(program, handler, modes, out_modes=(BATCHED,) * size)
+            done = lift(program, handler, modes, out_modes=(BATCHED,) * len(program.outputs))
             program, captured = done.program, done.captured
         lifted[name] = program
         operands += [*captured, *own]
         counts.append(len(captured) + len(own))
-    done = solving.linear_solve(*operands, *b, consts=Counts(*counts), **lifted)
-    return done, [True] * size
+    results = solving.linear_solve(*operands, *b, consts=Counts(*counts), **lifted)
+    return results, [True] * len(results)

@@ -20,13 +20,15 @@ def linear_solve_jvp(
 ) -> Any:
     """Only what `matvec` and the right side do moves the result; how it is found does not."""
     attributes = {"matvec": matvec, "consts": consts, **programs}
-    xs = solving.linear_solve(*primals, **attributes)
     *_, db = sections(tangents, consts)
+    found = solving.linear_solve(*primals, **attributes)
+    xs, rest = found[: len(db)], found[len(db) :]
+    still = [None] * len(rest)
     own = sections(primals, consts)[0]
     moving = sections(tangents, consts)[0]
     if all(t is None for t in moving):
         if all(t is None for t in db):
-            return xs, [None] * len(xs)
+            return found, [None] * len(found)
         change = [zeros(typeof(x)) if t is None else t for x, t in zip(xs, db, strict=True)]
     else:
         handler = JVP()
@@ -34,7 +36,7 @@ def linear_solve_jvp(
         moved = [handler.split(y)[1] for y in handler.run(matvec.run, *duals, *xs)]
         change = [_difference(t, m, x) for t, m, x in zip(db, moved, xs, strict=True)]
     known = primals[: sum(consts)]
-    return xs, solving.linear_solve(*known, *change, **attributes)
+    return found, [*solving.linear_solve(*known, *change, **attributes)[: len(db)], *still]
 
 
 def _difference(one: Any, other: Any, like: Any) -> Any:

@@ -28,7 +28,7 @@ def linear_solve_transpose(
             "transpose_solve, or symmetric=True"
         )
     own, own_t, solver, solver_t, b = sections(operands, consts)
-    full = [instantiate(ct, value_type(x)) for ct, x in zip(cts, b, strict=True)]
+    full = [instantiate(ct, value_type(x)) for ct, x in zip(cts, b, strict=False)]
     pulled = solving.linear_solve(
         *own_t,
         *own,
@@ -41,4 +41,4 @@ def linear_solve_transpose(
         transpose_solve=solve,
         consts=Counts(consts.vecmat, consts.matvec, consts.transpose_solve, consts.solve),
     )
-    return [*(None for _ in range(sum(consts))), *pulled]
+    return [*(None for _ in range(sum(consts))), *pulled[: len(b)]]

@@ -38,8 +38,11 @@ def test_law_compiled(name):
 KINDS = sorted(CONTROL_KINDS)
 
 
+ON_EACH = ("jvp_is_finite_difference", "vmap_is_map", "vjp_is_adjoint", "hessian_is_symmetric")
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["jvp_is_finite_difference", "vmap_is_map", "vjp_is_adjoint"])
+@pytest.mark.parametrize("name", ON_EACH)
 def test_law_on_each_kind(name, kind):
     """On programs that surely have this kind of control flow at their end."""
     law = laws.LAWS[name]

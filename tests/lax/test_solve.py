@@ -92,3 +92,35 @@ def test_root():
     slope = effax.grad(lambda a: jnp.sum(cube_root(a)))(a)
     np.testing.assert_allclose(slope, [1 / 12, 1 / 27], rtol=1e-4)
     np.testing.assert_allclose(effax.jvp(cube_root, (a,), (a,))[1], [2 / 3, 1], rtol=1e-4)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, effax.jit])
+def test_what_else_a_solver_gives(transform):
+    """It has no derivative, and goes along under every transformation."""
+    a = np.array([[4.0, 1.0], [1.0, 3.0]], np.float32)
+    b = np.array([1.0, 2.0], np.float32)
+
+    def f(a, b):
+        return lax.custom_linear_solve(
+            lambda x: a @ x,
+            b,
+            lambda matvec, b: (jnp.linalg.solve(a, b), {"norm": jnp.abs(b).sum()}),
+            symmetric=True,
+            has_aux=True,
+        )
+
+    (x, aux), (dx, moved) = transform(lambda b: effax.jvp(lambda b: f(a, b), (b,), (b,)))(b)
+    np.testing.assert_allclose(x, np.linalg.solve(a, b), rtol=1e-5)
+    np.testing.assert_allclose(dx, x, rtol=1e-5)
+    assert float(aux["norm"]) == 3.0 and float(moved["norm"]) == 0.0
+    rows = transform(effax.vmap(lambda b: f(a, b)))(np.stack([b, 2 * b]))
+    assert rows[1]["norm"].tolist() == [3.0, 6.0]
+
+    def total(a, b):
+        x, aux = f(a, b)
+        return x.sum() + aux["norm"]
+
+    to_a, to_b = transform(effax.grad(total, argnums=(0, 1)))(a, b)
+    w = np.linalg.solve(a.T, np.ones(2))
+    np.testing.assert_allclose(to_b, w, rtol=1e-5)
+    np.testing.assert_allclose(to_a, -np.outer(w, np.linalg.solve(a, b)), rtol=1e-4)
