@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import attrs
@@ -96,6 +96,9 @@ class Report:
 
     def __getitem__(self, name: str) -> Verdict:
         return next(v for v in self.verdicts if v.law == name)
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self.verdicts)
 
     def __str__(self) -> str:
         width = max((len(v.law) for v in self.verdicts), default=0)

@@ -42,3 +42,18 @@ def test_wheel_runs_away_from_the_checkout(wheel, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(tmp_path))
+
+
+def test_the_tutorial_needs_nothing_but_the_wheel(wheel, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    page = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
+    (tmp_path / "tutorial.md").write_text(page, encoding="utf-8")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'site')!r})\n"
+        "import doctest\n"
+        "flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE\n"
+        "print(doctest.testfile('tutorial.md', module_relative=False, optionflags=flags))"
+    )
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert "failed=0" in done.stdout, done.stdout + done.stderr
