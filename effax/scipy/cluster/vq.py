@@ -1,0 +1,40 @@
+"""Vector quantisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import effax.numpy as jnp
+from effax.numpy.decompositions import floats
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+
+
+@whole("check_finite")
+def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
+    """For each observation (a row) the number of the nearest code, and how far it is.
+
+    Vectors are observations and codes of one dimension.
+
+    Raises `ValueError` where the ranks differ, or are not 1 or 2.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy.cluster import vq
+    >>> vq.vq(jnp.array([0.5, 4.0]), jnp.array([0.0, 3.0]))
+    (Array([0, 1], dtype=int32), Array([0.5, 1. ], dtype=float32))
+    """
+    x, codes = floats("scipy.cluster.vq.vq", obs, code_book)
+    if x.ndim != codes.ndim:
+        raise ValueError("Observation and code_book should have the same rank")
+    if x.ndim == 1:
+        x, codes = x[:, None], codes[:, None]
+    if x.ndim != 2:
+        raise ValueError("ndim different than 1 or 2 are not supported")
+    if x.shape[1] != codes.shape[1]:
+        raise ValueError(
+            f"observations of {x.shape[1]} dimensions have no distance to codes of {codes.shape[1]}"
+        )
+    distances = jnp.linalg.norm(x[:, None, :] - codes, axis=-1)
+    return jnp.argmin(distances, axis=-1), jnp.min(distances, axis=-1)

@@ -1,0 +1,23 @@
+"""Integrals of samples, as `scipy.integrate` has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import effax.numpy as jnp
+
+Array = Any
+ArrayLike = Any
+
+
+def trapezoid(
+    y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
+) -> Array:
+    """The integral of samples along an axis, by the trapezoidal rule: `jnp.trapezoid`.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.scipy import integrate
+    >>> integrate.trapezoid(jnp.array([1.0, 2.0, 3.0]))
+    Array(4., dtype=float32)
+    """
+    return jnp.trapezoid(y, x, dx, axis)

@@ -1,0 +1,3 @@
+"""Space, as `scipy.spatial` has it."""
+
+from effax.scipy.spatial import transform as transform
