@@ -1,0 +1,49 @@
+"""Every public name of JAX is here, or refused with a reason; and no reason outlives its name."""
+
+import importlib
+import json
+import warnings
+from fnmatch import fnmatchcase
+
+import pytest
+
+import effax.numpy as jnp
+from tests.architecture.sources import ROOT
+from tests.names.refused import REFUSED, reason
+
+RECORDED = json.loads((ROOT / "tests/goldens/jax_names.json").read_text(encoding="utf-8"))
+
+
+def _has(module: str, name: str) -> bool:
+    try:
+        found = importlib.import_module("effax" + module.removeprefix("jax"))
+    except ModuleNotFoundError:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            getattr(found, name)
+        except AttributeError:
+            return False
+    return True
+
+
+def missing(module: str) -> list[str]:
+    """The names of a module of JAX that effax lacks."""
+    return [f"{module}.{n}" for n in RECORDED["modules"][module] if not _has(module, n)]
+
+
+@pytest.mark.parametrize("module", RECORDED["modules"])
+def test_every_name_is_here_or_refused(module):
+    assert [name for name in missing(module) if reason(name) is None] == []
+
+
+def test_arrays_have_every_method():
+    array = jnp.ones((2, 2))
+    assert [name for name in RECORDED["Array"] if not hasattr(array, name)] == []
+
+
+def test_what_is_refused_is_not_here():
+    absent = [name for module in RECORDED["modules"] for name in missing(module)]
+    idle = [p for p in REFUSED if not any(fnmatchcase(name, p) for name in absent)]
+    assert idle == []
