@@ -161,6 +161,9 @@ from effax.lax.shapes import select as select
 from effax.lax.shapes import select_n as select_n
 from effax.lax.shapes import shape_as_value as shape_as_value
 from effax.lax.shapes import split as split
+from effax.lax.generators import RandomAlgorithm as RandomAlgorithm
+from effax.lax.generators import rng_bit_generator as rng_bit_generator
+from effax.lax.generators import rng_uniform as rng_uniform
 from effax.lax.shapes import squeeze as squeeze
 from effax.lax.shapes import stack as stack
 from effax.lax.shapes import tile as tile

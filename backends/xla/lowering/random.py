@@ -1,12 +1,14 @@
-"""Random bits in StableHLO: the twenty rounds written out, once per shape in a module."""
+"""Random bits in StableHLO: the twenty rounds written out, once per shape in a module; and XLA's."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects import random
-from effax.effects.types import ShapedArray
+from effax.effects.types import ShapedArray, uint32, uint64
 
 
 @rule(random.threefry2x32)
@@ -27,6 +29,52 @@ def lower_threefry2x32(
 @rule(random.use_key)
 def lower_use_key(w: Writer, types: Sequence[ShapedArray], words: Name, *, use: str) -> Name:
     return words
+
+
+_ALGORITHMS = {
+    random.RandomAlgorithm.RNG_DEFAULT: "DEFAULT",
+    random.RandomAlgorithm.RNG_THREE_FRY: "THREE_FRY",
+    random.RandomAlgorithm.RNG_PHILOX: "PHILOX",
+}
+_PAIRS = ShapedArray((2, 2), uint32)
+_STATE = ShapedArray((2,), uint64)
+
+
+@rule(random.rng_bit_generator)
+def lower_rng_bit_generator(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    state: Name,
+    *,
+    shape: tuple[int, ...],
+    dtype: object,
+    algorithm: random.RandomAlgorithm,
+) -> list[Name]:
+    words = types[0].dtype == uint32
+    if words:
+        state = w.simple("bitcast_convert", [w.simple("reshape", [state], _PAIRS)], _STATE)
+    results = [state.type, types[1]]
+    after, bits = w.ops(
+        f"stablehlo.rng_bit_generator {state}, algorithm = {_ALGORITHMS[algorithm]} : "
+        f"({tensor(state.type)}) -> ({', '.join(map(tensor, results))})",
+        results,
+    )
+    if words:
+        after = w.simple("reshape", [w.simple("bitcast_convert", [after], _PAIRS)], types[0])
+    return [after, bits]
+
+
+@rule(random.rng_uniform)
+def lower_rng_uniform(
+    w: Writer, types: Sequence[ShapedArray], low: Name, high: Name, *, shape: tuple[int, ...]
+) -> Name:
+    lengths = w.array(np.array(shape, np.int64))
+    operands = ", ".join(map(tensor, (low.type, high.type, lengths.type)))
+    return w.op(
+        f"stablehlo.rng {low}, {high}, {lengths}, distribution = UNIFORM : ({operands}) -> "
+        f"{tensor(types[0])}",
+        types[0],
+    )
 
 
 def _function(name: str, text: str) -> str:
