@@ -26,6 +26,7 @@ from effax.api.devices import clear_caches as clear_caches
 from effax.api.devices import copy_to_host_async as copy_to_host_async
 from effax.api.devices import device_get as device_get
 from effax.api.devices import device_put as device_put
+from effax.api.environment import print_environment_info as print_environment_info
 from effax.api.forward import jvp as jvp
 from effax.api.forward import linearize as linearize
 from effax.api.jacobian import hessian as hessian
@@ -70,6 +71,7 @@ from effax.effects.config import default_device as default_device
 from effax.effects.config import default_matmul_precision as default_matmul_precision
 from effax.effects.config import default_prng_impl as default_prng_impl
 from effax.effects.config import disable_jit as disable_jit
+from effax.effects.config import enable_checks as enable_checks
 from effax.effects.config import enable_custom_prng as enable_custom_prng
 from effax.effects.config import enable_x64 as enable_x64
 from effax.effects.config import explain_cache_misses as explain_cache_misses
@@ -77,12 +79,15 @@ from effax.effects.config import log_compiles as log_compiles
 from effax.effects.config import no_tracing as no_tracing
 from effax.effects.config import numpy_dtype_promotion as numpy_dtype_promotion
 from effax.effects.config import numpy_rank_promotion as numpy_rank_promotion
+from effax.effects.config import softmax_custom_jvp as softmax_custom_jvp
+from effax.effects.config import threefry_partitionable as threefry_partitionable
 from effax.effects.config import transfer_guard as transfer_guard
 from effax.effects.config import transfer_guard_device_to_device as transfer_guard_device_to_device
 from effax.effects.config import transfer_guard_device_to_host as transfer_guard_device_to_host
 from effax.effects.config import transfer_guard_host_to_device as transfer_guard_host_to_device
 from effax.effects.state import Ref as Ref
 from effax.effects.types import float0 as float0
+from effax.effects.types import typeof as typeof
 from effax.effects.value import Value as _Value
 from effax.interpreters.interpreter import Interpreter as Interpreter
 from effax.interpreters.interpreter import Leaf as Leaf
@@ -90,6 +95,7 @@ from effax.interpreters.interpreter import Log as Log
 from effax.interpreters.interpreter import Setting as Setting
 from effax.interpreters.interpreter import State as State
 from effax.interpreters.interpreter import Static as Static
+from effax.version import __version__ as __version__
 
 if _TYPE_CHECKING:
     from effax import ad_checkpoint as ad_checkpoint
@@ -111,13 +117,14 @@ if _TYPE_CHECKING:
     from effax import seeing as seeing
     from effax import stages as stages
     from effax import tree_util as tree_util
+    from effax import typing as typing
+    from effax import version as version
     from effax.seeing.drawing import visualize as visualize
     from effax.seeing.explain import explain as explain
     from effax.seeing.stepping import stepper as stepper
 
 Array = _Value
 checking_leaks = check_tracer_leaks
-__version__ = "0.1.0"
 
 _ON_DEMAND = frozenset(
     {
@@ -140,6 +147,8 @@ _ON_DEMAND = frozenset(
         "seeing",
         "stages",
         "tree_util",
+        "typing",
+        "version",
     }
 )
 

@@ -7,6 +7,8 @@ from effax.effects.errors import EscapedCarrierError as EscapedCarrierError
 from effax.effects.errors import (
     InconclusiveDimensionOperation as InconclusiveDimensionOperation,
 )
+from effax.effects.errors import JAXIndexError as JAXIndexError
+from effax.effects.errors import JAXTypeError as JAXTypeError
 from effax.effects.errors import KeyReuseError as KeyReuseError
 from effax.effects.errors import LeakedCarrierError as LeakedCarrierError
 from effax.effects.errors import MissingRuleError as MissingRuleError
@@ -27,6 +29,8 @@ __all__ = [
     "EffaxError",
     "EscapedCarrierError",
     "InconclusiveDimensionOperation",
+    "JAXIndexError",
+    "JAXTypeError",
     "JaxRuntimeError",
     "KeyReuseError",
     "LeakedCarrierError",

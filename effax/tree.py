@@ -1,5 +1,8 @@
 """Trees of containers, under short names: `tree.map`, `tree.leaves`, ... (see `tree_util`)."""
 
+import dataclasses
+from typing import Any
+
 from effax.effects.tree import tree_all as all
 from effax.effects.tree import tree_broadcast as broadcast
 from effax.effects.tree import tree_flatten as flatten
@@ -14,6 +17,26 @@ from effax.effects.tree import tree_structure as structure
 from effax.effects.tree import tree_transpose as transpose
 from effax.effects.tree import tree_unflatten as unflatten
 
+
+def static(**options: Any) -> Any:
+    """A field of a dataclass that is part of the tree's structure, and no leaf of it.
+
+    Options are those of `dataclasses.field`; `tree_util.register_dataclass` looks for the mark.
+
+    >>> import dataclasses
+    >>> from effax import tree, tree_util
+    >>> @tree_util.register_dataclass
+    ... @dataclasses.dataclass
+    ... class Scaled:
+    ...     x: float
+    ...     by: str = tree.static(default="metre")
+    >>> tree.leaves(Scaled(2.0))
+    [2.0]
+    """
+    marked = {**(options.pop("metadata", None) or {}), "static": True}
+    return dataclasses.field(metadata=marked, **options)
+
+
 __all__ = [
     "all",
     "broadcast",
@@ -25,6 +48,7 @@ __all__ = [
     "map_with_path",
     "reduce",
     "reduce_associative",
+    "static",
     "structure",
     "transpose",
     "unflatten",

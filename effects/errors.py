@@ -83,6 +83,14 @@ class EffaxError(Exception):
     """What every error class of the library derives from, beside the built-in class it refines."""
 
 
+class JAXTypeError(EffaxError, TypeError):
+    """Something is of a type, or of a kind of value, that can't be used so."""
+
+
+class JAXIndexError(EffaxError, IndexError):
+    """Something is used as an index that can't be one."""
+
+
 class _UnknownElementsError(EffaxError):
     """An error about a value whose elements are not known.
 
@@ -107,7 +115,7 @@ class _UnknownElementsError(EffaxError):
         ).rstrip()
 
 
-class ConcretizationTypeError(_UnknownElementsError, TypeError):
+class ConcretizationTypeError(_UnknownElementsError, JAXTypeError):
     """A concrete value was needed and there was a traced one.
 
     >>> raise ConcretizationTypeError("the axis must be known", "(in sum)")
@@ -132,7 +140,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     )
 
 
-class TracerIntegerConversionError(_UnknownElementsError, TypeError):
+class TracerIntegerConversionError(_UnknownElementsError, JAXTypeError):
     """A traced value was asked for a Python integer, as list indices and `range` do."""
 
     asked = "a Python integer (by indexing a list, range(), or a length)"
@@ -142,7 +150,7 @@ class TracerIntegerConversionError(_UnknownElementsError, TypeError):
     )
 
 
-class TracerArrayConversionError(_UnknownElementsError, TypeError):
+class TracerArrayConversionError(_UnknownElementsError, JAXTypeError):
     """A traced value was asked for a NumPy array, as functions of `numpy` do."""
 
     asked = "a NumPy array"
@@ -152,7 +160,7 @@ class TracerArrayConversionError(_UnknownElementsError, TypeError):
     )
 
 
-class NonConcreteBooleanIndexError(_UnknownElementsError, IndexError):
+class NonConcreteBooleanIndexError(_UnknownElementsError, JAXIndexError):
     """An array was indexed by a traced Boolean mask, so that its result has no known shape."""
 
     asked = "a selection by mask, whose result would have as many elements as the mask has Trues,"
@@ -162,7 +170,7 @@ class NonConcreteBooleanIndexError(_UnknownElementsError, IndexError):
     )
 
 
-class UnexpectedTracerError(EffaxError, TypeError):
+class UnexpectedTracerError(JAXTypeError):
     """A traced value was used outside the function that was being traced."""
 
     @classmethod
@@ -190,15 +198,15 @@ class LeakedCarrierError(EffaxError):
     """`check_tracer_leaks` found a carrier that something still holds after its trace ended."""
 
 
-class KeyReuseError(EffaxError, TypeError):
+class KeyReuseError(JAXTypeError):
     """A random key was used twice, under the setting `debug_key_reuse`."""
 
 
-class ShardingTypeError(EffaxError, TypeError):
+class ShardingTypeError(JAXTypeError):
     """Operands' shardings do not fit an effect."""
 
 
-class InconclusiveDimensionOperation(EffaxError, TypeError):  # noqa: N818  (JAX's name)
+class InconclusiveDimensionOperation(JAXTypeError):  # noqa: N818  (JAX's name)
     """A comparison of symbolic dimensions that is true for some of their values only."""
 
 

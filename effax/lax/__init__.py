@@ -6,8 +6,12 @@ from effax.lax import linalg as linalg
 from effax.lax.associative import associative_scan as associative_scan
 from effax.lax.branching import cond as cond
 from effax.lax.branching import switch as switch
+from effax.lax.choosing import composite as composite
+from effax.lax.choosing import platform_dependent as platform_dependent
+from effax.lax.choosing import stage as stage
 from effax.lax.contraction import DotDimensionNumbers as DotDimensionNumbers
 from effax.lax.contraction import Precision as Precision
+from effax.lax.contraction import PrecisionLike as PrecisionLike
 from effax.lax.contraction import batch_matmul as batch_matmul
 from effax.lax.contraction import dot as dot
 from effax.lax.contraction import dot_general as dot_general
@@ -16,6 +20,9 @@ from effax.lax.control import map as map
 from effax.lax.control import scan as scan
 from effax.lax.control import while_loop as while_loop
 from effax.lax.convolution import ConvDimensionNumbers as ConvDimensionNumbers
+from effax.lax.convolution import (
+    ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers,
+)
 from effax.lax.convolution import conv as conv
 from effax.lax.convolution import conv_dimension_numbers as conv_dimension_numbers
 from effax.lax.convolution import conv_general_dilated as conv_general_dilated
@@ -47,6 +54,10 @@ from effax.lax.folds import reduce_xor as reduce_xor
 from effax.lax.folds import sort as sort
 from effax.lax.folds import sort_key_val as sort_key_val
 from effax.lax.folds import top_k as top_k
+from effax.lax.generators import RandomAlgorithm as RandomAlgorithm
+from effax.lax.generators import rng_bit_generator as rng_bit_generator
+from effax.lax.generators import rng_uniform as rng_uniform
+from effax.lax.integers import mulhi as mulhi
 from effax.lax.operators import RoundingMethod as RoundingMethod
 from effax.lax.operators import abs as abs
 from effax.lax.operators import acos as acos
@@ -135,6 +146,14 @@ from effax.lax.parallel import pshuffle as pshuffle
 from effax.lax.parallel import psum as psum
 from effax.lax.parallel import psum_scatter as psum_scatter
 from effax.lax.parallel import pswapaxes as pswapaxes
+from effax.lax.patches import conv_general_dilated_local as conv_general_dilated_local
+from effax.lax.patches import conv_general_dilated_patches as conv_general_dilated_patches
+from effax.lax.patches import conv_general_shape_tuple as conv_general_shape_tuple
+from effax.lax.patches import conv_shape_tuple as conv_shape_tuple
+from effax.lax.patches import conv_transpose_shape_tuple as conv_transpose_shape_tuple
+from effax.lax.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
+from effax.lax.ragged import ragged_dot as ragged_dot
+from effax.lax.ragged import ragged_dot_general as ragged_dot_general
 from effax.lax.shapes import bitcast_convert_type as bitcast_convert_type
 from effax.lax.shapes import broadcast as broadcast
 from effax.lax.shapes import broadcast_in_dim as broadcast_in_dim
@@ -161,9 +180,6 @@ from effax.lax.shapes import select as select
 from effax.lax.shapes import select_n as select_n
 from effax.lax.shapes import shape_as_value as shape_as_value
 from effax.lax.shapes import split as split
-from effax.lax.generators import RandomAlgorithm as RandomAlgorithm
-from effax.lax.generators import rng_bit_generator as rng_bit_generator
-from effax.lax.generators import rng_uniform as rng_uniform
 from effax.lax.shapes import squeeze as squeeze
 from effax.lax.shapes import stack as stack
 from effax.lax.shapes import tile as tile

@@ -37,6 +37,9 @@ class Precision(enum.Enum):
         return self.name
 
 
+PrecisionLike = str | Precision | tuple[str, str] | tuple[Precision, Precision] | None
+
+
 _NAMES = {
     "default": "DEFAULT",
     "fastest": "DEFAULT",

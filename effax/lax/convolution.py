@@ -15,6 +15,7 @@ from effax.lax.folds import padtype_to_pads
 from effax.whole import whole
 
 Array = Any
+ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers | None
 Padding = str | Sequence[tuple[int, int]]
 
 _ROLES = (("N", "C"), ("O", "I"), ("N", "C"))

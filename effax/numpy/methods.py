@@ -177,7 +177,26 @@ def _install_shapes(numpy: Any) -> None:
         """A copy; values are immutable, so it matters for donation only."""
         return numpy.copy(self)
 
-    for method in (reshape, transpose, flatten, view, copy):
+    def clone(self: Any) -> Any:
+        """A copy, as `copy` makes it."""
+        return numpy.copy(self)
+
+    def to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
+        """The array on another device (array API). Raises `NotImplementedError` for a stream."""
+        if stream is not None:
+            raise NotImplementedError("stream argument of array.to_device()")
+        from effax.api.devices import device_put
+
+        return device_put(self, device)
+
+    def platform(self: Any) -> str:
+        """The platform of the device: "cpu", "cuda", ..."""
+        from effax.backends.xla.placement import default
+
+        where = getattr(self, "spec", None)
+        return str((default() if where is None else where.placement).device.platform)
+
+    for method in (reshape, transpose, flatten, view, copy, clone, to_device, platform):
         setattr(Value, method.__name__, filtered(method))
     Value.conjugate = Value.conj  # type: ignore[attr-defined]
     Value.T = property(lambda self: numpy.transpose(self))  # type: ignore[attr-defined]

@@ -8,6 +8,10 @@ from fnmatch import fnmatchcase
 _PRIMITIVE = "a primitive of JAX's interpreters; the effect of that name is in effax.effects"
 _IMPORTED = "an import of JAX's own module, that `dir` happens to list"
 _INTERNAL = "for the insides of JAX: there is nothing here that it could act on"
+_SETTING = "nothing here answers this setting of JAX's; config.update says so, and what it stays at"
+_MESH = "meshes over processes and explicit sharding types are not there; pmap and device_put are"
+_TOKEN = "effects that can be observed stay in order without tokens"
+_BLACKWELL = "block-scaled products of cuDNN on Blackwell GPUs"
 _SINGLE = "for programs of several processes, which effax does not start"
 
 REFUSED = {
@@ -32,6 +36,50 @@ REFUSED = {
     "jax.experimental.ode.*": _IMPORTED,
     "jax.example_libraries.optimizers.*": _IMPORTED,
     "jax.custom_derivatives.*": _INTERNAL,
+    "jax.allow_f16_reductions": _SETTING,
+    "jax.array_garbage_collection_guard": _SETTING,
+    "jax.legacy_prng_key": _SETTING,
+    "jax.no_execution": _SETTING,
+    "jax.thread_guard": _SETTING,
+    "jax.NamedSharding": _MESH,
+    "jax.P": _MESH,
+    "jax.Shard": _MESH,
+    "jax.make_mesh": _MESH,
+    "jax.set_mesh": _MESH,
+    "jax.shard_map": _MESH,
+    "jax.smap": _MESH,
+    "jax.reshard": _MESH,
+    "jax.sharding*": _MESH,
+    "jax.make_array_from_*": _MESH,
+    "jax.lax.with_sharding_constraint": _MESH,
+    "jax.lax.pcast": _MESH,
+    "jax.distributed": _SINGLE,
+    "jax.memory": "spaces of memory are named by strings; policies of checkpoint take them",
+    "jax.monitoring": "stats() tells what was traced, compiled and found, program by program",
+    "jax.export": "programs are text: extend.python_source and extend.parse write and read them",
+    "jax.ffi": "host functions are called by pure_callback; jaxlib's targets are the library's own",
+    "jax.fwd_and_bwd": "jit a function that calls vjp and what it returns: residuals are no results",
+    "jax.live_arrays": "arrays are Python objects: gc and sys.getrefcount find who holds them",
+    "jax.ds": "a window of a reference is an index: slices, or lax.dynamic_slice of its value",
+    "jax.lax.create_token": _TOKEN,
+    "jax.lax.after_all": _TOKEN,
+    "jax.lax.psend": "sends between TPUs; ppermute moves values between places",
+    "jax.lax.precv": "sends between TPUs; ppermute moves values between places",
+    "jax.lax.ragged_all_to_all": "XLA's CPU backend has none; all_to_all of padded rows is there",
+    "jax.lax.dce_sink": "what can be observed is kept anyway; what can't is not computed",
+    "jax.lax.DotAlgorithm*": "XLA's CPU backend has one algorithm for each dtype; GPU presets wait",
+    "jax.lax.AccuracyMode": "XLA takes accuracies on TPUs only",
+    "jax.lax.Tolerance": "XLA takes accuracies on TPUs only",
+    "jax.lax.scaled_dot": _BLACKWELL,
+    "jax.nn.scaled_*": _BLACKWELL,
+    "jax.nn.get_scaled_dot_general_config": _BLACKWELL,
+    "jax.errors.JaxprTypeError": "programs are typed when they are made: no later check fails",
+    "jax.ad_checkpoint.*": "what policies return besides booleans is made by checkpoint_policies",
+    "jax.Array.byteswap": "elements have no order of bytes on a device: np.asarray(x).byteswap()",
+    "jax.Array.device_buffer*": "deprecated in JAX: addressable_data",
+    "jax.Array.flat": "no iterator over the memory of a device: ravel() has the elements",
+    "jax.Array.format": _INTERNAL,
+    "jax.Array.traceback": _INTERNAL,
 }
 
 

@@ -1,0 +1,190 @@
+"""Convolutions taken apart: their windows as arrays, and kernels that differ between places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import effax.numpy as jnp
+from effax.lax.contraction import dot_general
+from effax.lax.convolution import (
+    ConvDimensionNumbers,
+    Padding,
+    conv_dimension_numbers,
+    conv_general_dilated,
+)
+from effax.lax.folds import padtype_to_pads
+
+Array = Any
+
+
+def conv_general_dilated_patches(
+    lhs: Array,
+    filter_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Padding,
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """The windows that a convolution looks at, each as a column of features.
+
+    The result has the shape of `conv_general_dilated`'s, with as many features as channels of lhs
+    times elements of the filter; all elements of one channel are next to each other. Arguments are
+    as there.
+
+    >>> import effax.numpy as jnp, effax.lax as lax
+    >>> x = jnp.arange(4.0).reshape(1, 1, 4)
+    >>> lax.conv_general_dilated_patches(x, (2,), (1,), "VALID")[0].tolist()
+    [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
+    """
+    lhs = jnp.asarray(lhs)
+    shape = tuple(filter_shape)
+    numbers = conv_dimension_numbers(lhs.shape, (1, 1, *shape), dimension_numbers)
+    channels, size = lhs.shape[numbers.lhs_spec[1]], math.prod(shape)
+    kernel = jnp.eye(size, dtype=lhs.dtype).reshape(size, 1, *shape)
+    kernel = jnp.tile(kernel, (channels, *([1] * (len(shape) + 1))))
+    kernel = jnp.moveaxis(kernel, tuple(range(kernel.ndim)), numbers.rhs_spec)
+    return conv_general_dilated(
+        lhs,
+        kernel,
+        window_strides,
+        padding,
+        lhs_dilation=lhs_dilation,
+        rhs_dilation=rhs_dilation,
+        dimension_numbers=numbers,
+        feature_group_count=channels,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def conv_general_dilated_local(
+    lhs: Array,
+    rhs: Array,
+    window_strides: Sequence[int],
+    padding: Padding,
+    filter_shape: Sequence[int],
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    precision: Any = None,
+) -> Array:
+    """A convolution whose kernel is another one at each place of the result.
+
+    `rhs` has, where a kernel has its input channels, channels times elements of the filter, in the
+    order of `conv_general_dilated_patches`, and in place of the filter's lengths the result's.
+
+    >>> import effax.numpy as jnp, effax.lax as lax
+    >>> x, rhs = jnp.arange(4.0).reshape(1, 1, 4), jnp.array([[[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]])
+    >>> lax.conv_general_dilated_local(x, rhs, (1,), "VALID", (2,))[0, 0].tolist()
+    [0.0, 2.0, 5.0]
+    """
+    lhs, rhs = jnp.asarray(lhs), jnp.asarray(rhs)
+    numbers = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
+    patches = conv_general_dilated_patches(
+        lhs,
+        filter_shape,
+        window_strides,
+        padding,
+        lhs_dilation,
+        rhs_dilation,
+        numbers,
+        precision,
+    )
+    out_spec, rhs_spec = numbers.out_spec, numbers.rhs_spec
+    contracted = ((out_spec[1],), (rhs_spec[1],))
+    batched = (tuple(out_spec[2:]), tuple(rhs_spec[2:]))
+    y = dot_general(patches, rhs, (contracted, batched), precision=precision)
+    spatial = len(out_spec) - 2
+    order = (*range(spatial, spatial + 2), *range(spatial))
+    return jnp.moveaxis(y, order, out_spec)
+
+
+def conv_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    strides: Sequence[int],
+    pads: Padding,
+    batch_group_count: int = 1,
+) -> tuple[int, ...]:
+    """The shape of a convolution's result, batch and features first in all shapes.
+
+    >>> conv_shape_tuple((1, 3, 8, 8), (16, 3, 3, 3), (2, 2), "SAME")
+    (1, 16, 4, 4)
+    """
+    if isinstance(pads, str):
+        pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
+    if len(pads) != len(lhs_shape) - 2:
+        raise TypeError(
+            f"Wrong number of explicit pads for convolution: expected {len(lhs_shape) - 2}, "
+            f"got {len(pads)}."
+        )
+    lengths = zip(lhs_shape[2:], rhs_shape[2:], strides, pads, strict=True)
+    spatial = (max(0, (n + lo + hi - k) // s + 1) for n, k, s, (lo, hi) in lengths)
+    if lhs_shape[0] % batch_group_count:
+        raise ValueError(f"{batch_group_count} groups do not divide a batch of {lhs_shape[0]}")
+    return (lhs_shape[0] // batch_group_count, rhs_shape[0], *spatial)
+
+
+def conv_general_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Padding,
+    dimension_numbers: Any,
+) -> tuple[int, ...]:
+    """The shape of a convolution's result, with axes where `dimension_numbers` says.
+
+    >>> numbers = ("NHWC", "HWIO", "NHWC")
+    >>> conv_general_shape_tuple((1, 8, 8, 3), (3, 3, 3, 16), (1, 1), "VALID", numbers)
+    (1, 6, 6, 16)
+    """
+    numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    found = conv_shape_tuple(*_leading(numbers, lhs_shape, rhs_shape), window_strides, padding)
+    return _placed(numbers, found)
+
+
+def conv_transpose_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Padding,
+    dimension_numbers: Any,
+) -> tuple[int, ...]:
+    """The shape of a transposed convolution's result.
+
+    >>> numbers = ("NHWC", "HWIO", "NHWC")
+    >>> conv_transpose_shape_tuple((1, 4, 4, 3), (3, 3, 3, 16), (2, 2), "SAME", numbers)
+    (1, 8, 8, 16)
+    """
+    numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    lhs, rhs = _leading(numbers, lhs_shape, rhs_shape)
+    spatial = []
+    for i, (n, k, s) in enumerate(zip(lhs[2:], rhs[2:], window_strides, strict=True)):
+        if padding == "SAME":
+            spatial.append(n * s)
+        elif padding == "VALID":
+            spatial.append(n * s + max(k - s, 0))
+        elif isinstance(padding, str):
+            raise ValueError(f"padding is 'SAME', 'VALID' or pairs of numbers, not {padding!r}")
+        else:
+            low, high = padding[i]
+            spatial.append((n - 1) * s + low + high - k + 2)
+    return _placed(numbers, (lhs[0], rhs[0], *spatial))
+
+
+def _leading(
+    numbers: ConvDimensionNumbers, lhs_shape: Sequence[int], rhs_shape: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    return [lhs_shape[i] for i in numbers.lhs_spec], [rhs_shape[i] for i in numbers.rhs_spec]
+
+
+def _placed(numbers: ConvDimensionNumbers, shape: Sequence[int]) -> tuple[int, ...]:
+    found = [0] * len(shape)
+    for place, n in zip(numbers.out_spec, shape, strict=True):
+        found[place] = n
+    return tuple(found)
