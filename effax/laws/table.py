@@ -20,16 +20,19 @@ class Asked:
     """A transformation, and how it is asked about the laws of transformations.
 
     `embed` and `project` are those of `check`. `apart` says of some laws, by name, why they are not
-    asked: what holds instead.
+    asked: what holds instead. `max_examples` is how many programs are drawn at most, where more
+    would take too long.
     """
 
     transform: Callable[..., Any]
     embed: Callable[..., tuple[Any, ...]] | None = None
     project: Callable[[Any], Any] | None = None
     apart: Mapping[str, str] = attrs.field(factory=dict)
+    max_examples: int | None = None
 
     def verdicts(self, max_examples: int = 5, backend: str = "reference") -> dict[str, Verdict]:
         """What was found of each law, by its name; those that stand apart are not asked."""
+        max_examples = min(max_examples, self.max_examples or max_examples)
         stated = laws_of(self.transform, self.embed, self.project)
         unknown = set(self.apart) - {law.name for law in stated}
         if unknown:
@@ -45,7 +48,8 @@ def markdown(asked: Mapping[str, Asked], max_examples: int = 5) -> str:
     """The table of laws by transformations, and notes to the cells that are not plainly true.
 
     A cell is "true", "false", "undefined" (all programs were refused; the note has the refusal) or
-    "–" (not asked; the note says why). "true" with a note: some programs were refused.
+    "–" (not asked; the note says why). "true" with a note: some programs were refused, of which
+    the note has one.
 
     >>> from effax import laws
     >>> print(markdown({"nothing": Asked(lambda f: f)}, max_examples=1).splitlines()[2])

@@ -80,7 +80,7 @@ def interval(m):
 
 def crown(m):
     points = interval(importlib.import_module("interval"))
-    return Asked(m.crown, points.embed, points.project)
+    return Asked(m.crown, points.embed, points.project, max_examples=3)
 
 
 def sparsity(m):

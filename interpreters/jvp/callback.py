@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from effax.effects.callback import debug_callback, io_callback, pure_callback, sequenced_callback
+from effax.effects.errors import UnsupportedDerivativeError
 from effax.interpreters.jvp.dual import rule
 
 
@@ -15,7 +16,7 @@ def debug_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: An
 
 @rule(pure_callback)
 def pure_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
-    raise ValueError(
+    raise UnsupportedDerivativeError(
         "Pure callbacks do not support JVP. Please use `custom_jvp` (or `custom_vjp`) to use "
         "callbacks while taking gradients: only the author of the callback knows its derivative."
     )
@@ -23,7 +24,7 @@ def pure_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: Any
 
 @rule(io_callback, sequenced_callback)
 def io_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
-    raise ValueError(
+    raise UnsupportedDerivativeError(
         "IO callbacks do not support JVP. Give it operands that do not move (stop_gradient), or "
         "wrap it in a function with `custom_jvp`."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from effax.effects.callback import debug_callback, io_callback, pure_callback, sequenced_callback
+from effax.effects.errors import UnsupportedDerivativeError
 from effax.interpreters.transpose.linear import rule
 
 
@@ -15,7 +16,7 @@ def debug_callback_transpose(cts: list[Any], *operands: Any, **attributes: Any) 
 
 @rule(pure_callback, io_callback, sequenced_callback)
 def callback_transpose(cts: list[Any], *operands: Any, **attributes: Any) -> list[Any]:
-    raise ValueError(
+    raise UnsupportedDerivativeError(
         "Pure callbacks and IO callbacks do not support transpose. Please use `custom_vjp` to use "
         "callbacks while taking gradients."
     )
