@@ -85,6 +85,7 @@ from effax.effects.config import transfer_guard as transfer_guard
 from effax.effects.config import transfer_guard_device_to_device as transfer_guard_device_to_device
 from effax.effects.config import transfer_guard_device_to_host as transfer_guard_device_to_host
 from effax.effects.config import transfer_guard_host_to_device as transfer_guard_host_to_device
+from effax.effects.frames import cut_at as _cut_at
 from effax.effects.state import Ref as Ref
 from effax.effects.types import float0 as float0
 from effax.effects.types import typeof as typeof
@@ -123,6 +124,7 @@ if _TYPE_CHECKING:
     from effax.seeing.explain import explain as explain
     from effax.seeing.stepping import stepper as stepper
 
+_cut_at(globals(), home=False)
 Array = _Value
 checking_leaks = check_tracer_leaks
 

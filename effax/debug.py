@@ -145,7 +145,13 @@ def _show_line(
 ) -> Any:
     def line(fmt: str, *args: Any, **kwargs: Any) -> None:
         if not skip_format_check:
-            _checker.format(fmt, *args, **kwargs)
+            try:
+                _checker.format(fmt, *args, **kwargs)
+            except (KeyError, IndexError) as error:
+                raise type(error)(
+                    f"the format string of debug.{name} mentions {error.args[0]!r}, which is not "
+                    f"among the {len(args)} values and the names {sorted(kwargs)}"
+                ) from None
         told = _Line(fmt, dict(np.get_printoptions()), write)
         show(told, args, kwargs, ordered, as_arrays=False)
 

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from effax.effects import conversion, shape
+from effax.effects.frames import filtered
 from effax.effects.promotion import lattice_result
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import default_float, typeof
@@ -14,6 +15,7 @@ from effax.effects.types import default_float, typeof
 __all__ = ["ravel_pytree"]
 
 
+@filtered
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """All elements of a tree of arrays as one vector, and the function that undoes it.
 

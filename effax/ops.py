@@ -12,6 +12,7 @@ import numpy as np
 
 from effax.effects import reduction
 from effax.effects import shape as shapes
+from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
 from effax.effects.types import int32, typeof
@@ -110,6 +111,7 @@ _FOLDS = {
 }
 
 
+@filtered
 def segment_sum(
     data: ArrayLike,
     segment_ids: ArrayLike,
@@ -140,6 +142,7 @@ def segment_sum(
     )  # fmt: skip
 
 
+@filtered
 def segment_prod(
     data: ArrayLike,
     segment_ids: ArrayLike,
@@ -161,6 +164,7 @@ def segment_prod(
     )  # fmt: skip
 
 
+@filtered
 def segment_max(
     data: ArrayLike,
     segment_ids: ArrayLike,
@@ -182,6 +186,7 @@ def segment_max(
     )  # fmt: skip
 
 
+@filtered
 def segment_min(
     data: ArrayLike,
     segment_ids: ArrayLike,

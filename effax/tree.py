@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+from effax.effects.frames import cut_at as _cut_at
 from effax.effects.tree import tree_all as all
 from effax.effects.tree import tree_broadcast as broadcast
 from effax.effects.tree import tree_flatten as flatten
@@ -53,3 +54,5 @@ __all__ = [
     "transpose",
     "unflatten",
 ]
+
+_cut_at(globals(), home=False)

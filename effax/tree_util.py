@@ -1,5 +1,6 @@
 """Trees: containers of leaves, flattened, mapped, compared; and classes made nodes of them."""
 
+from effax.effects.frames import cut_at as _cut_at
 from effax.effects.tree import DictKey as DictKey
 from effax.effects.tree import FlattenedIndexKey as FlattenedIndexKey
 from effax.effects.tree import GetAttrKey as GetAttrKey
@@ -77,3 +78,5 @@ __all__ = [
     "treedef_is_leaf",
     "treedef_tuple",
 ]
+
+_cut_at(globals(), home=False)

@@ -176,12 +176,12 @@ def boundary(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-def cut_at(namespace: dict[str, Any]) -> None:
+def cut_at(namespace: dict[str, Any], home: bool = True) -> None:
     """Make entry points of the public functions in a package's namespace, and where they are from.
 
     Errors of calls that go through `whole` or another entry point are cut already; these are the
     functions that see their arguments before. Both names are replaced, so that a function is one
-    object wherever it is reached.
+    object wherever it is reached; without `home` the library's own calls stay as fast as they are.
     """
     for name, function in list(namespace.items()):
         if (
@@ -191,12 +191,12 @@ def cut_at(namespace: dict[str, Any]) -> None:
             or not is_library(function.__code__.co_filename)
         ):
             continue
-        home = vars(sys.modules[function.__module__])
-        found = home.get(function.__name__)
+        names = vars(sys.modules[function.__module__])
+        found = names.get(function.__name__)
         if getattr(found, "__wrapped__", None) is not function:  # else done, under another name
             found = filtered(function)
-            if home.get(function.__name__) is function:
-                home[function.__name__] = found
+            if home and names.get(function.__name__) is function:
+                names[function.__name__] = found
         namespace[name] = found
 
 

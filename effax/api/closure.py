@@ -7,6 +7,7 @@ from typing import Any
 
 from effax.api.arguments import flat_function, name_of
 from effax.api.custom import custom_vjp
+from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
 from effax.effects.tree import registry, tree_flatten, tree_unflatten
@@ -15,6 +16,7 @@ from effax.interpreters.jvp.dual import moves
 from effax.interpreters.stage import stage
 
 
+@filtered
 def closure_convert(
     fun: Callable[..., Any], *example_args: Any
 ) -> tuple[Callable[..., Any], list[Any]]:

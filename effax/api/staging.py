@@ -114,6 +114,7 @@ def make_jaxpr(
       in (b) }
     """
 
+    @filtered
     def staged_program(*args: Any, **keywords: Any) -> Program | tuple[Program, Any]:
         from effax.api.differentiable import typeof_like
 

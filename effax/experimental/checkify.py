@@ -200,6 +200,7 @@ init_error: Final = Error()
 """No error."""
 
 
+@filtered
 def checkify(
     f: Callable[P, Out], errors: frozenset[ErrorCategory] = user_checks
 ) -> Callable[P, tuple[Error, Out]]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from effax.effects import elementwise, indexing, selection, shape
+from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current
 from effax.effects.indexing import GatherScatterMode, scatter_dims
 from effax.effects.promotion import lattice_result
@@ -69,6 +70,7 @@ class IndexUpdateHelper:
     def __repr__(self) -> str:
         return f"IndexUpdateHelper({self.array!r}, {self.index!r})"
 
+    @filtered
     def get(
         self,
         *,
@@ -98,26 +100,31 @@ class IndexUpdateHelper:
             bool(wrap_negative_indices),
         )
 
+    @filtered
     def set(self, values: Any, **options: Any) -> Array:
         """The part replaced: `x[index] = values`."""
         return update(self.array, self.index, values, "set", **options)
 
+    @filtered
     def add(self, values: Any, **options: Any) -> Array:
         """`x[index] += values`; where an index repeats, repeatedly."""
         return update(self.array, self.index, values, "add", **options)
 
+    @filtered
     def subtract(self, values: Any, **options: Any) -> Array:
         """`x[index] -= values`; where an index repeats, repeatedly."""
         return update(self.array, self.index, values, "subtract", **options)
 
     sub = subtract
 
+    @filtered
     def multiply(self, values: Any, **options: Any) -> Array:
         """`x[index] *= values`; where an index repeats, repeatedly."""
         return update(self.array, self.index, values, "multiply", **options)
 
     mul = multiply
 
+    @filtered
     def divide(self, values: Any, **options: Any) -> Array:
         """`x[index] /= values`; where an index repeats, repeatedly."""
         from effax.numpy import true_divide
@@ -125,6 +132,7 @@ class IndexUpdateHelper:
         factor = update(_ones_like(self.array), self.index, values, "multiply", **options)
         return true_divide(self.array, factor)
 
+    @filtered
     def power(self, values: Any, **options: Any) -> Array:
         """`x[index] **= values`; where an index repeats, repeatedly."""
         from effax.numpy import power
@@ -132,14 +140,17 @@ class IndexUpdateHelper:
         exponent = update(_ones_like(self.array), self.index, values, "multiply", **options)
         return power(self.array, exponent)
 
+    @filtered
     def min(self, values: Any, **options: Any) -> Array:
         """`x[index] = minimum(x[index], values)`."""
         return update(self.array, self.index, values, "min", **options)
 
+    @filtered
     def max(self, values: Any, **options: Any) -> Array:
         """`x[index] = maximum(x[index], values)`."""
         return update(self.array, self.index, values, "max", **options)
 
+    @filtered
     def apply(self, func: Callable[[Any], Any], **options: Any) -> Array:
         """A function of one number applied to each element of the part.
 

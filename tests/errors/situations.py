@@ -311,5 +311,17 @@ def key_is_no_key():
     jax.random.normal(1.5)  # here
 
 
+def printed_name_missing():
+    jax.debug.print("{y}", x=1)  # here
+
+
+def trees_differ():
+    jax.tree.map(lambda x, y: x, {"a": 1}, {"b": 1})  # here
+
+
+def too_many_indices():
+    jnp.ones(3).at[0, 0].set(1)  # here
+
+
 def array_hashed():
     {jnp.ones(3): 1}  # here

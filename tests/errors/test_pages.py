@@ -57,6 +57,9 @@ SURPRISES = {
     "branches_differ": (TypeError, "equal types"),
     "carry_differs": (TypeError, "carry"),
     "key_is_no_key": (TypeError, "key comes from random.key"),
+    "printed_name_missing": (KeyError, "mentions 'y'.*'x'"),
+    "trees_differ": (ValueError, "pytree"),
+    "too_many_indices": (IndexError, "Too many indices"),
     "array_hashed": (TypeError, "unhashable"),
 }
 
