@@ -14,7 +14,13 @@ GOLDENS = np.load(Path(__file__).parent.parent / "goldens" / "folds.npz")
 FOLDS = functions(effax, jnp)
 
 
-@pytest.mark.parametrize("name", FOLDS)
+QUICK = ("False} ties", "False} zeros", "cumsum", "reduce_window max 0", "reduce_window add 1")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if any(q in n for q in QUICK) else pytest.param(n, marks=pytest.mark.slow) for n in FOLDS],
+)
 def test_as_in_jax(name):
     f, x = FOLDS[name]
     found = effax.jit(lambda x: answers(effax, jnp, f, x))(x)
@@ -36,6 +42,7 @@ def test_general_windows_have_gradients(options):
         np.testing.assert_allclose(np.vdot(effax.grad(f)(x), u), slope, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_inside_of_loops():
     def f(x):
         def step(c, row):

@@ -38,7 +38,17 @@ def test_bytes_stored(name):
     assert found <= OURS[name]
 
 
-@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"converts"}))  # that is of bfloat16
+QUICK = ("masked", "invariant", "counted", "branches")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in PROGRAMS
+        if name != "converts"  # that is of bfloat16
+    ],
+)
 def test_what_is_computed_again_is_right(name):
     """Gradients go through the halves of the split program, directional derivatives do not."""
     f, *args = PROGRAMS[name]

@@ -73,7 +73,12 @@ def some_arguments(split):
 
 @pytest.mark.parametrize(
     "transform",
-    [second, batched, some_arguments, pytest.param(backwards_twice, marks=pytest.mark.slow)],
+    [
+        batched,
+        some_arguments,
+        pytest.param(second, marks=pytest.mark.slow),
+        pytest.param(backwards_twice, marks=pytest.mark.slow),
+    ],
 )
 def test_under_transforms(transform):
     agree(transform(True), transform(False), 1e-4)
