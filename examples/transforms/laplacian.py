@@ -54,7 +54,8 @@ def push(effect, *operands, **attributes):
     ys = f(*xs)
     if moving and any(is_inexact(y.dtype) for y in ys):
         push_rows = by_element if effect in partials else by_row
-        moved = push_rows(smooth, xs, [*moving.values()], effect in traits.linear)
+        linear = effect in traits.linear or (effect in traits.bilinear and len(moving) == 1)
+        moved = push_rows(smooth, xs, [*moving.values()], linear)
         ys = [
             Laplacian(y, *m) if is_inexact(y.dtype) else y for y, m in zip(ys, moved, strict=True)
         ]
