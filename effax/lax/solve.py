@@ -173,10 +173,12 @@ def custom_root(
         return [*out, *rest]
 
     zero, finder = stage(residual, types, name_of(f)), stage(search, types, "solve")
+    # The rule lives on in programs, and must not keep the values that were captured.
+    is_zero, finds = zero.program, finder.program
 
     @custom_jvp
     def root(params: Any, others: Any, guess: Any) -> Any:
-        return finder.program.run(*others, *guess)
+        return finds.run(*others, *guess)
 
     @root.defjvp
     def root_jvp(primals: Any, tangents: Any) -> Any:
@@ -184,11 +186,11 @@ def custom_root(
         params = primals[0]
         results = root(*primals)
         x, rest = results[: len(types)], results[len(types) :]
-        moved = jvp(lambda p: zero.program.run(*p, *x), (params,), (tangents[0],))[1]
+        moved = jvp(lambda p: is_zero.run(*p, *x), (params,), (tangents[0],))[1]
 
         def slope(direction: Any) -> Any:
             along = tree_flatten(direction)[0]
-            out = jvp(lambda *y: zero.program.run(*params, *y), tuple(x), tuple(along))[1]
+            out = jvp(lambda *y: is_zero.run(*params, *y), tuple(x), tuple(along))[1]
             return tree_unflatten(tree, out)
 
         right = tree_unflatten(tree, [neg(t) for t in moved])
