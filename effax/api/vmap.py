@@ -17,11 +17,13 @@ from effax.effects.tree import (
     keystr,
     tree_flatten,
     tree_flatten_with_path,
+    tree_leaves,
     tree_unflatten,
 )
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat
 from effax.interpreters.lifting import move_axis
+from effax.key_arrays import axis_of_words, is_keys
 
 
 def vmap(
@@ -75,6 +77,7 @@ def vmap(
             )
         leaves, tree = tree_flatten((args, keywords))
         axes = _flat_axes("vmap in_axes", (in_axes, 0), (args, keywords))
+        axes = _axes_of_words("vmap in_axes", axes, (args, keywords), 0)
         types = [typeof(x) for x in leaves]
         axes = [
             _checked_axis(a, t.shape, i, name_of(fun), (args, keywords))
@@ -89,6 +92,7 @@ def vmap(
         result = handler.run(fun, *new_args, **new_keywords)
         outs, out_tree = tree_flatten(result)
         places = _flat_axes("vmap out_axes", out_axes, result)
+        places = _axes_of_words("vmap out_axes", places, result, 1)
         done = [_unbatch(handler, x, a, size) for x, a in zip(outs, places, strict=True)]
         return tree_unflatten(out_tree, done)
 
@@ -117,6 +121,15 @@ def _flat_axes(what: str, prefix: Any, tree: Any) -> list[Any]:
             f"{what} must be a tree prefix of the corresponding value: the axes {prefix} do not "
             f"match the structure of the value. {error}"
         ) from None
+
+
+def _axes_of_words(what: str, axes: list[Any], tree: Any, more: int) -> list[Any]:
+    """Axes of arrays of keys, of which the words have one more, the last; others as they are."""
+    tops = tree_leaves(tree, is_leaf=is_keys)  # keys have one leaf each: their words
+    return [
+        axis_of_words(a, x.ndim + more, what) if is_keys(x) else a
+        for a, x in zip(axes, tops, strict=True)
+    ]
 
 
 def _where(tree: Any, i: int) -> str:

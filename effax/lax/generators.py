@@ -29,8 +29,8 @@ def rng_bit_generator(
     """The state of a generator after it has made random bits, and the bits.
 
     `key` is its state, of shape u32[4] (or u64[2], u64[3]); `shape` and `dtype` (an unsigned
-    integer) those of the bits; `algorithm` a `RandomAlgorithm`. The bits are XLA's: the same for the
-    same state on one kind of device, and not promised to be so between kinds with the default.
+    integer) those of the bits; `algorithm` a `RandomAlgorithm`. The bits are XLA's: the same for
+    the same state on one kind of device, and not promised to be so between kinds with the default.
     Under `vmap` the first state makes the bits of all lanes. Raises `TypeError` for other states
     and dtypes, `ValueError` for what is no algorithm.
 

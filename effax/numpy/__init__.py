@@ -5,6 +5,7 @@ from typing import NoReturn as _NoReturn
 
 from effax.effects.frames import cut_at as _cut_at
 from effax.effects.value import Value
+from effax.key_arrays import accept_keys as _accept_keys
 from effax.numpy import fft as fft
 from effax.numpy import linalg as linalg
 from effax.numpy import methods as _methods
@@ -422,6 +423,7 @@ bool = bool_
 
 _methods.install(_sys.modules[__name__])
 _cut_at(globals())
+_accept_keys(globals())
 
 
 def __getattr__(name: str) -> _NoReturn:

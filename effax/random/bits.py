@@ -21,7 +21,10 @@ from effax.effects.types import (
     uint64,
     user_dtype,
 )
-from effax.random.keys import encipher, words_of
+from effax.key_arrays import KeyArray
+from effax.random import rbg
+from effax.random.keys import words_of
+from effax.random.threefry import encipher
 from effax.whole import whole
 
 UNSIGNED: Final = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
@@ -30,8 +33,10 @@ UNSIGNED: Final = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
 
 def random_bits(words: Any, width: int, shape: tuple[int, ...]) -> Any:
     """Random unsigned integers of 8, 16, 32 or 64 bits."""
-    high, low = encipher(words, shape, "bits")
     dtype = UNSIGNED[width]
+    if type(words) is KeyArray:
+        return rbg.draw(words.words, shape, dtype)
+    high, low = encipher(words, shape, "bits")
     if width == 64:
         high = lax.convert_element_type(high, dtype)
         high = lax.shift_left(high, lax.full_like(high, 32))

@@ -1,209 +1,40 @@
 """Keys: the state of the generator as a value, and how new keys are made from a key.
 
-A key is two words of 32 bits. In its old form it is an array `uint32[2]`; in the new one a
-`KeyArray`, which has the shape of the keys and hides their words.
+A key is two words of 32 bits (four, for the device's own generators). In its old form it is an
+array `uint32[2]`; in the new one a `KeyArray`, which has the shape of the keys and hides their words.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from effax import lax
 from effax import numpy as jnp
 from effax.effects import key_use
 from effax.effects.config import read, trace_key
-from effax.effects.random import threefry2x32, use_key
-from effax.effects.tree import register_pytree_node_class
+from effax.effects.random import use_key
+from effax.effects.tree import tree_map
 from effax.effects.types import (
-    ExtendedDType,
     canonical_dtype,
     canonical_shape,
     int64,
     is_integer,
-    prng_key,
     typeof,
     uint32,
 )
+from effax.key_arrays import DEFAULT, IMPLEMENTATIONS, KeyArray, KeyType
+from effax.random import rbg, threefry
 from effax.whole import whole
 
-DEFAULT: Final = "threefry2x32"
-
-
-class KeyType(ExtendedDType):
-    """The dtype of key arrays: what generator the keys are for."""
-
-    __slots__ = ("implementation",)
-
-    type = prng_key
-
-    def __init__(self, implementation: str = DEFAULT) -> None:
-        self.implementation = implementation
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The dtype's name, as JAX writes it."""
-        return "key<fry>"
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes in a key."""
-        return 8
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, KeyType) and other.implementation == self.implementation
-
-    def __hash__(self) -> int:
-        return hash((KeyType, self.implementation))
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-@register_pytree_node_class
-class KeyArray:
-    """An array of keys over an array of their words, which has one more axis, of length 2.
-
-    It is a node of pytrees, so that every transformation takes it as it takes its words. There is
-    no arithmetic on keys; `key_data` gives the words.
-    """
-
-    __slots__ = ("place", "words")
-
-    words: Any
-    place: tuple[Any, Any] | None
-    """The words of the keys that this one was taken from, and where: for `debug_key_reuse`."""
-
-    def __init__(self, words: Any, place: tuple[Any, Any] | None = None) -> None:
-        self.words = words
-        self.place = place
-
-    def tree_flatten(self) -> tuple[tuple[Any], None]:
-        """The words are the one leaf."""
-        return (self.words,), None
-
-    @classmethod
-    def tree_unflatten(cls, _: None, leaves: Sequence[Any]) -> KeyArray:
-        """The keys made of these words."""
-        return cls(*leaves)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array of keys."""
-        return tuple(self.words.shape[:-1])
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of keys."""
-        return int(np.prod(self.shape, dtype=int))
-
-    @property
-    def dtype(self) -> KeyType:
-        """The type of the keys."""
-        return _KEY_TYPE
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes in a key."""
-        return _KEY_TYPE.itemsize
-
-    def reshape(self, *shape: Any) -> KeyArray:
-        """The keys in another shape; one length may be -1."""
-        lengths = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
-        return KeyArray(self.words.reshape(*lengths, 2))
-
-    def ravel(self) -> KeyArray:
-        """The keys along one axis."""
-        return self.reshape(-1)
-
-    flatten = ravel
-
-    def squeeze(self, axis: Any = None) -> KeyArray:
-        """The keys without axes of length 1."""
-        if axis is None:
-            axis = tuple(i for i, n in enumerate(self.shape) if n == 1)
-        axes = axis if isinstance(axis, tuple) else (axis,)
-        return KeyArray(self.words.squeeze(tuple(a % self.ndim for a in axes)))
-
-    def transpose(self, *axes: Any) -> KeyArray:
-        """The keys with their axes permuted; reversed by default."""
-        order = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
-        order = tuple(a % self.ndim for a in order) or tuple(reversed(range(self.ndim)))
-        return KeyArray(self.words.transpose(*order, self.ndim))
-
-    @property
-    def T(self) -> KeyArray:  # noqa: N802
-        """The keys with their axes reversed."""
-        return self.transpose()
-
-    def block_until_ready(self) -> KeyArray:
-        """Wait until the keys are computed."""
-        self.words.block_until_ready()
-        return self
-
-    def copy(self) -> KeyArray:
-        """The same keys: arrays never change."""
-        return KeyArray(self.words)
-
-    def __getitem__(self, index: Any) -> KeyArray:
-        where = index if isinstance(index, tuple) else (index,)
-        if Ellipsis not in [i for i in where if i is Ellipsis]:
-            where = (*where, Ellipsis)
-        place = None
-        if trace_key().debug_key_reuse and all(type(i) is int for i in where[:-1]):
-            place = self.words, where
-        return KeyArray(self.words[(*where, slice(None))], place)
-
-    def __len__(self) -> int:
-        if not self.ndim:
-            raise TypeError("len() of unsized object: a single key has no length")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[KeyArray]:
-        if not self.ndim:
-            raise TypeError("iteration over a single key; `split` makes several of it")
-        return iter([self[i] for i in range(len(self))])
-
-    def __eq__(self, other: object) -> Any:
-        if not isinstance(other, KeyArray):
-            return NotImplemented
-        return (self.words == other.words).all(-1)
-
-    def __ne__(self, other: object) -> Any:
-        if not isinstance(other, KeyArray):
-            return NotImplemented
-        return (self.words != other.words).any(-1)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __bool__(self) -> bool:
-        raise TypeError("key array cannot be converted to boolean.")
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TypeError(
-            "an array of keys cannot be converted to a NumPy array; random.key_data(keys) gives "
-            "the words they are made of"
-        )
-
-    def __repr__(self) -> str:
-        return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.words}"
-
-
-_KEY_TYPE: Final = KeyType()
 _KEEPING: Final = frozenset({"clone", "fold_in", "key_data", "key_impl", "wrap_key_data"})
 """Functions that leave a key as good as unused, as in JAX."""
 
 
-def _implementation(impl: Any, dtype: Any, function: str) -> None:
-    """Check which generator is asked for."""
+def _implementation(impl: Any, dtype: Any, function: str) -> str:
+    """Which generator is asked for."""
     if impl is not None and dtype is not None:
         raise ValueError(f"Cannot specify both `impl` and `dtype` arguments to random.{function}")
     asked = dtype if impl is None else impl
@@ -213,57 +44,83 @@ def _implementation(impl: Any, dtype: Any, function: str) -> None:
         asked = asked.implementation
     if not isinstance(asked, str):
         raise TypeError(f"unrecognized type {type(asked)} for specifying PRNG implementation.")
-    if asked != DEFAULT:
-        raise ValueError(
-            f'unrecognized PRNG implementation "{asked}". The one there is: "{DEFAULT}"'
-        )
+    if asked not in IMPLEMENTATIONS:
+        listed = ", ".join(f'"{name}"' for name in IMPLEMENTATIONS)
+        raise ValueError(f'unrecognized PRNG implementation "{asked}". Those there are: {listed}')
+    return asked
+
+
+class _Makers(NamedTuple):
+    """How keys of a generator are made; `bits` draws from one."""
+
+    seed: Callable[[Any], Any]
+    split: Callable[[Any, tuple[int, ...]], Any]
+    fold: Callable[[Any, Any], Any]
+
+
+_MAKERS: Final = {
+    DEFAULT: _Makers(threefry.seed_words, threefry.split_words, threefry.fold_words),
+    "rbg": _Makers(rbg.seed_words, rbg.split_words, rbg.fold_words),
+    "unsafe_rbg": _Makers(rbg.seed_words, rbg.split_words_unsafely, rbg.fold_words_unsafely),
+}
 
 
 def words_of(function: str, key: Any, batched: bool = False) -> Any:
-    """The words of a key in either form.
+    """What samplers take: the words of a key in either form; of another generator than Threefry,
+    a `KeyArray` of them, as words don't say whose they are.
 
     Raises `TypeError` for what is no key, and `ValueError` for several where one is expected.
     """
-    words = key.words if type(key) is KeyArray else key
-    if not all(hasattr(words, a) for a in ("ndim", "shape", "dtype")):
-        raise TypeError(
-            f"random.{function}: unexpected PRNG key type {type(key)}; a key comes from "
-            f"random.key, random.PRNGKey or random.split, but {key!r} was given"
-        )
-    if words.dtype != uint32 or not words.ndim or words.shape[-1] != 2:
-        raise TypeError(
-            f"random.{function}: invalid PRNG key data: the words of a key are a uint32 array "
-            f"whose last axis has length 2, but {typeof(words).str_short()} was given"
-        )
+    typed = type(key) is KeyArray
+    implementation = key.implementation if typed else read("default_prng_impl")
+    words = key.words if typed else key
+    _check_words(function, words, implementation)
     if words.ndim > 1 and not batched:
         raise ValueError(
             f"{function} accepts a single key, but was given a key array of shape "
             f"{tuple(words.shape[:-1])} != (). Use vmap for batching."
         )
-    if type(key) is KeyArray and trace_key().debug_key_reuse and function not in _KEEPING:
+    if typed and trace_key().debug_key_reuse and function not in _KEEPING:
         if key.place is not None:
             key_use.use(*key.place, f"random.{function}")
         key_use.use(words, None, f"random.{function}")
-    return words
+    return words if implementation == DEFAULT else KeyArray(words, None, implementation)
+
+
+def _check_words(function: str, words: Any, implementation: str) -> None:
+    """Raise `TypeError` for what can't be the words of keys of this generator."""
+    if not all(hasattr(words, a) for a in ("ndim", "shape", "dtype")):
+        raise TypeError(
+            f"random.{function}: unexpected PRNG key type {type(words)}; a key comes from "
+            f"random.key, random.PRNGKey or random.split, but {words!r} was given"
+        )
+    width = IMPLEMENTATIONS[implementation].width
+    if words.dtype != uint32 or not words.ndim or words.shape[-1] != width:
+        raise TypeError(
+            f"random.{function}: invalid PRNG key data: the words of a key of {implementation} are "
+            f"a uint32 array whose last axis has length {width}, but "
+            f"{typeof(words).str_short()} was given"
+        )
+
+
+def raw(words: Any) -> Any:
+    """The words, whatever `words_of` made of them."""
+    return words.words if type(words) is KeyArray else words
 
 
 def like(key: Any, words: Any) -> Any:
     """New keys in the form of a given one."""
-    return KeyArray(words) if type(key) is KeyArray else words
+    if type(key) is not KeyArray:
+        return raw(words)
+    return words if type(words) is KeyArray else KeyArray(words)
 
 
-@whole()
-def _seed(seed: Any) -> Any:
-    low = lax.convert_element_type(seed, uint32)
-    wide = seed.dtype.itemsize == 8
-    high = lax.convert_element_type(lax.shift_right_logical(seed, 32), uint32) if wide else None
-    if high is None:
-        high = lax.full_like(low, 0)
-    words = lax.concatenate([lax.expand_dims(high, (0,)), lax.expand_dims(low, (0,))], 0)
-    return use_key(words, use="new")
+@whole("implementation")
+def _seeded(seed: Any, implementation: str) -> Any:
+    return _MAKERS[implementation].seed(seed)
 
 
-def _key_words(function: str, seed: Any) -> Any:
+def _key_words(function: str, seed: Any, implementation: str) -> Any:
     if isinstance(seed, KeyArray):
         raise TypeError(f"{function} accepts a scalar seed, but was given a PRNG key.")
     if isinstance(seed, int):
@@ -280,17 +137,25 @@ def _key_words(function: str, seed: Any) -> Any:
     if not is_integer(type.dtype):
         raise TypeError(f"PRNG key seed must be an integer; got {type.str_short()}")
     offset = read("random_seed_offset")
-    return _seed(seed + np.asarray(offset, type.dtype)[()] if offset else seed)
+    if offset:
+        seed = seed + np.asarray(offset, type.dtype)[()]
+    return _seeded(seed, implementation=implementation)
 
 
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
     """A key made from an integer seed.
 
+    `impl` names the generator: "threefry2x32" (the default; the same numbers everywhere), "rbg"
+    or "unsafe_rbg" (the device's own, faster on some; batches are not what their lanes would be
+    alone, see `lax.rng_bit_generator`). Raises `ValueError` for others.
+
     >>> key(0).shape
     ()
+    >>> key(0, impl="rbg").dtype
+    key<rbg>
     """
-    _implementation(impl, dtype, "key")
-    return KeyArray(_key_words("key", seed))
+    asked = _implementation(impl, dtype, "key")
+    return KeyArray(_key_words("key", seed, asked), implementation=asked)
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802
@@ -303,53 +168,17 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802
     >>> PRNGKey(42).tolist()
     [0, 42]
     """
-    _implementation(impl, None, "PRNGKey")
-    words = _key_words("PRNGKey", seed)
-    return KeyArray(words) if read("enable_custom_prng") else words
-
-
-def counts(shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """The numbers 0, 1, 2, ... in the given shape, as the high and the low words of 64 bits.
-
-    Written as a sum of iotas, one an axis, so that it can be partitioned along any of them.
-    """
-    size = int(np.prod(shape, dtype=object))
-    wide = size > 1 << 32
-    dtype = np.dtype(np.uint64) if wide else uint32
-    total, stride = lax.full(shape, 0, dtype), 1
-    for axis in reversed(range(len(shape))):
-        iota = lax.broadcasted_iota(dtype, shape, axis)
-        term = iota if stride == 1 else lax.mul(iota, lax.full(shape, stride, dtype))
-        total = term if stride == 1 else lax.add(total, term)
-        stride *= max(1, shape[axis])
-    if not wide:
-        return lax.full(shape, 0, uint32), total
-    shift = lax.full(shape, 32, dtype)
-    high = lax.convert_element_type(lax.shift_right_logical(total, shift), uint32)
-    return high, lax.convert_element_type(total, uint32)
-
-
-def encipher(words: Any, shape: tuple[int, ...], use: str) -> tuple[Any, Any]:
-    """Two random words for every place of an array, from the words of one key, which is used up."""
-    if not trace_key().threefry_partitionable:
-        raise NotImplementedError(
-            "random bits in the order of threefry_partitionable=False, JAX's default before 0.5, "
-            "are not made; leave the setting at True"
-        )
-    words = use_key(words, use=use)
-    k1, k2 = (
-        lax.broadcast(lax.index_in_dim(words, i, axis=0, keepdims=False), shape) for i in (0, 1)
-    )
-    high, low = counts(shape)
-    one, other = threefry2x32(k1, k2, high, low)
-    return one, other
+    asked = _implementation(impl, None, "PRNGKey")
+    words = _key_words("PRNGKey", seed, asked)
+    return KeyArray(words, None, asked) if read("enable_custom_prng") else words
 
 
 @whole("shape")
 def split_words(words: Any, shape: tuple[int, ...]) -> Any:
     """The words of as many new keys as the shape has places, along a new last axis."""
-    pair = [lax.expand_dims(x, (len(shape),)) for x in encipher(words, shape, "split")]
-    return use_key(lax.concatenate(pair, len(shape)), use="new")
+    if type(words) is KeyArray:
+        return words.like(_MAKERS[words.implementation].split(words.words, shape))
+    return threefry.split_words(words, shape)
 
 
 def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
@@ -364,12 +193,9 @@ def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
 
 @whole()
 def _fold_in(words: Any, data: Any) -> Any:
-    low = lax.convert_element_type(data, uint32)
-    words = use_key(words, use="fold_in")
-    k1, k2 = (lax.index_in_dim(words, i, axis=0, keepdims=False) for i in (0, 1))
-    pair = threefry2x32(k1, k2, lax.full((), 0, uint32), low)
-    made = lax.concatenate([lax.expand_dims(x, (0,)) for x in pair], 0)
-    return use_key(made, use="new")
+    if type(words) is KeyArray:
+        return words.like(_MAKERS[words.implementation].fold(words.words, data))
+    return threefry.fold_words(words, data)
 
 
 def fold_in(key: Any, data: Any) -> Any:
@@ -396,29 +222,29 @@ def fold_in(key: Any, data: Any) -> Any:
 
 
 def key_data(keys: Any) -> Any:
-    """The words that keys are made of: a uint32 array with a last axis of length 2."""
-    return words_of("key_data", keys, batched=True)
+    """The words that keys are made of: a uint32 array with a last axis of length 2 (or 4)."""
+    return raw(words_of("key_data", keys, batched=True))
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
     """Keys made of their words; the way back from `key_data`."""
-    _implementation(impl, dtype, "wrap_key_data")
-    words = words_of("wrap_key_data", key_bits_array, batched=True)
+    asked = _implementation(impl, dtype, "wrap_key_data")
+    words = key_bits_array
+    _check_words("wrap_key_data", words, asked)
     if isinstance(words, np.ndarray):
         words = jnp.asarray(words)
-    return KeyArray(words)
+    return KeyArray(words, implementation=asked)
 
 
 def key_impl(keys: Any) -> str:
     """The name of the generator that the keys are for."""
-    words_of("key_impl", keys, batched=True)
-    return DEFAULT
+    words = words_of("key_impl", keys, batched=True)
+    return words.implementation if type(words) is KeyArray else DEFAULT
 
 
 def key_dtype(impl_spec: Any = None) -> KeyType:
     """The dtype of the keys of a generator."""
-    _implementation(impl_spec, None, "key_dtype")
-    return _KEY_TYPE
+    return KeyType(_implementation(impl_spec, None, "key_dtype"))
 
 
 def clone(key: Any) -> Any:
@@ -426,7 +252,11 @@ def clone(key: Any) -> Any:
     return like(key, twin(words_of("clone", key, batched=True)))
 
 
-@whole()
 def twin(words: Any) -> Any:
     """The words of the same key again, where only one of two uses counts, or both are meant."""
+    return tree_map(_marked_new, words)
+
+
+@whole()
+def _marked_new(words: Any) -> Any:
     return use_key(words, use="new")

@@ -1,4 +1,4 @@
-"""Random bits in StableHLO: the twenty rounds written out, once per shape in a module; and XLA's."""
+"""Random bits in StableHLO: the twenty rounds written out, once per shape; and XLA's own generators."""
 
 from __future__ import annotations
 

@@ -1,0 +1,449 @@
+"""Arrays of random keys: their dtypes, their class, and the structural functions that take them.
+
+A `KeyArray` is a node of pytrees over an array of words, so that every transformation and every
+control flow takes it as it takes the words. What moves elements about without looking at them
+(`stack`, `where`, `take`, `lax.dynamic_slice`, ...) takes keys too: it is mapped over the words, as by
+`vmap` along their last axis, so that the function sees the shapes of the keys. `STRUCTURAL` is the
+table of these functions, and the one place that says so.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from types import FunctionType
+from typing import Any, Final, NamedTuple, NoReturn
+
+from effax.effects.config import trace_key
+from effax.effects.frames import filtered
+from effax.effects.tree import (
+    register_pytree_node_class,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_unflatten,
+)
+from effax.effects.types import ExtendedDType, ShapedArray, prng_key
+from effax.effects.value import Value
+
+
+class Implementation(NamedTuple):
+    """A kind of generator: its tag in the names of dtypes, and how many words its keys have."""
+
+    tag: str
+    width: int
+
+
+DEFAULT: Final = "threefry2x32"
+IMPLEMENTATIONS: Final = {
+    DEFAULT: Implementation("fry", 2),
+    "rbg": Implementation("rbg", 4),
+    "unsafe_rbg": Implementation("urbg", 4),
+}
+
+
+class KeyType(ExtendedDType):
+    """The dtype of key arrays: what generator the keys are for."""
+
+    __slots__ = ("implementation",)
+
+    type = prng_key
+
+    def __init__(self, implementation: str = DEFAULT) -> None:
+        self.implementation = implementation
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The dtype's name, as JAX writes it."""
+        return f"key<{IMPLEMENTATIONS[self.implementation].tag}>"
+
+    @property
+    def width(self) -> int:
+        """How many words a key has."""
+        return IMPLEMENTATIONS[self.implementation].width
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes in a key."""
+        return 4 * self.width
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeyType) and other.implementation == self.implementation
+
+    def __hash__(self) -> int:
+        return hash((KeyType, self.implementation))
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@register_pytree_node_class
+class KeyArray(Value):
+    """An array of keys over an array of their words, which has one more axis, the last.
+
+    There is no arithmetic on keys; `key_data` gives the words.
+    """
+
+    __slots__ = ("implementation", "place", "words")
+
+    words: Any
+    place: tuple[Any, Any] | None
+    """The words of the keys that this one was taken from, and where: for `debug_key_reuse`."""
+
+    def __init__(
+        self, words: Any, place: tuple[Any, Any] | None = None, implementation: str = DEFAULT
+    ) -> None:
+        self.words = words
+        self.place = place
+        self.implementation = implementation
+
+    def tree_flatten(self) -> tuple[tuple[Any], str]:
+        """The words are the one leaf; keys of different generators are different trees."""
+        return (self.words,), self.implementation
+
+    @classmethod
+    def tree_unflatten(cls, implementation: str, leaves: Sequence[Any]) -> KeyArray:
+        """The keys made of these words."""
+        return cls(*leaves, implementation=implementation)
+
+    def like(self, words: Any) -> KeyArray:
+        """Keys of these words for the same generator."""
+        return KeyArray(words, implementation=self.implementation)
+
+    @property
+    def type(self) -> ShapedArray:  # type: ignore[override]
+        """The type of the keys, whose dtype says which generator they are for."""
+        return ShapedArray(self.words.shape[:-1], KeyType(self.implementation))  # type: ignore[arg-type]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array of keys."""
+        return tuple(self.words.shape[:-1])
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the keys."""
+        return KeyType(self.implementation)
+
+    @property
+    def weak_type(self) -> NoReturn:
+        """Keys have no weak type, which is said as the lack of the attribute."""
+        raise AttributeError("arrays of keys have no attribute 'weak_type'")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes in a key."""
+        return KeyType(self.implementation).itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in all keys."""
+        return self.size * self.itemsize
+
+    @property
+    def sharding(self) -> Any:
+        """Where the words are."""
+        return self.words.sharding
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether the words are all on devices of this process."""
+        return bool(self.words.is_fully_addressable)
+
+    @property
+    def at(self) -> KeysAt:
+        """`keys.at[index].set(others)` and `.get()`, as of any array."""
+        return KeysAt(self)
+
+    def devices(self) -> Any:
+        """The devices that the words are on."""
+        return self.words.devices()
+
+    def reshape(self, *shape: Any, order: str = "C") -> KeyArray:
+        """The keys in another shape; one length may be -1."""
+        lengths = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
+        if order != "C":
+            return over_words(lambda w: w.reshape(*lengths, order=order), self)  # type: ignore[no-any-return]
+        if -1 in lengths and 0 not in self.shape:
+            known = 1
+            for n in lengths:
+                known *= n if n != -1 else 1
+            lengths = [self.size // max(known, 1) if n == -1 else n for n in lengths]
+        return self.like(self.words.reshape(*lengths, self.words.shape[-1]))
+
+    def ravel(self) -> KeyArray:
+        """The keys along one axis."""
+        return self.reshape(self.size)
+
+    flatten = ravel
+
+    def squeeze(self, axis: Any = None) -> KeyArray:
+        """The keys without axes of length 1."""
+        if axis is None:
+            axis = tuple(i for i, n in enumerate(self.shape) if n == 1)
+        axes = axis if isinstance(axis, tuple) else (axis,)
+        return self.like(self.words.squeeze(tuple(a % self.ndim for a in axes)))
+
+    def transpose(self, *axes: Any) -> KeyArray:
+        """The keys with their axes permuted; reversed by default."""
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
+        order = tuple(a % self.ndim for a in order) or tuple(reversed(range(self.ndim)))
+        return self.like(self.words.transpose(*order, self.ndim))
+
+    @property
+    def T(self) -> KeyArray:  # noqa: N802
+        """The keys with their axes reversed."""
+        return self.transpose()
+
+    def block_until_ready(self) -> KeyArray:
+        """Wait until the keys are computed."""
+        self.words.block_until_ready()
+        return self
+
+    def copy(self) -> KeyArray:
+        """The same keys: arrays never change."""
+        return self.like(self.words)
+
+    def __getitem__(self, index: Any) -> KeyArray:
+        where = index if isinstance(index, tuple) else (index,)
+        if Ellipsis not in [i for i in where if i is Ellipsis]:
+            where = (*where, Ellipsis)
+        place = None
+        if trace_key().debug_key_reuse and all(type(i) is int for i in where[:-1]):
+            place = self.words, where
+        return KeyArray(self.words[(*where, slice(None))], place, self.implementation)
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of unsized object: a single key has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[KeyArray]:
+        if not self.ndim:
+            raise TypeError("iteration over a single key; `split` makes several of it")
+        return iter([self[i] for i in range(len(self))])
+
+    def __eq__(self, other: object) -> Any:
+        return _same_words("equal", self, other).all(-1)
+
+    def __ne__(self, other: object) -> Any:
+        return ~_same_words("not_equal", self, other).all(-1)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise TypeError("key array cannot be converted to boolean.")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError(
+            "an array of keys cannot be converted to a NumPy array; random.key_data(keys) gives "
+            "the words they are made of"
+        )
+
+    def __repr__(self) -> str:
+        return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.words}"
+
+
+def _same_words(name: str, keys: KeyArray, other: Any) -> Any:
+    if type(other) is not KeyArray or other.implementation != keys.implementation:
+        given = getattr(other, "dtype", type(other).__name__)
+        raise TypeError(f"{name} does not accept dtypes {keys.dtype}, {given}.")
+    return over_words(lambda a, b: a == b, keys, other, plain=True)
+
+
+def _array_equal(a: Any, b: Any) -> Any:
+    from effax import numpy as jnp
+
+    return (a == b).all() if a.shape == b.shape else jnp.asarray(False)
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    @filtered
+    def operator(self: Any, *others: Any) -> NoReturn:
+        raise TypeError(
+            f"{name} does not accept dtype {self.dtype}: there is no arithmetic on random keys"
+        )
+
+    return operator
+
+
+for _name in (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul"),
+    *("and", "or", "xor", "lshift", "rshift"),
+):
+    setattr(KeyArray, f"__{_name}__", _refused(_name))
+    setattr(KeyArray, f"__r{_name}__", _refused(_name))
+for _name in ("lt", "le", "gt", "ge", "neg", "pos", "abs", "invert"):
+    setattr(KeyArray, f"__{_name}__", _refused(_name))
+
+
+class KeysAt:
+    """What `keys.at` is: `keys.at[index]` names some of the keys."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, keys: KeyArray) -> None:
+        self.keys = keys
+
+    def __getitem__(self, index: Any) -> KeysUpdate:
+        return KeysUpdate(self.keys, index)
+
+
+class KeysUpdate:
+    """Some of the keys of an array: `get()`, or `set(others)`, which gives a new array."""
+
+    __slots__ = ("index", "keys")
+
+    def __init__(self, keys: KeyArray, index: Any) -> None:
+        self.keys = keys
+        self.index = index
+
+    def get(self, **options: Any) -> KeyArray:
+        """The keys there."""
+        return over_words(lambda w: w.at[self.index].get(**options), self.keys)  # type: ignore[no-any-return]
+
+    def set(self, values: Any, **options: Any) -> KeyArray:
+        """The keys, others in the place of these. Raises `TypeError` for what is no key."""
+        if type(values) is not KeyArray or values.implementation != self.keys.implementation:
+            given = getattr(values, "dtype", type(values).__name__)
+            raise TypeError(f"{self.keys.dtype} keys cannot be set to {given}; give keys")
+        return over_words(  # type: ignore[no-any-return]
+            lambda w, v: w.at[self.index].set(v, **options), self.keys, values
+        )
+
+
+def is_keys(x: Any) -> bool:
+    """Whether this is an array of keys, and not of its words."""
+    return type(x) is KeyArray
+
+
+def axis_of_words(axis: Any, ndim: int, what: str) -> Any:
+    """The axis of the words that an axis of keys is, among `ndim` of them.
+
+    Raises `ValueError` where there is none, as the axis of the words must not be meant.
+    """
+    if not isinstance(axis, int):
+        return axis
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"{what}: an array of keys with {ndim} axes has no axis {axis}")
+    return axis % ndim
+
+
+def over_words(function: Callable[..., Any], *keys: KeyArray, plain: bool = False) -> Any:
+    """The function of arrays of words, one for each word of the keys; its results are keys.
+
+    With `plain`, they are arrays with the words' axis last.
+    """
+    from effax.api.vmap import vmap
+
+    found = vmap(function, in_axes=-1, out_axes=-1)(*[k.words for k in keys])
+    return found if plain else tree_map(keys[0].like, found)
+
+
+_PAIRED: Final = ("operand", "update")
+STRUCTURAL: Final[dict[str, tuple[str, ...]]] = {
+    "append": ("arr", "values"),
+    "atleast_1d": ("arys",),
+    "atleast_2d": ("arys",),
+    "atleast_3d": ("arys",),
+    "broadcast_arrays": ("args",),
+    "choose": ("choices",),
+    "compress": ("a",),
+    "dynamic_update_index_in_dim": _PAIRED,
+    "dynamic_update_slice": _PAIRED,
+    "dynamic_update_slice_in_dim": _PAIRED,
+    "extract": ("arr",),
+    "full_like": ("a", "x", "fill_value"),
+    "insert": ("arr", "values"),
+    "meshgrid": ("xi",),
+    "put_along_axis": ("arr", "values"),
+    "select": ("choicelist", "default", "on_true", "on_false"),
+    "select_n": ("cases",),
+    "where": ("x", "y"),
+} | dict.fromkeys(
+    (
+        *("array", "array_split", "asarray", "block", "broadcast", "broadcast_in_dim"),
+        *("broadcast_to", "broadcast_to_rank", "collapse", "column_stack", "concat"),
+        *("concatenate", "copy", "delete", "diagonal", "dsplit", "dstack"),
+        *("dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "empty_like"),
+        *("expand_dims", "flip", "fliplr", "flipud", "gather", "hsplit", "hstack"),
+        *("index_in_dim", "index_take", "matrix_transpose", "moveaxis", "ones_like"),
+        *("permute_dims", "ravel", "repeat", "reshape", "resize", "rev", "roll", "rollaxis"),
+        *("rot90", "slice", "slice_in_dim", "split", "squeeze", "stack", "swapaxes", "take"),
+        *("take_along_axis", "tile", "transpose", "unstack", "vsplit", "vstack", "zeros_like"),
+    ),
+    (),
+)
+"""Functions of `numpy` and `lax` that take keys: which parameters hold them, the first if none."""
+ANSWERS: Final[dict[str, Callable[..., Any]]] = {
+    "shape": lambda keys: keys.shape,
+    "ndim": lambda keys: keys.ndim,
+    "size": lambda keys: keys.size,
+    "equal": lambda a, b: a == b,
+    "not_equal": lambda a, b: a != b,
+    "array_equal": lambda a, b: _array_equal(a, b),
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+}
+"""Functions whose results for keys are not keys."""
+
+
+def accept_keys(namespace: dict[str, Any]) -> None:
+    """Let the structural functions of a public namespace take arrays of keys."""
+    for name in (*STRUCTURAL, *ANSWERS):
+        function = namespace.get(name)
+        if type(function) is FunctionType:
+            namespace[name] = _accepting(function, name)
+
+
+def _has_keys(x: Any) -> bool:
+    kind = type(x)
+    return kind is KeyArray or (kind in (list, tuple) and len(x) > 0 and _has_keys(x[0]))
+
+
+def _accepting(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        for x in args:
+            if _has_keys(x):
+                return on_keys(args, keywords)
+        if keywords and any(map(_has_keys, keywords.values())):
+            return on_keys(args, keywords)
+        return function(*args, **keywords)
+
+    @filtered
+    def on_keys(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        if name in ANSWERS:
+            return ANSWERS[name](*args, **keywords)
+        _check(function, name, args, keywords)
+        leaves, tree = tree_flatten((args, keywords), is_leaf=is_keys)
+        places = [i for i, x in enumerate(leaves) if is_keys(x)]
+
+        def of_words(*words: Any) -> Any:
+            filled = dict(zip(places, words, strict=True))
+            given, named = tree_unflatten(tree, [filled.get(i, x) for i, x in enumerate(leaves)])
+            return function(*given, **named)
+
+        return over_words(of_words, *[leaves[i] for i in places])
+
+    return call
+
+
+def _check(
+    function: Callable[..., Any], name: str, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> None:
+    """Raise where keys stand for indices, or meet what is no key, or keys of another kind."""
+    bound = inspect.signature(function).bind(*args, **keywords).arguments
+    data = STRUCTURAL[name] or (next(iter(bound)),)
+    dtypes = {
+        getattr(x, "dtype", type(x))
+        for p in data
+        for x in tree_leaves(bound.get(p), is_leaf=is_keys)
+    }
+    if len(dtypes) > 1:
+        listed = ", ".join(sorted(map(str, dtypes)))
+        raise ValueError(f"{name}: keys take no part in promotion, and meet here: {listed}")
+    for p, x in bound.items():
+        if p not in data and any(map(is_keys, tree_leaves(x, is_leaf=is_keys))):
+            raise TypeError(f"{name} takes no random keys as {p}")

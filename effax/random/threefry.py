@@ -1,0 +1,76 @@
+"""Threefry keys: two words, made into others and into bits by enciphering counters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from effax import lax
+from effax.effects.config import trace_key
+from effax.effects.random import threefry2x32, use_key
+from effax.effects.types import uint32
+
+
+def counts(shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """The numbers 0, 1, 2, ... in the given shape, as the high and the low words of 64 bits.
+
+    Written as a sum of iotas, one an axis, so that it can be partitioned along any of them.
+    """
+    size = int(np.prod(shape, dtype=object))
+    wide = size > 1 << 32
+    dtype = np.dtype(np.uint64) if wide else uint32
+    total, stride = lax.full(shape, 0, dtype), 1
+    for axis in reversed(range(len(shape))):
+        iota = lax.broadcasted_iota(dtype, shape, axis)
+        term = iota if stride == 1 else lax.mul(iota, lax.full(shape, stride, dtype))
+        total = term if stride == 1 else lax.add(total, term)
+        stride *= max(1, shape[axis])
+    if not wide:
+        return lax.full(shape, 0, uint32), total
+    shift = lax.full(shape, 32, dtype)
+    high = lax.convert_element_type(lax.shift_right_logical(total, shift), uint32)
+    return high, lax.convert_element_type(total, uint32)
+
+
+def encipher(words: Any, shape: tuple[int, ...], use: str) -> tuple[Any, Any]:
+    """Two random words for every place of an array, from the words of one key, which is used up."""
+    if not trace_key().threefry_partitionable:
+        raise NotImplementedError(
+            "random bits in the order of threefry_partitionable=False, JAX's default before 0.5, "
+            "are not made; leave the setting at True"
+        )
+    words = use_key(words, use=use)
+    k1, k2 = (
+        lax.broadcast(lax.index_in_dim(words, i, axis=0, keepdims=False), shape) for i in (0, 1)
+    )
+    high, low = counts(shape)
+    one, other = threefry2x32(k1, k2, high, low)
+    return one, other
+
+
+def seed_words(seed: Any) -> Any:
+    """The words of the key that an integer seeds: its 64 bits, the high word first."""
+    low = lax.convert_element_type(seed, uint32)
+    wide = seed.dtype.itemsize == 8
+    high = lax.convert_element_type(lax.shift_right_logical(seed, 32), uint32) if wide else None
+    if high is None:
+        high = lax.full_like(low, 0)
+    words = lax.concatenate([lax.expand_dims(high, (0,)), lax.expand_dims(low, (0,))], 0)
+    return use_key(words, use="new")
+
+
+def split_words(words: Any, shape: tuple[int, ...]) -> Any:
+    """The words of as many new keys as the shape has places, along a new last axis."""
+    pair = [lax.expand_dims(x, (len(shape),)) for x in encipher(words, shape, "split")]
+    return use_key(lax.concatenate(pair, len(shape)), use="new")
+
+
+def fold_words(words: Any, data: Any) -> Any:
+    """The words of the key made of a key and a number of 32 bits."""
+    low = lax.convert_element_type(data, uint32)
+    words = use_key(words, use="fold_in")
+    k1, k2 = (lax.index_in_dim(words, i, axis=0, keepdims=False) for i in (0, 1))
+    pair = threefry2x32(k1, k2, lax.full((), 0, uint32), low)
+    made = lax.concatenate([lax.expand_dims(x, (0,)) for x in pair], 0)
+    return use_key(made, use="new")
