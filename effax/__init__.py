@@ -103,11 +103,13 @@ if _TYPE_CHECKING:
     from effax import custom_batching as custom_batching
     from effax import custom_derivatives as custom_derivatives
     from effax import debug as debug
+    from effax import dlpack as dlpack
     from effax import errors as errors
     from effax import example_libraries as example_libraries
     from effax import experimental as experimental
     from effax import extend as extend
     from effax import flatten_util as flatten_util
+    from effax import image as image
     from effax import laws as laws
     from effax import nn as nn
     from effax import ops as ops
@@ -134,11 +136,13 @@ _ON_DEMAND = frozenset(
         "custom_batching",
         "custom_derivatives",
         "debug",
+        "dlpack",
         "errors",
         "example_libraries",
         "experimental",
         "extend",
         "flatten_util",
+        "image",
         "laws",
         "nn",
         "ops",
