@@ -1,0 +1,4 @@
+"""Minima of functions, as `scipy.optimize` has them."""
+
+from effax.scipy.optimize.minimize import OptimizeResults as OptimizeResults
+from effax.scipy.optimize.minimize import minimize as minimize
