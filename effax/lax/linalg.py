@@ -15,6 +15,7 @@ from effax.lax.condensed import hessenberg as hessenberg
 from effax.lax.condensed import schur as schur
 from effax.lax.condensed import tridiagonal as tridiagonal
 from effax.lax.condensed import tridiagonal_solve as tridiagonal_solve
+from effax.lax.eigenvectors import eig_with_derivatives
 from effax.lax.reflections import cholesky_update as cholesky_update
 from effax.lax.reflections import householder_product as householder_product
 from effax.lax.reflections import ormqr as ormqr
@@ -224,7 +225,8 @@ def eig(
     """Eigenvalues of square matrices, then left and right eigenvectors where asked.
 
     Only on the CPU, by LAPACK: another implementation raises `NotImplementedError`. Only the
-    eigenvalues have derivatives; `enable_eigvec_derivs` is refused.
+    eigenvalues have derivatives, unless `enable_eigvec_derivs`: then eigenvectors have that of
+    LAPACK's choice among their multiples, of length 1 and with the largest element real.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> len(lax.linalg.eig(jnp.eye(2)))
@@ -232,7 +234,8 @@ def eig(
     """
     accept("eig", "implementation", implementation, (None, EigImplementation.LAPACK))
     accept("eig", "use_magma", use_magma, (None, False))
-    accept("eig", "enable_eigvec_derivs", enable_eigvec_derivs, (False,))
+    if enable_eigvec_derivs:
+        return eig_with_derivatives(x, compute_left_eigenvectors, compute_right_eigenvectors)
     return list(
         linalg.eig(
             x,

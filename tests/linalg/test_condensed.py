@@ -235,13 +235,28 @@ def test_what_has_no_derivative_says_so():
             effax.jvp(function, (A,), (A,))
 
 
+@pytest.mark.parametrize("x", [A, C, MANY], ids=["real", "complex", "batch"])
+def test_eigenvectors_have_derivatives_where_asked(x):
+    def function(x):
+        return linalg.eig(x, enable_eigvec_derivs=True)
+
+    direction = np.roll(x, 1, axis=-1)
+    _, slopes = effax.jvp(function, (x,), (direction,))
+    eps = 1e-6
+    ahead, behind = (function(x + s * eps * direction) for s in (1, -1))
+    for slope, one, other in zip(slopes, ahead, behind, strict=True):
+        close(slope, (np.asarray(one) - np.asarray(other)) / (2 * eps), 1e-6)
+    close(function(x)[2], np.linalg.eig(x)[1])
+    total = effax.grad(lambda x: jnp.sum(jnp.abs(function(x)[2] ** 2 @ np.arange(x.shape[-1]))))
+    assert np.isfinite(np.asarray(total(x))).all()
+
+
 def test_algorithms_that_are_not_here_are_refused():
     for wrong in (
         lambda: linalg.qr(A, use_magma=True),
         lambda: linalg.svd(A, algorithm=linalg.SvdAlgorithm.POLAR),
         lambda: linalg.eigh(A, implementation=linalg.EighImplementation.QDWH),
         lambda: linalg.eig(A, implementation=linalg.EigImplementation.MAGMA),
-        lambda: linalg.eig(A, enable_eigvec_derivs=True),
     ):
         with pytest.raises(NotImplementedError, match="is not implemented"):
             wrong()
