@@ -274,6 +274,7 @@ def tensordot(
     axes: Any = 2,
     precision: Any = None,
     preferred_element_type: Any = None,
+    out_sharding: Any = None,
 ) -> Array:
     """Sums of products over paired axes, as `jnp.tensordot`.
 
@@ -282,7 +283,12 @@ def tensordot(
     Array(6., dtype=float32)
     """
     return jnp.tensordot(
-        x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type
+        x1,
+        x2,
+        axes=axes,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+        out_sharding=out_sharding,
     )
 
 
