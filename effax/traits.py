@@ -32,7 +32,7 @@ from effax.effects import (
 )
 from effax.effects.effect import Effect, all_effects
 from effax.interpreters import calculus
-from effax.interpreters import definitions as _definitions  # noqa: F401  fills the functor
+from effax.interpreters import factorings as _factorings  # noqa: F401  fills the functor
 from effax.interpreters.lifting import functor
 
 Trait = tuple[Effect, ...]
@@ -200,7 +200,9 @@ flat: Final[Trait] = (
 """Effects whose derivative is zero wherever they have one: steps, and what stops gradients."""
 
 composite: Final[Trait] = tuple(
-    e for e in functor if not e.higher_order and e.family in ("reduction", "cumulative", "window")
+    e
+    for e in functor
+    if not e.higher_order and e.family in ("reduction", "cumulative", "window", "linalg")
 )
 """Effects that are written out in terms of simpler ones, for interpreters without a rule."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import effax.interpreters.factorings  # noqa: F401  (loaded when handlers are: for those without a column)
 from effax.effects import comparison, elementwise, linalg, shape
 from effax.effects.complex import real
 from effax.effects.conversion import convert_element_type

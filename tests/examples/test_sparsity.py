@@ -18,7 +18,6 @@ Sparsity, Local, pattern = sparsity.Sparsity, sparsity.Local, sparsity.pattern
 # What the elements that are found are beyond those that are other than zero somewhere, and why.
 DENSE = {
     "sort": "any element may be any of the sorted ones",
-    "cholesky": "factorizations are dense in all elements",
     "dynamic_slice": "the place depends on x, so any slice is possible",
 }
 
