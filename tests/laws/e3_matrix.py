@@ -75,6 +75,10 @@ def ask(law: Law, name: str, seed: int = 3) -> str | None:
             hold(law, case)
     except NotDefined:
         return None
+    except ValueError:
+        if "text" in law.needs:
+            return None  # rules are Python functions, which text does not hold
+        raise
     except Violation as error:
         return f"false: {error}"
     except EffaxError as error:
