@@ -14,16 +14,16 @@ def print_environment_info(return_string: bool = False) -> str | None:
     >>> "jaxlib" in effax.print_environment_info(return_string=True)
     True
     """
-    import jaxlib
     import numpy as np
 
+    from effax.backends.xla.client import jaxlib_version
     from effax.backends.xla.device import devices, process_count
     from effax.version import __version__
 
     found = devices()
     facts: dict[str, Any] = {
         "effax": __version__,
-        "jaxlib": jaxlib.__version__,
+        "jaxlib": jaxlib_version,
         "numpy": np.__version__,
         "python": sys.version.replace("\n", " "),
         "device info": f"{found[0].device_kind}-{len(found)}, {process_count()} process(es)",
