@@ -249,7 +249,8 @@ def _solution(function: Any, s: _Settings, y0: Array, t: Array, args: Any) -> Ar
         return ys, (ys, t, args)
 
     def backward(kept: Any, cotangents: Array) -> Any:
-        return _adjoint(function, s, *kept, cotangents)
+        ys, t, args = kept
+        return _adjoint(function, s, ys, t, args, cotangents)
 
     solve.defvjp(forward, backward)
     return solve(y0, t, args)
