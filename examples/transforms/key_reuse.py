@@ -19,7 +19,8 @@ from effax.extend import effects, traits
 
 def fresh(xs):
     """A cell for each key that a variable may hold: [the place that used it up, or nothing]."""
-    sizes = [x.size // 2 if x.dtype == "uint32" and x.shape[-1:] == (2,) else 0 for x in xs]
+    words = [x.shape[-1:] if x.dtype == "uint32" else () for x in xs]
+    sizes = [x.size // n[0] if n in ((2,), (4,)) else 0 for x, n in zip(xs, words, strict=True)]
     return [[[""] for _ in range(n)] for n in sizes]
 
 
@@ -38,15 +39,15 @@ def use(e, given, use):
         if cell[0]:
             raise KeyReuseError(f"at {e.place}, a key is used that was used up at {cell[0]}")
         cell[0] = e.place
-    return fresh(e.outputs)
+    return fresh(e.outputs) if use == "new" else [[]]
 
 
 def move(e, given, **how):
-    found = fresh(e.outputs)
-    if given[0] and found[0] and len(given) == 1:
+    (x, *others), found = e.inputs, fresh(e.outputs)
+    if given[0] and found[0] and not others:
         with fx.ensure_compile_time_eval():
-            at = e.effect(jnp.arange(e.inputs[0].size).reshape(e.inputs[0].shape), **how).ravel()
-        found = [[given[0][i // 2] for i in at.tolist()[::2]]]
+            at = e.effect((jnp.arange(x.size) // x.shape[-1]).reshape(x.shape), **how)[..., 0]
+            found = [[given[0][i] for i in at.ravel().tolist()]]
     return found
 
 
@@ -71,9 +72,8 @@ def steps(e, given, body, consts, carry, length, **_):
     row = [sorted(x, reverse=True)[: len(x) // max(length, 1)] for x in given[n:]]
     for one in (row, [[[""] for _ in x] for x in row])[:length]:
         given[consts:n] = walk(body, given[:n] + one)[:carry]
-    for x, one in zip(given[n:], row, strict=True):
-        for cell in x:
-            cell[0] = one[0][0]
+    for cell, used in ((c, one[0]) for x, one in zip(given[n:], row, strict=True) for c in x):
+        cell[0] = used[0]
     return given[consts:n] + fresh(e.outputs)[carry:]
 
 

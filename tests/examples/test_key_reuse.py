@@ -109,6 +109,18 @@ def test_branches_may_each_use_it():
     assert check(f)(KEY) == f(KEY)
 
 
+def test_keys_of_another_generator_have_four_words():
+    def split_well(k):
+        one, other = random.split(k)
+        return random.normal(one) + random.normal(other)
+
+    key = random.key(0, impl="rbg")
+    assert check(split_well)(key) == split_well(key)
+    for name in ("two lines", "a slice, then all", "scan over a constant"):
+        with pytest.raises(KeyReuseError):
+            check(BAD[name])(key)
+
+
 def test_old_keys_are_keys_too():
     with pytest.raises(KeyReuseError):
         check(lambda k: random.normal(k) + random.normal(k))(random.PRNGKey(0))
