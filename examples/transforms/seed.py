@@ -7,7 +7,7 @@ because the effect happens in each lane, batched operands or not: every lane has
 `grad` of a program that draws is the derivative of the samples as functions of their parameters.
 
 A program that still draws where nothing answers is refused, by the name of what is missing. (After
-genjax's `seed` and `modular_vmap`; the handler is that of Xie et al. 2024, "Parallel Algebraic
+genjax's `seed` and `modular_vmap`; keys are those of threefry; the handler is that of Xie et al. 2024, "Parallel Algebraic
 Effect Handlers".)
 """
 
