@@ -84,6 +84,16 @@ def test_a_gradient_goes_through():
     np.testing.assert_allclose(fx.grad(f)(X), fx.grad(lambda x: jnp.sum(make("scan")(x)))(X))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"while_loop"}))
+def test_gradients_go_through_on_the_programs_of_e3(name):
+    def f(x):
+        return jnp.sum(Local.transform(make(name))(Local(x, jnp.eye(5, dtype=bool))).value ** 2)
+
+    expected = fx.grad(lambda x: jnp.sum(make(name)(x) ** 2))(X)
+    np.testing.assert_allclose(fx.grad(f)(X), expected, rtol=1e-9, atol=1e-12)
+
+
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(laws.programs(), st.integers(0, 9), st.booleans())
 def test_generated_programs_stay_inside(sketch, seed, local):
