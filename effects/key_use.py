@@ -7,13 +7,15 @@ Words are not kept alive here, except while a trace that made them goes on.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, Final, TypeVar
 
 from effax.effects.errors import KeyReuseError
 from effax.effects.frames import Frame, describe, user_frame
 
-_used: Final[dict[tuple[int, Hashable], tuple[Any, str, Frame | None]]] = {}
+R = TypeVar("R")
+_Use = tuple[Any, str, Frame | None]
+_used: Final[dict[tuple[int, Hashable], _Use]] = {}
 
 
 def _forget(identity: int) -> None:
@@ -53,7 +55,7 @@ def use(words: Any, index: Hashable, function: str) -> None:
         _used[id(layer), index] = carrier, function, here
 
 
-def _before(words: Any, index: Hashable) -> tuple[Any, str, Frame | None] | None:
+def _before(words: Any, index: Hashable) -> _Use | None:
     if index is not None:
         return _used.get((id(words), index)) or _used.get((id(words), None))
     return next((found for key, found in _used.items() if key[0] == id(words)), None)
@@ -62,3 +64,39 @@ def _before(words: Any, index: Hashable) -> tuple[Any, str, Frame | None] | None
 def was_used(words: Any) -> bool:
     """Whether a key of these words, or of a place among them, was used."""
     return any(identity == id(words) for identity, _ in _used)
+
+
+def alternatives(jobs: Iterable[Callable[[], R]]) -> list[R]:
+    """Trace branches of which one will run: a key may be used once in each."""
+    results, after = [], {}
+    for job in jobs:
+        before = set(_used)
+        results.append(job())
+        after |= _taken_back(before)
+    _used.update(after)
+    return results
+
+
+def repeated(job: Callable[[], R], passed_on: Callable[[R], Iterable[Any]], name: str) -> R:
+    """Trace what will run again and again.
+
+    `passed_on` gives what a step hands to the next. Raises `KeyReuseError` for a used key that is
+    from outside, or is handed on.
+    """
+    before = set(_used)
+    result = job()
+    later = {id(x) for x in passed_on(result)}
+    for carrier, function, frame in _taken_back(before).values():
+        if carrier is None or carrier.handler.live or id(carrier) in later:
+            raise KeyReuseError(
+                f"at {describe(frame)}, {function} uses a random key that {name}, a part of a loop "
+                "that runs in each step, closes over or hands on: each step uses it again. Carry the key and "
+                "split it in each step (key, now = random.split(key)), or use "
+                "random.fold_in(key, i)"
+            )
+    return result
+
+
+def _taken_back(before: set[tuple[int, Hashable]]) -> dict[tuple[int, Hashable], _Use]:
+    """Forget the uses that were noted since; they are returned."""
+    return {key: _used.pop(key) for key in list(_used) if key not in before}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any
 
 import attrs
 
 from effax.api.arguments import name_of, normalise, with_references
-from effax.effects import custom
+from effax.effects import custom, key_use
 from effax.effects.conversion import convert_element_type
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.frames import filtered
@@ -434,7 +434,8 @@ def _staged_all(
     functions: Sequence[Callable[..., list[Any]]], leaves: Sequence[Any], names: Sequence[str]
 ) -> list[Staged]:
     types = [typeof(x) for x in leaves]
-    return [stage(f, types, name) for f, name in zip(functions, names, strict=True)]
+    named = zip(functions, names, strict=True)
+    return key_use.alternatives([partial(stage, f, types, name) for f, name in named])
 
 
 def _checked_ct(ct: Any, type: ShapedArray, rule: _VjpRule) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from effax.api.arguments import name_of
+from effax.effects import key_use
 from effax.effects.conversion import convert_element_type
 from effax.effects.mismatch import one_level
 from effax.effects.program import Program, Variable
@@ -18,9 +19,11 @@ from effax.interpreters.stage import Staged, stage
 def traced(
     function: Callable[..., Any], tree: Any, types: Sequence[ShapedArray]
 ) -> tuple[Staged, Any]:
-    """A function of the arguments of that tree, staged; and the tree of its results."""
+    """A part of a loop, of the arguments of that tree, staged; and the tree of its results."""
     flat, out = on_leaves(function, tree)
-    return stage(flat, types, name_of(function)), out[0]
+    name = name_of(function)
+    staged = key_use.repeated(lambda: stage(flat, types, name), lambda s: s.program.outputs, name)
+    return staged, out[0]
 
 
 def on_leaves(

@@ -62,6 +62,41 @@ def a_part_and_the_whole():
     effax.vmap(random.normal)(keys)
 
 
+def in_each_step_of_a_scan():
+    key = random.key(0)
+    effax.lax.scan(lambda c, _: (c + random.normal(key), None), 0.0, None, length=3)
+
+
+def in_each_step_of_a_while():
+    key = random.key(0)
+    effax.lax.while_loop(lambda c: c < 3, lambda c: c + 1 + 0 * random.normal(key), 0.0)
+
+
+def in_each_step_of_a_fori_loop():
+    key = random.key(0)
+    effax.jit(lambda: effax.lax.fori_loop(0, 3, lambda i, c: c + random.normal(key), 0.0))()
+
+
+def handed_on_by_each_step():
+    effax.lax.scan(lambda key, _: (key, random.normal(key)), random.key(0), None, length=3)
+
+
+def after_a_branch():
+    key = random.key(0)
+    effax.lax.cond(True, lambda: random.normal(key), lambda: random.uniform(key))
+    random.normal(key)
+
+
+def in_either_branch():
+    key = random.key(0)
+    effax.lax.cond(True, lambda: random.normal(key), lambda: random.uniform(key))
+
+
+def folded_in_each_step():
+    key = random.key(0)
+    effax.lax.fori_loop(0, 3, lambda i, c: c + random.normal(random.fold_in(key, i)), 0.0)
+
+
 def parts():
     one, other = random.split(random.key(0))
     random.normal(one), random.normal(other)
@@ -115,11 +150,15 @@ def every_distribution():
 
 REUSED = (
     *(twice, used_after_split, twice_into_jit, twice_in_jit, one_of_many, a_batch_twice),
-    *(after_grad, split_in_jit, a_part_and_the_whole),
+    *(after_grad, split_in_jit, a_part_and_the_whole, after_a_branch),
+)
+REPEATED = (
+    *(in_each_step_of_a_scan, in_each_step_of_a_while, in_each_step_of_a_fori_loop),
+    handed_on_by_each_step,
 )
 FINE = (
     *(parts, clones_and_numbers, old_keys, carried_through_a_loop, new_each_time),
-    every_distribution,
+    *(every_distribution, in_either_branch, folded_in_each_step),
 )
 
 
@@ -131,6 +170,13 @@ def test_reuse_is_found(program):
     message = str(caught.value)
     assert message.count("test_key_reuse.py:") == 2, "both places"
     assert "random.split(key)" in message and "random.clone(key)" in message
+
+
+@pytest.mark.parametrize("program", REPEATED)
+def test_use_in_each_step_is_found(program):
+    program()
+    with effax.debug_key_reuse(True), pytest.raises(KeyReuseError, match=r"each step.*fold_in"):
+        program()
 
 
 @pytest.mark.parametrize("program", FINE)
