@@ -2,9 +2,9 @@
 
 A `KeyArray` is a node of pytrees over an array of words, so that every transformation and every
 control flow takes it as it takes the words. What moves elements about without looking at them
-(`stack`, `where`, `take`, `lax.dynamic_slice`, ...) takes keys too: it is mapped over the words, as by
-`vmap` along their last axis, so that the function sees the shapes of the keys. `STRUCTURAL` is the
-table of these functions, and the one place that says so.
+(`stack`, `where`, `take`, `lax.dynamic_slice`, ...) takes keys too: it is mapped over the words, as
+by `vmap` along their last axis, so that the function sees the shapes of the keys. `STRUCTURAL` is
+the table of these functions, and the one place that says so.
 """
 
 from __future__ import annotations

@@ -87,5 +87,7 @@ def rng_bit_generator_reference(
 
 @rule(random.rng_uniform)
 def rng_uniform_reference(low: Any, high: Any, *, shape: tuple[int, ...]) -> Any:
-    drawn = np.random.default_rng().random(shape) * (float(high) - float(low)) + float(low)
-    return np.floor(drawn) if low.dtype.kind in "iu" else drawn
+    generator = np.random.default_rng()
+    if low.dtype.kind in "iu":
+        return generator.integers(int(low), int(high), shape, dtype=low.dtype)
+    return generator.random(shape) * (float(high) - float(low)) + float(low)

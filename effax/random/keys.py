@@ -1,7 +1,7 @@
 """Keys: the state of the generator as a value, and how new keys are made from a key.
 
 A key is two words of 32 bits (four, for the device's own generators). In its old form it is an
-array `uint32[2]`; in the new one a `KeyArray`, which has the shape of the keys and hides their words.
+array `uint32[2]`; in the new one a `KeyArray`, which has the shape of the keys and hides words.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from effax import numpy as jnp
 from effax.api.custom import custom_jvp
 from effax.api.vmap import vmap
 from effax.effects.types import DType, canonical_shape, finfo, float32, iinfo
+from effax.key_arrays import KeyArray
 from effax.random.bits import float_dtype, int_dtype, result_shape, shape_of, spread
 from effax.random.keys import split_words, twin, words_of
 from effax.random.samplers import (
@@ -83,6 +84,8 @@ def gamma_words(words: Any, a: Any, shape: Shape, dtype: DType, log_space: bool 
 
 @partial(custom_jvp, nondiff_argnums=(2,))
 def _gamma_many(keys: Any, alphas: Any, log_space: bool) -> Any:
+    if type(keys) is KeyArray:  # in a batch, such keys would not make what each makes alone
+        return lax.map(lambda x: _gamma_one(*x, log_space), (keys, alphas))
     return vmap(lambda k, a: _gamma_one(k, a, log_space))(keys, alphas)
 
 
@@ -277,8 +280,16 @@ def _poisson(words: Any, lam: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Poisson numbers of the rate `lam`, which is computed with in float32."""
+    """Poisson numbers of the rate `lam`, which is computed with in float32.
+
+    Raises `NotImplementedError` for keys of other generators than Threefry, as in JAX.
+    """
     words = words_of("poisson", key)
+    if type(words) is KeyArray:
+        raise NotImplementedError(
+            f"`poisson` is only implemented for the threefry2x32 RNG, not {words.implementation}; "
+            "draw with a key of random.key(seed)"
+        )
     asked = int_dtype("poisson", dtype)
     found = shape_of(lam) if shape is None else canonical_shape(shape)
     return _poisson(words, lam, shape=found, dtype=asked)
