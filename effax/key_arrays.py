@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import Any, Final, NamedTuple, NoReturn
 
 from effax.effects.config import trace_key
-from effax.effects.frames import filtered
+from effax.effects.frames import boundary, filtered, strip
 from effax.effects.tree import (
     register_pytree_node_class,
     tree_flatten,
@@ -403,14 +403,19 @@ def _has_keys(x: Any) -> bool:
 
 
 def _accepting(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @boundary
     @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        for x in args:
-            if _has_keys(x):
+        try:
+            for x in args:
+                if _has_keys(x):
+                    return on_keys(args, keywords)
+            if keywords and any(map(_has_keys, keywords.values())):
                 return on_keys(args, keywords)
-        if keywords and any(map(_has_keys, keywords.values())):
-            return on_keys(args, keywords)
-        return function(*args, **keywords)
+            return function(*args, **keywords)
+        except Exception as error:
+            strip(error)
+            raise
 
     @filtered
     def on_keys(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

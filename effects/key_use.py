@@ -90,8 +90,8 @@ def repeated(job: Callable[[], R], passed_on: Callable[[R], Iterable[Any]], name
         if carrier is None or carrier.handler.live or id(carrier) in later:
             raise KeyReuseError(
                 f"at {describe(frame)}, {function} uses a random key that {name}, a part of a loop "
-                "that runs in each step, closes over or hands on: each step uses it again. Carry the key and "
-                "split it in each step (key, now = random.split(key)), or use "
+                "that runs in each step, closes over or hands on: each step uses it again. Carry "
+                "the key and split it in each step (key, now = random.split(key)), or use "
                 "random.fold_in(key, i)"
             )
     return result

@@ -82,7 +82,8 @@ def words_of(function: str, key: Any, batched: bool = False) -> Any:
         )
     if typed and trace_key().debug_key_reuse and function not in _KEEPING:
         if key.place is not None:
-            key_use.use(*key.place, f"random.{function}")
+            many, at = key.place
+            key_use.use(many, at, f"random.{function}")
         key_use.use(words, None, f"random.{function}")
     return words if implementation == DEFAULT else KeyArray(words, None, implementation)
 
