@@ -105,7 +105,8 @@ class KeyArray(Value):
     @classmethod
     def tree_unflatten(cls, implementation: str, leaves: Sequence[Any]) -> KeyArray:
         """The keys made of these words."""
-        return cls(*leaves, implementation=implementation)
+        (words,) = leaves
+        return cls(words, implementation=implementation)
 
     def like(self, words: Any) -> KeyArray:
         """Keys of these words for the same generator."""

@@ -82,8 +82,8 @@ def words_of(function: str, key: Any, batched: bool = False) -> Any:
         )
     if typed and trace_key().debug_key_reuse and function not in _KEEPING:
         if key.place is not None:
-            many, at = key.place
-            key_use.use(many, at, f"random.{function}")
+            taken_from, index = key.place
+            key_use.use(taken_from, index, f"random.{function}")
         key_use.use(words, None, f"random.{function}")
     return words if implementation == DEFAULT else KeyArray(words, None, implementation)
 

@@ -85,7 +85,7 @@ def gamma_words(words: Any, a: Any, shape: Shape, dtype: DType, log_space: bool 
 @partial(custom_jvp, nondiff_argnums=(2,))
 def _gamma_many(keys: Any, alphas: Any, log_space: bool) -> Any:
     if type(keys) is KeyArray:  # in a batch, such keys would not make what each makes alone
-        return lax.map(lambda x: _gamma_one(*x, log_space), (keys, alphas))
+        return lax.map(lambda x: _gamma_one(x[0], x[1], log_space), (keys, alphas))
     return vmap(lambda k, a: _gamma_one(k, a, log_space))(keys, alphas)
 
 

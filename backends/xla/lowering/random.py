@@ -1,4 +1,4 @@
-"""Random bits in StableHLO: the twenty rounds written out, once per shape; and XLA's own generators."""
+"""Random bits in StableHLO: Threefry's rounds written out, once per shape, and XLA's generators."""
 
 from __future__ import annotations
 
