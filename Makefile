@@ -16,7 +16,7 @@ WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
 
-.PHONY: help test test-all check lint types layers unit demo papers bench dist format sizes names clean
+.PHONY: help test test-all check lint types layers unit demo papers bench docs dist format sizes names clean
 
 help:
 	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
@@ -24,6 +24,7 @@ help:
 	@echo "make demo      examples/demo.py: a small training run"
 	@echo "make papers    the papers, reproduced"
 	@echo "make bench     measurements, against jax where it can be installed"
+	@echo "make docs      the reference of all public names, in build/reference"
 	@echo "make dist      wheel and sdist, in dist/"
 	@echo "make format    let ruff format and fix;  make names: accept a change of the public names"
 	@echo "make sizes     the longest files;        make clean: remove everything made"
@@ -82,6 +83,9 @@ papers: $(VENV)/.test
 
 bench: $(VENV)-bench/.bench
 	$(VENV)-bench/bin/python benchmarks/run.py
+
+docs: $(VENV)/.test
+	$(PY) docs/make_reference.py build/reference
 
 # Through the sdist: a wheel built from a tree in use can carry modules deleted since.
 dist: $(VENV)/.test
