@@ -107,13 +107,17 @@ def _kummer(a: Array, b: Array, x: Array) -> Array:
 
 def _asymptotic(a: Array, b: Array, x: Array) -> Array:
     """The sum of `(b - a)_k (1 - a)_k / (k! x**k)`, as far as its terms descend."""
-    total, term, least = jnp.ones_like(x), jnp.ones_like(x), jnp.ones_like(x)
-    for k in range(40):
+
+    def add(k: Array, state: Any) -> Any:
+        total, term, least = state
+        k = k.astype(x.dtype)
         term = term * (b - a + k) * (1 - a + k) / ((k + 1) * x)
         descends = jnp.abs(term) < jnp.maximum(least, 1)
         total = total + jnp.where(descends, term, 0)
-        least = jnp.where(descends, jnp.abs(term), 0)
-    return total
+        return total, term, jnp.where(descends, jnp.abs(term), 0)
+
+    one = jnp.ones_like(x)
+    return lax.fori_loop(0, 40, add, (one, one, one))[0]
 
 
 @whole()

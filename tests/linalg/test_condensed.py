@@ -170,8 +170,15 @@ def test_cholesky_update():
             linalg.cholesky_update(*wrong)
 
 
+SLOW = pytest.mark.slow
+
+
 @pytest.mark.parametrize("method", ["qdwh", "svd"])
-@pytest.mark.parametrize("x", [A, C, TALL, np.diag([1, 1e-7, 1e3])], ids=range(4))
+@pytest.mark.parametrize(
+    "x",
+    [pytest.param(A, marks=SLOW), pytest.param(C, marks=SLOW), TALL, np.diag([1, 1e-7, 1e3])],
+    ids=range(4),
+)
 def test_polar(x, method):
     u, p = sl.polar(x, method=method)
     wanted = scipy.linalg.polar(x)

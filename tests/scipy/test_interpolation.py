@@ -20,9 +20,12 @@ ANYWHERE = np.concatenate([INSIDE, [[5, 1], [2, -2], [-1, 9], [4, 5], [0, -1], [
 
 
 @pytest.mark.parametrize("method", ["linear", "nearest"])
-@pytest.mark.parametrize("fill", [np.nan, 7.0, None])
-@pytest.mark.parametrize("values", [VALUES, VALUES * 1j, np.stack([VALUES] * 3, axis=-1)])
-def test_values_between_the_points(method, fill, values):
+@pytest.mark.parametrize(
+    ("values", "fill"),
+    [(VALUES, np.nan), (VALUES * 1j, 7.0), (np.stack([VALUES] * 3, axis=-1), None)],
+    ids=["real", "complex", "vectors"],
+)
+def test_values_between_the_points(method, values, fill):
     options = {"method": method, "bounds_error": False, "fill_value": fill}
     wanted = scipy.interpolate.RegularGridInterpolator(GRID, values, **options)(ANYWHERE)
     with effax.enable_x64(True):
