@@ -163,7 +163,7 @@ def odeint(
     Reverse mode solves the adjoint equation backwards, in constant memory; forward mode is refused.
 
     Args:
-      func: gives the slope, a tree like y; what it closes over has derivatives too.
+      func: gives the slope, a tree of arrays like y's; what it closes over has derivatives too.
       y0: the solution at `t[0]`: a tree of arrays of floats or complex numbers.
       t: times that rise, a vector of floats.
       *args: trees of arrays.
@@ -176,7 +176,7 @@ def odeint(
       reached, or that are before the last.
 
     Raises:
-      TypeError: where times, y0 or args are not such arrays, and where slopes are no tree like y0.
+      TypeError: where times, y0 or args are not such arrays, and where slopes don't have y0's shapes.
       ValueError: where t is no vector, or empty.
 
     >>> import effax, effax.numpy as jnp
@@ -223,12 +223,11 @@ def odeint(
 
 
 def _check_slope(slope: Any, y: Any) -> None:
-    given, wanted = (
-        (tree, [typeof(x).shape for x in leaves]) for leaves, tree in map(tree_flatten, (slope, y))
-    )
+    given, wanted = ([typeof(x).shape for x in tree_flatten(tree)[0]] for tree in (slope, y))
     if given != wanted:
         raise TypeError(
-            f"the function given to odeint must give a tree like y0: {given} and {wanted} differ"
+            "the function given to odeint must give arrays of y0's shapes: it gave "
+            f"{given}, not {wanted}"
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.effects.tree import register_pytree_node_class
+from effax.effects.types import is_complex
 from effax.numpy.decompositions import floats
 from effax.whole import whole
 
@@ -67,6 +68,10 @@ class RegularGridInterpolator:
                 )
         self.method, self.bounds_error = method, bounds_error
         self.fill_value = None if fill_value is None else jnp.asarray(fill_value)
+        if fill_value is not None and is_complex(self.fill_value.dtype) > is_complex(
+            self.values.dtype
+        ):
+            raise ValueError("fill_value must be either 'None' or of a type compatible with values")
 
     def tree_flatten(self) -> tuple[Any, Any]:
         """The arrays, as leaves."""
@@ -87,11 +92,12 @@ class RegularGridInterpolator:
         """
         chosen = self.method if method is None else method
         _check_method(chosen)
-        if isinstance(xi, tuple):
+        together = isinstance(xi, tuple)
+        if together:
             xi = jnp.stack(jnp.broadcast_arrays(*xi), axis=-1)
         (x,) = floats("RegularGridInterpolator", xi)
         n = len(self.grid)
-        if x.ndim == 1:
+        if x.ndim == 1 and not together:
             x = x[:, None] if n == 1 else x[None]
         if x.ndim == 0 or x.shape[-1] != n:
             raise ValueError(

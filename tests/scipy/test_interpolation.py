@@ -95,3 +95,10 @@ def test_nearest_codes():
     for shapes in (((2, 3), (2, 2)), ((2, 3, 2), (2, 3, 2)), ((3,), (2, 3))):
         with pytest.raises(ValueError):
             vq.vq(*(np.ones(s) for s in shapes))
+
+
+def test_shapes_and_fill_values_as_in_jax():
+    found = RegularGridInterpolator(GRID, VALUES)
+    assert found((0.5, 0.5)).shape == () and found(np.array([0.5, 0.5])).shape == (1,)
+    with pytest.raises(ValueError, match="fill_value"):
+        RegularGridInterpolator(GRID, VALUES, fill_value=1j)

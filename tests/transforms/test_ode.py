@@ -78,6 +78,7 @@ def test_the_adjoint_along_the_way_and_whole_numbers_beside():
     close(effax.grad(total)(1.0, 2), np.exp(-TIMES).sum(), 1e-3)
 
 
+@pytest.mark.slow
 def test_second_derivatives():
     with effax.enable_x64(True):
         times = np.array([0.0, 1.0])
@@ -113,7 +114,7 @@ def test_what_is_refused():
         (lambda: odeint(decay, 1.0, TIMES, "a"), TypeError),
         (lambda: odeint(decay, 1.0, TIMES.reshape(2, 2)), ValueError),
         (lambda: odeint(decay, 1.0, TIMES[:0]), ValueError),
-        (lambda: odeint(lambda y, t: (-y,), 1.0, TIMES), TypeError),
+        (lambda: odeint(lambda y, t: (y, y), 1.0, TIMES), TypeError),
         (lambda: odeint(lambda y, t: jnp.ones(3), np.ones(2), TIMES), TypeError),
     ]:
         with pytest.raises(error):
