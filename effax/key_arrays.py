@@ -418,7 +418,6 @@ def _accepting(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             strip(error)
             raise
 
-    @filtered
     def on_keys(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if name in ANSWERS:
             return ANSWERS[name](*args, **keywords)
