@@ -163,7 +163,7 @@ def odeint(
     Reverse mode solves the adjoint equation backwards, in constant memory; forward mode is refused.
 
     Args:
-      func: gives the slope, a tree of arrays like y's; what it closes over has derivatives too.
+      func: gives the slope, a tree of arrays like y's; what it closes over has derivatives.
       y0: the solution at `t[0]`: a tree of arrays of floats or complex numbers.
       t: times that rise, a vector of floats.
       *args: trees of arrays.
@@ -176,7 +176,7 @@ def odeint(
       reached, or that are before the last.
 
     Raises:
-      TypeError: where times, y0 or args are not such arrays, and where slopes don't have y0's shapes.
+      TypeError: where times, y0 or args are not such arrays, or slopes don't have y0's shapes.
       ValueError: where t is no vector, or empty.
 
     >>> import effax, effax.numpy as jnp

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import effax.numpy as jnp
-from effax.effects.types import is_complex
+from effax.effects.types import default_float, is_complex
 from effax.numpy.arguments import canonical_axis
 from effax.numpy.decompositions import floats
 from effax.scipy.spectral_windows import window_of
@@ -174,7 +174,7 @@ def _spectra(
     half = plan.segment / 2
     begin = 0.0 if border is not None else half
     count = values.shape[-2]
-    times = (jnp.arange(count) * plan.step + begin) / fs
+    times = (jnp.arange(count, dtype=default_float()) * plan.step + begin) / fs
     values = jnp.moveaxis(jnp.swapaxes(values, -1, -2), -2, where)
     return _Spectra(_frequencies(plan.transform, onesided, fs), times, values)
 
@@ -333,7 +333,7 @@ def _stft(
         *(axis, boundary, padded, False),
     )
     if not isinstance(found, _Spectra):
-        return found, found, found
+        return found, found, found.astype(jnp.promote_types(found.dtype, "complex64"))
     return found.frequencies, found.times, found.values
 
 
@@ -437,7 +437,7 @@ def istft(
     x = x / jnp.where(weight > _NO_WEIGHT, weight, 1)
     if x.ndim > 1 and times != z.ndim - 1:
         x = jnp.moveaxis(x, -1, times - 1 if places < times else times)
-    return jnp.arange(x.shape[0]) / fs, x
+    return jnp.arange(x.shape[0], dtype=default_float()) / fs, x
 
 
 def _inverse_plan(

@@ -18,10 +18,14 @@ IMAGE = (np.arange(12, dtype="float32") ** 2).reshape(3, 4)
 def test_resize_as_in_jax(method):
     names = [n for n in GOLDENS.files if n.startswith(f"resize-{method.name}-")]
     assert len(names) == 8
-    for name in names:
-        antialias, shape = name.split("-")[2:]
-        shape = tuple(map(int, shape.split("x")))
-        found = effax.image.resize(IMAGE, shape, method, antialias == "1")
+
+    def resized(image):
+        for name in names:
+            antialias, shape = name.split("-")[2:]
+            shape = tuple(map(int, shape.split("x")))
+            yield effax.image.resize(image, shape, method, antialias == "1")
+
+    for name, found in zip(names, effax.jit(lambda x: list(resized(x)))(IMAGE), strict=True):
         np.testing.assert_allclose(found, GOLDENS[name], rtol=2e-5, atol=2e-4)
 
 
@@ -29,17 +33,16 @@ def test_resize_as_in_jax(method):
 def test_scale_and_translate_as_in_jax(method):
     names = [n for n in GOLDENS.files if n.startswith(f"move-{method.name}-")]
     assert len(names) == 4
-    for name in names:
-        antialias, scale, move = name.split("-")[2:]
-        found = effax.image.scale_and_translate(
-            IMAGE,
-            (5, 4),
-            (0,),
-            np.array([float(scale)]),
-            np.array([float(move)]),
-            method,
-            antialias == "1",
-        )
+
+    def moved(image):
+        for name in names:
+            antialias, *numbers = name.split("-")[2:]
+            scale, move = (np.array([float(x)]) for x in numbers)
+            yield effax.image.scale_and_translate(
+                image, (5, 4), (0,), scale, move, method, antialias == "1"
+            )
+
+    for name, found in zip(names, effax.jit(lambda x: list(moved(x)))(IMAGE), strict=True):
         np.testing.assert_allclose(found, GOLDENS[name], rtol=2e-5, atol=2e-4)
 
 

@@ -108,8 +108,10 @@ WINDOWS = [
 
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
 def test_windows(window):
-    for n in (1, 8, 9):
-        close(window_of(window, n), scipy.signal.get_window(window, n), 1e-5)
+    sizes = (1, 8, 9)
+    windows = effax.jit(lambda: [window_of(window, n) for n in sizes])()
+    for n, found in zip(sizes, windows, strict=True):
+        close(found, scipy.signal.get_window(window, n), 1e-5)
 
 
 SPECTRA = [
