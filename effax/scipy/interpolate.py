@@ -67,11 +67,7 @@ class RegularGridInterpolator:
                     f"dimension {i}"
                 )
         self.method, self.bounds_error = method, bounds_error
-        self.fill_value = None if fill_value is None else jnp.asarray(fill_value)
-        if fill_value is not None and is_complex(self.fill_value.dtype) > is_complex(
-            self.values.dtype
-        ):
-            raise ValueError("fill_value must be either 'None' or of a type compatible with values")
+        self.fill_value = None if fill_value is None else _fill_value(fill_value, self.values)
 
     def tree_flatten(self) -> tuple[Any, Any]:
         """The arrays, as leaves."""
@@ -105,6 +101,14 @@ class RegularGridInterpolator:
                 f"but this RegularGridInterpolator has dimension {n}"
             )
         return _interpolate(self.grid, self.values, self.fill_value, x, chosen)
+
+
+def _fill_value(given: ArrayLike, values: Array) -> Array:
+    """The value as an array; refuses complex numbers among real values."""
+    value = jnp.asarray(given)
+    if is_complex(value.dtype) and not is_complex(values.dtype):
+        raise ValueError("fill_value must be either 'None' or of a type compatible with values")
+    return value
 
 
 def _check_method(method: str) -> None:
