@@ -226,9 +226,13 @@ class KeyArray(Value):
         return iter([self[i] for i in range(len(self))])
 
     def __eq__(self, other: object) -> Any:
+        if other is None:
+            return NotImplemented
         return _same_words("equal", self, other).all(-1)
 
     def __ne__(self, other: object) -> Any:
+        if other is None:
+            return NotImplemented
         return ~_same_words("not_equal", self, other).all(-1)
 
     __hash__ = None  # type: ignore[assignment]
@@ -314,6 +318,24 @@ class KeysUpdate:
         )
 
 
+def _refused_update(name: str) -> Callable[..., Any]:
+    @filtered
+    def update(self: KeysUpdate, *args: Any, **options: Any) -> NoReturn:
+        raise TypeError(
+            f"at[...].{name} does not accept dtype {self.keys.dtype}: there is no arithmetic on "
+            "random keys; `set` puts other keys there"
+        )
+
+    return update
+
+
+for _name in (
+    *("add", "subtract", "sub", "multiply", "mul", "divide", "power", "min", "max"),
+    "apply",
+):
+    setattr(KeysUpdate, _name, _refused_update(_name))
+
+
 def is_keys(x: Any) -> bool:
     """Whether this is an array of keys, and not of its words."""
     return type(x) is KeyArray
@@ -355,6 +377,7 @@ STRUCTURAL: Final[dict[str, tuple[str, ...]]] = {
     "dynamic_update_slice": _PAIRED,
     "dynamic_update_slice_in_dim": _PAIRED,
     "extract": ("arr",),
+    "full": ("fill_value",),
     "full_like": ("a", "x", "fill_value"),
     "insert": ("arr", "values"),
     "meshgrid": ("xi",),

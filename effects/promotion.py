@@ -43,6 +43,11 @@ class TypePromotionError(ValueError):
     """Dtypes have no least upper bound, or none that the setting allows to be taken silently."""
 
 
+class NoPromotionError(TypeError, ValueError):
+    """A dtype that meets no other: a `TypeError` as of JAX's operators, a `ValueError` as of
+    `result_type`."""
+
+
 # What stands directly above each node. "small" are the floats narrower than 16 bits and the
 # integers narrower than 8: they meet with weak types, and with nothing else.
 _ABOVE: Final = {
@@ -113,7 +118,7 @@ def _join(nodes: Iterable[Node], settings: Settings) -> Node:
     bounds = _upper_bounds(strict, settings.enable_x64)
     for node in nodes:
         if node not in bounds:
-            raise ValueError(f"dtype {_name(node)} takes no part in promotion")
+            raise NoPromotionError(f"dtype {_name(node)} takes no part in promotion")
     common = frozenset.intersection(*(bounds[node] for node in nodes))
     for candidate in common:
         if common <= bounds[candidate]:

@@ -440,7 +440,7 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
         except OverflowError:
             raise OverflowError(f"Python int {x} too large to convert to {dtype}") from None
     if type.shape:
-        raise TypeError(f"a Python number is not a value of type {type}")
+        raise TypeError(f"{x.__class__.__name__} is no data of type {type}")
     return np.asarray(x, dtype)
 
 

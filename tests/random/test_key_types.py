@@ -92,6 +92,14 @@ def test_what_has_no_answer_of_jax():
             random.uniform(np.zeros(2, "uint32"))
     with pytest.raises(TypeError, match="last axis has length 2"):
         random.uniform(old)
+    assert (k == None) is False and (k != None) is True  # noqa: E711
+    for mixed in (lambda: jnp.arange(4) + k, lambda: np.arange(4) + k, lambda: k == np.zeros(4),
+                  lambda: k.at[...].add(k), lambda: lax.neg(k), lambda: jnp.arange(4)[k],
+                  lambda: jnp.take(jnp.arange(4), k), lambda: float(k), lambda: jnp.dot(k, k),
+                  lambda: k[None].at[0].set(words), lambda: hash(k)):  # fmt: skip
+        with pytest.raises(TypeError):
+            mixed()
+    assert (jnp.full((3,), k) == k).all().item()
     with pytest.raises(ValueError, match='"rbg", "unsafe_rbg"'):
         random.key(0, impl="philox")
     with pytest.raises(TypeError):
