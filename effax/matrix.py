@@ -269,7 +269,8 @@ def find_interpreter(name: str) -> type[Interpreter]:
     """
     where, _, attribute = name.rpartition(":")
     if where.endswith(".py"):
-        spec = importlib.util.spec_from_file_location(Path(where).stem, where)
+        # Not by its own name, under which others may import the file and know its classes.
+        spec = importlib.util.spec_from_file_location(f"{Path(where).stem} of the matrix", where)
         if spec is None or spec.loader is None or not Path(where).exists():
             raise ValueError(f"there is no file {where}")
         module = importlib.util.module_from_spec(spec)
