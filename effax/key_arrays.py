@@ -1,30 +1,25 @@
-"""Arrays of random keys: their dtypes, their class, and the structural functions that take them.
+"""Arrays of random keys: their dtypes and their class.
 
 A `KeyArray` is a node of pytrees over an array of words, so that every transformation and every
-control flow takes it as it takes the words. What moves elements about without looking at them
-(`stack`, `where`, `take`, `lax.dynamic_slice`, ...) takes keys too: it is mapped over the words, as
-by `vmap` along their last axis, so that the function sees the shapes of the keys. `STRUCTURAL` is
-the table of these functions, and the one place that says so.
+control flow takes it as it takes the words.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
-from types import FunctionType
 from typing import Any, Final, NamedTuple, NoReturn
 
 from effax.effects.config import trace_key
-from effax.effects.frames import boundary, filtered, strip
+from effax.effects.frames import filtered
 from effax.effects.tree import (
     register_pytree_node_class,
-    tree_flatten,
-    tree_leaves,
     tree_map,
-    tree_unflatten,
 )
-from effax.effects.types import ExtendedDType, ShapedArray, prng_key
+from effax.effects.types import (
+    ExtendedDType,
+    ShapedArray,
+    prng_key,
+)
 from effax.effects.value import Value
 
 
@@ -257,12 +252,6 @@ def _same_words(name: str, keys: KeyArray, other: Any) -> Any:
     return over_words(lambda a, b: a == b, keys, other, plain=True)
 
 
-def _array_equal(a: Any, b: Any) -> Any:
-    from effax import numpy as jnp
-
-    return (a == b).all() if a.shape == b.shape else jnp.asarray(False)
-
-
 def _refused(name: str) -> Callable[..., Any]:
     @filtered
     def operator(self: Any, *others: Any) -> NoReturn:
@@ -362,116 +351,3 @@ def over_words(function: Callable[..., Any], *keys: KeyArray, plain: bool = Fals
 
     found = vmap(function, in_axes=-1, out_axes=-1)(*[k.words for k in keys])
     return found if plain else tree_map(keys[0].like, found)
-
-
-_PAIRED: Final = ("operand", "update")
-STRUCTURAL: Final[dict[str, tuple[str, ...]]] = {
-    "append": ("arr", "values"),
-    "atleast_1d": ("arys",),
-    "atleast_2d": ("arys",),
-    "atleast_3d": ("arys",),
-    "broadcast_arrays": ("args",),
-    "choose": ("choices",),
-    "compress": ("a",),
-    "dynamic_update_index_in_dim": _PAIRED,
-    "dynamic_update_slice": _PAIRED,
-    "dynamic_update_slice_in_dim": _PAIRED,
-    "extract": ("arr",),
-    "full": ("fill_value",),
-    "full_like": ("a", "x", "fill_value"),
-    "insert": ("arr", "values"),
-    "meshgrid": ("xi",),
-    "put_along_axis": ("arr", "values"),
-    "select": ("choicelist", "default", "on_true", "on_false"),
-    "select_n": ("cases",),
-    "where": ("x", "y"),
-} | dict.fromkeys(
-    (
-        *("array", "array_split", "asarray", "block", "broadcast", "broadcast_in_dim"),
-        *("broadcast_to", "broadcast_to_rank", "collapse", "column_stack", "concat"),
-        *("concatenate", "copy", "delete", "diagonal", "dsplit", "dstack"),
-        *("dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "empty_like"),
-        *("expand_dims", "flip", "fliplr", "flipud", "gather", "hsplit", "hstack"),
-        *("index_in_dim", "index_take", "matrix_transpose", "moveaxis", "ones_like"),
-        *("permute_dims", "ravel", "repeat", "reshape", "resize", "rev", "roll", "rollaxis"),
-        *("rot90", "slice", "slice_in_dim", "split", "squeeze", "stack", "swapaxes", "take"),
-        *("take_along_axis", "tile", "transpose", "unstack", "vsplit", "vstack", "zeros_like"),
-    ),
-    (),
-)
-"""Functions of `numpy` and `lax` that take keys: which parameters hold them, the first if none."""
-ANSWERS: Final[dict[str, Callable[..., Any]]] = {
-    "shape": lambda keys: keys.shape,
-    "ndim": lambda keys: keys.ndim,
-    "size": lambda keys: keys.size,
-    "equal": lambda a, b: a == b,
-    "not_equal": lambda a, b: a != b,
-    "array_equal": lambda a, b: _array_equal(a, b),
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-}
-"""Functions whose results for keys are not keys."""
-
-
-def accept_keys(namespace: dict[str, Any]) -> None:
-    """Let the structural functions of a public namespace take arrays of keys."""
-    for name in (*STRUCTURAL, *ANSWERS):
-        function = namespace.get(name)
-        if type(function) is FunctionType:
-            namespace[name] = _accepting(function, name)
-
-
-def _has_keys(x: Any) -> bool:
-    kind = type(x)
-    return kind is KeyArray or (kind in (list, tuple) and len(x) > 0 and _has_keys(x[0]))
-
-
-def _accepting(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    @boundary
-    @wraps(function)
-    def call(*args: Any, **keywords: Any) -> Any:
-        try:
-            for x in args:
-                if _has_keys(x):
-                    return on_keys(args, keywords)
-            if keywords and any(map(_has_keys, keywords.values())):
-                return on_keys(args, keywords)
-            return function(*args, **keywords)
-        except Exception as error:
-            strip(error)
-            raise
-
-    def on_keys(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        if name in ANSWERS:
-            return ANSWERS[name](*args, **keywords)
-        _check(function, name, args, keywords)
-        leaves, tree = tree_flatten((args, keywords), is_leaf=is_keys)
-        places = [i for i, x in enumerate(leaves) if is_keys(x)]
-
-        def of_words(*words: Any) -> Any:
-            filled = dict(zip(places, words, strict=True))
-            given, named = tree_unflatten(tree, [filled.get(i, x) for i, x in enumerate(leaves)])
-            return function(*given, **named)
-
-        return over_words(of_words, *[leaves[i] for i in places])
-
-    return call
-
-
-def _check(
-    function: Callable[..., Any], name: str, args: tuple[Any, ...], keywords: dict[str, Any]
-) -> None:
-    """Raise where keys stand for indices, or meet what is no key, or keys of another kind."""
-    bound = inspect.signature(function).bind(*args, **keywords).arguments
-    data = STRUCTURAL[name] or (next(iter(bound)),)
-    dtypes = {
-        getattr(x, "dtype", type(x))
-        for p in data
-        for x in tree_leaves(bound.get(p), is_leaf=is_keys)
-    }
-    if len(dtypes) > 1:
-        listed = ", ".join(sorted(map(str, dtypes)))
-        raise ValueError(f"{name}: keys take no part in promotion, and meet here: {listed}")
-    for p, x in bound.items():
-        if p not in data and any(map(is_keys, tree_leaves(x, is_leaf=is_keys))):
-            raise TypeError(f"{name} takes no random keys as {p}")

@@ -2,7 +2,7 @@
 
 from effax.api.custom import stop_gradient as stop_gradient
 from effax.effects.frames import cut_at as _cut_at
-from effax.key_arrays import accept_keys as _accept_keys
+from effax.key_functions import accept_keys as _accept_keys
 from effax.lax import linalg as linalg
 from effax.lax.associative import associative_scan as associative_scan
 from effax.lax.branching import cond as cond

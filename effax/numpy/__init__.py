@@ -5,7 +5,7 @@ from typing import NoReturn as _NoReturn
 
 from effax.effects.frames import cut_at as _cut_at
 from effax.effects.value import Value
-from effax.key_arrays import accept_keys as _accept_keys
+from effax.key_functions import accept_keys as _accept_keys
 from effax.numpy import fft as fft
 from effax.numpy import linalg as linalg
 from effax.numpy import methods as _methods

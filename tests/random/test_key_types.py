@@ -100,6 +100,8 @@ def test_what_has_no_answer_of_jax():
         with pytest.raises(TypeError):
             mixed()
     assert (jnp.full((3,), k) == k).all().item()
+    assert (jnp.zeros((2,), dtype=k.dtype) == k).all().item()
+    assert (jnp.empty(3, k.dtype).shape, jnp.empty(3).dtype) == ((3,), "float32")
     with pytest.raises(ValueError, match='"rbg", "unsafe_rbg"'):
         random.key(0, impl="philox")
     with pytest.raises(TypeError):
