@@ -79,7 +79,7 @@ demo: $(VENV)/.runtime
 	@$(PY) examples/demo.py
 
 papers: $(VENV)/.test
-	$(PYTEST) papers
+	$(PY) papers/reproduce.py build/papers
 
 bench: $(VENV)-bench/.bench
 	$(VENV)-bench/bin/python benchmarks/run.py

@@ -1,0 +1,25 @@
+"""The figures are drawn, as SVG that can be read, with a curve for each name."""
+
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import reproduce
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("figure", reproduce.FIGURES, ids=lambda f: f.__name__)
+def test_a_figure_is_a_picture(figure):
+    root = ElementTree.fromstring(figure(reproduce.script(figure.__name__), False))
+    curves = root.findall(f"{SVG}polyline")
+    assert len(curves) >= 3
+    width, height = map(float, root.get("viewBox").split()[2:])
+    for curve in curves:
+        points = [tuple(map(float, p.split(","))) for p in curve.get("points").split()]
+        assert len(points) >= 3
+        assert all(0 <= x <= width and 0 <= y <= height for x, y in points)
