@@ -21,7 +21,7 @@ def mulhi(x: Array, y: Array, /) -> Array:
     Shapes and dtypes of x and y are equal. Raises `TypeError` for others than integers.
 
     >>> import effax.numpy as jnp, effax.lax as lax
-    >>> lax.mulhi(jnp.uint32(2**31), jnp.uint32(6))
+    >>> lax.mulhi(jnp.uint32(2**30), jnp.uint32(12))
     Array(3, dtype=uint32)
     """
     x, y = asarray(x), asarray(y)

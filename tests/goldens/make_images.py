@@ -5,7 +5,6 @@ Run with a Python that has JAX: `python tests/goldens/make_images.py`.
 
 from pathlib import Path
 
-import jax.image
 import numpy as np
 
 IMAGE = (np.arange(12, dtype="float32") ** 2).reshape(3, 4)
@@ -13,6 +12,8 @@ SHAPES = [(2, 3), (5, 6), (3, 2), (7, 4)]
 
 
 def answers():
+    import jax.image
+
     for method in jax.image.ResizeMethod:
         for antialias in (False, True):
             for shape in SHAPES:
