@@ -429,6 +429,9 @@ platform_name = _text("platform_name", None, "the default back-end")
 num_cpu_devices = _number("num_cpu_devices", -1, "CPU devices to make; -1: one, or XLA_FLAGS'")
 cpu_collectives_implementation = _text("cpu_collectives_implementation", "gloo", "across processes")
 cpu_enable_async_dispatch = _switch("cpu_enable_async_dispatch", True, "CPU calls return at once")
+keep_freed_memory = _switch(
+    "keep_freed_memory", False, "keep pages of freed CPU buffers, in one arena of the process"
+)
 cuda_visible_devices = _text("cuda_visible_devices", "all", "CUDA devices to use")
 rocm_visible_devices = _text("rocm_visible_devices", "all", "ROCm devices to use")
 use_shardy_partitioner = _switch("use_shardy_partitioner", True, "partition by Shardy")

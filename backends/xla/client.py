@@ -13,6 +13,7 @@ from typing import Any, Final
 from jaxlib import _jax, utils
 from jaxlib.version import __version__ as jaxlib_version
 
+from effax.backends.xla import memory
 from effax.effects import config
 
 VERSION: Final = tuple(int(part) for part in re.findall(r"\d+", jaxlib_version)[:3])
@@ -128,6 +129,19 @@ config.watch("num_cpu_devices", _watch_num_cpu_devices)
 config.watch("platforms", lambda value: _refuse_if_started("setting platforms"))
 
 
+def _watch_keep_freed_memory(keep: bool) -> None:
+    if keep:
+        memory.keep_freed_pages()
+    elif config.read("keep_freed_memory"):
+        raise RuntimeError(
+            "keep_freed_memory can't be taken back: the C library of this process has been told to "
+            "keep its pages; start another process without it."
+        )
+
+
+config.watch("keep_freed_memory", _watch_keep_freed_memory)
+
+
 def _num_cpu_devices() -> int:
     n = int(config.read("num_cpu_devices"))
     if n < 1:
@@ -209,6 +223,8 @@ def _without_tracebacks() -> None:
 
 def _cpu_client() -> Any:
     _without_tracebacks()
+    if config.read("keep_freed_memory"):
+        memory.keep_freed_pages()
     n = _num_cpu_devices()
     options: dict[str, Any] = {"num_devices": n}
     if _distributed:

@@ -1,0 +1,54 @@
+"""The switch that keeps freed pages: it is taken once, and results then cost no page faults."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the setting is glibc's"
+)
+
+PROGRAM = """
+import resource
+import effax as fx
+import effax.numpy as jnp
+
+f = fx.jit(lambda x: x * x + x * 2)
+x = jnp.ones((2000, 2000))
+
+def run(n):
+    for _ in range(n):
+        f(x).block_until_ready()
+
+run(40)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+run(20)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / 20)
+"""
+
+
+def _run(program, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_kept_pages_are_not_faulted_in_again():
+    """A result has 3907 pages."""
+    found = _run(PROGRAM, EFFAX_KEEP_FREED_MEMORY="1")
+    assert float(found.stdout) < 500, found.stderr
+
+
+def test_it_cannot_be_taken_back():
+    found = _run(
+        "import effax\n"
+        "effax.config.update('keep_freed_memory', True)\n"
+        "try: effax.config.update('keep_freed_memory', False)\n"
+        "except RuntimeError as error: print(error)"
+    )
+    assert "can't be taken back" in found.stdout
