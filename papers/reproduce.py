@@ -20,8 +20,12 @@ HERE = Path(__file__).parent
 
 
 def script(paper: str) -> Any:
-    """The module `run.py` of a paper."""
-    spec = importlib.util.spec_from_file_location(f"paper_{paper}", HERE / paper / "run.py")
+    """The module `run.py` of a paper, once in a process: it may define effects."""
+    path = str(HERE / paper / "run.py")
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == path:
+            return module
+    spec = importlib.util.spec_from_file_location(f"paper_{paper}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
