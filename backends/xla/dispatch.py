@@ -134,10 +134,10 @@ def operand(x: Any) -> Any:
     return asarray(x)
 
 
-def host_arrays_entered(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Arrays, and those of NumPy as arrays; None if something else is among them."""
+def host_arrays_entered(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """NumPy's arrays among arrays as arrays; all values as they are if any is something else."""
     if any([type(x) is not Array and type(x) is not np.ndarray for x in values]):
-        return None
+        return values
     return tuple([x if type(x) is Array else asarray(x) for x in values])
 
 

@@ -34,6 +34,12 @@ class Work:
     hits: int = 0
     reasons: deque[str] = attrs.field(factory=lambda: deque(maxlen=_REASONS))
 
+    def restart(self) -> None:
+        """Forget what was counted."""
+        fresh = Work(self.name, self.place, self.calls_counted)
+        for field in attrs.fields(Work):
+            setattr(self, field.name, getattr(fresh, field.name))
+
     def traced(self, seconds: float) -> None:
         """Note a trace."""
         self.traces += 1
@@ -95,6 +101,5 @@ def clear() -> None:
     """Start counting anew."""
     with _lock:
         for work in (*_functions.values(), *_operations.values()):
-            kept = work.name, work.place, work.calls_counted
-            work.__init__(*kept)  # type: ignore[misc]
+            work.restart()
         _operations.clear()

@@ -95,12 +95,9 @@ class Jit:
                     try:  # arrays in, one array out: the common case needs no trees
                         specs = [x.spec for x in args]
                     except AttributeError:
-                        entered = host_arrays_entered(args)
-                        if entered is None:
-                            specs = None
-                        else:
-                            args, specs = entered, [x.spec for x in entered]
-                    found = None if specs is None else self._flat.get((trace_key(), *specs))
+                        args = host_arrays_entered(args)
+                        specs = [getattr(x, "spec", None) for x in args]
+                    found = self._flat.get((trace_key(), *specs))
                     if found is not None:
                         run, handlers, spec = found
                         self._work.hits += 1

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import attrs
 import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from effax.effects import conversion, elementwise, reduction, shape, transcendental
@@ -236,6 +237,26 @@ def mixed_programs(draw: Draw, dtype: Any = float64, **options: Any) -> Sketch:
     if draw(st.booleans()):
         types.append(ShapedArray(draw(shapes(smallest=0)), draw(st.sampled_from((int32, bool_)))))
     return draw(programs(types=types, **options))
+
+
+def drawn(n: int, **options: Any) -> list[Sketch]:
+    """`n` programs, the same ones each time; options are those of `programs`."""
+    found: list[Sketch] = []
+
+    @settings(
+        max_examples=n,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs(**options))
+    def keep(sketch: Sketch) -> None:
+        found.append(sketch)
+
+    keep()
+    return found
 
 
 def arguments(sketch: Sketch, seed: int) -> list[np.ndarray[Any, Any]]:

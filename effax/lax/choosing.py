@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from effax.api.jit import jit
@@ -65,12 +66,19 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
     if version < 0:
         raise ValueError(f"composite: version must not be negative, but it is {version}")
 
-    def called(*args: Any, **attributes: Any) -> Any:
+    @cache
+    def compiled(attributes: tuple[tuple[str, type, Any], ...]) -> Callable[..., Any]:
+        given = {key: value for key, _, value in attributes}
+
         def body(*values: Any) -> Any:
-            return decomposition(*values, **attributes)
+            return decomposition(*values, **given)
 
         body.__name__ = name.replace(".", "_")
-        return jit(body)(*args)
+        return jit(body)
+
+    def called(*args: Any, **attributes: Any) -> Any:
+        # The types keep 1 and True apart.
+        return compiled(tuple((k, type(v), v) for k, v in sorted(attributes.items())))(*args)
 
     return called
 

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings
 
 import effax
 import effax.numpy as jnp
 from effax import lax
-from effax.laws import programs
+from effax.laws.generate import drawn
 from effax.laws.sketch import Sketch
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "examples" / "transforms"))
@@ -24,27 +23,6 @@ from cost import estimate
 
 BOUND = 5.0
 CONSTANT = 8  # what a gradient of an operation or two may take beside
-
-
-def drawn(n: int, **options: Any) -> list[Sketch]:
-    """Random programs, the same ones each time."""
-    found: list[Sketch] = []
-
-    @settings(
-        max_examples=n,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(programs(**options))
-    def keep(sketch: Sketch) -> None:
-        found.append(sketch)
-
-    with effax.enable_x64(True):
-        keep()
-    return found
 
 
 def flops(f: Callable[..., Any], *args: Any) -> int:

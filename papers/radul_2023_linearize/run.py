@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings
 
 import effax
 import effax.numpy as jnp
 from effax.effects import contraction, cumulative, elementwise, indexing, reduction, shape
 from effax.effects import selection as choice
 from effax.extend import Program, Variable
-from effax.laws import arguments, programs
+from effax.laws import arguments
+from effax.laws.generate import drawn
 from effax.laws.sketch import Sketch
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "examples" / "transforms"))
@@ -100,26 +100,6 @@ def links(program: Program, linear: int) -> Links:
     parts += sum((uses[x] - 1) * x.type.size for x in moving)
     meetings -= sum(x.type.size for x in program.outputs if x not in moving)
     return Links(products, meetings, parts)
-
-
-def drawn(n: int, control: frozenset[str]) -> list[Sketch]:
-    """Random programs, the same ones each time."""
-    found: list[Sketch] = []
-
-    @settings(
-        max_examples=n,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(programs(control=control, max_steps=10, smallest=2))
-    def keep(sketch: Sketch) -> None:
-        found.append(sketch)
-
-    keep()
-    return found
 
 
 def flops(f: Callable[..., Any], *args: Any) -> int:
@@ -202,7 +182,7 @@ def rows(n: int = 60) -> Iterator[tuple[str, str, bool]]:
     """Claim, measurement, whether it holds."""
     with effax.enable_x64(True):
         for label, control in (("straight", frozenset()), ("with control flow", CONTROL)):
-            counts = [counted(s) for s in drawn(n, control)]
+            counts = [counted(s) for s in drawn(n, control=control, max_steps=10, smallest=2)]
             yield (
                 f"unzipping keeps the operations of the jvp ({label})",
                 shares([(c.jvp, c.unzipped) for c in counts]),
@@ -220,7 +200,7 @@ def rows(n: int = 60) -> Iterator[tuple[str, str, bool]]:
                 all(c.jvp <= 16 * c.value for c in counts),
             )
         compared, skipped = [], Counter[str]()
-        for sketch in drawn(2 * n, frozenset()):
+        for sketch in drawn(2 * n, control=frozenset(), max_steps=10, smallest=2):
             try:
                 compared.append(graphs(sketch))
             except NotCounted as effect:

@@ -13,7 +13,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings
 
 import effax
 import effax.numpy as jnp
@@ -21,8 +20,8 @@ from effax import lax
 from effax.backends.reference.evaluate import interpret
 from effax.effects.types import is_inexact
 from effax.extend import Program, Variable, find_effect, program
-from effax.laws import arguments, programs
-from effax.laws.sketch import Sketch
+from effax.laws import arguments
+from effax.laws.generate import drawn
 
 call, remat, cond, scan, while_loop = map(find_effect, ("call", "remat", "cond", "scan", "while"))
 
@@ -334,27 +333,6 @@ def by_transposition(f: Callable[..., Any], args: Any, cts: Any) -> list[Any]:
 # ------------------------------------------------------------------------------------- the rows
 
 
-def drawn(n: int, control: frozenset[str]) -> list[Sketch]:
-    """Random programs, the same ones each time."""
-    kept: list[Sketch] = []
-    ending = min(control) if len(control) == 1 else None
-
-    @settings(
-        max_examples=n,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(programs(control=control, ending=ending, max_steps=5))
-    def keep(sketch: Sketch) -> None:
-        kept.append(sketch)
-
-    keep()
-    return kept
-
-
 def same(one: Sequence[Any], other: Sequence[Any]) -> bool:
     """Whether cotangents agree, to rounding."""
     return all(np.allclose(x, y, 1e-8, 1e-10) for x, y in zip(one, other, strict=True))
@@ -395,7 +373,9 @@ def _on_random_programs(n: int) -> Iterator[tuple[str, str, bool]]:
     depths: list[tuple[int, int]] = []
     for kind in ("straight", "cond", "scan", "call", "while"):
         agreed = 0
-        sketches = drawn(n, frozenset() if kind == "straight" else frozenset({kind}))
+        ending = None if kind == "straight" else kind
+        control = frozenset() if ending is None else frozenset({ending})
+        sketches = drawn(n, control=control, ending=ending, max_steps=5)
         for s in sketches:
             p, args = s.program(), arguments(s, 0)
             cts = cotangents(p)

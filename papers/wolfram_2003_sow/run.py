@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings
 
 import effax
 from effax.extend import typeof
-from effax.laws import arguments, programs
+from effax.laws import arguments
+from effax.laws.generate import drawn
 from effax.laws.sketch import Sketch
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "examples" / "transforms"))
@@ -37,26 +37,6 @@ def sow_results(effect: Any, *operands: Any, **attributes: Any) -> Any:
     return effax.tree.map(kept, effect(*operands, **attributes))
 
 
-def drawn(n: int, control: frozenset[str]) -> list[Sketch]:
-    """Random programs, the same ones each time."""
-    found: list[Sketch] = []
-
-    @settings(
-        max_examples=n,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(programs(control=control, max_steps=6, smallest=1))
-    def keep(sketch: Sketch) -> None:
-        found.append(sketch)
-
-    keep()
-    return found
-
-
 def sown(sketch: Sketch) -> Callable[..., Any]:
     """The program, all of whose results are sown."""
     return lambda *xs: Everything.transform(lambda *ys: tuple(sketch(*ys)))(*xs)
@@ -73,7 +53,7 @@ def rows(n: int = 12) -> Iterator[tuple[str, str, bool]]:
     with effax.enable_x64(True):
         for label, control in (("straight", frozenset()), ("calls, remat, scans", CONTROL)):
             again, values, kept = 0, 0, 0
-            sketches = drawn(n, control)
+            sketches = drawn(n, control=control, max_steps=6)
             for sketch in sketches:
                 f, xs = sown(sketch), arguments(sketch, 0)
                 expected = tuple(sketch(*xs))
@@ -93,7 +73,7 @@ def rows(n: int = 12) -> Iterator[tuple[str, str, bool]]:
                 values == kept == len(sketches),
             )
         through = 0
-        sketches = drawn(n, CONTROL)
+        sketches = drawn(n, control=CONTROL, max_steps=6)
         for sketch in sketches:
             f, xs = sown(sketch), arguments(sketch, 0)
             one, other = effax.jit(reap(f, tag="t"))(*xs), reap(effax.jit(f), tag="t")(*xs)

@@ -10,28 +10,25 @@ from hypothesis import strategies as st
 import effax as fx
 import effax.numpy as jnp
 from effax import laws, lax
+from tests.examples.enclosures import (
+    Interval,
+    around,
+    assert_gradient_inside,
+    assert_inside,
+    assert_laws,
+    assert_sketch_inside,
+    ball,
+)
 from tests.examples.samples import POINTS, PROGRAMS, X, load, make
 
 interval = load("interval")
-Interval, bounds, ball = interval.Interval, interval.bounds, interval.ball
+bounds = interval.bounds
 
 
 @pytest.fixture(autouse=True, scope="module")
 def float64():
     with fx.enable_x64(True):
         yield
-
-
-def assert_inside(values, found, slack=1e-9):
-    """Every row of the values lies within the bounds; what is no number is not spoken of."""
-    lo, hi = np.asarray(found.lo), np.asarray(found.hi)
-    room = slack * (1 + np.abs(values))
-    assert not np.any(values < lo - room)
-    assert not np.any(values > hi + room)
-
-
-def around(center, r, n=200):
-    return center + np.random.default_rng(0).uniform(-r, r, (n, *np.shape(center)))
 
 
 def test_its_example_runs():
@@ -90,35 +87,17 @@ def test_of_a_gradient(name):
     """The other order: bounds of `grad(f)` hold its samples."""
     if name == "while_loop":
         return
-    slope = fx.grad(lambda x: jnp.sum(jnp.sin(make(name)(x))))
-    assert_inside(np.asarray(fx.vmap(slope)(around(X, 0.05, 50))), bounds(slope)(ball(X, 0.05)))
+    assert_gradient_inside(bounds, name)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(laws.programs(), st.integers(0, 9), st.sampled_from([0.01, 0.3]))
 def test_samples_are_inside_on_generated_programs(sketch, seed, r):
-    args = laws.arguments(sketch, seed)
-    found = bounds(lambda *xs: tuple(sketch(*xs)))(*(ball(x, r) for x in args))
-    for point in range(5):
-        generator = np.random.default_rng(point)
-        xs = [x + generator.uniform(-r, r, x.shape) for x in args]
-        for value, b in zip(sketch(*xs), found, strict=True):
-            if isinstance(b, Interval):
-                assert_inside(np.asarray(value), b, 1e-7)
+    assert_sketch_inside(bounds, sketch, seed, r)
 
 
 def test_laws():
-    report = laws.check(
-        bounds,
-        embed=lambda *xs: [Interval(x, x) for x in xs],
-        project=lambda found: fx.tree.map(
-            lambda x: x.lo if isinstance(x, Interval) else x,
-            found,
-            is_leaf=lambda x: isinstance(x, Interval),
-        ),
-        max_examples=4,
-    )
-    assert all(v.verdict == "true" for v in report.verdicts), str(report)
+    assert_laws(bounds, 4)
 
 
 # ------------------------------------------------------------------------ what is not sure

@@ -1,4 +1,4 @@
-"""Ragged products against loops over their groups, and convolutions taken apart against themselves."""
+"""Products and convolutions against the loops they stand for; functions under names, once traced."""
 
 import numpy as np
 import pytest
@@ -97,3 +97,16 @@ def test_a_function_for_each_platform():
     assert lax.platform_dependent(1.0, cpu=lambda x: x + 1, tpu=lambda x: x) == 2.0
     with pytest.raises(NotImplementedError, match="no function for cpu"):
         lax.platform_dependent(1.0, tpu=lambda x: x)
+
+
+def test_a_composite_is_traced_once_for_its_attributes():
+    traced = []
+
+    def decomposition(x, *, n):
+        traced.append(n)
+        return x * n
+
+    twice = lax.composite(decomposition, "my.multiple")
+    assert [float(twice(1.5, n=n)) for n in (2, 2, 2.0, 3)] == [3.0, 3.0, 3.0, 4.5]
+    assert traced == [2, 2.0, 3]
+    assert [type(n) for n in traced] == [int, float, int]

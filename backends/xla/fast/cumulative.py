@@ -33,12 +33,15 @@ def _long_rows(exact: bool) -> Callable[..., bool]:
         n = type.shape[axis]
         if type.size < LARGE or n < 16 or is_complex(type.dtype):
             return False
-        rest = type.size // n
-        if exact or not is_inexact(type.dtype):
-            return rest >= 64 or type.ndim == 1
-        return rest >= 64
+        one_row = type.ndim == 1 and _in_any_order(exact, type)
+        return one_row or type.size // n >= 64
 
     return when
+
+
+def _in_any_order(exact: bool, type: ShapedArray) -> bool:
+    """Whether nothing is rounded, so that elements may be combined in any order."""
+    return exact or not is_inexact(type.dtype)
 
 
 def _scan_rows(combine: Combine, rows: Any, first: Any, reverse: bool) -> Any:
@@ -93,7 +96,7 @@ def _along(effect: Effect, combine: Combine, first: Callable[[Any], Any], exact:
         order = (axis, *others)
         rows = shape.transpose(x, permutation=order)
         identity = first(type.dtype)
-        if exact or not is_inexact(type.dtype):
+        if _in_any_order(exact, type):
             result = _scan_rows(combine, rows, identity, reverse)
         else:
             turn = (lambda y: shape.rev(y, dims=(0,))) if reverse else (lambda y: y)

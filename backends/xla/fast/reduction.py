@@ -5,6 +5,7 @@ Measured at 10^6 elements, plain over this: 6.7 along the last axis, 1.6 to 5 al
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,9 +28,7 @@ WIDE = 64
 def _large(x: Name, *, axis: int, index_dtype: Any) -> bool:
     type = x.type
     n = type.shape[axis]
-    inner = 1
-    for length in type.shape[axis + 1 :]:
-        inner *= length
+    inner = math.prod(type.shape[axis + 1 :])
     if type.size < LARGE:
         return False
     if inner == 1:
