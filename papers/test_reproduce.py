@@ -1,5 +1,6 @@
 """The figures are drawn, as SVG that can be read, with a curve for each name."""
 
+import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -23,3 +24,11 @@ def test_a_figure_is_a_picture(figure):
         points = [tuple(map(float, p.split(","))) for p in curve.get("points").split()]
         assert len(points) >= 3
         assert all(0 <= x <= width and 0 <= y <= height for x, y in points)
+
+
+@pytest.mark.parametrize(
+    "run", sorted(reproduce.HERE.glob("*/run.py")), ids=lambda p: p.parent.name
+)
+def test_every_script_says_what_it_could_not_reproduce(run):
+    said = re.search(r"NOTE  .*not reproduced(: .{15}|;)", run.read_text(encoding="utf-8"))
+    assert said is not None

@@ -98,7 +98,7 @@ def main():
     for claim, measurement, holds in results:
         print(f"{'PASS' if holds else 'FAIL'}  {claim}\n      {measurement}")
     print(
-        "NOTE  the derivation (D from its specification) is a proof on paper; laws are tested here"
+        "NOTE  not reproduced: the derivation of D from its specification, by proof; laws are tested"
     )
     return 0 if all(holds for *_, holds in results) else 1
 

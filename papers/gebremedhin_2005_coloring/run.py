@@ -177,7 +177,7 @@ def main() -> int:
     for claim, measurement, holds in results:
         print(f"{'PASS' if holds else 'FAIL'}  {claim}\n      {measurement}")
     print(
-        "NOTE  not here: acyclic coloring with substitution, two-sided (bicoloring), parallel ones"
+        "NOTE  not reproduced: acyclic coloring with substitution, two-sided (bicoloring), parallel ones"
     )
     return 0 if all(holds for *_, holds in results) else 1
 

@@ -116,12 +116,21 @@ def rows(n: int = 100) -> Iterator[tuple[str, str, bool]]:
     )
 
 
+VERDICTS = {False: (True, True, True, True, True), True: (True, True, False, True, True)}
+"""What the README says of each, of the small sample and of `--large`."""
+
+
 def main() -> int:
-    """Print the table; 1 if a claim does not hold."""
-    results = list(rows(1000 if "--large" in sys.argv else 200))
+    """Print the table; 1 if a verdict is not that of the README."""
+    large = "--large" in sys.argv
+    results = list(rows(1000 if large else 200))
     for claim, measurement, holds in results:
         print(f"{'PASS' if holds else 'FAIL'}  {claim}\n      {measurement}")
-    return 0 if all(holds for *_, holds in results) else 1
+    print(
+        "NOTE  not reproduced: the book's weights of operations, moves of memory and elementary "
+        "functions among them; while loops"
+    )
+    return 0 if tuple(holds for *_, holds in results) == VERDICTS[large] else 1
 
 
 if __name__ == "__main__":

@@ -101,6 +101,7 @@ def main() -> int:
     results = list(rows(1_000_000 if "--large" in sys.argv else 20_000))
     for claim, measurement, holds in results:
         print(f"{'PASS' if holds else 'FAIL'}  {claim}\n      {measurement}")
+    print("NOTE  not reproduced: the smoothing of splines that the paper estimates traces for")
     return 0 if all(holds for *_, holds in results) else 1
 
 

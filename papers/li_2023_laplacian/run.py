@@ -102,7 +102,7 @@ def main():
     results = list(rows())
     for claim, measurement, holds in results:
         print(f"{'PASS' if holds else 'FAIL'}  {claim}\n      {measurement}")
-    print("NOTE  the sparse Jacobians and the quantum chemistry of the paper are not reproduced")
+    print("NOTE  not reproduced: the sparse Jacobians and the quantum chemistry of the paper")
     for line in times(64, 256, 256) if "--large" in sys.argv else times(16, 32, 32):
         print(line)
     return 0 if all(holds for *_, holds in results) else 1

@@ -122,7 +122,7 @@ def main():
     results = list(rows())
     for claim, measurement, holds in results:
         print(f"{'PASS' if holds else 'FAIL'}  {claim}\n      {measurement}")
-    print("NOTE  derivatives of functions that return functions, the paper's subject, are refused")
+    print("NOTE  not reproduced: derivatives of functions that return functions, which are refused")
     return 0 if all(holds for *_, holds in results) else 1
 
 
