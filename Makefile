@@ -82,7 +82,7 @@ papers: $(VENV)/.test
 	$(PY) papers/reproduce.py build/papers
 
 bench: $(VENV)-bench/.bench
-	$(VENV)-bench/bin/python benchmarks/run.py
+	$(VENV)-bench/bin/python -m benchmarks.run
 
 docs: $(VENV)/.test
 	$(PY) docs/make_reference.py build/reference

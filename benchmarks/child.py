@@ -2,7 +2,8 @@
 
 child.py effax|jax import            seconds to import the library and its numpy
 child.py effax|jax first             the clock when the first jitted result is there
-child.py effax|jax work NAME...      seconds per call of each workload, several samples of each
+child.py LIBRARY work NAME...        seconds per call of each workload, several samples of each;
+                                     a library other than the two is a peer that the workload names
 """
 
 import sys
@@ -40,6 +41,20 @@ def measure(call) -> list[float]:
     return [series(count) / count for _ in range(SAMPLES)]
 
 
+def maker(library: str):
+    """name of a workload -> the call of it that is timed."""
+    if library not in ("effax", "jax"):
+        from benchmarks.workloads import WORKLOADS
+
+        return lambda name: WORKLOADS[name].peers[library]()
+    jax, jnp = load(library)
+    import numpy as np
+
+    from benchmarks.workloads import WORKLOADS
+
+    return lambda name: WORKLOADS[name].make(jax, jnp, np)
+
+
 def main() -> None:
     library, what, *names = sys.argv[1:]
     if what == "import":
@@ -52,14 +67,11 @@ def main() -> None:
         answer = time.time()
         assert value == 1.0
     else:
-        jax, jnp = load(library)
-        import numpy as np
-        from workloads import WORKLOADS
-
+        make = maker(library)
         answer = {}
         for name in names:
             try:
-                answer[name] = measure(WORKLOADS[name].make(jax, jnp, np))
+                answer[name] = measure(make(name))
             except Exception as error:  # one failure must not cost the other measurements
                 answer[name] = f"{type(error).__name__}: {error}"
     import json

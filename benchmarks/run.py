@@ -1,12 +1,12 @@
 """Costs of effax as ratios to jax, measured in alternating fresh processes of one run.
 
-    python -m benchmarks.run [--rounds 5] [--only eager_add,mlp_step] [--jax-python PATH]
+    python -m benchmarks.run [--rounds 5] [--only dispatch,mlp_step] [--jax-python PATH]
 
 Every round starts one process of effax and one of jax for each group of measurements, in
 alternating order, on the CPU. A process reports its fastest sample of nine (what else the machine
 does only adds time); the ratio is that of the medians over the rounds, with the range of the
-rounds' own ratios. Prints a table and writes it
-with all samples to benchmarks/results/. Compare ratios; times are those of this machine, and
+rounds' own ratios. Prints a table and keeps all samples in benchmarks/results/; `--readme` puts the
+table into README.md. Compare ratios; times are those of this machine, and
 whatever else it does.
 """
 
@@ -20,15 +20,18 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 from typing import Any
+
+from benchmarks import report
+from benchmarks.workloads import SUBJECTS, WORKLOADS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+STARTUP_SUBJECT = "startup"
 IMPORT, FIRST, FIRST_COLD = "import", "first", "first_cold"
 STARTUP: dict[str, tuple[str, float | None]] = {
     IMPORT: ("import and its numpy", 0.5),
-    FIRST: ("process start to first jit result", 0.7),
+    FIRST: ("process start to first jit result", 0.5),
     FIRST_COLD: ("the same, without effax's cache on disk", None),
 }
 
@@ -45,14 +48,12 @@ def start(python: str, library: str, *words: str, cold: bool = False) -> tuple[f
     # Both start from compiled bytecode, as installed packages do.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     env["JAX_PLATFORMS"] = env["EFFAX_PLATFORMS"] = "cpu"
-    if library == "effax":
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH", "")]))
-        if cold:
-            env["EFFAX_EAGER_CACHE"] = "0"
+    if cold:
+        env["EFFAX_EAGER_CACHE"] = "0"
     began = time.time()
     done = subprocess.run(
-        [python, str(HERE / "child.py"), library, *words],
-        cwd=HERE,
+        [python, "-m", "benchmarks.child", library, *words],
+        cwd=ROOT,
         env=env,
         capture_output=True,
         text=True,
@@ -73,148 +74,171 @@ def startup(python: str, library: str) -> dict[str, Any]:
 
 def work(python: str, library: str, names: list[str]) -> dict[str, Any]:
     """Least seconds of each workload, all in one process, or the text of what went wrong."""
-    if not names:
-        return {}
     _, samples = start(python, library, "work", *names)
     return {n: s if isinstance(s, str) else min(s) for n, s in samples.items()}
 
 
-def has_jax(python: str) -> bool:
-    found = subprocess.run([python, "-c", "import jax"], capture_output=True, check=False)
+def imports(python: str, module: str) -> bool:
+    found = subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False)
     return found.returncode == 0
 
 
+Group = Callable[[str, str], dict[str, Any]]
+
+
 def collect(
-    pythons: dict[str, str], rounds: int, groups: list[Callable[[str, str], dict[str, Any]]]
+    pythons: dict[str, str], rounds: int, groups: list[tuple[Group, list[str]]]
 ) -> dict[str, dict[str, list[Any]]]:
-    """library -> measurement -> one number per round (or the text of an error)."""
-    results: dict[str, dict[str, list[Any]]] = {library: {} for library in pythons}
-    order = list(pythons)
+    """measurement -> library -> one number per round (or the text of an error).
+
+    A group is what measures, and the libraries that can.
+    """
+    results: dict[str, dict[str, list[Any]]] = {}
     for number in range(rounds):
-        for group in groups:
+        for group, libraries in groups:
+            order = libraries if number % 2 == 0 else libraries[::-1]
             for library in order:
                 for name, value in group(pythons[library], library).items():
-                    results[library].setdefault(name, []).append(value)
-        order.reverse()
+                    results.setdefault(name, {}).setdefault(library, []).append(value)
         print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
     return results
 
 
-def seconds(value: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if value >= size:
-            return f"{value / size:.3g} {unit}"
-    return f"{value * 1e9:.3g} ns"
+def versions_of(python: str, library: str) -> dict[str, str]:
+    """What of the libraries measured is installed there, by the names of the packages."""
+    packages = ("jaxlib", "numpy") if library in ("effax", "jax") else (library, "numpy")
+    code = f"import importlib.metadata as m; print(*[m.version(p) for p in {packages}])"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    return dict(zip(packages, done.stdout.split(), strict=True))
 
 
-def summarize(
-    title: str, target: float | None, ours: list[Any], theirs: list[Any]
-) -> dict[str, Any]:
-    """One row of the table."""
-    row: dict[str, Any] = {"title": title, "target": target, "effax": ours, "jax": theirs}
-    errors = [v for v in (*ours, *theirs) if isinstance(v, str)]
-    if errors:
-        row["error"] = errors[0]
-    elif theirs:
-        ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
-        row["ratio"] = median(ours) / median(theirs)
-        row["range"] = [min(ratios), max(ratios)]
-        row["met"] = None if target is None else row["ratio"] <= target
-    return row
-
-
-def table(rows: dict[str, dict[str, Any]]) -> str:
-    lines = [
-        "| what | effax | jax | ratio (range of rounds) | target | |",
-        "|---|--:|--:|--:|--:|---|",
-    ]
-    for row in rows.values():
-        if "error" in row:
-            lines.append(f"| {row['title']} | failed: {row['error'].splitlines()[0]} | | | | |")
-            continue
-        theirs = seconds(median(row["jax"])) if row["jax"] else ""
-        ratio = "{ratio:.2f} ({range[0]:.2f} to {range[1]:.2f})".format(**row) if theirs else ""
-        target = f"≤ {row['target']}" if row["target"] else ""
-        met = {True: "met", False: "**missed**", None: ""}[row.get("met")]
-        ours = seconds(median(row["effax"]))
-        lines.append(f"| {row['title']} | {ours} | {theirs} | {ratio} | {target} | {met} |")
-    return "\n".join(lines)
+def processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    named = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor()
 
 
 def machine(pythons: dict[str, str]) -> dict[str, Any]:
     """Where and with what it was measured."""
-    version = "import jaxlib, numpy; print(jaxlib.__version__, numpy.__version__)"
-    versions = {
-        library: subprocess.run(
-            [python, "-c", version], capture_output=True, text=True, check=False
-        ).stdout.split()
-        for library, python in pythons.items()
-    }
-    cpu = next(
-        (
-            line.split(":")[1].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.processor(),
-    ) if Path("/proc/cpuinfo").exists() else platform.processor()  # fmt: skip
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "cpu": cpu,
+        "cpu": processor(),
         "cores": os.cpu_count(),
         "load": os.getloadavg(),
         "python": platform.python_version(),
-        "jaxlib, numpy": versions,
+        "versions": {library: versions_of(python, library) for library, python in pythons.items()},
     }
 
 
-def main() -> None:
-    sys.path.insert(0, str(HERE))
-    from workloads import WORKLOADS
+def plan(names: list[str], pythons: dict[str, str]) -> list[tuple[Group, list[str]]]:
+    """A process for each subject and library; peers only do the workloads that name them."""
+    groups: list[tuple[Group, list[str]]] = []
+    if set(names) & set(STARTUP):
+        groups.append((startup, [n for n in ("effax", "jax") if n in pythons]))
+    for subject in SUBJECTS:
+        chosen = [n for n in names if n in WORKLOADS and WORKLOADS[n].subject == subject]
+        if not chosen:
+            continue
 
-    titles = STARTUP | {name: (w.title, w.target) for name, w in WORKLOADS.items()}
+        def group(python: str, library: str, chosen: list[str] = chosen) -> dict[str, Any]:
+            if library not in ("effax", "jax"):
+                chosen = [n for n in chosen if library in WORKLOADS[n].peers]
+            return work(python, library, chosen)
+
+        peers = {peer for n in chosen for peer in WORKLOADS[n].peers}
+        groups.append((group, [n for n in pythons if n in ("effax", "jax") or n in peers]))
+    return groups
+
+
+def options_of(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", help=f"of {','.join([*STARTUP, *WORKLOADS])}")
+    parser.add_argument(
+        "--only", help=f"of {','.join([*STARTUP, *WORKLOADS])}, or {', '.join(SUBJECTS)}"
+    )
     parser.add_argument("--jax-python", default=default_jax_python())
+    parser.add_argument(
+        "--peer-python", default=os.environ.get("EFFAX_BENCH_PEERS"), help="with torch, autograd"
+    )
     parser.add_argument("--output", type=Path, help="default: results/<time>.json")
-    options = parser.parse_args()
+    parser.add_argument("--readme", action="store_true", help="write the table into README.md")
+    options = parser.parse_args(argv)
+    names: list[str] = []
+    for word in options.only.split(",") if options.only else [STARTUP_SUBJECT, *SUBJECTS]:
+        if word == STARTUP_SUBJECT:
+            names += STARTUP
+        elif word in SUBJECTS:
+            names += [n for n, w in WORKLOADS.items() if w.subject == word]
+        elif word in WORKLOADS or word in STARTUP:
+            names.append(word)
+        else:
+            parser.error(f"no measurement is called {word}; {parser.format_help()}")
+    options.names = names
+    return options
 
-    only = options.only.split(",") if options.only else list(titles)
-    unknown = [name for name in only if name not in titles]
-    if unknown:
-        parser.error(
-            f"no measurement is called {', '.join(unknown)}; there are {', '.join(titles)}"
-        )
-    names = [name for name in only if name in WORKLOADS]
 
+def libraries(options: argparse.Namespace) -> dict[str, str]:
+    """Each library that is there, with the Python that has it."""
     pythons = {"effax": sys.executable}
-    if has_jax(options.jax_python):
+    if imports(options.jax_python, "jax"):
         pythons["jax"] = options.jax_python
     else:
         print(f"no jax in {options.jax_python} (see --jax-python): effax alone", file=sys.stderr)
+    wanted = {peer for n in options.names if n in WORKLOADS for peer in WORKLOADS[n].peers}
+    python = options.peer_python or options.jax_python
+    for peer in sorted(wanted):
+        if imports(python, peer):
+            pythons[peer] = python
+        else:
+            print(f"no {peer} in {python} (see --peer-python): left out", file=sys.stderr)
+    return pythons
 
-    groups: list[Callable[[str, str], dict[str, Any]]] = []
-    if set(only) & set(STARTUP):
-        groups.append(startup)
-        for library, python in pythons.items():  # fill the caches of files, and effax's on disk
-            startup(python, library)
-    groups.append(lambda python, library: work(python, library, names))
 
-    results = collect(pythons, options.rounds, groups)
+def main() -> None:
+    options = options_of()
+    names, pythons = options.names, libraries(options)
+    if set(names) & set(STARTUP):
+        for library in ("effax", "jax"):  # fill the caches of files, and effax's on disk
+            if library in pythons:
+                startup(pythons[library], library)
+    results = collect(pythons, options.rounds, plan(names, pythons))
     rows = {
-        name: summarize(*titles[name], results["effax"][name], results.get("jax", {}).get(name, []))
-        for name in titles
-        if name in only
+        name: report.summarize(*title_of(name), samples)
+        for name, samples in results.items()
+        if name in names
     }
     record = {"machine": machine(pythons), "rounds": options.rounds, "rows": rows}
     moment = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H%M%S")
     output = options.output or HERE / "results" / f"{moment}.json"
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    print(table(rows))
-    print(f"\n{options.rounds} rounds; {record['machine']['cpu']}; all samples in {output}")
-    sys.exit(any("error" in row for row in rows.values()))
+    text = report.table(rows.values(), {STARTUP_SUBJECT: "Start", **SUBJECTS})
+    print(text)
+    print(f"{options.rounds} rounds; {record['machine']['cpu']}; all samples in {output}")
+    if options.readme:
+        report.write(f"{told(record)}\n\n{text}")
+    sys.exit(any(row["errors"] for row in rows.values()))
+
+
+def title_of(name: str) -> tuple[str, str, float | None, str]:
+    """Title, subject, target and reason of a measurement."""
+    if name in STARTUP:
+        title, target = STARTUP[name]
+        return title, STARTUP_SUBJECT, target, ""
+    found = WORKLOADS[name]
+    return found.title, found.subject, found.target, found.why
+
+
+def told(record: dict[str, Any]) -> str:
+    """When, where and with what it was measured, in words."""
+    where, rounds = record["machine"], record["rounds"]
+    loads = ", ".join(f"{load:.1f}" for load in where["load"])
+    return (
+        f"Measured {where['date'][:10]} on {where['cores']} cores of {where['cpu']}, Python "
+        f"{where['python']}, jaxlib {where['versions']['effax']['jaxlib']}, {rounds} rounds, load "
+        f"at the end {loads}."
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,97 @@
+"""What was measured, as a table: a heading a subject, medians of rounds, and why a target is missed."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+README = Path(__file__).resolve().parent / "README.md"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+
+def seconds(value: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns"
+
+
+def ratio(ours: list[Any], theirs: list[Any]) -> tuple[float, float, float]:
+    """Ratio of the medians, and the least and greatest ratio of a round."""
+    rounds = [a / b for a, b in zip(ours, theirs, strict=True)]
+    return median(ours) / median(theirs), min(rounds), max(rounds)
+
+
+def summarize(
+    title: str, subject: str, target: float | None, why: str, samples: Mapping[str, list[Any]]
+) -> dict[str, Any]:
+    """One row: `samples` has, for each library, one number per round or the text of an error."""
+    row: dict[str, Any] = {"title": title, "subject": subject, "target": target, "why": why}
+    row |= {"samples": dict(samples), "ratios": {}, "met": None}
+    errors = {
+        library: value
+        for library, values in samples.items()
+        for value in values
+        if isinstance(value, str)
+    }
+    row["errors"] = errors
+    if "effax" not in errors:
+        for library, theirs in samples.items():
+            if library != "effax" and library not in errors:
+                row["ratios"][library] = ratio(samples["effax"], theirs)
+    if target is not None and "jax" in row["ratios"]:
+        row["met"] = row["ratios"]["jax"][0] <= target
+    return row
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    if "effax" in row["errors"]:
+        return [
+            row["title"],
+            f"failed: {row['errors']['effax'].splitlines()[0]}",
+            "",
+            "",
+            "",
+            "",
+            "",
+        ]
+    theirs, shown = row["samples"].get("jax", []), ""
+    if "jax" in row["errors"]:
+        theirs, shown = [], f"failed: {row['errors']['jax'].splitlines()[0][:40]}"
+    against = row["ratios"].get("jax")
+    peers = ", ".join(f"{n} {r[0]:.2f}" for n, r in row["ratios"].items() if n != "jax")
+    return [
+        row["title"],
+        seconds(median(row["samples"]["effax"])),
+        seconds(median(theirs)) if theirs else shown,
+        "{:.2f} ({:.2f} to {:.2f})".format(*against) if against else "",
+        f"≤ {row['target']}" if row["target"] else "",
+        {True: "met", False: "**missed**", None: ""}[row["met"]],
+        peers,
+    ]
+
+
+def table(rows: Iterable[dict[str, Any]], headings: Mapping[str, str]) -> str:
+    """The rows under the headings of their subjects, then the reason of each miss."""
+    rows, lines = list(rows), []
+    for subject in dict.fromkeys(row["subject"] for row in rows):
+        lines += [f"### {headings[subject].strip().rstrip('.')}", ""]
+        lines += ["| what | effax | jax | ratio (range of rounds) | target | | others |"]
+        lines += ["|---|--:|--:|--:|--:|---|---|"]
+        mine = [row for row in rows if row["subject"] == subject]
+        lines += ["| " + " | ".join(_cells(row)) + " |" for row in mine] + [""]
+        missed = [row for row in mine if row["met"] is False]
+        if missed:
+            lines += ["Missed:", ""]
+            lines += [f"- {r['title']}: {r['why'] or '(not yet profiled)'}" for r in missed] + [""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def write(text: str, path: Path = README) -> None:
+    """Puts `text` between the marks of the page."""
+    page = path.read_text()
+    before, _, rest = page.partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise ValueError(f"{path} lacks the line {BEGIN} or {END}")
+    path.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")

@@ -1,0 +1,10 @@
+"""What is measured: programs that run unchanged under effax and under jax, a module a subject."""
+
+from benchmarks.workloads import dispatch, programs, staging
+from benchmarks.workloads.workload import WORKLOADS, Workload
+
+SUBJECTS = {
+    module.__name__.rpartition(".")[2]: module.__doc__ for module in (dispatch, staging, programs)
+}
+
+__all__ = ["SUBJECTS", "WORKLOADS", "Workload"]

@@ -1,0 +1,65 @@
+"""What a workload is, and the table that they are written in.
+
+A workload is `make(jax, jnp, np) -> call`: it builds its inputs, asserts with NumPy that the
+result is right, and returns the function without arguments that is timed. Work of less than a
+millisecond is dispatched without waiting (the harness waits once after a series); the rest waits
+for each result.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+Call = Callable[[], Any]
+
+
+class Workload(NamedTuple):
+    """One row of the table.
+
+    `target`: the greatest ratio effax / jax that an issue allows, or None where it names none.
+    `why`: where the target is missed, the reason, from a profile.
+    `peers`: the same work by other libraries; `peers["numpy"]()` gives the call that is timed.
+    `subject`: the heading that the row stands under, the name of its module.
+    """
+
+    make: Callable[[Any, Any, Any], Call]
+    title: str
+    target: float | None
+    why: str
+    peers: Mapping[str, Callable[[], Call]]
+    subject: str
+
+
+WORKLOADS: dict[str, Workload] = {}
+
+
+def workload(
+    title: str,
+    target: float | None = None,
+    *,
+    why: str = "",
+    name: str | None = None,
+    **peers: Callable[[], Call],
+):
+    """Enters `make` in the table, under its own name or `name`."""
+
+    def register(make):
+        key = name or make.__name__
+        if key in WORKLOADS:
+            raise ValueError(f"two workloads are called {key}")
+        subject = make.__module__.rpartition(".")[2]
+        WORKLOADS[key] = Workload(make, title, target, why, peers, subject)
+        return make
+
+    return register
+
+
+def blocking(fn: Callable, *args: Any) -> Call:
+    """`fn(*args)`, waiting for the result; a pytree waits for its first leaf's executable."""
+
+    def call():
+        result = fn(*args)
+        while isinstance(result, tuple | list | dict):
+            result = next(iter(result.values())) if isinstance(result, dict) else result[0]
+        return result.block_until_ready()
+
+    return call
