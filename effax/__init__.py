@@ -152,6 +152,7 @@ _ON_DEMAND = frozenset(
         "scipy",
         "seeing",
         "stages",
+        "test_util",
         "tree_util",
         "typing",
         "version",

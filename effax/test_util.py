@@ -1,0 +1,216 @@
+"""Derivatives checked against finite differences, in one random direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from effax.api.forward import jvp
+from effax.api.reverse import vjp
+from effax.dtypes import finfo, float0, issubdtype, result_type
+from effax.tree_util import tree_leaves, tree_map
+
+__all__ = ["check_grads", "check_jvp", "check_vjp"]
+
+_STEP = 1e-4
+_SEED = 0
+
+# Bounds on the error by the dtype that the differences are taken in: the error of a central
+# difference with the step above is about (unit of rounding) / step, of the size of the values.
+_BOUNDS = {2: 1e-1, 4: 2e-3, 8: 1e-5}
+
+
+def _inexact(x: Any) -> bool:
+    return issubdtype(result_type(x), np.inexact)
+
+
+def _bound(tree: Any, given: float | None) -> float:
+    if given is not None:
+        return given
+    sizes = [finfo(result_type(x)).bits // 8 for x in tree_leaves(tree) if _inexact(x)]
+    return _BOUNDS.get(min(sizes, default=8), 1e-1)
+
+
+def _direction(generator: np.random.Generator, x: Any) -> np.ndarray:
+    """A random tangent of x: float0 zeros where x has none."""
+    dtype = result_type(x)
+    if not _inexact(x):
+        return np.zeros(np.shape(x), float0)
+    drawn = _signed(generator, np.shape(x))
+    if issubdtype(dtype, np.complexfloating):
+        drawn = drawn + 1j * _signed(generator, np.shape(x))
+    return np.asarray(drawn, dtype)
+
+
+def _signed(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers of size 1/2 to 3/2: a direction near zero would hide an error below the bounds."""
+    return generator.choice([-1.0, 1.0], shape) * generator.uniform(0.5, 1.5, shape)
+
+
+def _moved(x: Any, tangent: Any, step: float) -> Any:
+    if not _inexact(x):
+        return x
+    x = np.asarray(x, tangent.dtype)
+    return np.asarray(x + (step * tangent).astype(x.dtype), x.dtype)
+
+
+def _difference(f: Callable, args: Any, tangents: Any, step: float) -> Any:
+    """Central difference of f at args along the tangents, in float64 or complex128."""
+
+    def along(step: float) -> Any:
+        return f(*tree_map(partial(_moved, step=step), args, tangents))
+
+    def quotient(above: Any, below: Any) -> np.ndarray:
+        if not _inexact(above):
+            return np.zeros(np.shape(above), float0)
+        wide = np.complex128 if np.iscomplexobj(above) else np.float64
+        return (np.asarray(above).astype(wide) - np.asarray(below).astype(wide)) / (2 * step)
+
+    return tree_map(quotient, along(step), along(-step))
+
+
+def _compare(found: Any, expected: Any, atol: float, rtol: float, message: str) -> None:
+    def one(a: Any, b: Any) -> None:
+        a, b = np.asarray(a), np.asarray(b)
+        if a.dtype == float0 or b.dtype == float0:
+            return
+        wide = np.complex128 if np.iscomplexobj(a) or np.iscomplexobj(b) else np.float64
+        np.testing.assert_allclose(
+            a.astype(wide), b.astype(wide), rtol=rtol, atol=atol, err_msg=message
+        )
+
+    tree_map(one, found, expected)
+
+
+def check_jvp(
+    f: Callable,
+    f_jvp: Callable,
+    args: Sequence[Any],
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float = _STEP,
+    err_msg: str = "",
+) -> None:
+    """Compares a forward derivative of `f` at `args` with a central difference of step `eps`.
+
+    `f_jvp(primals, tangents)` gives the value and its tangent, as `partial(jvp, f)` does. One
+    random direction is tried (the same at each call). Arguments and results are pytrees; leaves not
+    of a floating dtype have no tangents and are not compared. Without `atol` and `rtol` the
+    bounds fit the narrowest dtype: 1e-5 for float64, 2e-3 for float32, 0.1 below.
+
+    Raises AssertionError where values or tangents differ.
+
+    >>> import effax
+    >>> import effax.numpy as jnp
+    >>> from functools import partial
+    >>> check_jvp(jnp.sin, partial(effax.jvp, jnp.sin), (0.5,))
+    """
+    args = tuple(args)
+    generator = np.random.default_rng(_SEED)
+    tangents = tree_map(partial(_direction, generator), args)
+    value, tangent = f_jvp(args, tangents)
+    plain = f(*args)
+    bounds = _bound((args, plain), atol), _bound((args, plain), rtol)
+    prefix = f"{err_msg} " if err_msg else ""
+    _compare(value, plain, *bounds, f"{prefix}value of the JVP")
+    expected = _difference(f, args, tangents, eps)
+    _compare(tangent, expected, *bounds, f"{prefix}tangent of the JVP")
+
+
+def check_vjp(
+    f: Callable,
+    f_vjp: Callable,
+    args: Sequence[Any],
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float = _STEP,
+    err_msg: str = "",
+) -> None:
+    """Compares a reverse derivative of `f` at `args` with a central difference of step `eps`.
+
+    `f_vjp(*args)` gives the value and the map of cotangents, as `partial(vjp, f)` does. For a
+    random tangent t and cotangent c, the sum of c * (df t) is compared with that of (c df) * t.
+    Leaves and bounds as for `check_jvp`. Raises AssertionError where they differ.
+
+    >>> import effax
+    >>> import effax.numpy as jnp
+    >>> from functools import partial
+    >>> check_vjp(jnp.sin, partial(effax.vjp, jnp.sin), (0.5,))
+    """
+    args = tuple(args)
+    generator = np.random.default_rng(_SEED)
+    value, pull = f_vjp(*args)
+    plain = f(*args)
+    bounds = _bound((args, plain), atol), _bound((args, plain), rtol)
+    prefix = f"{err_msg} " if err_msg else ""
+    _compare(value, plain, *bounds, f"{prefix}value of the VJP")
+    tangents = tree_map(partial(_direction, generator), args)
+    cotangents = tree_map(partial(_direction, generator), plain)
+    moved = _difference(f, args, tangents, eps)
+    pulled = pull(cotangents)
+    expected = _inner(moved, cotangents)
+    _compare(_inner(tangents, pulled), expected, *bounds, f"{prefix}cotangent of the VJP")
+
+
+def _inner(left: Any, right: Any) -> np.ndarray:
+    """The sum of products over all leaves, in float64 (complex128)."""
+
+    def one(a: Any, b: Any) -> Any:
+        a, b = np.asarray(a), np.asarray(b)
+        if a.dtype == float0 or b.dtype == float0:
+            return 0.0
+        wide = np.complex128 if np.iscomplexobj(a) or np.iscomplexobj(b) else np.float64
+        return np.sum(a.astype(wide) * b.astype(wide))
+
+    return np.asarray(sum(tree_leaves(tree_map(one, left, right))))
+
+
+def check_grads(
+    f: Callable,
+    args: Sequence[Any],
+    order: int,
+    modes: Sequence[str] = ("fwd", "rev"),
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Compares derivatives of `f` at `args`, up to the `order`, with central differences.
+
+    `modes` names forward ("fwd") and reverse ("rev") derivatives; from the second order on each is
+    taken of each. One random direction is tried for each. Leaves and bounds as for `check_jvp`; the
+    step is 1e-4 without `eps`. Raises AssertionError where they differ, ValueError for other modes.
+
+    >>> import effax.numpy as jnp
+    >>> check_grads(lambda x: jnp.sin(x) * x, (0.5,), order=2)
+    """
+    unknown = [mode for mode in modes if mode not in ("fwd", "rev")]
+    if unknown:
+        raise ValueError(f"check_grads knows the modes 'fwd' and 'rev', not {unknown}")
+    bounds = {"atol": atol, "rtol": rtol, "eps": _STEP if eps is None else eps}
+
+    def check(f: Callable, args: tuple, order: int, path: str) -> None:
+        if "fwd" in modes:
+            here = f"{path}jvp"
+            check_jvp(f, partial(jvp, f), args, err_msg=f"{here} of", **bounds)
+            if order > 1:
+                check(lambda *a: jvp(f, a, _fixed(a)), args, order - 1, f"{here} of ")
+        if "rev" in modes:
+            here = f"{path}vjp"
+            check_vjp(f, partial(vjp, f), args, err_msg=f"{here} of", **bounds)
+            if order > 1:
+                check(lambda *a: _vjp_along(f, a), args, order - 1, f"{here} of ")
+
+    check(f, tuple(args), order, "")
+
+
+def _fixed(tree: Any) -> Any:
+    """A direction for each leaf, that does not depend on its value (which may be traced)."""
+    return tree_map(partial(_direction, np.random.default_rng(_SEED + 1)), tree)
+
+
+def _vjp_along(f: Callable, args: tuple) -> Any:
+    value, pull = vjp(f, *args)
+    return value, pull(_fixed(value))
