@@ -107,6 +107,7 @@ if _TYPE_CHECKING:
     from effax import errors as errors
     from effax import example_libraries as example_libraries
     from effax import experimental as experimental
+    from effax import export as export
     from effax import extend as extend
     from effax import flatten_util as flatten_util
     from effax import image as image
@@ -140,6 +141,7 @@ _ON_DEMAND = frozenset(
         "errors",
         "example_libraries",
         "experimental",
+        "export",
         "extend",
         "flatten_util",
         "image",

@@ -4,6 +4,7 @@ from effax.backends.xla.client import XlaRuntimeError as JaxRuntimeError
 from effax.effects.errors import ConcretizationTypeError as ConcretizationTypeError
 from effax.effects.errors import EffaxError as EffaxError
 from effax.effects.errors import EscapedCarrierError as EscapedCarrierError
+from effax.effects.errors import ExportError as ExportError
 from effax.effects.errors import (
     InconclusiveDimensionOperation as InconclusiveDimensionOperation,
 )
@@ -14,6 +15,7 @@ from effax.effects.errors import LeakedCarrierError as LeakedCarrierError
 from effax.effects.errors import MissingRuleError as MissingRuleError
 from effax.effects.errors import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError
 from effax.effects.errors import ShardingTypeError as ShardingTypeError
+from effax.effects.errors import SymbolicShapeError as SymbolicShapeError
 from effax.effects.errors import TracerArrayConversionError as TracerArrayConversionError
 from effax.effects.errors import TracerBoolConversionError as TracerBoolConversionError
 from effax.effects.errors import TracerIntegerConversionError as TracerIntegerConversionError
@@ -28,6 +30,7 @@ __all__ = [
     "ConcretizationTypeError",
     "EffaxError",
     "EscapedCarrierError",
+    "ExportError",
     "InconclusiveDimensionOperation",
     "JAXIndexError",
     "JAXTypeError",
@@ -37,6 +40,7 @@ __all__ = [
     "MissingRuleError",
     "NonConcreteBooleanIndexError",
     "ShardingTypeError",
+    "SymbolicShapeError",
     "TracerArrayConversionError",
     "TracerBoolConversionError",
     "TracerIntegerConversionError",

@@ -71,6 +71,8 @@ NOT_LINEAR: Final = Cell("—", "not linear")
 _HOST: Final = "what the host computes has no known derivative; custom_jvp gives it one"
 _AXIS: Final = "only programs over a bound axis perform it, and there the places are one batch"
 
+_FOREIGN: Final = "what foreign code computes is known to the compiler only"
+
 _REFERENCE: Final = "references are discharged first: programs that are computed are on contents"
 
 REFUSED: Final[dict[tuple[str, str], str]] = {
@@ -78,6 +80,11 @@ REFUSED: Final[dict[tuple[str, str], str]] = {
         (column, name): _HOST
         for column in ("jvp", "transpose")
         for name in ("pure_callback", "io_callback", "sequenced_callback")
+    },
+    **{
+        (column, name): _FOREIGN
+        for column in ("jvp", "transpose", "reference")
+        for name in ("exported_call", "foreign_call", "acting_foreign_call")
     },
     ("batch", "sequenced_callback"): "lanes have no order; it appears in lowering only",
     **{

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from effax.effects.program import Program
 
 
-def _match(what: str, expected: Sequence[ShapedArray], found: Sequence[ShapedArray]) -> None:
+def match_types(what: str, expected: Sequence[ShapedArray], found: Sequence[ShapedArray]) -> None:
+    """Raise `TypeError` unless values have the shapes and dtypes that are expected of them."""
     if len(expected) != len(found):
         raise TypeError(f"{what}: {len(expected)} values expected, {len(found)} given")
     for i, (e, f) in enumerate(zip(expected, found, strict=True)):
@@ -23,7 +24,7 @@ def _match(what: str, expected: Sequence[ShapedArray], found: Sequence[ShapedArr
 
 
 def _call_type(*operands: ShapedArray, program: Program, **_: Any) -> Sequence[ShapedArray]:
-    _match("the operands of a call", program.in_types, operands)
+    match_types("the operands of a call", program.in_types, operands)
     return program.out_types
 
 
@@ -33,8 +34,8 @@ def _cond_type(
     if index.shape or index.dtype.kind not in "iu":
         raise TypeError(f"cond: the index must be an integer scalar, not {index.str_short()}")
     for branch in branches:
-        _match("the operands of a branch", branch.in_types, operands)
-        _match("the results of a branch", branches[0].out_types, branch.out_types)
+        match_types("the operands of a branch", branch.in_types, operands)
+        match_types("the results of a branch", branches[0].out_types, branch.out_types)
     return branches[0].out_types
 
 
@@ -48,9 +49,11 @@ def _while_type(
     trail: tuple[int, tuple[bool, ...]] | None = None,
 ) -> Sequence[ShapedArray]:
     carry = operands[cond_consts + body_consts :]
-    _match("the operands of a loop's condition", cond.in_types, [*operands[:cond_consts], *carry])
-    _match("the operands of a loop's body", body.in_types, operands[cond_consts:])
-    _match("the results of a loop's body", carry, body.out_types)
+    match_types(
+        "the operands of a loop's condition", cond.in_types, [*operands[:cond_consts], *carry]
+    )
+    match_types("the operands of a loop's body", body.in_types, operands[cond_consts:])
+    match_types("the results of a loop's body", carry, body.out_types)
     return body.out_types
 
 
@@ -69,8 +72,8 @@ def _scan_type(
         if not x.shape or x.shape[0] != length:
             raise TypeError(f"scan: {length} steps, but a scanned operand is {x.str_short()}")
     rows = [x.update(shape=x.shape[1:]) for x in xs]
-    _match("the operands of a scan's body", body.in_types, [*before, *rows])
-    _match("the carry of a scan", operands[consts : consts + carry], body.out_types[:carry])
+    match_types("the operands of a scan's body", body.in_types, [*before, *rows])
+    match_types("the carry of a scan", operands[consts : consts + carry], body.out_types[:carry])
     ys = [y.update(shape=(length, *y.shape)) for y in body.out_types[carry:]]
     return [*body.out_types[:carry], *ys]
 

@@ -25,6 +25,7 @@ __all__ = [
     "ConcretizationTypeError",
     "EffaxError",
     "EscapedCarrierError",
+    "ExportError",
     "Frame",
     "InconclusiveDimensionOperation",
     "KeyReuseError",
@@ -34,6 +35,7 @@ __all__ = [
     "Place",
     "RefError",
     "ShardingTypeError",
+    "SymbolicShapeError",
     "TracerArrayConversionError",
     "TracerBoolConversionError",
     "TracerIntegerConversionError",
@@ -225,6 +227,14 @@ class MissingRuleError(EffaxError, NotImplementedError):
 
 class UnsupportedDerivativeError(EffaxError, ValueError):
     """A derivative was asked for that does not exist, or that no method here computes."""
+
+
+class ExportError(EffaxError, ValueError):
+    """A function can't be exported, or a file holds no exported function that can be read."""
+
+
+class SymbolicShapeError(EffaxError, NotImplementedError):
+    """Lengths were asked for that are not known when a function is traced."""
 
 
 class RefError(EffaxError, ValueError):

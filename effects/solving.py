@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from effax.effects.control import _match
+from effax.effects.control import match_types
 from effax.effects.effect import Effect
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray
@@ -37,10 +37,10 @@ def _linear_solve_type(
     ):
         if program is not None:
             own = operands[start : start + count]
-            _match(f"the operands of {name}", program.in_types, [*own, *b])
+            match_types(f"the operands of {name}", program.in_types, [*own, *b])
             solver = name in ("solve", "transpose_solve")
             given = program.out_types[: len(b)] if solver else program.out_types
-            _match(f"the results of {name}", b, given)
+            match_types(f"the results of {name}", b, given)
         start += count
     return [*b, *solve.out_types[len(b) :]]
 

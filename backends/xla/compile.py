@@ -197,10 +197,11 @@ def parse(text: str) -> Any:
     """The program as a module of MLIR; imports the bindings."""
     from jaxlib.mlir import ir
 
-    return ir.Module.parse(text, _mlir_context())
+    return ir.Module.parse(text, mlir_context())
 
 
-def _mlir_context() -> Any:
+def mlir_context() -> Any:
+    """A context of MLIR that knows the dialects of programs; imports the bindings."""
     from jaxlib.mlir import ir
     from jaxlib.mlir._mlir_libs import _jax_mlir_ext
     from jaxlib.mlir.dialects import chlo, sdy, stablehlo

@@ -60,11 +60,12 @@ def call_host(
 
 def _layouts(types: Sequence[ShapedArray]) -> str:
     """Row-major for all: what NumPy expects."""
-    return "[" + ", ".join(map(_layout, types)) + "]"
+    return "[" + ", ".join(map(layout, types)) + "]"
 
 
-def _layout(type: ShapedArray) -> str:
-    axes = ", ".join(map(str, reversed(range(type.ndim))))
+def layout(type: ShapedArray, order: Sequence[int] | None = None) -> str:
+    """The layout of an array whose axes lie in this order, the slowest first (row-major)."""
+    axes = ", ".join(map(str, reversed(range(type.ndim) if order is None else order)))
     dense = f"[{axes}]" if axes else ""
     return f"dense<{dense}> : tensor<{type.ndim}xindex>"
 

@@ -150,7 +150,7 @@ class Writer:
     def array(self, value: np.ndarray[Any, Any]) -> Name:
         """A small constant array, element by element."""
         type = ShapedArray(value.shape, value.dtype)
-        return self.op(f"stablehlo.constant dense<{_nested(value)}> : {tensor(type)}", type)
+        return self.op(f"stablehlo.constant dense<{nested(value)}> : {tensor(type)}", type)
 
     def scope(self) -> Scope:
         """A nested region: constants made inside it are not seen outside."""
@@ -293,12 +293,13 @@ def _braced(attributes: Sequence[str] | None, i: int) -> str:
     return f" {{{attributes[i]}}}" if attributes and attributes[i] else ""
 
 
-def _nested(value: np.ndarray[Any, Any]) -> str:
+def nested(value: np.ndarray[Any, Any]) -> str:
+    """The elements of an array in StableHLO's syntax, in brackets an axis."""
     if value.ndim == 0:
         return number(value[()], value.dtype)
     if value.size == 0:
         return ""
-    return "[" + ", ".join(map(_nested, value)) + "]"
+    return "[" + ", ".join(map(nested, value)) + "]"
 
 
 _HEX_BITS: Final = {2: np.uint16, 4: np.uint32, 8: np.uint64, 1: np.uint8}

@@ -1,0 +1,136 @@
+"""Foreign code in StableHLO: functions of another module, and custom calls by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from effax.backends.xla.lowering.callback import layout
+from effax.backends.xla.lowering.writer import Name, Writer, nested, number, rule, tensor
+from effax.effects.foreign import (
+    Module,
+    Target,
+    acting_foreign_call,
+    exported_call,
+    foreign_call,
+)
+from effax.effects.types import ShapedArray, element_name
+
+_PLATFORM: Final = ShapedArray((), np.dtype(np.int32))
+
+
+@rule(exported_call)
+def lower_exported_call(
+    w: Writer, types: Sequence[ShapedArray], *operands: Name, module: Module
+) -> list[Name]:
+    from effax.backends.xla import portable
+
+    platform = portable.canonical_platform(w.platform)
+    if platform not in module.platforms and not module.any_platform:
+        raise ValueError(
+            f"Function '{module.name}' was exported for platforms '{module.platforms}' but it is "
+            f"used on '{platform}'. Export it for that platform too (export(..., platforms=...)), "
+            "or with disabled_checks=[DisabledSafetyCheck.platform()]"
+        )
+    entry = w.function_names.get(module)
+    if entry is None:
+        texts, entry = portable.functions(
+            module.artifact, lambda name: w._name(f"{module.name}_{name}")
+        )
+        w.functions += texts
+        w.function_names[module] = entry
+    if len(module.platforms) > 1:
+        index = module.platforms.index(platform) if platform in module.platforms else 0
+        operands = (w.constant(index, _PLATFORM), *operands)
+    ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
+    return w.ops(f"func.call @{entry}({', '.join(operands)}) : ({ins}) -> ({outs})", types)
+
+
+def _lower_target(acts: bool) -> Any:
+    def lower_foreign_call(
+        w: Writer,
+        types: Sequence[ShapedArray],
+        *operands: Name,
+        target: Target,
+        **_: Any,
+    ) -> list[Name]:
+        ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
+        result = outs if len(types) == 1 else f"({outs})"
+        given = [
+            f"api_version = {target.api_version} : i32",
+            f"has_side_effect = {'true' if acts else 'false'}",
+            f"operand_layouts = {_layouts(target.operand_layouts, [x.type for x in operands])}",
+            f"result_layouts = {_layouts(target.result_layouts, types)}",
+        ]
+        if target.aliases:
+            given.append(f"output_operand_aliases = [{', '.join(_aliases(target, len(types)))}]")
+        if target.api_version >= 4:
+            given.append(f"backend_config = {_entries(target.attributes)}")
+        else:
+            given.append(f"backend_config = {quoted(target.config)}")
+        return w.ops(
+            f"stablehlo.custom_call @{quoted(target.name)}({', '.join(operands)}) "
+            f"{{{', '.join(given)}}} : ({ins}) -> {result}",
+            types,
+        )
+
+    return lower_foreign_call
+
+
+rule(foreign_call)(_lower_target(acts=False))
+rule(acting_foreign_call)(_lower_target(acts=True))
+
+
+def _layouts(asked: Sequence[tuple[int, ...] | None] | None, types: Sequence[ShapedArray]) -> str:
+    orders = [None] * len(types) if asked is None else asked
+    return "[" + ", ".join(layout(t, order) for t, order in zip(types, orders, strict=True)) + "]"
+
+
+def _aliases(target: Target, results: int) -> list[str]:
+    return [
+        "#stablehlo.output_operand_alias<output_tuple_indices = "
+        f"{[out] if results > 1 else []}, operand_index = {operand}, operand_tuple_indices = []>"
+        for operand, out in target.aliases
+    ]
+
+
+def _entries(pairs: Sequence[tuple[str, str]]) -> str:
+    return "{" + ", ".join(f"{quoted(name)} = {text}" for name, text in pairs) + "}"
+
+
+def quoted(text: str | bytes) -> str:
+    """A string in MLIR's syntax; what is not plain ASCII is given byte by byte."""
+    data = text.encode() if isinstance(text, str) else text
+    plain = "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in data)
+    return f'"{plain}"'
+
+
+def attribute_text(value: Any) -> str:
+    """A static value as an attribute of MLIR: what a registered function is told under a name.
+
+    Python's ints are i64 and its floats f64; NumPy's scalars and arrays keep their dtypes; a dtype
+    is a type, a tuple an array of attributes, a dict a dictionary. Raises `TypeError` for others.
+    """
+    match value:
+        case bool() | np.bool_():
+            return "true" if value else "false"
+        case str() | bytes():
+            return quoted(value)
+        case np.ndarray():
+            return f"dense<{nested(value)}> : {tensor(ShapedArray(value.shape, value.dtype))}"
+        case np.dtype():
+            return element_name(value)
+        case tuple():
+            return "[" + ", ".join(map(attribute_text, value)) + "]"
+        case dict() if all(isinstance(name, str) for name in value):
+            return _entries([(name, attribute_text(x)) for name, x in value.items()])
+    scalar = np.asarray(value) if type(value) in (int, float) else value
+    if not isinstance(scalar, np.ndarray | np.generic) or scalar.dtype.kind == "c":
+        raise TypeError(
+            f"{value!r} of type {type(value)} is no attribute of a foreign function; give a bool, "
+            "an int, a float, a string, a dtype, a real scalar or an array of NumPy's, or a tuple "
+            "or dict of such"
+        )
+    return f"{number(scalar, scalar.dtype)} : {element_name(scalar.dtype)}"

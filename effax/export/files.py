@@ -1,0 +1,131 @@
+"""Exported functions as bytes.
+
+A file is a magic word, the version of the format and the length of what follows; a header in JSON;
+the module in StableHLO's portable form; the same for the derivative, if it is kept; and a digest
+of all of it. What is not whole is refused before MLIR sees it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from typing import Any, Final
+
+from effax.effects.dtypes import ELEMENTS
+from effax.effects.errors import ExportError
+from effax.effects.types import ShapedArray
+from effax.export.exported import DisabledSafetyCheck, Exported
+from effax.export.trees import described, structure
+
+MAGIC: Final = b"\x93EFFAX\r\n"
+VERSION: Final = 1
+_HEAD: Final = struct.Struct("<8sHQQQ")  # magic, version, sizes of header, module, derivative
+_DIGEST: Final = hashlib.sha256
+_DTYPES: Final = {dtype.name: dtype for dtype in ELEMENTS}
+
+
+def serialize(exported: Exported, vjp_order: int) -> bytearray:
+    """An exported function as bytes, with its derivatives up to an order."""
+    if vjp_order < 0:
+        raise ExportError(f"vjp_order={vjp_order}: derivatives are kept up to an order, 0 for none")
+    header = {
+        "fun_name": exported.fun_name,
+        "in_tree": described(exported.in_tree),
+        "in_avals": [_of_type(t) for t in exported.in_avals],
+        "out_tree": described(exported.out_tree),
+        "out_avals": [_of_type(t) for t in exported.out_avals],
+        "platforms": exported.platforms,
+        "disabled_checks": list(map(str, exported.disabled_safety_checks)),
+        "calling_convention_version": exported.calling_convention_version,
+        "nr_devices": exported.nr_devices,
+    }
+    derived = serialize(exported.vjp(), vjp_order - 1) if vjp_order else b""
+    parts = [json.dumps(header).encode(), exported.mlir_module_serialized, bytes(derived)]
+    body = bytearray(_HEAD.pack(MAGIC, VERSION, *map(len, parts)))
+    for part in parts:
+        body += part
+    return body + _DIGEST(body).digest()
+
+
+def deserialize(blob: bytes | bytearray) -> Exported:
+    """The exported function that `Exported.serialize` wrote.
+
+    Raises `ExportError`, a `ValueError`, for bytes that are anything else: cut short, damaged, of
+    another program, or of a later version. As with any program, read only files of whom you trust.
+
+    >>> deserialize(b"no such thing")
+    Traceback (most recent call last):
+    effax.effects.errors.ExportError: these 13 bytes hold no exported function of effax...
+    """
+    if not isinstance(blob, bytes | bytearray | memoryview):
+        raise TypeError(f"an exported function is read from bytes, not from {type(blob)}")
+    header, module, derived = _parts(bytes(blob))
+    try:
+        return _read(json.loads(header), module, derived)
+    except ExportError:
+        raise
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ExportError(
+            f"the header of an exported function is not as effax writes it: {error!r}"
+        ) from error
+
+
+def _parts(blob: bytes) -> tuple[bytes, bytes, bytes]:
+    if len(blob) < _HEAD.size or not blob.startswith(MAGIC):
+        raise ExportError(
+            f"these {len(blob)} bytes hold no exported function of effax: they don't begin as "
+            "Exported.serialize begins them. (JAX's files are of another format; what they share "
+            "is the module, Exported.mlir_module_serialized)"
+        )
+    _, version, *sizes = _HEAD.unpack_from(blob)
+    if version != VERSION:
+        raise ExportError(
+            f"the exported function is written in version {version} of the format, and this "
+            f"version of effax reads {VERSION}"
+        )
+    end = _HEAD.size + sum(sizes)
+    if len(blob) != end + _DIGEST().digest_size:
+        raise ExportError(
+            f"the exported function should take {end + _DIGEST().digest_size} bytes, and there "
+            f"are {len(blob)}: the file was cut short, or something was added"
+        )
+    if _DIGEST(blob[:end]).digest() != blob[end:]:
+        raise ExportError("the exported function is damaged: its bytes are not those written")
+    at = _HEAD.size
+    parts = []
+    for size in sizes:
+        parts.append(blob[at : at + size])
+        at += size
+    return parts[0], parts[1], parts[2]
+
+
+def _read(header: dict[str, Any], module: bytes, derived: bytes) -> Exported:
+    in_tree, out_tree = structure(header["in_tree"]), structure(header["out_tree"])
+    in_avals = tuple(map(_as_type, header["in_avals"]))
+    out_avals = tuple(map(_as_type, header["out_avals"]))
+    if in_tree.num_leaves != len(in_avals) or out_tree.num_leaves != len(out_avals):
+        raise ExportError("the trees of an exported function and its types do not fit")
+    vjp = deserialize(derived) if derived else None
+    return Exported(
+        str(header["fun_name"]),
+        in_tree,
+        in_avals,
+        out_tree,
+        out_avals,
+        tuple(map(str, header["platforms"])),
+        tuple(DisabledSafetyCheck(str(x)) for x in header["disabled_checks"]),
+        module,
+        int(header["calling_convention_version"]),
+        int(header["nr_devices"]),
+        None if vjp is None else lambda: vjp,
+    )
+
+
+def _of_type(type: ShapedArray) -> list[Any]:
+    return [type.dtype.name, list(type.shape), type.weak_type]
+
+
+def _as_type(text: list[Any]) -> ShapedArray:
+    name, shape, weak = text
+    return ShapedArray(tuple(shape), _DTYPES[name], weak)
