@@ -1,0 +1,192 @@
+"""What a library answers to a case; and a process in which JAX is asked while a test runs.
+
+`answer(library, case)` is the same for effax and for JAX: leaves with dtype, weak type and
+elements, or the classes of the error; and what happens when the call is only traced. The process
+is `python -m tests.grid.ask`, under a Python that has jax: EFFAX_BENCH_JAX names it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.grid.case import PYTHON, Case, Operand
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = {"jnp": "numpy", "lax": "lax", "nn": "nn", "jsp": "scipy", "random": "random"}
+ALSO = [f"scipy.{name}" for name in "special linalg stats signal ndimage fft".split()]  # noqa: SIM905
+ALSO += [f"scipy.{name}" for name in "integrate interpolate cluster.vq spatial.transform".split()]  # noqa: SIM905
+ALSO += ["lax.linalg", "nn.initializers", "image", "ops"]
+
+
+class Leaf(NamedTuple):
+    """An array of a result. What is no array is the text of its repr."""
+
+    dtype: str
+    weak: bool
+    values: np.ndarray[Any, Any]
+
+
+class Answer(NamedTuple):
+    """The leaves of a result, or the classes of the error; and the error when traced, if any."""
+
+    leaves: list[Leaf | str] | None
+    error: list[str]
+    traced: list[str]
+
+
+class Library(NamedTuple):
+    """What differs between effax and JAX."""
+
+    names: dict[str, Any]
+    top: Any
+    weaken: Callable[[Any], Any]
+
+    def operand(self, operand: Operand, values: np.ndarray[Any, Any]) -> Any:
+        if operand.form == "host":
+            return values
+        if operand.form == "list":
+            return values.tolist()
+        if operand.form == "scalar":
+            kind = (
+                "bool" if values.dtype == bool else {"i": "int", "u": "int"}.get(values.dtype.kind)
+            )
+            return PYTHON[kind or ("complex" if values.dtype.kind == "c" else "float")](values)
+        array = self.names["jnp"].asarray(values)
+        return self.weaken(array) if operand.form == "weak" else array
+
+
+def names_of(package: str) -> dict[str, Any]:
+    """The names that code mentions: the modules of effax or of jax."""
+    for module in ALSO:
+        importlib.import_module(f"{package}.{module}")
+    found = {name: importlib.import_module(f"{package}.{m}") for name, m in MODULES.items()}
+    return {**found, "jax": importlib.import_module(package)}
+
+
+def effax_library() -> Library:
+    import effax
+    from effax.effects.conversion import convert_element_type
+
+    def weaken(x: Any) -> Any:
+        return convert_element_type(x, dtype=x.dtype, weak_type=True)
+
+    return Library(names_of("effax"), effax, weaken)
+
+
+def jax_library() -> Library:
+    import jax
+    from jax._src.lax.lax import _convert_element_type
+
+    def weaken(x: Any) -> Any:
+        return _convert_element_type(x, x.dtype, weak_type=True)
+
+    return Library(names_of("jax"), jax, weaken)
+
+
+def leaf(x: Any) -> Leaf | str:
+    """A part of a result, by which two libraries are compared."""
+    if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, type):
+        return Leaf(str(x.dtype), bool(getattr(x, "weak_type", False)), np.asarray(x))
+    return re.sub(r"\bjax\b", "effax", re.sub(r" at 0x[0-9a-f]+", "", repr(x)))
+
+
+def classes(error: BaseException) -> list[str]:
+    """The public names of an error's classes, the nearest first."""
+    return [c.__name__ for c in type(error).__mro__ if not c.__name__.startswith("_")][:-2]
+
+
+def operands(library: Library, case: Case, lane: int = 0) -> list[Any]:
+    return [library.operand(o, o.numpy(lane)) for o in case.operands]
+
+
+def answer(library: Library, case: Case) -> Answer:
+    """What a library answers to a case."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"), library.top.enable_x64(case.x64):
+        warnings.simplefilter("ignore")
+        function = case.function(library.names)
+        given = operands(library, case)
+        leaves: list[Leaf | str] | None = None
+        error, traced = [], []
+        try:
+            leaves = [leaf(x) for x in library.top.tree.leaves(function(*given))]
+        except Exception as raised:
+            error = classes(raised)
+        if leaves is not None:
+            try:
+                library.top.eval_shape(lambda *xs: arrays(library, function(*xs)), *given)
+            except Exception as raised:
+                traced = classes(raised)
+    return Answer(leaves, error, traced)
+
+
+def arrays(library: Library, tree: Any) -> list[Any]:
+    """The leaves of a result that a traced function may return."""
+    return [x for x in library.top.tree.leaves(tree) if hasattr(x, "dtype") and hasattr(x, "shape")]
+
+
+class Oracle:
+    """JAX, in its own process."""
+
+    def __init__(self, python: str) -> None:
+        env = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)}
+        self.process = subprocess.Popen(
+            [python, "-m", "tests.grid.ask"],
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def ask(self, case: Case) -> Answer:
+        assert self.process.stdin and self.process.stdout
+        pickle.dump(tuple(case), self.process.stdin)
+        self.process.stdin.flush()
+        leaves, error, traced = pickle.load(self.process.stdout)
+        made = leaves if leaves is None else [x if isinstance(x, str) else Leaf(*x) for x in leaves]
+        return Answer(made, error, traced)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream:
+                stream.close()
+
+
+def jax_python() -> str | None:
+    """A Python that has jax, if this machine has one."""
+    for python in (os.environ.get("EFFAX_BENCH_JAX"), "/work/venv/jax/bin/python"):
+        if python and Path(python).exists():
+            return python
+    return None
+
+
+def serve() -> None:
+    """Answers cases from stdin until it ends."""
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what is printed must not mix with answers
+    library = jax_library()
+    while True:
+        try:
+            code, given, x64 = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        found = answer(library, Case(code, tuple(Operand(*o) for o in given), x64))
+        leaves = found.leaves and [x if isinstance(x, str) else tuple(x) for x in found.leaves]
+        pickle.dump((leaves if leaves else found.leaves, found.error, found.traced), out)
+        out.flush()
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,132 @@
+"""Whether two results agree: shape, dtype, weak type, and values as near as their dtype allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tests.grid.ask import Answer, Leaf
+from tests.grid.case import is_complex, is_inexact
+
+# How many units in the last place two orders of the same operations may lie apart, by item size.
+UNITS = {8: 256, 4: 64, 2: 4, 1: 1}
+# Errors by which JAX says that it did not foresee a case: whatever we do is as good.
+FAULTS = {"AssertionError", "KeyError", "JaxRuntimeError", "XlaRuntimeError", "NotImplementedError"}
+FAULTS |= {"UnboundLocalError", "RecursionError", "AttributeError"}
+
+
+def epsilon(dtype: Any) -> float:
+    """The distance from 1 to the next number."""
+    dtype = np.dtype(dtype)
+    if is_complex(dtype):
+        dtype = np.dtype(f"f{dtype.itemsize // 2}")
+    return float(ml_dtypes.finfo(dtype).eps)
+
+
+def tolerance(dtype: Any) -> float:
+    """The relative error that is let pass for a dtype."""
+    dtype = np.dtype(dtype)
+    if not is_inexact(dtype):
+        return 0.0
+    size = dtype.itemsize // 2 if is_complex(dtype) else dtype.itemsize
+    return UNITS[size] * epsilon(dtype)
+
+
+def widened(x: Any) -> np.ndarray[Any, Any]:
+    """In a dtype of NumPy's own in which differences can be taken."""
+    x = np.asarray(x)
+    if is_complex(x.dtype):
+        return x.astype(np.complex128)
+    if is_inexact(x.dtype):
+        return x.astype(np.float64)
+    return x if x.dtype.kind in "biu" else x.astype(np.int64)
+
+
+def differ(found: Any, wanted: Any, *, slack: float = 1.0, scale: float | None = None) -> str:
+    """How the values of two arrays differ, or "". The dtype of `wanted` says how near they must be;
+    `scale` is the size of what was added up, if larger than the results."""
+    rtol = tolerance(np.asarray(wanted).dtype) * slack
+    f, w = widened(found), widened(wanted)
+    if f.shape != w.shape:
+        return f"shape {f.shape} instead of {w.shape}"
+    if not is_inexact(w.dtype):
+        return "" if np.array_equal(f, w) else f"{f.tolist()} instead of {w.tolist()}"
+    with np.errstate(all="ignore"):
+        size = np.abs(w)
+        greatest = float(np.max(size, where=np.isfinite(size), initial=0.0))
+        if scale is not None:
+            greatest = max(greatest, scale)
+        near = np.abs(f - w) <= rtol * (size + greatest)
+        good = near | (f == w) | (np.isnan(f) & np.isnan(w))
+        if is_complex(w.dtype):
+            good |= _parts(f.real, w.real, rtol) & _parts(f.imag, w.imag, rtol)
+    return "" if good.all() else f"{f.tolist()} instead of {w.tolist()}"
+
+
+def _parts(f: Any, w: Any, rtol: float) -> Any:
+    """Of complex numbers, where one part is no number, or huge."""
+    return (np.abs(f - w) <= rtol * np.abs(w)) | (f == w) | (np.isnan(f) & np.isnan(w))
+
+
+def same_signs(found: Any, wanted: Any) -> str:
+    """Whether zeros have the same signs."""
+    f, w = widened(found), widened(wanted)
+    if w.dtype.kind != "f":
+        return ""
+    wrong = (w == 0) & (f == 0) & (np.signbit(f) != np.signbit(w))
+    return f"signs of zeros: {f.tolist()} instead of {w.tolist()}" if wrong.any() else ""
+
+
+def compare_leaves(
+    found: Sequence[Leaf | str],
+    wanted: Sequence[Leaf | str],
+    *,
+    slack: float = 1.0,
+    scale: float | None = None,
+    weak: bool = True,
+    signs: bool = False,
+) -> str:
+    """How two results differ, or ""."""
+    if len(found) != len(wanted):
+        return f"{len(found)} results instead of {len(wanted)}"
+    for f, w in zip(found, wanted, strict=True):
+        if isinstance(f, str) or isinstance(w, str):
+            if f != w:
+                return f"{f} instead of {w}"
+            continue
+        if f.dtype != w.dtype:
+            return f"dtype {f.dtype} instead of {w.dtype}"
+        if weak and f.weak != w.weak:
+            return f"weak_type {f.weak} instead of {w.weak}"
+        why = differ(f.values, w.values, slack=slack, scale=scale)
+        if not why and signs:
+            why = same_signs(f.values, w.values)
+        if why:
+            return why
+    return ""
+
+
+def compare_errors(found: Sequence[str], wanted: Sequence[str]) -> str:
+    """Whether what was raised can be caught as what JAX raises."""
+    if FAULTS.intersection(wanted):
+        return ""
+    if not found:
+        return f"no error instead of {wanted[0]}"
+    return "" if wanted[0] in found else f"{found[0]} instead of {wanted[0]}"
+
+
+def compare(found: Answer, wanted: Answer, **how: Any) -> str:
+    """How an answer differs from JAX's, or ""."""
+    if wanted.leaves is None:
+        return compare_errors(found.error, wanted.error)
+    if found.leaves is None:
+        return f"{found.error[0]} instead of a result"
+    why = compare_leaves(found.leaves, wanted.leaves, **how)
+    if not why and wanted.traced:
+        why = compare_errors(found.traced, wanted.traced)
+    elif not why and found.traced:
+        why = f"{found.traced[0]} when traced"
+    return why and f"{why}"

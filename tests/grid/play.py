@@ -1,0 +1,235 @@
+"""A table's cases played: recorded ones, with what JAX and NumPy said, and fresh ones, with JAX asked.
+
+A table has an `Entry` for each public function: how its cases are drawn and what to expect of it.
+`record(table, path)` is run where jax is, by a script of tests/goldens; `recorded(path)` is read
+in CI; `search(entry, name, oracle, count)` is the long run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from tests.grid import check
+from tests.grid.ask import Answer, Leaf, Oracle, answer
+from tests.grid.case import TAME, Case, dtype_of, is_complex, is_inexact
+from tests.grid.compare import compare, differ
+from tests.grid.draw import Grid, cases
+
+Drawer = Callable[[Grid, str], str]
+
+
+class Entry(NamedTuple):
+    """How a function's cases are drawn, and what is let pass.
+
+    draw: the drawer. wide: whether NumPy, computing in 64 bits, says what the values are (of cases
+    without extremes, where its signature is the same). slack: how many times the tolerance.
+    smooth: whether differences are asked; underived: it may say that it has no derivative.
+    signs: whether zeros have JAX's signs. vmap: whether lanes are asked.
+    """
+
+    draw: Drawer
+    wide: bool = True
+    slack: float = 1.0
+    smooth: bool = True
+    underived: bool = False
+    signs: bool = False
+    vmap: bool = True
+
+
+class Record(NamedTuple):
+    """A case, what JAX said, and whether NumPy agreed."""
+
+    case: Case
+    wanted: Answer
+    numpy: bool
+
+
+def complaint(entry: Entry, case: Case, wanted: Answer, *, transformed: bool = True) -> str:
+    """What is wrong with effax's answer to a case, or ""."""
+    found = answer(check.EFFAX, case)
+    scale = magnitude(case)
+    why = compare(found, wanted, slack=entry.slack, signs=entry.signs, scale=scale)
+    if why or not transformed or found.leaves is None:
+        return why
+    why = check.under_jit(case, found, slack=entry.slack, scale=scale)
+    if not why and entry.vmap:
+        why = check.under_vmap(case, found, slack=entry.slack, scale=scale)
+    if not why and entry.smooth and not found.traced:
+        why = check.derivatives(case, slack=entry.slack)
+        if why.startswith(check.REFUSED) and entry.underived:
+            return ""
+    return why
+
+
+def magnitude(case: Case) -> float:
+    """The size of what is added up: sums of numbers this large may cancel."""
+    if any(o.kind in ("extreme", "edges") for o in case.operands):
+        return 0.0
+    sizes = [np.max(np.abs(o.numpy().astype(np.complex128)), initial=0.0) for o in case.operands]
+    return float(max(sizes, default=0.0))
+
+
+def opinion(case: Case, wanted: Answer) -> list[np.ndarray[Any, Any]] | None:
+    """What NumPy computes in 64 bits, or None if it has nothing to say to this case."""
+    if wanted.leaves is None or not all(o.kind.partition(":")[0] in TAME for o in case.operands):
+        return None
+    inexact = any(isinstance(x, Leaf) and is_inexact(dtype_of(x.dtype)) for x in wanted.leaves)
+    given = [_widened(o.numpy(), inexact) for o in case.operands]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            found = case.function({"jnp": np})(*given)
+        except Exception:  # other arguments than NumPy's, or other limits: no opinion
+            return None
+    flat = found if isinstance(found, tuple | list) else [found]
+    return [np.asarray(x) for x in flat]
+
+
+def _widened(x: np.ndarray[Any, Any], inexact: bool) -> np.ndarray[Any, Any]:
+    if is_complex(x.dtype):
+        return x.astype(np.complex128)
+    if is_inexact(x.dtype):
+        return x.astype(np.float64)
+    if x.dtype.kind not in "biu" or inexact:
+        return x.astype(np.uint64 if x.dtype == np.uint64 else np.int64)
+    return x
+
+
+def numpy_agrees(case: Case, wanted: Answer, slack: float) -> bool:
+    """Whether NumPy has the opinion that JAX has."""
+    numbers = opinion(case, wanted)
+    if numbers is None or wanted.leaves is None or len(numbers) != len(wanted.leaves):
+        return False
+    scale = max(1.0, magnitude(case))
+    for ours, theirs in zip(wanted.leaves, numbers, strict=True):
+        if isinstance(ours, str) or theirs.dtype == object or theirs.shape != ours.values.shape:
+            return False
+        dtype = dtype_of(ours.dtype)
+        with np.errstate(all="ignore"):
+            cast = theirs.astype(dtype)
+        if differ(ours.values, cast, slack=4 * slack, scale=scale):
+            return False
+    return True
+
+
+# ---- recorded
+
+
+def drawn(entry: Entry, name: str, count: int) -> list[Case]:
+    """Cases by a seed that follows from the name: the same as long as hypothesis is."""
+    found: dict[str, Case] = {}
+
+    @seed(zlib.crc32(name.encode()))
+    @settings(
+        max_examples=count,
+        database=None,
+        phases=[Phase.generate],
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(cases(entry.draw, name))
+    def collect(case: Case) -> None:
+        found.setdefault(case.line(), case)
+
+    collect()
+    return list(found.values())
+
+
+def record(table: dict[str, Entry], path: Path, oracle: Oracle, count: int = 6) -> None:
+    """Draw cases of each function, ask JAX and NumPy, and write down what they say."""
+    lines = []
+    for name, entry in table.items():
+        for case in drawn(entry, name, count):
+            wanted = oracle.ask(case)
+            agrees = entry.wide and numpy_agrees(case, wanted, entry.slack)
+            leaves = wanted.leaves if wanted.leaves is None else [_text(x) for x in wanted.leaves]
+            parts = [name, [*case], leaves, wanted.error[:1], wanted.traced[:1], agrees]
+            lines.append(json.dumps(parts, separators=(",", ":")))
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+
+
+def recorded(path: Path) -> dict[str, list[Record]]:
+    """What `record` wrote, by function."""
+    found: dict[str, list[Record]] = {}
+    for name, case, leaves, error, traced, agrees in json.loads(path.read_text(encoding="utf-8")):
+        made = leaves if leaves is None else [_leaf(x) for x in leaves]
+        found.setdefault(name, []).append(
+            Record(Case.make(case), Answer(made, error, traced), agrees)
+        )
+    return found
+
+
+def _text(x: Leaf | str) -> Any:
+    if isinstance(x, str):
+        return x
+    digits = 17 if x.values.dtype.itemsize >= 8 else 9
+    flat = x.values.reshape(-1)
+    if is_complex(flat.dtype):
+        pairs = flat.astype(np.complex128).view(np.float64)
+        return [x.dtype, x.weak, list(x.values.shape), [float(f"{v:.{digits}g}") for v in pairs]]
+    if is_inexact(flat.dtype):
+        values: list[Any] = [float(f"{v:.{digits}g}") for v in flat.astype(np.float64)]
+    else:
+        values = [int(v) for v in flat]
+    return [x.dtype, x.weak, list(x.values.shape), values]
+
+
+def _leaf(x: Any) -> Leaf | str:
+    if isinstance(x, str):
+        return x
+    name, weak, shape, values = x
+    dtype = dtype_of(name)
+    if is_complex(dtype):
+        wide = np.array(values, np.float64).view(np.complex128)
+    else:
+        wide = np.array(values, np.float64 if is_inexact(dtype) else None)
+    with np.errstate(all="ignore"):
+        return Leaf(name, weak, wide.astype(dtype).reshape(shape))
+
+
+def replay(entry: Entry, records: list[Record], transformed: int) -> list[str]:
+    """Complaints about recorded cases; the first so many go under transformations too."""
+    found = []
+    for i, (case, wanted, agrees) in enumerate(records):
+        why = complaint(entry, case, wanted, transformed=i < transformed)
+        if not why and agrees and wanted.leaves is not None:
+            ours = answer(check.EFFAX, case)
+            why = "" if numpy_agrees(case, ours, entry.slack) else "not what NumPy says"
+        if why:
+            found.append(f"{case.line()}\n    {why}")
+    return found
+
+
+# ---- searched
+
+
+def search(entry: Entry, name: str, oracle: Oracle, count: int) -> None:
+    """Fresh cases, JAX asked for each; fails with the smallest that differs."""
+
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(cases(entry.draw, name))
+    def agrees(case: Case) -> None:
+        why = complaint(entry, case, oracle.ask(case))
+        assert not why, f"{case.line()}\n    {why}"
+
+    agrees()
+
+
+def examples() -> int:
+    """How many cases of each function the long run draws: EFFAX_GRID_EXAMPLES."""
+    return int(os.environ.get("EFFAX_GRID_EXAMPLES", "20"))
