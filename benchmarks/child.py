@@ -2,6 +2,7 @@
 
 child.py effax|jax import            seconds to import the library and its numpy
 child.py effax|jax first             the clock when the first jitted result is there
+child.py effax|jax twenty            the clock when twenty eager operations have been done
 child.py LIBRARY work NAME...        seconds per call of each workload, several samples of each;
                                      a library other than the two is a peer that the workload names
 """
@@ -55,6 +56,16 @@ def maker(library: str):
     return lambda name: WORKLOADS[name].make(jax, jnp, np)
 
 
+def twenty(jnp) -> float:
+    """A number by twenty eager operations, all of them different."""
+    x, y, z = jnp.arange(6.0), jnp.ones(6), jnp.zeros((2, 3))
+    a = ((x + y) * x - y).reshape(2, 3)  # -1 1 5, 11 19 29
+    b = jnp.where(a > 4, jnp.sqrt(jnp.maximum(a, z)), z)
+    c = b[0] @ b.T  # 5 and the root of 145
+    d = jnp.concatenate([c, x[1:3]]).at[1].set(0.5)  # 5 0.5 1 2
+    return float(jnp.sum(d) / jnp.max(d))
+
+
 def main() -> None:
     library, what, *names = sys.argv[1:]
     if what == "import":
@@ -66,6 +77,11 @@ def main() -> None:
         value = float(jax.jit(lambda x: jnp.sin(x) * 2 + 1)(0.0))
         answer = time.time()
         assert value == 1.0
+    elif what == "twenty":
+        jax, jnp = load(library)
+        value = twenty(jnp)
+        answer = time.time()
+        assert abs(value - 1.7) < 1e-6, value
     else:
         make = maker(library)
         answer = {}

@@ -23,7 +23,12 @@ def ratio(ours: list[Any], theirs: list[Any]) -> tuple[float, float, float]:
 
 
 def summarize(
-    title: str, subject: str, target: float | None, why: str, samples: Mapping[str, list[Any]]
+    title: str,
+    subject: str,
+    target: float | None,
+    why: str,
+    samples: Mapping[str, list[Any]],
+    within: Mapping[str, float],
 ) -> dict[str, Any]:
     """One row: `samples` has, for each library, one number per round or the text of an error."""
     row: dict[str, Any] = {"title": title, "subject": subject, "target": target, "why": why}
@@ -39,8 +44,10 @@ def summarize(
         for library, theirs in samples.items():
             if library != "effax" and library not in errors:
                 row["ratios"][library] = ratio(samples["effax"], theirs)
-    if target is not None and "jax" in row["ratios"]:
-        row["met"] = row["ratios"]["jax"][0] <= target
+    limits = {"jax": target, **within} if target is not None else dict(within)
+    row["limits"] = limits
+    asked = [row["ratios"][n][0] <= limit for n, limit in limits.items() if n in row["ratios"]]
+    row["met"] = all(asked) if asked else None
     return row
 
 
@@ -65,10 +72,15 @@ def _cells(row: dict[str, Any]) -> list[str]:
         seconds(median(row["samples"]["effax"])),
         seconds(median(theirs)) if theirs else shown,
         "{:.2f} ({:.2f} to {:.2f})".format(*against) if against else "",
-        f"≤ {row['target']}" if row["target"] else "",
+        _target(row["limits"]),
         {True: "met", False: "**missed**", None: ""}[row["met"]],
         peers,
     ]
+
+
+def _target(limits: Mapping[str, float]) -> str:
+    """The greatest ratios allowed, to jax unless named."""
+    return ", ".join(f"≤ {x}" + (f" {n}" if n != "jax" else "") for n, x in limits.items())
 
 
 def table(rows: Iterable[dict[str, Any]], headings: Mapping[str, str]) -> str:

@@ -43,19 +43,3 @@ def lower_grad_1000(jax, jnp, np):
 
     assert gradient().lower(x, y).as_text().count("stablehlo.cosine") == 250
     return lambda: gradient().lower(x, y)
-
-
-@workload("un-jitted grad of a scalar function of 20 operations", 0.1)
-def eager_grad(jax, jnp, np):
-    def f(x):
-        for _ in range(10):
-            x = jnp.sin(x) * 1.5
-        return x
-
-    gradient = jax.grad(f)
-    x, slope = 0.7, 1.0
-    for _ in range(10):
-        slope, x = slope * 1.5 * np.cos(x), 1.5 * np.sin(x)
-    np.testing.assert_allclose(gradient(0.7), slope, rtol=1e-4)
-    x = jnp.float32(0.7)
-    return lambda: gradient(x)

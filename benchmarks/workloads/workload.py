@@ -7,6 +7,7 @@ for each result.
 """
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 Call = Callable[[], Any]
@@ -16,6 +17,7 @@ class Workload(NamedTuple):
     """One row of the table.
 
     `target`: the greatest ratio effax / jax that an issue allows, or None where it names none.
+    `within`: the greatest ratio to a peer, where an issue names one.
     `why`: where the target is missed, the reason, from a profile.
     `peers`: the same work by other libraries; `peers["numpy"]()` gives the call that is timed.
     `subject`: the heading that the row stands under, the name of its module.
@@ -27,6 +29,7 @@ class Workload(NamedTuple):
     why: str
     peers: Mapping[str, Callable[[], Call]]
     subject: str
+    within: Mapping[str, float]
 
 
 WORKLOADS: dict[str, Workload] = {}
@@ -38,6 +41,7 @@ def workload(
     *,
     why: str = "",
     name: str | None = None,
+    within: Mapping[str, float] = MappingProxyType({}),
     **peers: Callable[[], Call],
 ):
     """Enters `make` in the table, under its own name or `name`."""
@@ -47,7 +51,7 @@ def workload(
         if key in WORKLOADS:
             raise ValueError(f"two workloads are called {key}")
         subject = make.__module__.rpartition(".")[2]
-        WORKLOADS[key] = Workload(make, title, target, why, peers, subject)
+        WORKLOADS[key] = Workload(make, title, target, why, peers, subject, within)
         return make
 
     return register
