@@ -25,16 +25,16 @@ def load(library: str):
     return jax, jnp
 
 
-def measure(call) -> list[float]:
+def measure(call, clock=time.perf_counter) -> list[float]:
     """Seconds per call in `SAMPLES` series, each of about `SERIES_SECONDS`."""
 
     def series(count: int) -> float:
-        start = time.perf_counter()
+        start = clock()
         for _ in range(count):
             result = call()
         if hasattr(result, "block_until_ready"):
             result.block_until_ready()
-        return time.perf_counter() - start
+        return clock() - start
 
     count = 1
     while (taken := series(count)) < SERIES_SECONDS:
@@ -42,18 +42,19 @@ def measure(call) -> list[float]:
     return [series(count) / count for _ in range(SAMPLES)]
 
 
-def maker(library: str):
-    """name of a workload -> the call of it that is timed."""
-    if library not in ("effax", "jax"):
-        from benchmarks.workloads import WORKLOADS
-
-        return lambda name: WORKLOADS[name].peers[library]()
-    jax, jnp = load(library)
+def sampler(library: str):
+    """name of a workload -> its samples."""
+    modules = load(library) if library in ("effax", "jax") else None
     import numpy as np
 
     from benchmarks.workloads import WORKLOADS
 
-    return lambda name: WORKLOADS[name].make(jax, jnp, np)
+    def samples(name: str) -> list[float]:
+        workload = WORKLOADS[name]
+        call = workload.make(*modules, np) if modules else workload.peers[library]()
+        return measure(call, time.process_time if workload.processor else time.perf_counter)
+
+    return samples
 
 
 def twenty(jnp) -> float:
@@ -83,11 +84,11 @@ def main() -> None:
         answer = time.time()
         assert abs(value - 1.7) < 1e-6, value
     else:
-        make = maker(library)
+        samples = sampler(library)
         answer = {}
         for name in names:
             try:
-                answer[name] = measure(make(name))
+                answer[name] = samples(name)
             except Exception as error:  # one failure must not cost the other measurements
                 answer[name] = f"{type(error).__name__}: {error}"
     import json

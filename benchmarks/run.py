@@ -77,9 +77,9 @@ def startup(python: str, library: str) -> dict[str, Any]:
 
 
 def work(python: str, library: str, names: list[str]) -> dict[str, Any]:
-    """Least seconds of each workload, all in one process, or the text of what went wrong."""
+    """Least seconds of each workload (of one of its `per`), all in one process, or the text of what went wrong."""
     _, samples = start(python, library, "work", *names)
-    return {n: s if isinstance(s, str) else min(s) for n, s in samples.items()}
+    return {n: s if isinstance(s, str) else min(s) / WORKLOADS[n].per for n, s in samples.items()}
 
 
 def imports(python: str, module: str) -> bool:
@@ -225,9 +225,9 @@ def summary(name: str, samples: dict[str, list[Any]]) -> dict[str, Any]:
     """The row of a measurement."""
     if name in STARTUP:
         title, target, why = STARTUP[name]
-        return report.summarize(title, STARTUP_SUBJECT, target, why, samples, {})
+        return report.summarize(title, STARTUP_SUBJECT, target, None, why, samples, {})
     w = WORKLOADS[name]
-    return report.summarize(w.title, w.subject, w.target, w.why, samples, w.within)
+    return report.summarize(w.title, w.subject, w.target, w.limit, w.why, samples, w.within)
 
 
 def told(record: dict[str, Any]) -> str:

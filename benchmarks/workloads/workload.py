@@ -18,6 +18,10 @@ class Workload(NamedTuple):
 
     `target`: the greatest ratio effax / jax that an issue allows, or None where it names none.
     `within`: the greatest ratio to a peer, where an issue names one.
+    `limit`: the greatest time that it allows, in seconds, or None.
+    `processor`: whether time of the processor is counted, of all threads, not that on the wall:
+    for work that waits for nothing, on a machine that does other work too.
+    `per`: of how many things (equations) a call is: the table shows the time of one.
     `why`: where the target is missed, the reason, from a profile.
     `peers`: the same work by other libraries; `peers["numpy"]()` gives the call that is timed.
     `subject`: the heading that the row stands under, the name of its module.
@@ -30,6 +34,9 @@ class Workload(NamedTuple):
     peers: Mapping[str, Callable[[], Call]]
     subject: str
     within: Mapping[str, float]
+    limit: float | None = None
+    per: int = 1
+    processor: bool = False
 
 
 WORKLOADS: dict[str, Workload] = {}
@@ -42,6 +49,9 @@ def workload(
     why: str = "",
     name: str | None = None,
     within: Mapping[str, float] = MappingProxyType({}),
+    limit: float | None = None,
+    per: int = 1,
+    processor: bool = False,
     **peers: Callable[[], Call],
 ):
     """Enters `make` in the table, under its own name or `name`."""
@@ -51,7 +61,9 @@ def workload(
         if key in WORKLOADS:
             raise ValueError(f"two workloads are called {key}")
         subject = make.__module__.rpartition(".")[2]
-        WORKLOADS[key] = Workload(make, title, target, why, peers, subject, within)
+        WORKLOADS[key] = Workload(
+            make, title, target, why, peers, subject, within, limit, per, processor
+        )
         return make
 
     return register

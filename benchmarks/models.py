@@ -1,0 +1,137 @@
+"""Programs that several workloads trace, lower or compile; for either library, given as `jax`, `jnp`."""
+
+from collections.abc import Callable
+from typing import Any
+
+DIM, HEADS, WORDS, ROWS = 32, 4, 16, 2
+
+
+def thousand_operations(jnp: Any) -> Callable:
+    def f(x, y):
+        for _ in range(250):
+            x = jnp.sin(x)
+            x = x * 0.5
+            x = x + y
+            x = jnp.tanh(x)
+        return x
+
+    return f
+
+
+def chain(jax: Any, equations: int) -> Callable:
+    """As many equations on one array, by turns a product and a sine."""
+
+    def f(x):
+        for i in range(equations):
+            x = jax.lax.sin(x) if i % 2 else x * 1.5
+        return x
+
+    return f
+
+
+def chain_value(np: Any, x: Any, equations: int) -> tuple[Any, Any]:
+    """What `chain` gives at x, and its derivative there."""
+    slope = np.ones_like(x)
+    for i in range(equations):
+        slope, x = (slope * np.cos(x), np.sin(x)) if i % 2 else (slope * 1.5, x * 1.5)
+    return x, slope
+
+
+def transformer(jax: Any, jnp: Any, layers: int) -> Callable:
+    """The loss of a transformer of as many layers, unrolled, on `transformer_inputs`."""
+
+    def normalized(x):
+        x = x - jnp.mean(x, -1, keepdims=True)
+        return x / jnp.sqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-5)
+
+    def attention(x, qkv, out):
+        q, k, v = (
+            jnp.reshape(a, (ROWS, WORDS, HEADS, DIM // HEADS)) for a in jnp.split(x @ qkv, 3, -1)
+        )
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / (DIM // HEADS) ** 0.5
+        mask = jnp.tril(jnp.ones((WORDS, WORDS), bool))
+        weights = jax.nn.softmax(jnp.where(mask, scores, -1e9), -1)
+        return jnp.reshape(jnp.einsum("bhqk,bkhd->bqhd", weights, v), (ROWS, WORDS, DIM)) @ out
+
+    def loss(params, x):
+        for p in params:
+            x = x + attention(normalized(x), p["qkv"], p["out"])
+            x = x + jax.nn.gelu(normalized(x) @ p["up"]) @ p["down"]
+        return jnp.mean(x * x)
+
+    return loss
+
+
+def transformer_inputs(np: Any, layers: int) -> tuple[list[dict[str, Any]], Any]:
+    rng = np.random.default_rng(0)
+    shapes = {
+        "qkv": (DIM, 3 * DIM),
+        "out": (DIM, DIM),
+        "up": (DIM, 4 * DIM),
+        "down": (4 * DIM, DIM),
+    }
+    params = [
+        {k: (rng.standard_normal(s) / s[0] ** 0.5).astype("f4") for k, s in shapes.items()}
+        for _ in range(layers)
+    ]
+    return params, rng.standard_normal((ROWS, WORDS, DIM)).astype("f4")
+
+
+def network(jnp: Any) -> Callable:
+    """The loss of a network of tanh layers, one for each pair of its parameters."""
+
+    def loss(params, x):
+        for w, b in params:
+            x = jnp.tanh(x @ w + b)
+        return jnp.mean(x * x)
+
+    return loss
+
+
+def network_inputs(np: Any, layers: int, width: int = 16, rows: int = 8) -> tuple[Any, Any]:
+    rng = np.random.default_rng(1)
+    params = [
+        ((rng.standard_normal((width, width)) / width**0.5).astype("f4"), np.zeros(width, "f4"))
+        for _ in range(layers)
+    ]
+    return params, rng.standard_normal((rows, width)).astype("f4")
+
+
+def nested_control_flow(jax: Any, jnp: Any) -> Callable:
+    """A scan over a branch over a while loop over a scan; a step adds 6 where its flag is set, or 3."""
+    lax = jax.lax
+
+    def add_three(x):
+        return lax.scan(lambda c, y: (c + y, None), x, jnp.ones(3))[0]
+
+    def repeated(x, times):
+        return lax.while_loop(
+            lambda state: state[0] < times,
+            lambda state: (state[0] + 1, add_three(state[1])),
+            (0, x),
+        )[1]
+
+    def step(x, flag):
+        grown = lax.cond(flag, lambda x: repeated(x, 2), lambda x: repeated(x, 1), x)
+        return grown, grown * 2.0
+
+    def f(x, flags):
+        last, doubled = lax.scan(step, x, flags)
+        return last + 0.0 * jnp.sum(doubled)
+
+    return f
+
+
+def assert_gradient(jax: Any, np: Any, value: Callable, params: Any, *rest: Any) -> None:
+    """Asserts that the gradient of `value` is right along one direction, by a central difference."""
+    rng, step = np.random.default_rng(2), 1e-3
+    along = jax.tree.map(lambda p: rng.standard_normal(p.shape).astype("f4"), params)
+    ends = [
+        float(value(jax.tree.map(lambda p, d, s=s: p + s * d, params, along), *rest))
+        for s in (step, -step)
+    ]
+    slopes = jax.jit(jax.grad(value))(params, *rest)
+    products = jax.tree.map(lambda g, d: float(np.sum(np.asarray(g) * d)), slopes, along)
+    np.testing.assert_allclose(
+        sum(jax.tree.leaves(products)), (ends[0] - ends[1]) / (2 * step), rtol=2e-2, atol=1e-3
+    )
