@@ -134,6 +134,8 @@ checking_leaks = check_tracer_leaks
 _ON_DEMAND = frozenset(
     {
         "ad_checkpoint",
+        "api_util",
+        "core",
         "custom_batching",
         "custom_derivatives",
         "debug",

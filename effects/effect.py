@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from effax.effects.handler import current
+from effax.effects.jaxpr import EffectNames
 from effax.effects.types import ShapedArray, typeof
 
 Types = tuple[ShapedArray | None, ...]
@@ -18,7 +19,7 @@ REFERENCES: Final[set[type]] = set()
 """The classes of references to state (`effects.state`): effects with programs take them too."""
 
 
-class Effect:
+class Effect(EffectNames):
     """A named operation: how the types of its results follow from those of its operands.
 
     Operands are positional values. Attributes are keywords: static, hashable, part of the

@@ -31,7 +31,7 @@ class Bottom:
     test for the fast path.
     """
 
-    __slots__ = ("perform",)
+    __slots__ = ("__weakref__", "perform")
 
     outer: ClassVar[None] = None
     live: ClassVar[bool] = True
@@ -153,7 +153,7 @@ class Handler:
     top of the stack already moved out.
     """
 
-    __slots__ = ("live", "outer")
+    __slots__ = ("__weakref__", "live", "outer")
 
     carrier: ClassVar[type]
     label: ClassVar[str] = ""

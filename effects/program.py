@@ -9,6 +9,7 @@ from typing import Any, Final
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.frames import describe
 from effax.effects.handler import Carrier, current
+from effax.effects.jaxpr import EquationNames, ProgramNames
 from effax.effects.provenance import inlined, source
 from effax.effects.types import ShapedArray, typeof
 
@@ -40,11 +41,21 @@ class Literal:
     def __repr__(self) -> str:
         return f"{self.value}"
 
+    @property
+    def aval(self) -> ShapedArray:
+        """The type, by its name in JAX."""
+        return self.type
+
+    @property
+    def val(self) -> Any:
+        """The number, by its name in JAX."""
+        return self.value
+
 
 Atom = Variable | Literal
 
 
-class Equation:
+class Equation(EquationNames):
     """One effect performed on atoms: `outputs = effect[attributes] inputs`.
 
     `frame` is where the user's code asked for it: a code object and an instruction offset, turned
@@ -100,14 +111,14 @@ def row_of(effect: Effect, attributes: dict[str, Any]) -> frozenset[str]:
 _EMPTY: Final[frozenset[str]] = frozenset()
 
 
-class Program:
+class Program(ProgramNames):
     """A staged term: typed inputs, equations in order, results. Closed: it mentions nothing else.
 
     Programs are compared by identity, and carry what is derived from them in `memo` (their
     liftings through handlers, their splits, their executables), so it lives as long as they do.
     """
 
-    __slots__ = ("__weakref__", "_row", "equations", "inputs", "memo", "name", "outputs")
+    __slots__ = ("__weakref__", "_row", "consts", "equations", "inputs", "memo", "name", "outputs")
 
     def __init__(
         self,
@@ -121,6 +132,7 @@ class Program:
         self.outputs = tuple(outputs)
         self.name = name
         self.memo: dict[Any, Any] = {}
+        self.consts: tuple[Any, ...] = ()
         self._row: frozenset[str] | None = None
 
     @property

@@ -105,7 +105,8 @@ def make_jaxpr(
 ) -> Callable[..., Any]:
     """A function that stages `fun` for its arguments, and returns the program.
 
-    The name is JAX's; `make_program` is the same.
+    The name is JAX's; `make_program` is the same. Arrays that `fun` holds are the program's first
+    inputs, and its `consts`: `program.run(*program.consts, *args)` runs it.
 
     >>> import effax
     >>> print(effax.make_jaxpr(lambda x: 2.0 * x)(1.0))
@@ -127,7 +128,9 @@ def make_jaxpr(
             return fun(*(x if i in fixed else next(given) for i, x in enumerate(args)), **named)
 
         flat, out = flat_function(with_statics, tree)
-        program = stage(flat, [typeof_like(x) for x in leaves], name_of(fun)).program
+        staged = stage(flat, [typeof_like(x) for x in leaves], name_of(fun))
+        program = staged.program
+        program.consts = tuple(staged.captured)
         if return_shape:
             shapes = [ShapeDtypeStruct.of(t) for t in program.out_types]
             return program, tree_unflatten(out[0], shapes)

@@ -18,8 +18,6 @@ REFUSED = {
     "jax.*.*_p": _PRIMITIVE,
     "jax.random.random_gamma_p": _PRIMITIVE,
     "jax.ad": _INTERNAL,
-    "jax.api_util": _INTERNAL,
-    "jax.core": _INTERNAL,
     "jax.lib": _INTERNAL,
     "jax.make_user_context": _INTERNAL,
     "jax.jax2tf_associative_scan_reductions": "a switch of jax2tf, which effax has no part of",

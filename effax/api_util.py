@@ -1,0 +1,140 @@
+"""Functions of trees made functions of leaves, by the names of `jax.api_util`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from effax.effects.tree import broadcast_prefix
+from effax.effects.types import ShapedArray, typeof
+from effax.extend.linear_util import WrappedFun
+from effax.tree_util import (
+    tree_flatten,
+    tree_unflatten,
+)
+
+__all__ = [
+    "argnums_partial",
+    "debug_info",
+    "flatten_axes",
+    "flatten_fun",
+    "flatten_fun_nokwargs",
+    "safe_map",
+    "shaped_abstractify",
+]
+
+
+def flatten_fun(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Callable[[], Any]]:
+    """A function of the leaves of `(args, keywords)`, to the leaves of the result.
+
+    The second result gives the tree of the result, once the function was called.
+
+    >>> from effax.extend.linear_util import wrap_init
+    >>> from effax.tree_util import tree_structure
+    >>> tree = tree_structure(((1.0, [2.0]), {}))
+    >>> flat, out_tree = flatten_fun(wrap_init(lambda x, y: {"sum": x + y[0]}), tree)
+    >>> flat.call_wrapped(1.0, 2.0), out_tree()
+    ([3.0], PyTreeDef({'sum': *}))
+    """
+    return _flattened(f, lambda call, leaves: _with_keywords(call, tree_unflatten(in_tree, leaves)))
+
+
+def flatten_fun_nokwargs(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Callable[[], Any]]:
+    """The same, of the leaves of a tuple of arguments.
+
+    >>> from effax.extend.linear_util import wrap_init
+    >>> from effax.tree_util import tree_structure
+    >>> flat, out_tree = flatten_fun_nokwargs(wrap_init(max), tree_structure((1, 2)))
+    >>> flat.call_wrapped(1, 2)
+    [2]
+    """
+    return _flattened(f, lambda call, leaves: call(*tree_unflatten(in_tree, leaves)))
+
+
+def _with_keywords(call: Callable[..., Any], given: Any) -> Any:
+    args, keywords = given
+    return call(*args, **keywords)
+
+
+def _flattened(
+    f: WrappedFun, call_on_leaves: Callable[..., Any]
+) -> tuple[WrappedFun, Callable[[], Any]]:
+    trees: list[Any] = []
+
+    def flat(call: Callable[..., Any], *leaves: Any) -> list[Any]:
+        found, tree = tree_flatten(call_on_leaves(call, leaves))
+        trees[:] = [tree]
+        return found
+
+    def out_tree() -> Any:
+        if not trees:
+            raise ValueError("the tree of the result is not known before the function is called")
+        return trees[0]
+
+    return f.wrap(flat), out_tree
+
+
+def argnums_partial(
+    f: WrappedFun, dyn_argnums: Sequence[int], args: Sequence[Any], **_: Any
+) -> tuple[WrappedFun, list[Any]]:
+    """The function of the arguments at these places, the others fixed; and those arguments.
+
+    >>> from effax.extend.linear_util import wrap_init
+    >>> g, rest = argnums_partial(wrap_init(lambda x, y: x - y), [1], (5, 3))
+    >>> rest, g.call_wrapped(1)
+    ([3], 4)
+    """
+    places = [i % len(args) for i in dyn_argnums]
+
+    def with_fixed(call: Callable[..., Any], *dynamic: Any) -> Any:
+        filled = list(args)
+        for i, x in zip(places, dynamic, strict=True):
+            filled[i] = x
+        return call(*filled)
+
+    return f.wrap(with_fixed), [args[i] for i in places]
+
+
+def flatten_axes(name: str, treedef: Any, axis_tree: Any, *, kws: bool = False, **_: Any) -> Any:
+    """An axis (or None) for each leaf of a tree, from a prefix of it.
+
+    Raises ValueError, with `name`, where the axes are no prefix of the tree.
+
+    >>> from effax.tree_util import tree_structure
+    >>> flatten_axes("vmap in_axes", tree_structure((1, {"a": 2, "b": 3})), (0, None))
+    [0, None, None]
+    """
+    leaves = tree_unflatten(treedef, [object()] * treedef.num_leaves)
+    try:
+        return broadcast_prefix(axis_tree, leaves, is_leaf=lambda x: x is None)
+    except ValueError as error:
+        raise ValueError(f"{name} is no prefix of the tree {treedef}: {axis_tree}") from error
+
+
+def safe_map(f: Callable[..., Any], *args: Any) -> list[Any]:
+    """`f` of the first elements, of the second ones, ..., as a list.
+
+    Raises ValueError where the sequences are not of one length.
+
+    >>> safe_map(max, [1, 5], [3, 4])
+    [3, 5]
+    """
+    return [f(*xs) for xs in zip(*args, strict=True)]
+
+
+def shaped_abstractify(x: Any) -> ShapedArray:
+    """The type of an array or a number.
+
+    >>> shaped_abstractify(1.0)
+    f32[]~weak
+    """
+    return typeof(x)
+
+
+def debug_info(traced_for: str, fun: Callable[..., Any], *_: Any, **__: Any) -> str:
+    """What a function is traced for, in words: errors here name the user's lines by themselves.
+
+    >>> debug_info("jit", max)
+    'max, traced for jit'
+    """
+    return f"{getattr(fun, '__name__', fun)}, traced for {traced_for}"

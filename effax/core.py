@@ -1,0 +1,73 @@
+"""Types and traced values, by the names of `jax.core`; `extend.core` has what else it once had.
+
+A traced value is a carrier: `isinstance(x, core.Tracer)` asks whether x is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from effax.api.scopes import ensure_compile_time_eval as ensure_compile_time_eval
+from effax.effects.handler import Carrier as Tracer
+from effax.effects.handler import Handler as Trace
+from effax.effects.program import Atom as Atom
+from effax.effects.program import Program
+from effax.effects.types import ShapedArray as ShapedArray
+from effax.effects.value import Value as Value
+
+__all__ = [
+    "AbstractValue",
+    "Atom",
+    "ShapedArray",
+    "Trace",
+    "Tracer",
+    "Value",
+    "ensure_compile_time_eval",
+    "eval_context",
+    "eval_jaxpr",
+    "max_dim",
+    "min_dim",
+]
+
+AbstractValue = ShapedArray
+eval_context = ensure_compile_time_eval
+
+
+def eval_jaxpr(jaxpr: Program, consts: Sequence[Any], *args: Any) -> list[Any]:
+    """Perform a program's equations on these values, under the handlers now installed.
+
+    >>> import effax, effax.numpy as jnp
+    >>> closed = effax.make_jaxpr(lambda x: x * 2.0 + 1.0)(1.0)
+    >>> effax.core.eval_jaxpr(closed.jaxpr, closed.consts, 3.0)
+    [Array(7., dtype=float32, weak_type=True)]
+    """
+    return jaxpr.run(*consts, *args)
+
+
+def max_dim(d1: int, d2: int) -> int:
+    """The greater of two lengths.
+
+    >>> max_dim(2, 3)
+    3
+    """
+    return max(d1, d2)
+
+
+def min_dim(d1: int, d2: int) -> int:
+    """The lesser of two lengths.
+
+    >>> min_dim(2, 3)
+    2
+    """
+    return min(d1, d2)
+
+
+def __getattr__(name: str) -> Any:
+    """Names that moved to `extend.core` are still found, as in JAX."""
+    from effax.extend import core
+    from effax.numpy.removed import missing
+
+    if name in core.__all__:
+        return getattr(core, name)
+    return missing(__name__, name)

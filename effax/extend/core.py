@@ -1,0 +1,274 @@
+"""Programs, their parts and the state of tracing, by the names of `jax.extend.core`.
+
+Programs are closed, so `Jaxpr` and `ClosedJaxpr` are both `Program`; primitives are effects.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from effax.effects.effect import Effect, find_effect
+from effax.effects.errors import ConcretizationTypeError, InconclusiveDimensionOperation
+from effax.effects.handler import Carrier, current, stack
+from effax.effects.program import Equation, Literal, Program, Variable, programs_in
+from effax.effects.types import ShapedArray, tangent_type, typeof
+from effax.effects.value import Value
+from effax.extend.primitive import Primitive as Primitive
+from effax.interpreters.batch.batched import Batch
+from effax.interpreters.stage import Stage
+
+__all__ = [
+    "ClosedJaxpr",
+    "DropVar",
+    "InconclusiveDimensionOperation",
+    "Jaxpr",
+    "JaxprEqn",
+    "Literal",
+    "Primitive",
+    "Var",
+    "array_types",
+    "concrete_or_error",
+    "find_top_trace",
+    "get_aval",
+    "get_opaque_trace_state",
+    "jaxpr_as_fun",
+    "jaxprs_in_params",
+    "mapped_aval",
+    "no_effects",
+    "primal_dtype_to_tangent_dtype",
+    "primitives",
+    "set_current_trace",
+    "subjaxprs",
+    "take_current_trace",
+    "unmapped_aval",
+    "unsafe_am_i_under_a_jit_DO_NOT_USE",
+    "unsafe_am_i_under_a_vmap_DO_NOT_USE",
+    "unsafe_get_axis_names_DO_NOT_USE",
+    "valid_jaxtype",
+]
+
+ClosedJaxpr = Program
+Jaxpr = Program
+JaxprEqn = Equation
+Var = Variable
+get_aval = typeof
+no_effects: frozenset[str] = frozenset()
+
+
+class DropVar(Variable):
+    """What JAX binds unused results to. Programs here name every result: no variable is one."""
+
+    __slots__ = ()
+
+
+class _Primitives:
+    """Effects as attributes, by JAX's names: `primitives.add_p` is the effect `add`."""
+
+    def __getattr__(self, name: str) -> Effect:
+        try:
+            return find_effect(name.removesuffix("_p"))
+        except KeyError:
+            raise AttributeError(f"no effect is called {name.removesuffix('_p')!r}") from None
+
+
+primitives = _Primitives()
+
+
+def array_types() -> set[type]:
+    """The classes of values that are arrays: of the host, of a device, traced.
+
+    >>> import numpy as np
+    >>> np.ndarray in array_types()
+    True
+    """
+    import numpy as np
+
+    return {np.ndarray, np.generic, Value}
+
+
+def valid_jaxtype(x: Any) -> bool:
+    """Whether x is an array, a number or a traced value: what functions can be applied to.
+
+    >>> valid_jaxtype(1.0), valid_jaxtype("one")
+    (True, False)
+    """
+    try:
+        typeof(x)
+    except TypeError:
+        return False
+    return True
+
+
+def concrete_or_error(force: Any, val: Any, context: str = "") -> Any:
+    """`force(val)` (or val, where force is None), for a value that is known.
+
+    Raises `ConcretizationTypeError`, saying the context, for a traced value that is not.
+
+    >>> concrete_or_error(int, 3, "the length of the loop")
+    3
+    """
+    if isinstance(val, Carrier):
+        known = val.concrete()
+        if known is None:
+            raise ConcretizationTypeError(val, context)
+        val = known
+    return val if force is None else force(val)
+
+
+class OpaqueTraceState:
+    """Which transforms were at work: equal to another as long as these are the same ones."""
+
+    def __init__(self, handler: Any) -> None:
+        self._handler = weakref.ref(handler)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OpaqueTraceState):
+            return NotImplemented
+        mine = self._handler()
+        return mine is not None and mine is other._handler()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
+    """What tells whether two places are under the same transforms: compare for equality.
+
+    >>> import effax
+    >>> outside = get_opaque_trace_state()
+    >>> outside == get_opaque_trace_state()
+    True
+    >>> effax.jit(lambda x: x * (outside == get_opaque_trace_state()))(1.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return OpaqueTraceState(current.get())
+
+
+def find_top_trace(xs: Sequence[Any]) -> Any:
+    """The innermost handler that one of the values belongs to; else the one on top of the stack.
+
+    >>> import effax
+    >>> effax.vmap(lambda x: x * (find_top_trace([x]) is take_current_trace()))(effax.numpy.ones(2))
+    Array([1., 1.], dtype=float32)
+    """
+    owners = {id(x.handler) for x in xs if isinstance(x, Carrier)}
+    return next((h for h in stack() if id(h) in owners), current.get())
+
+
+def take_current_trace() -> Any:
+    """The handler on top of the stack.
+
+    >>> take_current_trace() is take_current_trace()
+    True
+    """
+    return current.get()
+
+
+@contextmanager
+def set_current_trace(trace: Any) -> Iterator[None]:
+    """Perform what follows with this handler on top of the stack.
+
+    >>> with set_current_trace(take_current_trace()):
+    ...     pass
+    """
+    token = current.set(trace)
+    try:
+        yield
+    finally:
+        current.reset(token)
+
+
+def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # noqa: N802
+    """Whether some handler around writes a program.
+
+    >>> unsafe_am_i_under_a_jit_DO_NOT_USE()
+    False
+    """
+    return any(isinstance(h, Stage) for h in stack())
+
+
+def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:  # noqa: N802
+    """Whether some handler around batches.
+
+    >>> unsafe_am_i_under_a_vmap_DO_NOT_USE()
+    False
+    """
+    return any(isinstance(h, Batch) for h in stack())
+
+
+def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:  # noqa: N802
+    """The names of the axes that handlers around bind, innermost first.
+
+    >>> unsafe_get_axis_names_DO_NOT_USE()
+    []
+    """
+    named = [getattr(h, "axis_name", None) for h in stack()]
+    return [name for name in named if name is not None]
+
+
+def jaxpr_as_fun(closed_jaxpr: Program) -> Callable[..., list[Any]]:
+    """The program as a function of its arguments; it returns the list of its results.
+
+    >>> import effax
+    >>> jaxpr_as_fun(effax.make_jaxpr(lambda x: x + 1.0)(1.0))(2.0)
+    [Array(3., dtype=float32, weak_type=True)]
+    """
+    return lambda *args: closed_jaxpr.run(*closed_jaxpr.consts, *args)
+
+
+def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Program]:
+    """The programs among an equation's attributes.
+
+    >>> list(jaxprs_in_params({"axis": 0}))
+    []
+    """
+    return programs_in(params)
+
+
+def subjaxprs(jaxpr: Program) -> Iterator[Program]:
+    """The programs in the equations of a program.
+
+    >>> import effax
+    >>> closed = effax.make_jaxpr(effax.jit(lambda x: x + 1.0))(1.0)
+    >>> len(list(subjaxprs(closed.jaxpr)))
+    1
+    """
+    for equation in jaxpr.equations:
+        yield from equation.programs()
+
+
+def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
+    """The type of one of `size` values that lie along the axis of a value of that type.
+
+    >>> mapped_aval(3, 0, ShapedArray((3, 2), "float32"))
+    f32[2]
+    """
+    if axis is None:
+        return aval
+    if aval.shape[axis] != size:
+        raise ValueError(f"axis {axis} of {aval} has not the length {size}")
+    rest = [n for i, n in enumerate(aval.shape) if i != axis % aval.ndim]
+    return aval.update(shape=tuple(rest))
+
+
+def unmapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
+    """The type of `size` values of that type, along an axis.
+
+    >>> unmapped_aval(3, 1, ShapedArray((2,), "float32"))
+    f32[2,3]
+    """
+    if axis is None:
+        return aval
+    return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
+
+
+def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> Any:
+    """The dtype of the tangents of values of that dtype: itself for floats, else float0.
+
+    >>> import numpy as np
+    >>> primal_dtype_to_tangent_dtype(np.dtype("float32"))
+    dtype('float32')
+    """
+    return tangent_type(ShapedArray((), primal_dtype)).dtype

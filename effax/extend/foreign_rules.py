@@ -1,0 +1,73 @@
+"""How an effect is lowered whose lowering was registered in `effax.interpreters.mlir`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from effax.backends.reference import table as reference
+from effax.backends.xla.ir import function_text
+from effax.backends.xla.lowering import writer as lowering
+from effax.backends.xla.lowering.writer import Name, Writer, tensor
+from effax.effects.effect import Effect
+from effax.effects.types import ShapedArray
+from effax.interpreters.mlir import (
+    Expansion,
+    LoweringRuleContext,
+    lowerings,
+)
+from effax.interpreters.stage import stage
+
+
+def lower_by_table(effect: Effect) -> None:
+    """Have both backends take the effect from what is registered for it."""
+
+    @lowering.rule(effect)
+    def lower_as_registered(
+        w: Writer, types: Sequence[ShapedArray], *operands: Name, **attributes: Any
+    ) -> Any:
+        found = lowerings.get(effect, {})
+        rule = found.get(w.platform) or found.get(None)
+        if rule is None:
+            raise NotImplementedError(
+                f"MLIR translation rule for primitive '{effect}' not found for platform "
+                f"{w.platform}: give one by mlir.register_lowering({effect}, "
+                "mlir.lower_fun(function, multiple_results=...))"
+            )
+        if isinstance(rule, Expansion):
+            results = w.body(_expanded(effect, rule, operands, attributes), operands)
+        else:
+            results = _written(w, effect, rule, types, operands, attributes)
+        return results if effect.multiple else results[0]
+
+    @reference.rule(effect)
+    def evaluate_impl(*operands: Any, **attributes: Any) -> Any:
+        return effect._evaluate(*operands, **attributes)  # type: ignore[attr-defined]
+
+
+def _expanded(
+    effect: Effect, rule: Expansion, operands: Sequence[Name], attributes: dict[str, Any]
+) -> Any:
+    def body(*values: Any) -> Sequence[Any]:
+        result = rule.function(*values, **attributes)
+        return list(result) if rule.multiple_results else [result]
+
+    return stage(body, [x.type for x in operands], effect.name).program
+
+
+def _written(
+    w: Writer,
+    effect: Effect,
+    rule: Callable[..., Any],
+    types: Sequence[ShapedArray],
+    operands: Sequence[Name],
+    attributes: dict[str, Any],
+) -> list[Name]:
+    """A function of the module, whose body the rule writes by MLIR's Python bindings."""
+    ins = tuple(x.type for x in operands)
+    told = LoweringRuleContext(effect, ins, tuple(types), (w.platform,))
+    name = w._name(effect.name)
+    text = function_text(name, ins, types, lambda *xs: rule(told, *xs, **attributes))
+    w.functions.append(text)
+    texts, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
+    return w.ops(f"func.call @{name}({', '.join(operands)}) : ({texts}) -> ({outs})", types)

@@ -1,0 +1,115 @@
+"""Primitives, for programs written for JAX: an effect whose rules are given one by one.
+
+    multiply_add = Primitive("multiply_add")
+    multiply_add.def_impl(lambda x, y, z: np.add(np.multiply(x, y), z))
+    multiply_add.def_abstract_eval(lambda x, y, z: core.ShapedArray(x.shape, x.dtype))
+    ad.primitive_jvps[multiply_add] = ...          # effax.interpreters.ad
+    batching.primitive_batchers[multiply_add] = ...
+    mlir.register_lowering(multiply_add, ...)
+
+A rule of effax's own (`extend.jvp.rule`, `extend.expand`) fills the same cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from effax.backends.xla.array import asarray
+from effax.backends.xla.dispatch import host_rules
+from effax.effects.effect import LITERALS, Effect, named_effect
+from effax.effects.types import ShapedArray
+from effax.extend import foreign_rules
+
+_PLAIN = (*LITERALS, list, tuple)
+
+
+class Primitive(Effect):
+    """An operation that knows nothing of itself but its name, until it is told.
+
+    Its impl computes eager calls, on arrays; its abstract evaluation gives the types of results.
+    Transforms take the rules in `effax.interpreters.ad` and `batching`, compilation those in
+    `mlir`. What is not given raises NotImplementedError where it is asked.
+
+    >>> import effax
+    >>> from effax.interpreters import ad, mlir
+    >>> triple = Primitive("doctest_triple")
+    >>> impl = triple.def_impl(lambda x: 3 * x)
+    >>> rule = triple.def_abstract_eval(lambda x: x)
+    >>> mlir.register_lowering(triple, mlir.lower_fun(impl, multiple_results=False))
+    >>> ad.deflinear2(triple, lambda ct, x: [triple.bind(ct)])
+    >>> float(effax.jit(effax.grad(triple.bind))(2.0))
+    3.0
+    """
+
+    __slots__ = ("_title", "abstract", "impl")
+
+    def __init__(self, name: str) -> None:
+        free, number = name, 1
+        while named_effect(free) is not None:
+            free, number = f"{name}.{number}", number + 1
+        super().__init__(free, family="primitive", typing=self._types)
+        self._title = name
+        self.impl: Callable[..., Any] | None = None
+        self.abstract: Callable[..., Any] | None = None
+        host_rules[self] = self._evaluate
+        foreign_rules.lower_by_table(self)
+
+    def __repr__(self) -> str:
+        return self._title
+
+    @property
+    def multiple_results(self) -> bool:
+        """Whether it has a list of results; to be set before it is used."""
+        return self.multiple
+
+    @multiple_results.setter
+    def multiple_results(self, several: bool) -> None:
+        self.multiple = several
+
+    def bind(self, *operands: Any, **attributes: Any) -> Any:
+        """Perform it. Numbers and host arrays are entered as arrays; attributes are hashable."""
+        return self(*[asarray(x) if isinstance(x, _PLAIN) else x for x in operands], **attributes)
+
+    def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
+        """Give what an eager call computes, from arrays and the attributes."""
+        self.impl = impl
+        return impl
+
+    def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Give how the types of results (anything with shape and dtype) follow from operands'."""
+        self.abstract = rule
+        return rule
+
+    def def_effectful_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """The same, for a rule that returns the types and the effects, which are not looked at."""
+        self.abstract = lambda *types, **attributes: rule(*types, **attributes)[0]
+        return rule
+
+    def abstract_eval(self, *types: Any, **attributes: Any) -> tuple[Any, frozenset[str]]:
+        """The types of the results, and no effects."""
+        return self.infer(types, attributes), frozenset()
+
+    def _types(self, *types: Any, **attributes: Any) -> Any:
+        if self.abstract is None:
+            raise NotImplementedError(
+                f"Abstract evaluation for '{self}' not implemented: it is asked where a function "
+                f"is traced. Give the types of its results: {self}.def_abstract_eval(rule)"
+            )
+        found = self.abstract(*types, **attributes)
+        return tuple(map(_as_type, found)) if self.multiple else _as_type(found)
+
+    def _evaluate(self, *operands: Any, **attributes: Any) -> Any:
+        if self.impl is None:
+            raise NotImplementedError(
+                f"Evaluation rule for '{self}' not implemented: it was called on arrays. Give what "
+                f"it computes: {self}.def_impl(function)"
+            )
+        result = self.impl(*operands, **attributes)
+        return [asarray(x) for x in result] if self.multiple else asarray(result)
+
+
+def _as_type(x: Any) -> ShapedArray:
+    if isinstance(x, ShapedArray):
+        return x
+    return ShapedArray(x.shape, x.dtype, getattr(x, "weak_type", False))

@@ -1,0 +1,121 @@
+"""What programs written for JAX call the parts of a program: read-only names beside our own.
+
+    program.eqns[0].primitive.name, program.eqns[0].params, program.invars[0].aval
+
+A program is closed, so it is its own `jaxpr`. Where what was staged held arrays, the program's
+first inputs stand for them, and `make_jaxpr` gives their values as `consts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from effax.effects.effect import Effect
+    from effax.effects.program import Equation, Variable
+    from effax.effects.types import ShapedArray
+
+
+class ProgramNames:
+    """A program's names."""
+
+    __slots__ = ()
+
+    inputs: tuple[Variable, ...]
+    outputs: tuple[Any, ...]
+    equations: Sequence[Equation]
+    consts: tuple[Any, ...]
+    row: frozenset[str]
+
+    @property
+    def jaxpr(self) -> Any:
+        """The program itself."""
+        return self
+
+    @property
+    def eqns(self) -> Sequence[Equation]:
+        """The equations, in order."""
+        return self.equations
+
+    @property
+    def constvars(self) -> tuple[Variable, ...]:
+        """The inputs that stand for `consts`."""
+        return self.inputs[: len(self.consts)]
+
+    @property
+    def invars(self) -> tuple[Variable, ...]:
+        """The inputs that stand for arguments."""
+        return self.inputs[len(self.consts) :]
+
+    @property
+    def outvars(self) -> tuple[Any, ...]:
+        """The results: variables or literals."""
+        return self.outputs
+
+    @property
+    def in_avals(self) -> tuple[ShapedArray, ...]:
+        """The types of the arguments."""
+        return tuple(x.type for x in self.invars)
+
+    @property
+    def out_avals(self) -> tuple[ShapedArray, ...]:
+        """The types of the results."""
+        return tuple(x.type for x in self.outputs)
+
+    @property
+    def effects(self) -> frozenset[str]:
+        """The effect row."""
+        return self.row
+
+
+class EquationNames:
+    """An equation's names."""
+
+    __slots__ = ()
+
+    effect: Effect
+    inputs: Sequence[Any]
+    outputs: Sequence[Variable]
+    attributes: dict[str, Any]
+
+    @property
+    def primitive(self) -> Effect:
+        """The effect; `primitive.bind` performs it."""
+        return self.effect
+
+    @property
+    def invars(self) -> Sequence[Any]:
+        """The operands: variables or literals."""
+        return self.inputs
+
+    @property
+    def outvars(self) -> Sequence[Variable]:
+        """The variables of the results."""
+        return self.outputs
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The attributes."""
+        return self.attributes
+
+
+class EffectNames:
+    """An effect's names."""
+
+    __slots__ = ()
+
+    multiple: bool
+
+    @property
+    def multiple_results(self) -> bool:
+        """Whether performing it gives a list."""
+        return self.multiple
+
+    def bind(self, *operands: Any, **attributes: Any) -> Any:
+        """Perform it: the same as calling it."""
+        return self(*operands, **attributes)  # type: ignore[operator]
+
+    def get_bind_params(self, attributes: dict[str, Any]) -> tuple[tuple[()], dict[str, Any]]:
+        """What to call `bind` with before the operands, and by name: nothing, the attributes."""
+        return (), dict(attributes)

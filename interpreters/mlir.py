@@ -1,0 +1,60 @@
+"""Lowerings of effects, as programs written for JAX give them.
+
+    register_lowering(effect, lower_fun(function, multiple_results=False))
+    register_lowering(effect, rule)      # rule(ctx, *ir_values, **attributes) -> ir_values
+
+A rule writes operations of jaxlib's MLIR dialects where the context says.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Final
+
+import attrs
+
+from effax.effects.effect import Effect
+from effax.effects.types import ShapedArray
+
+__all__ = ["LoweringRuleContext", "lower_fun", "register_lowering"]
+
+lowerings: Final[dict[Effect, dict[str | None, Callable[..., Any]]]] = {}
+"""What was registered, by platform; None is every other."""
+
+
+@attrs.frozen(slots=True)
+class Expansion:
+    """A lowering that says the effect by others: a function of the operands."""
+
+    function: Callable[..., Any]
+    multiple_results: bool
+
+
+@attrs.frozen(slots=True)
+class LoweringRuleContext:
+    """What a rule is told: the effect, its types, and where it is compiled for."""
+
+    primitive: Effect
+    avals_in: tuple[ShapedArray, ...]
+    avals_out: tuple[ShapedArray, ...]
+    platforms: tuple[str, ...]
+
+
+def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Any:
+    """The lowering of an effect that does what a function of its operands does."""
+    return Expansion(fun, multiple_results)
+
+
+def register_lowering(
+    prim: Effect, rule: Callable[..., Any], platform: str | None = None, inline: bool = True
+) -> Any:
+    """Give what an effect is lowered to, on one platform or on all."""
+    lowerings.setdefault(prim, {})[platform] = rule
+
+
+def __getattr__(name: str) -> Any:
+    """What writes MLIR is the back-end's, which is above this package: it is found when named."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("effax.backends.xla.ir"), name)

@@ -1,0 +1,203 @@
+"""Primitives given rule by rule, as programs written for JAX do, under every transform."""
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+from effax import core
+from effax.extend.core import Primitive
+from effax.interpreters import ad, batching, mlir
+
+
+def zeros_for(tangent, like):
+    return jnp.zeros_like(like) if type(tangent) is ad.Zero else tangent
+
+
+@pytest.fixture(scope="module")
+def multiply_add():
+    """x y + z, with a lowering written in MLIR's operations."""
+    p = Primitive("multiply_add")
+    p.def_impl(lambda x, y, z: np.add(np.multiply(x, y), z))
+
+    @p.def_abstract_eval
+    def types(x, y, z):
+        assert x.shape == y.shape == z.shape
+        return core.ShapedArray(x.shape, x.dtype)
+
+    def lowered(ctx, x, y, z):
+        from jaxlib.mlir.dialects import stablehlo
+
+        assert ctx.avals_out[0].dtype == np.float32
+        return [stablehlo.AddOp(stablehlo.MulOp(x, y).result, z).result]
+
+    def moved(primals, tangents):
+        (x, y, z), (xt, yt, zt) = primals, tangents
+        rest = p.bind(x, zeros_for(yt, x), zeros_for(zt, x))
+        return p.bind(x, y, z), p.bind(zeros_for(xt, x), y, rest)
+
+    def transposed(ct, x, y, z):
+        if ad.is_undefined_primal(x):
+            return p.bind(ct, y, jnp.zeros_like(y)), None, ct
+        return None, p.bind(x, ct, jnp.zeros_like(x)), ct
+
+    def batched(values, dims):
+        size = next(v.shape[d] for v, d in zip(values, dims, strict=True) if d is not None)
+        return p.bind(*[batching.bdim_at_front(v, d, size) for v, d in zip(values, dims)]), 0  # noqa: B905
+
+    mlir.register_lowering(p, lowered)
+    ad.primitive_jvps[p] = moved
+    ad.primitive_transposes[p] = transposed
+    batching.primitive_batchers[p] = batched
+    return p
+
+
+@pytest.fixture
+def square_add(multiply_add):
+    return lambda x, z: multiply_add.bind(x, x, z)
+
+
+def test_eager_and_compiled(square_add):
+    assert float(square_add(2.0, 10.0)) == 14
+    assert float(effax.jit(square_add)(2.0, 10.0)) == 14
+
+
+@pytest.mark.parametrize("around", [lambda f: f, effax.jit])
+def test_derivatives(square_add, around):
+    out, tangent = effax.jvp(around(square_add), (2.0, 10.0), (1.0, 1.0))
+    assert (float(out), float(tangent)) == (14, 5)
+    assert float(around(effax.grad(square_add))(2.0, 10.0)) == 4
+    assert float(around(effax.grad(effax.grad(square_add)))(2.0, 10.0)) == 2
+    effax.test_util.check_grads(square_add, (2.0, 10.0), order=2)
+
+
+@pytest.mark.parametrize("around", [lambda f: f, effax.jit])
+def test_batches(square_add, around):
+    x, z = np.arange(3, dtype="f4"), np.float32(2)
+    found = around(effax.vmap(square_add, in_axes=(0, None)))(x, z)
+    np.testing.assert_array_equal(found, x * x + z)
+    slopes = around(effax.vmap(effax.grad(square_add), in_axes=(0, None)))(x, z)
+    np.testing.assert_array_equal(slopes, 2 * x)
+
+
+def test_in_a_scan(square_add):
+    def step(c, x):
+        return square_add(c, x), c
+
+    found = effax.jit(effax.grad(lambda c: effax.lax.scan(step, c, jnp.ones(3))[0]))(0.5)
+    expected = effax.grad(lambda c: (((c * c + 1) ** 2) + 1) ** 2 + 1)(0.5)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_the_program_names_the_primitive(multiply_add, square_add):
+    closed = effax.make_jaxpr(square_add)(2.0, 3.0)
+    (equation,) = closed.jaxpr.eqns
+    assert equation.primitive is multiply_add
+    assert "multiply_add" in str(closed)
+
+
+def test_what_is_not_given_is_said():
+    p = Primitive("of_nothing")
+    with pytest.raises(NotImplementedError, match="Evaluation rule for 'of_nothing'"):
+        p.bind(1.0)
+    with pytest.raises(NotImplementedError, match="Abstract evaluation for 'of_nothing'"):
+        effax.jit(p.bind)(1.0)
+    p.def_abstract_eval(lambda x: x)
+    with pytest.raises(NotImplementedError, match="MLIR translation rule for primitive"):
+        effax.jit(p.bind)(1.0)
+    with pytest.raises(NotImplementedError, match="of_nothing"):
+        effax.jvp(p.bind, (1.0,), (1.0,))
+    with pytest.raises(NotImplementedError, match="of_nothing"):
+        effax.vmap(p.bind)(jnp.ones(2))
+
+
+def test_two_primitives_may_have_one_name():
+    one, other = Primitive("twin"), Primitive("twin")
+    one.def_impl(lambda x: x + 1)
+    other.def_impl(lambda x: x + 2)
+    assert (float(one.bind(1.0)), float(other.bind(1.0))) == (2, 3)
+
+
+@pytest.fixture(scope="module")
+def sine_and_cosine():
+    """Two results, lowered by a function; rules by operand."""
+    p = Primitive("sine_and_cosine")
+    p.multiple_results = True
+    p.def_impl(lambda x: [np.sin(x), np.cos(x)])
+    p.def_abstract_eval(lambda x: [x, x])
+    mlir.register_lowering(p, mlir.lower_fun(lambda x: [jnp.sin(x), jnp.cos(x)]))
+
+    def moved(primals, tangents):
+        s, c = p.bind(*primals)
+        return [s, c], [tangents[0] * c, -tangents[0] * s]
+
+    ad.primitive_jvps[p] = moved
+    batching.primitive_batchers[p] = lambda values, dims: (p.bind(*values), [dims[0]] * 2)
+    return p
+
+
+def test_several_results(sine_and_cosine):
+    x = np.linspace(0, 1, 4, dtype="f4")
+    for f in (sine_and_cosine.bind, effax.jit(sine_and_cosine.bind)):
+        np.testing.assert_allclose(f(x)[1], np.cos(x), rtol=1e-6)
+    both = effax.jit(effax.vmap(effax.grad(lambda x: sum(sine_and_cosine.bind(x)))))
+    np.testing.assert_allclose(both(x), np.cos(x) - np.sin(x), atol=1e-6)
+
+
+def test_linear_and_bilinear_and_by_operand():
+    scale = Primitive("scale_by")
+    scale.def_impl(lambda x, *, by: x * by)
+    scale.def_abstract_eval(lambda x, *, by: x)
+    mlir.register_lowering(scale, mlir.lower_fun(lambda x, *, by: x * by, multiple_results=False))
+    ad.deflinear(scale, lambda ct, *, by: [scale.bind(ct, by=by)])
+    batching.defvectorized(scale)
+    assert float(effax.jit(effax.grad(lambda x: scale.bind(x, by=3.0)))(1.0)) == 3
+    np.testing.assert_array_equal(effax.vmap(lambda x: scale.bind(x, by=2.0))(np.ones(2)), [2, 2])
+
+    product = Primitive("product_of_two")
+    product.def_impl(lambda x, y: x * y)
+    product.def_abstract_eval(lambda x, y: x)
+    ad.defbilinear(product, lambda ct, x, y: ct * y, lambda ct, x, y: x * ct)
+    assert [float(g) for g in effax.grad(product.bind, (0, 1))(2.0, 5.0)] == [5, 2]
+
+    power = Primitive("power_of")
+    power.def_impl(lambda x, n: x**n)
+    power.def_abstract_eval(lambda x, n: x)
+    ad.defjvp2(power, lambda t, out, x, n: t * n * out / x, None)
+    assert float(effax.grad(power.bind)(2.0, 3.0)) == 12
+
+
+def test_programs_read_by_jaxs_names():
+    """An interpreter of programs, written as JAX's documentation writes it: the inverse."""
+    held = jnp.arange(3.0)
+    closed = effax.make_jaxpr(lambda x: jnp.exp(jnp.tanh(x)) + held)(jnp.ones(3))
+    program, env = closed.jaxpr, {}
+
+    def read(v):
+        return v.val if type(v) is effax.extend.core.Literal else env[v]
+
+    env.update(zip(program.invars, [jnp.ones(3)], strict=True))
+    env.update(zip(program.constvars, closed.consts, strict=True))
+    for e in program.eqns:
+        out = e.primitive.bind(*map(read, e.invars), **e.params)
+        env.update(zip(e.outvars, out if e.primitive.multiple_results else [out], strict=True))
+    expected = np.exp(np.tanh(np.ones(3))) + np.arange(3)
+    np.testing.assert_allclose(read(program.outvars[0]), expected, rtol=1e-6)
+    assert [x.shape for x in closed.in_avals] == [(3,)]
+    again = core.eval_jaxpr(closed.jaxpr, closed.consts, jnp.ones(3))
+    np.testing.assert_allclose(again[0], expected, rtol=1e-6)
+
+
+def test_the_state_of_tracing():
+    from effax.extend.core import get_opaque_trace_state
+
+    outside, seen = get_opaque_trace_state(), []
+
+    @effax.jit
+    def f(x):
+        seen.append((outside == get_opaque_trace_state(), isinstance(x, core.Tracer)))
+        return x
+
+    f(1.0)
+    assert seen == [(False, True)]
+    assert outside == get_opaque_trace_state()
