@@ -29,11 +29,21 @@ from effax.api.devices import device_put as device_put
 from effax.api.environment import print_environment_info as print_environment_info
 from effax.api.forward import jvp as jvp
 from effax.api.forward import linearize as linearize
+from effax.api.global_arrays import make_array_from_callback as make_array_from_callback
+from effax.api.global_arrays import (
+    make_array_from_process_local_data as make_array_from_process_local_data,
+)
+from effax.api.global_arrays import (
+    make_array_from_single_device_arrays as make_array_from_single_device_arrays,
+)
 from effax.api.jacobian import hessian as hessian
 from effax.api.jacobian import jacfwd as jacfwd
 from effax.api.jacobian import jacobian as jacobian
 from effax.api.jacobian import jacrev as jacrev
 from effax.api.jit import jit as jit
+from effax.api.meshes import make_mesh as make_mesh
+from effax.api.meshes import reshard as reshard
+from effax.api.meshes import set_mesh as set_mesh
 from effax.api.pmap import pmap as pmap
 from effax.api.references import empty_ref as empty_ref
 from effax.api.references import free_ref as free_ref
@@ -52,6 +62,7 @@ from effax.api.staging import make_jaxpr as make_jaxpr
 from effax.api.staging import make_program as make_program
 from effax.api.stats import stats as stats
 from effax.api.vmap import vmap as vmap
+from effax.backends.xla.array import Shard as Shard
 from effax.backends.xla.device import Device as Device
 from effax.backends.xla.device import default_backend as default_backend
 from effax.backends.xla.device import device_count as device_count
@@ -62,6 +73,7 @@ from effax.backends.xla.device import process_count as process_count
 from effax.backends.xla.device import process_index as process_index
 from effax.backends.xla.device import process_indices as process_indices
 from effax.backends.xla.executable import effects_barrier as effects_barrier
+from effax.backends.xla.mesh import NamedSharding as NamedSharding
 from effax.effects.config import check_tracer_leaks as check_tracer_leaks
 from effax.effects.config import config as config
 from effax.effects.config import debug_infs as debug_infs
@@ -86,6 +98,7 @@ from effax.effects.config import transfer_guard_device_to_device as transfer_gua
 from effax.effects.config import transfer_guard_device_to_host as transfer_guard_device_to_host
 from effax.effects.config import transfer_guard_host_to_device as transfer_guard_host_to_device
 from effax.effects.frames import cut_at as _cut_at
+from effax.effects.mesh import PartitionSpec as _PartitionSpec
 from effax.effects.state import Ref as Ref
 from effax.effects.types import float0 as float0
 from effax.effects.types import typeof as typeof
@@ -119,6 +132,7 @@ if _TYPE_CHECKING:
     from effax import ref as ref
     from effax import scipy as scipy
     from effax import seeing as seeing
+    from effax import sharding as sharding
     from effax import stages as stages
     from effax import tree_util as tree_util
     from effax import typing as typing
@@ -129,6 +143,7 @@ if _TYPE_CHECKING:
 
 _cut_at(globals(), home=False)
 Array = _Value
+P = _PartitionSpec
 checking_leaks = check_tracer_leaks
 
 _ON_DEMAND = frozenset(
@@ -155,6 +170,7 @@ _ON_DEMAND = frozenset(
         "ref",
         "scipy",
         "seeing",
+        "sharding",
         "stages",
         "test_util",
         "tree_util",

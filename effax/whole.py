@@ -8,8 +8,9 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from effax.backends.xla.array import Array, asarray, device_put
-from effax.backends.xla.dispatch import common_placement, compile_program, operand
+from effax.backends.xla.dispatch import compile_program, operand
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
+from effax.backends.xla.layout import layout_of
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, strip
 from effax.effects.handler import bottom, current
@@ -155,14 +156,15 @@ class _Entry:
         staged = stage(body, [x.type for x in bound.arrays], function.__name__)
         captured = [asarray(x) for x in staged.captured]
         specs = [x.spec for x in bound.arrays]
-        where = common_placement([*specs, *(x.spec for x in captured)])
+        layout = layout_of(
+            [*(x.spec for x in captured), *specs], staged.program, what=function.__name__
+        )
         self.executor = compile_program(
             staged.program,
-            where,
-            any(s.committed for s in specs),
+            layout,
             single_op=len(staged.program.equations) < 12,
-            captured=[device_put(x, where) for x in captured],
-        ).gather(specs, where)
+            captured=[device_put(x, at) for x, at in zip(captured, layout.ins, strict=False)],
+        ).gather(specs, layout)
         (self.tree,) = trees
         single = self.tree == _LEAF and self.executor.direct
         self.run = self._one if single else self._many

@@ -53,6 +53,7 @@ class Settings:
         "enable_x64",
         "explicit_x64_dtypes",
         "fast_paths",
+        "mesh",
         "numpy_dtype_promotion",
         "numpy_rank_promotion",
         "random_seed_offset",
@@ -73,6 +74,7 @@ class Settings:
     enable_x64: bool
     explicit_x64_dtypes: str
     fast_paths: str
+    mesh: Any
     numpy_dtype_promotion: str
     numpy_rank_promotion: str
     random_seed_offset: int
@@ -456,6 +458,9 @@ compiler_enable_remat_pass = _switch(
     "compiler_enable_remat_pass", True, "let XLA compute values again to save memory"
 )
 dump_ir_to = _text("dump_ir_to", None, "write each program compiled into this directory")
+
+# The mesh in context is no option: `set_mesh` says which it is, for a while and for a thread.
+_values["mesh"] = _defaults["mesh"] = None
 
 _key = _settings({})
 

@@ -14,7 +14,7 @@ from effax.backends.xla.array_text import array_text
 from effax.backends.xla.client import XlaRuntimeError
 from effax.backends.xla.device import Device
 from effax.backends.xla.executable import deleted
-from effax.backends.xla.placement import Placement, Spec, default, place
+from effax.backends.xla.placement import Placement, Sharding, Spec, default, place
 from effax.effects import config
 from effax.effects.frames import filtered
 from effax.effects.state import Ref
@@ -245,15 +245,15 @@ class Array(Value):
     # -- where it lies
 
     @property
-    def sharding(self) -> Placement:
+    def sharding(self) -> Sharding:
         """How the array lies on its devices."""
-        return self.spec.placement
+        return self.spec.sharding
 
     @property
-    def device(self) -> Device | Placement:
-        """The device the array is on; the placement if there are several."""
+    def device(self) -> Device | Sharding:
+        """The device the array is on; the sharding if there are several."""
         placement = self.spec.placement
-        return placement.devices[0] if placement.is_single else placement
+        return placement.devices[0] if placement.is_single else self.spec.sharding
 
     def devices(self) -> set[Device]:
         """The devices the array is on."""
@@ -472,29 +472,44 @@ def device_put(x: Any, where: Any = None, *, may_alias: bool = True) -> Array:
     Without `where` an array stays where it is and other values go to the default device. Without
     `may_alias` the result has memory of its own. Raises `ValueError` for an unknown place.
     """
+    named = where if isinstance(where, Sharding) and where.placement() is not where else None
     if not isinstance(x, Array):
-        return asarray(x, None, None if where is None else place(where))
+        target = None if where is None else place(where)
+        if target is not None and not target.is_single:
+            where.shard_shape(np.shape(x))
+        return _renamed(asarray(x, None, target), named)
     if x.buffer.is_deleted():
         raise deleted(x.type)
     source = x.spec.placement
     target = source if where is None else place(where)
     if target is source and may_alias:
-        if where is None or x.spec.committed:
+        if where is None or (x.spec.committed and x.spec.named == named):
             return x
-        return Array(x.buffer, Spec(x.type, target, True))
+        return Array(x.buffer, Spec(x.type, target, True, named))
+    if target.split:
+        (target if named is None else named).shard_shape(x.spec.type.shape)
     if config.guarded and target is not source:
         guard.look("device_to_device", x.spec.type, target)
     moved = memory.move(x.buffer, x.spec.type, source, target, copy=not may_alias)
-    return Array(moved, Spec(x.spec.type, target, where is not None or x.spec.committed))
+    if where is None:
+        return Array(moved, x.spec)
+    return Array(moved, Spec(x.spec.type, target, True, named))
+
+
+def _renamed(x: Array, named: Sharding | None) -> Array:
+    return x if named is None else Array(x.buffer, Spec(x.type, x.spec.placement, True, named))
 
 
 def from_shards(
-    shards: list[Array], type: ShapedArray, placement: Placement, committed: bool = True
+    shards: list[Array], type: ShapedArray, where: Sharding, committed: bool = True
 ) -> Array:
     """One array from its pieces, given in the order of the placement's devices."""
-    piece = placement.shard_shape(type.shape)
+    placement = where.placement()
+    piece = where.shard_shape(type.shape)
     for shard in shards:
         if shard.shape != piece or shard.dtype != type.dtype:
             raise ValueError(f"the pieces of {type} have the shape {piece}, not {shard.type}")
     buffers = [shard.buffer for shard in shards]
-    return Array(memory.assemble(buffers, type, placement), Spec(type, placement, committed))
+    named = None if where is placement else where
+    spec = Spec(type, placement, committed, named)
+    return Array(memory.assemble(buffers, type, placement), spec)

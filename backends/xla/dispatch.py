@@ -12,10 +12,16 @@ import numpy as np
 
 from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray, constant, device_put
-from effax.backends.xla.executable import XlaRuntimeError, compile_text, explain_failure
+from effax.backends.xla.executable import (
+    XlaRuntimeError,
+    compile_text,
+    explain_failure,
+    refuse_deleted,
+)
+from effax.backends.xla.layout import Layout, ModuleMesh, alone, layout_of
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.lowering.writer import answered, module_text
-from effax.backends.xla.placement import Placement, Spec, default, single
+from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated
 from effax.backends.xla.special_values import look_for_special
 from effax.effects import shape
 from effax.effects.callback import inspections
@@ -52,6 +58,7 @@ class Executor:
         "run",
         "single",
         "specs",
+        "spread",
     )
 
     def __init__(
@@ -60,22 +67,28 @@ class Executor:
         self.executable = executable
         self.run = executable.run
         self.handlers = executable.handlers
+        self.spread = not executable.placement.is_single
         self.specs = tuple(specs)
         self.single = self.specs[0] if len(self.specs) == 1 else None
         self.captured = [x.buffer for x in captured]
         self.in_specs = [x.spec for x in captured]
-        self.moves: tuple[tuple[int, Spec], ...] = ()
+        self.moves: tuple[tuple[int, Spec, Placement], ...] = ()
         self.checked: Any = None
 
     @property
     def direct(self) -> bool:
         """Whether calling is no more than running the executable."""
-        return not (self.moves or self.executable.effectful or self.checked)
+        return not (self.moves or self.executable.effectful or self.checked or self.spread)
 
-    def gather(self, specs: Sequence[Spec], placement: Placement) -> Executor:
+    def gather(self, specs: Sequence[Spec], layout: Layout) -> Executor:
         """Note the operands' specs, and which lie elsewhere, to be moved at each call."""
         self.in_specs += specs
-        self.moves = tuple((i, s) for i, s in enumerate(specs) if s.placement is not placement)
+        places = layout.ins[len(self.captured) :] or (layout.where,) * len(specs)
+        self.moves = tuple(
+            (i, spec, place)
+            for i, (spec, place) in enumerate(zip(specs, places, strict=True))
+            if spec.placement is not place
+        )
         return self
 
     def __call__(self, buffers: list[Any]) -> list[Array]:
@@ -83,6 +96,8 @@ class Executor:
         if self.moves:
             buffers = self.moved(buffers)
         everything = self.captured + buffers if self.captured else buffers
+        if self.spread:
+            refuse_deleted(zip(self.in_specs, everything, strict=False))
         try:
             if self.executable.effectful:
                 outs = self.executable.execute(everything)
@@ -99,8 +114,8 @@ class Executor:
     def moved(self, buffers: list[Any]) -> list[Any]:
         """The operands, all of them where the executable runs."""
         moved = list(buffers)
-        for i, spec in self.moves:
-            moved[i] = device_put(Array(buffers[i], spec), self.executable.placement).buffer
+        for i, spec, place in self.moves:
+            moved[i] = device_put(Array(buffers[i], spec), place).buffer
         return moved
 
 
@@ -190,6 +205,8 @@ def _enter(
         types = tuple([effect.operand_type(y) for y in operands])
         scalar = effect.literal_type(x, types).update(shape=())
         where = next((y.spec.placement for y in operands if type(y) is Array), None) or default()
+        if where.split:
+            where = replicated(where.devices)
         buffers.append(constant(x, scalar, where))
         specs.append(Spec(scalar, where))
         return
@@ -220,40 +237,14 @@ def _build(
 
     effect.infer(types, attributes)
     staged = stage(body, [s.type for s in specs], effect.name)
-    placement = common_placement(specs)
-    committed = any(s.committed for s in specs)
-    executor = compile_program(
-        staged.program, placement, committed, single_op=not effect.higher_order
-    )
-    return executor.gather(specs, placement)
-
-
-def common_placement(specs: Sequence[Spec]) -> Placement:
-    """Where a computation on these arrays runs: with the committed ones, else by default.
-
-    An array that is spread over devices is brought to the first of them. Raises `ValueError` when
-    two arrays are committed to different devices.
-    """
-    where: Spec | None = None
-    for x in specs:
-        if x.committed and (where is None or where.placement is not x.placement):
-            if where is not None and where.placement.device is not x.placement.device:
-                raise ValueError(
-                    "Received incompatible devices for jitted computation: an array of type "
-                    f"{where.type.str_short()} is committed to {where.placement}, and one of "
-                    f"type {x.type.str_short()} to {x.placement}; move one of them with "
-                    "device_put"
-                )
-            where = x
-    if where is None and not specs:
-        return default()
-    placement = (where or specs[0]).placement
-    return placement if placement.is_single else single(placement.device)
+    layout = layout_of(specs, staged.program, what=effect.name)
+    executor = compile_program(staged.program, layout, single_op=not effect.higher_order)
+    return executor.gather(specs, layout)
 
 
 def compile_program(
     program: Program,
-    placement: Placement | None = None,
+    placement: Layout | Placement | None = None,
     committed: bool = False,
     donate: Sequence[int] = (),
     single_op: bool = False,
@@ -261,16 +252,17 @@ def compile_program(
     options: Mapping[str, Any] = _NO_OPTIONS,
     work: Work | None = None,
 ) -> Executor:
-    """Lower a program and compile it for a placement, with XLA's flags `options`.
+    """Lower a program and compile it for one device or a layout, with XLA's flags `options`.
 
     What is done is counted in `work`, or where there is none under the program's name.
     Raises `UnhandledEffectError` when the program's effect row holds what XLA can't answer.
     """
     check_row(program)
-    where = default() if placement is None else placement
+    layout = placement if isinstance(placement, Layout) else alone(placement, committed)
+    where = layout.where
     for told in inspections(program):
         told(where)
-    text, callbacks = lower(program, where)
+    text, callbacks = lower(program, layout)
     key = text, where, tuple(donate), tuple(options.items())
     executable = None if callbacks else _by_text.get(key)
     if executable is None:
@@ -285,7 +277,8 @@ def compile_program(
             out_types=program.out_types,
             donate=tuple(donate),
             host_callbacks=tuple(callbacks),
-            effectful="callback" in program.row,
+            # A process must not end while several devices are in the middle of a callback.
+            effectful="callback" in program.row or bool(callbacks and not where.is_single),
             ordered=has_ordered(program),
             single_op=single_op,
             options=options,
@@ -297,16 +290,27 @@ def compile_program(
             _log.warning("%s of %s took %.6f s", done, program.name, executable.seconds)
         if not callbacks:
             _by_text[key] = executable
-    specs = [Spec(t, where, committed) for t in program.out_types]
-    executor = Executor(executable, specs, captured)
+    executor = Executor(executable, _result_specs(program, layout, executable), captured)
     if read("debug_nans") or read("debug_infs"):
         executor.checked = program
     return executor
 
 
+def _result_specs(program: Program, layout: Layout, executable: Any) -> list[Spec]:
+    outs: Sequence[Sharding | None] = layout.outs or (None,) * len(program.out_types)
+    if layout.is_single:
+        places = [layout.where] * len(outs)
+    else:
+        places = [spec.placement for spec in executable.out_specs]
+    return [
+        Spec(t, place, layout.committed, layout.name(place, asked))
+        for t, place, asked in zip(program.out_types, places, outs, strict=True)
+    ]
+
+
 def lower(
     program: Program,
-    placement: Placement | None = None,
+    placement: Layout | Placement | None = None,
     platform: str | None = None,
     located: bool = False,
 ) -> tuple[str, list[Callable[..., Any]]]:
@@ -314,9 +318,12 @@ def lower(
 
     With locations if asked, and in any case where a scope has a name.
     """
+    layout = placement if isinstance(placement, Layout) else alone(placement)
     if platform is None:
-        platform = (default() if placement is None else placement).device.platform
-    return module_text(in_order(program), platform, located=located)
+        platform = layout.where.device.platform
+    ordered = in_order(program)
+    mesh = None if layout.is_single else ModuleMesh.of(layout, ordered)
+    return module_text(ordered, platform, located=located, layout=layout, mesh=mesh)
 
 
 def clear() -> None:

@@ -175,10 +175,18 @@ def explain_failure(error: XlaRuntimeError, specs_and_buffers: Iterable[tuple[Sp
     A program that fails while it runs has taken the operands given to it: these are not why.
     """
     if str(error).startswith("INVALID_ARGUMENT"):
-        for spec, buffer in specs_and_buffers:
-            if buffer.is_deleted():
-                raise deleted(spec.type) from error
+        refuse_deleted(specs_and_buffers)
     raised.explain(error)
+
+
+def refuse_deleted(specs_and_buffers: Iterable[tuple[Spec, Any]]) -> None:
+    """Raise JAX's `RuntimeError` if an operand was deleted.
+
+    To be asked before a program for several devices is run: XLA does not notice, and crashes.
+    """
+    for spec, buffer in specs_and_buffers:
+        if buffer.is_deleted():
+            raise deleted(spec.type)
 
 
 def deleted(type: ShapedArray) -> RuntimeError:

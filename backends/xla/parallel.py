@@ -16,6 +16,7 @@ from effax.backends.xla.executable import (
     XlaRuntimeError,
     compile_text,
     explain_failure,
+    refuse_deleted,
 )
 from effax.backends.xla.lowering.collective import mesh_text
 from effax.backends.xla.placement import Placement, Spec, leading, replicated
@@ -41,6 +42,7 @@ class Spread:
             x.buffer if x.spec.placement is where else device_put(x, where).buffer
             for x, where in zip(arrays, self.placements, strict=True)
         ]
+        refuse_deleted((x.spec, x.buffer) for x in arrays)
         try:
             outs = self.executable.execute(buffers)
         except XlaRuntimeError as error:

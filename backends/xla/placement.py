@@ -18,7 +18,95 @@ from effax.effects.types import ShapedArray
 Index = tuple[slice, ...]
 
 
-class Placement:
+class IndivisibleError(ValueError):
+    """An axis of an array can't be cut into as many equal pieces as a sharding asks for."""
+
+
+class Sharding:
+    """How arrays lie on devices: what placements and shardings over a mesh have in common."""
+
+    __slots__ = ()
+
+    def placement(self) -> Placement:
+        """The devices, and how an array is cut up among them."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how arrays lie on devices")
+
+    @property
+    def memory_kind(self) -> str | None:
+        """The memory of the devices that arrays are in."""
+        return "device"
+
+    @property
+    def device_set(self) -> set[Device]:
+        """The devices, as a set."""
+        return set(self.placement().devices)
+
+    @property
+    def num_devices(self) -> int:
+        """How many devices there are."""
+        return len(self.placement().devices)
+
+    @property
+    def addressable_devices(self) -> set[Device]:
+        """The devices that belong to this process."""
+        return {device for device in self.placement().devices if device.is_addressable}
+
+    @property
+    def has_addressable_devices(self) -> bool:
+        """Whether any device belongs to this process."""
+        return bool(self.addressable_devices)
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all devices belong to this process."""
+        return all(device.is_addressable for device in self.placement().devices)
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each device has the whole array."""
+        return not self.placement().split
+
+    def shard_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of the piece on each device.
+
+        Raises `IndivisibleError`, a `ValueError`, where an axis can't be cut into equal pieces.
+        """
+        where = self.placement()
+        shape = tuple(shape)
+        if not where.split:
+            return shape
+        if len(where.split) > len(shape):
+            raise ValueError(
+                f"Sharding {self} is only valid for values of rank at least {len(where.split)}, "
+                f"but was applied to a value of rank {len(shape)}."
+            )
+        splits = where.split + (1,) * (len(shape) - len(where.split))
+        for axis, (length, pieces) in enumerate(zip(shape, splits, strict=True)):
+            if length % pieces:
+                raise IndivisibleError(
+                    f"Sharding {self} implies that array axis {axis} is partitioned {pieces} "
+                    f"times, but the dimension size is {length} (full shape: {shape}, "
+                    f"per-dimension tiling factors: {list(where.split)} should evenly divide the "
+                    "shape)"
+                )
+        return tuple(length // pieces for length, pieces in zip(shape, splits, strict=True))
+
+    def devices_indices_map(self, shape: Sequence[int]) -> dict[Device, Index]:
+        """For each device, which part of an array of this shape it has."""
+        self.shard_shape(shape)
+        where = self.placement()
+        return dict(zip(where.devices, where.indices(tuple(shape)), strict=True))
+
+    def addressable_devices_indices_map(self, shape: Sequence[int]) -> dict[Device, Index]:
+        """The same for the devices of this process."""
+        return {d: i for d, i in self.devices_indices_map(shape).items() if d.is_addressable}
+
+    def is_equivalent_to(self, other: Any, ndim: int) -> bool:
+        """Whether another sharding puts the same pieces of an array on the same devices."""
+        return isinstance(other, Sharding) and other.placement() is self.placement()
+
+
+class Placement(Sharding):
     """Devices, and how an array is cut up among them. Interned: equal placements are one object.
 
     Axis `d` is cut into `split[d]` equal pieces (axes after the last of `split` into one); each
@@ -64,15 +152,9 @@ class Placement:
         """The device of a placement on one device, else the first."""
         return self.devices[0]
 
-    @property
-    def device_set(self) -> set[Device]:
-        """The devices, as a set."""
-        return set(self.devices)
-
-    @property
-    def addressable_devices(self) -> set[Device]:
-        """The devices that belong to this process."""
-        return {device for device in self.devices if device.is_addressable}
+    def placement(self) -> Placement:
+        """The placement itself."""
+        return self
 
     @property
     def is_replicated(self) -> bool:
@@ -85,33 +167,12 @@ class Placement:
         n = len(self.devices)
         return self.split == (n,) and n > 1 and self.order == tuple(range(n))
 
-    is_fully_replicated = is_replicated
-
-    @property
-    def is_fully_addressable(self) -> bool:
-        """Whether all devices belong to this process."""
-        return all(device.is_addressable for device in self.devices)
-
     # -- shapes
 
     def _splits(self, ndim: int) -> tuple[int, ...]:
         if len(self.split) > ndim:
             raise ValueError(f"{self} cuts {len(self.split)} axes; the array has {ndim}")
         return self.split + (1,) * (ndim - len(self.split))
-
-    def shard_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the piece on each device.
-
-        Raises `ValueError` where an axis can't be cut into equal pieces.
-        """
-        if not self.split:
-            return shape
-        splits = self._splits(len(shape))
-        if any(length % pieces for length, pieces in zip(shape, splits, strict=True)):
-            raise ValueError(
-                f"an array of shape {shape} can't be cut into {splits} equal pieces along its axes"
-            )
-        return tuple(length // pieces for length, pieces in zip(shape, splits, strict=True))
 
     def indices(self, shape: tuple[int, ...]) -> list[Index]:
         """For each device, in the order of `devices`, which part of the array it has."""
@@ -125,10 +186,6 @@ class Placement:
                 for t, pieces, length in zip(tile, splits, piece, strict=True)
             )
         return found
-
-    def devices_indices_map(self, shape: tuple[int, ...]) -> dict[Device, Index]:
-        """For each device, which part of an array of this shape it has."""
-        return dict(zip(self.devices, self.indices(shape), strict=True))
 
     # -- the runtime
 
@@ -160,8 +217,6 @@ class Placement:
         return self._parts
 
     def __repr__(self) -> str:
-        if self.is_single:
-            return f"SingleDeviceSharding(device={self.devices[0]!r})"
         devices = ", ".join(map(str, self.devices))
         if not self.split:
             return f"ReplicatedSharding([{devices}])"
@@ -172,6 +227,28 @@ class Placement:
     def __reduce__(self) -> tuple[Any, ...]:
         ids = [(device.backend.name, device.id) for device in self.devices]
         return _from_ids, (ids, self.split, self.copies, self.order)
+
+
+class SingleDeviceSharding(Placement):
+    """The whole array on one device.
+
+    >>> from effax.backends.xla.device import devices
+    >>> SingleDeviceSharding(devices()[0])
+    SingleDeviceSharding(device=CpuDevice(id=0))
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, device: Any, *parts: Any, memory_kind: str | None = None) -> Any:
+        """The one placement of that device (`parts` are given by `tiled` alone)."""
+        return object.__new__(cls) if parts else single(device)
+
+    def __init__(self, device: Any, *parts: Any, memory_kind: str | None = None) -> None:
+        if parts:
+            super().__init__(device, *parts)
+
+    def __repr__(self) -> str:
+        return f"SingleDeviceSharding(device={self.devices[0]!r})"
 
 
 _lock: Final = threading.Lock()
@@ -196,6 +273,9 @@ def tiled(
         pieces = pieces[:-1]
     n = len(devices)
     positions = tuple(range(n)) if order is None or not pieces else tuple(order)
+    if copies > 1 and pieces:  # copies of a piece have no order
+        rows = [sorted(positions[i : i + copies]) for i in range(0, n, copies)]
+        positions = tuple(position for row in rows for position in row)
     key = (devices, pieces, copies, positions)
     found = _placements.get(key)
     if found is None:
@@ -204,7 +284,8 @@ def tiled(
         if sorted(positions) != list(range(n)):
             raise ValueError(f"{positions} is not an order of {n} devices")
         with _lock:
-            found = _placements.setdefault(key, Placement(devices, pieces, copies, positions))
+            kind = SingleDeviceSharding if n == 1 else Placement
+            found = _placements.setdefault(key, kind(devices, pieces, copies, positions))
     return found
 
 
@@ -251,24 +332,18 @@ def default() -> Placement:
 
 
 def place(where: Any) -> Placement:
-    """The placement that a user names: a device, a platform ("cpu"), a placement.
+    """The placement that a user names: a device, a platform ("cpu"), a sharding.
 
-    An object with a method `placement()` (a sharding over a mesh) is asked for it. Raises
-    `ValueError` for anything else.
+    Raises `ValueError` for anything else.
     """
-    if isinstance(where, Placement):
-        return where
+    if isinstance(where, Sharding):
+        return where.placement()
     if isinstance(where, Device):
         return single(where)
     if isinstance(where, str):
         from effax.backends.xla.device import local_devices
 
         return single(local_devices(backend=where)[0])
-    asked = getattr(where, "placement", None)
-    if callable(asked):
-        found = asked()
-        if isinstance(found, Placement):
-            return found
     raise ValueError(
         f"`device_put` takes a device, a platform's name or a sharding, and {where!r} is none"
     )
@@ -288,20 +363,28 @@ class Spec:
     """What dispatch asks about an array: type, placement, whether the user chose the placement.
 
     Interned: specs compare and hash by identity, so that a tuple of them is a cheap cache key.
-    `handler` makes the runtime's buffers of this spec from an executable's results.
+    `handler` makes the runtime's buffers of this spec from an executable's results. `named` is
+    the placement in the words of a mesh, where there is one.
     """
 
-    __slots__ = ("__weakref__", "committed", "handler", "placement", "type")
+    __slots__ = ("__weakref__", "committed", "handler", "named", "placement", "type")
 
-    def __new__(cls, type: ShapedArray, placement: Placement, committed: bool = False) -> Spec:
+    def __new__(
+        cls,
+        type: ShapedArray,
+        placement: Placement,
+        committed: bool = False,
+        named: Sharding | None = None,
+    ) -> Spec:
         """The spec with these parts."""
-        key = (type, placement, committed)
+        key = (type, placement, committed, named)
         found = _specs.get(key)
         if found is None:
             found = object.__new__(cls)
             found.type = type
             found.placement = placement
             found.committed = committed
+            found.named = named
             found.handler = result_handler(type, placement)
             found = _specs.setdefault(key, found)
         return found
@@ -309,7 +392,13 @@ class Spec:
     type: ShapedArray
     placement: Placement
     committed: bool
+    named: Sharding | None
     handler: Any
+
+    @property
+    def sharding(self) -> Sharding:
+        """The placement, in the words it was given in."""
+        return self.placement if self.named is None else self.named
 
     def update(
         self,
@@ -322,13 +411,14 @@ class Spec:
             self.type if type is None else type,
             self.placement if placement is None else placement,
             self.committed if committed is None else committed,
+            self.named if placement is None else None,
         )
 
     def __repr__(self) -> str:
         return f"Spec({self.type!r}, {self.placement!r}, committed={self.committed})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Spec, (self.type, self.placement, self.committed)
+        return Spec, (self.type, self.placement, self.committed, self.named)
 
 
 def result_handler(type: ShapedArray, placement: Placement) -> Any:

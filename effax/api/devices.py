@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from effax.api.shardings import resolve
 from effax.backends.xla import array as arrays
 from effax.backends.xla import guard
+from effax.backends.xla.mesh import NamedSharding
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
+from effax.effects.mesh import PartitionSpec
+from effax.effects.sharding import with_sharding_constraint
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 
@@ -18,9 +22,13 @@ from effax.effects.tree import broadcast_prefix, tree_flatten, tree_leaves, tree
 def device_put(
     x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: Any = None
 ) -> Any:
-    """The arrays of a tree on a device (or placement), committed to it where one is named.
+    """The arrays of a tree on a device, or cut up by a sharding, committed to it if one is named.
 
-    Under a handler (while tracing) values stay where they are: XLA places what is computed.
+    `device` is a device, a sharding, a spec over the mesh in context, or a tree of these above the
+    arrays. Under a handler (while tracing) a sharding over a mesh is a constraint, and otherwise
+    values stay where they are: XLA places what is computed.
+
+    Raises `ValueError` for a sharding that can't cut an array.
 
     >>> import effax
     >>> effax.device_put(1.0, effax.devices("cpu")[0])
@@ -35,11 +43,25 @@ def device_put(
     with guard.asked_for():
         return tree_unflatten(
             tree,
-            [
-                v if isinstance(v, Carrier) else arrays.device_put(v, d, may_alias=alias)
-                for v, d in zip(leaves, places, strict=True)
-            ],
+            [_put(v, d, alias) for v, d in zip(leaves, places, strict=True)],
         )
+
+
+def _put(x: Any, where: Any, may_alias: bool) -> Any:
+    if isinstance(where, PartitionSpec):
+        where = resolve(where, "device_put", "device")
+    if isinstance(where, NamedSharding):
+        try:
+            where.check_compatible_aval(np.shape(x))
+        except ValueError as error:
+            raise ValueError(
+                "One of device_put args is incompatible with its sharding annotation "
+                f"{where}: {error}"
+            ) from None
+        where.shard_shape(np.shape(x))
+        if isinstance(x, Carrier):
+            return with_sharding_constraint(x, sharding=where)
+    return x if isinstance(x, Carrier) else arrays.device_put(x, where, may_alias=may_alias)
 
 
 @filtered

@@ -16,24 +16,26 @@ from effax.api.float0 import set_aside
 from effax.api.in_place import run_in_place
 from effax.api.jit_caches import Trace, caches_of, warn_of_large
 from effax.api.parted import Parted, check_results
+from effax.api.shardings import Leaves, Shardings, check_arguments, constrained
 from effax.api.signatures import Parameters, leaf_names
 from effax.api.stages import Call, CompilerOptions, Lowered, Traced, checked_options
 from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import (
     Executor,
-    common_placement,
     compile_program,
     host_arrays_entered,
     operand,
 )
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
-from effax.backends.xla.placement import Placement, Spec, place, single
+from effax.backends.xla.layout import Layout, layout_of
+from effax.backends.xla.placement import Spec, default, place, single
 from effax.effects import config, control, key_use
 from effax.effects.config import trace_key
 from effax.effects.effect import REFERENCES
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
 from effax.effects.handler import bottom, current
+from effax.effects.mesh import current_mesh
 from effax.effects.program import Program
 from effax.effects.state import Ref
 from effax.effects.tree import registry, tree_flatten, tree_unflatten
@@ -57,6 +59,7 @@ class Jit:
         inline: bool,
         device: Any,
         options: tuple[tuple[str, Any], ...] = (),
+        shardings: Shardings | None = None,
     ) -> None:
         self._function = function
         self._static_numbers = frozenset(static_numbers)
@@ -70,7 +73,9 @@ class Jit:
         self._inline = inline
         self._device = device
         self._options = options
-        key = static_numbers, static_names, donated, donated_names, device, options
+        self._shardings = shardings
+        asked = None if shardings is None else shardings.key
+        key = static_numbers, static_names, donated, donated_names, device, options, asked
         self._caches, new = caches_of(function, key)
         self._traces = self._caches.traces
         self._fast = self._caches.fast
@@ -156,6 +161,11 @@ class Jit:
         traced = self._trace(parted)
         for i in traced.used_keys:
             key_use.use(parted.leaves[i], None, self._name)
+        if traced.mutates and self._shardings is not None:
+            raise NotImplementedError(
+                f"jit(in_shardings=..., out_shardings=...) of {self._name}, which takes "
+                "references: they lie where their contents do; put those there (device_put)"
+            )
         if current.get() is bottom:
             if not traced.mutates:
                 return self._run(parted, traced)
@@ -170,6 +180,8 @@ class Jit:
                 f"{dict(self._options)}, was called inside another transformed function, whose "
                 "program is compiled as one; give the options to the outermost jit"
             )
+        if self._shardings is not None:
+            return self._constrained(parted, traced)
         if self._inline:
             outs = traced.program.run(*traced.captured, *parted.leaves)
             return tree_unflatten(traced.out_tree, outs)
@@ -179,6 +191,13 @@ class Jit:
             *traced.captured, *parted.leaves, program=traced.program, name=self._name
         )
         return tree_unflatten(traced.out_tree, results)
+
+    def _constrained(self, parted: Parted, traced: Trace) -> Any:
+        """The call inside another program, where shardings asked for are constraints."""
+        ins, outs = self._asked(traced, parted)
+        leaves = constrained(parted.leaves, (ins or ())[len(traced.captured) :] or None)
+        results = control.call(*traced.captured, *leaves, program=traced.program, name=self._name)
+        return tree_unflatten(traced.out_tree, constrained(results, outs))
 
     def _closed(self, parted: Parted) -> Any:
         """The call with references closed over: rules keep them, and write them in the end."""
@@ -232,9 +251,13 @@ class Jit:
         captured = [asarray(x) for x in traced.captured]
         arrays = [x if type(x) is Array else asarray(x) for x in parted.leaves]
         donate = [len(captured) + i for i in parted.donated]
-        executor = self._executor(traced.program, captured, arrays, donate)
+        asked = self._asked(traced, parted)
+        if asked[0] is not None:
+            check_arguments(asked[0][len(captured) :], arrays)
+        executor = self._executor(traced.program, captured, arrays, donate, asked)
         entry = _Entry(executor, traced.out_tree)
-        if self._device is None and not executor.moves and not traced.used_keys:
+        settled = self._shardings is not None or not executor.moves
+        if self._device is None and settled and not traced.used_keys:
             specs_of_rest = [x.spec for x in arrays]
             statics = tuple([(type(x.value), x.value) for _, x in parted.statics])
             if all(isinstance(at, int) for at, _ in parted.statics):
@@ -250,31 +273,45 @@ class Jit:
         captured: Sequence[Array],
         arrays: Sequence[Array],
         donate: Sequence[int],
+        asked: tuple[Leaves | None, Leaves | None] = (None, None),
     ) -> Executor:
         """A program compiled for these operands, of which it keeps the captured ones."""
         specs = [x.spec for x in (*captured, *arrays)]
-        key = "executor", tuple(specs), tuple(donate), self._device
+        key = "executor", tuple(specs), tuple(donate), self._device, asked, current_mesh()
         executor: Executor | None = program.memo.get(key)
         if executor is None:
             warn_of_large(captured, self._name)
-            where, committed = self._where(specs)
+            layout = self._layout(specs, program, asked)
             executor = compile_program(
                 program,
-                where,
-                committed,
+                layout,
                 donate=donate,
-                captured=[device_put(x, where) for x in captured],
+                captured=[device_put(x, at) for x, at in zip(captured, layout.ins, strict=False)],
                 options=dict(self._options),
                 work=self._work,
-            ).gather([x.spec for x in arrays], where)
+            ).gather([x.spec for x in arrays], layout)
             program.memo[key] = executor
         return executor
 
-    def _where(self, specs: Sequence[Spec]) -> tuple[Placement, bool]:
-        """Where operands of these specs are computed with, and whether someone chose that."""
+    def _asked(self, traced: Trace, parted: Parted) -> tuple[Leaves | None, Leaves | None]:
+        """The shardings asked for, of all operands (the captured ones first) and of the results."""
+        if self._shardings is None:
+            return None, None
+        ins = self._shardings.of_arguments(parted.tree, len(parted.leaves))
+        outs = self._shardings.of_results(traced.out_tree, traced.program.out_types)
+        return (*(None for _ in traced.captured), *ins), outs
+
+    def _layout(
+        self,
+        specs: Sequence[Spec],
+        program: Program,
+        asked: tuple[Leaves | None, Leaves | None] = (None, None),
+    ) -> Layout:
+        """Where operands of these specs are computed with."""
         if self._device is not None:
-            return single(self._device), True
-        return common_placement(specs), any(x.committed for x in specs)
+            where = single(self._device)
+            return Layout(where, (where,) * len(specs), True)
+        return layout_of(specs, program, *asked, what=self._name)
 
     @filtered
     def trace(self, *args: Any, **keywords: Any) -> Traced:
@@ -289,8 +326,8 @@ class Jit:
         names = leaf_names(
             Parameters.of(self._function), parted.tree, [at for at, _ in parted.statics]
         )
-        values = [*traced.captured, *parted.leaves]
-        where, committed = self._where([spec for spec in map(_spec_of, values) if spec])
+        specs = [_spec_of(x) for x in (*traced.captured, *parted.leaves)]
+        layout = self._layout(specs, traced.program, self._asked(traced, parted))
         return Traced(
             Call(
                 self._name,
@@ -300,8 +337,7 @@ class Jit:
                 traced.out_tree,
                 parted.donated,
                 tuple(names),
-                where,
-                committed,
+                layout,
                 self._options,
                 self._work,
             )
@@ -374,24 +410,15 @@ class _Entry:
         return self.unflatten(map(Array, outs, self.specs))
 
 
-def _one_device(shardings: Sequence[Any], device: Any) -> Any:
-    """The device that all shardings name; raises `NotImplementedError` where there are several."""
-    placements = [place(x) for x in shardings]
-    found = {p.device for p in placements} | ({device} if device is not None else set())
-    if len(found) > 1 or not all(p.is_single for p in placements):
-        raise NotImplementedError(
-            f"jit(in_shardings=..., out_shardings=...) over several devices, here {placements}, is "
-            "not supported: a jitted function runs on one device. Use pmap, or device_put"
-        )
-    return found.pop()
-
-
-def _spec_of(x: Any) -> Spec | None:
+def _spec_of(x: Any) -> Spec:
     """Where an argument lies, or is promised to: of an array, or a type with a sharding."""
     if type(x) is Array:
         return x.spec
     where = getattr(x, "sharding", None)
-    return None if where is None else Spec(typeof_like(x), place(where), True)
+    if where is None:
+        return Spec(typeof_like(x), default(), False)
+    placement = place(where)
+    return Spec(typeof_like(x), placement, True, None if where is placement else where)
 
 
 _LEAF = tree_flatten(0)[1]
@@ -417,7 +444,8 @@ def jit(
 
     Args:
       fun: a function of pytrees of arrays; run once for each combination of argument types.
-      in_shardings, out_shardings: where arguments and results lie: one device, as of `device`.
+      in_shardings, out_shardings: where arguments and results lie: shardings, or specs over the
+        mesh in context, in a prefix of their trees; None where the arguments or XLA decide.
       static_argnums: positions of arguments that are Python values, part of what is compiled.
       static_argnames: the same by name.
       donate_argnums: positions of arguments whose memory the results may take over.
@@ -464,9 +492,17 @@ def jit(
         from effax.backends.xla.device import devices
 
         device = devices(backend)[0]
-    asked = [x for x in tree_flatten((in_shardings, out_shardings))[0] if x is not None]
-    if asked:
-        device = _one_device(asked, device)
+    shardings: Shardings | None = None
+    if in_shardings is not None or out_shardings is not None:
+        if device is not None:
+            raise ValueError(
+                "If backend or device is specified on jit, then in_shardings should not be "
+                "specified."
+            )
+        shardings = Shardings(in_shardings, out_shardings)
+        devices_asked = {p.placement().device for p in shardings.singles or ()}
+        if len(devices_asked) == 1:
+            device, shardings = devices_asked.pop(), None
     numbers, names = static_positions(fun, as_tuple(static_argnums), as_tuple(static_argnames))
     donated, donated_names = static_positions(
         fun, as_tuple(donate_argnums), as_tuple(donate_argnames), "donate"
@@ -479,4 +515,4 @@ def jit(
             "donate"
         )
     options = tuple(sorted(checked_options(compiler_options).items()))
-    return Jit(fun, numbers, names, donated, donated_names, inline, device, options)
+    return Jit(fun, numbers, names, donated, donated_names, inline, device, options, shardings)

@@ -11,8 +11,9 @@ from effax.api.staging import ShapeDtypeStruct
 from effax.backends.xla import analysis
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import Executor, check_row, compile_program, lower
+from effax.backends.xla.layout import Layout
 from effax.backends.xla.ledger import Work
-from effax.backends.xla.placement import Placement, default
+from effax.backends.xla.placement import Sharding
 from effax.effects.errors import RefError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
@@ -56,8 +57,7 @@ class Call:
     donated: tuple[int, ...]
     names: tuple[str, ...]
     """What each leaf of the arguments is called."""
-    placement: Placement | None
-    committed: bool
+    layout: Layout
     options: tuple[tuple[str, Any], ...]
     work: Work | None
 
@@ -160,7 +160,7 @@ class Traced(_Stage):
         Raises `NotImplementedError` for more platforms than one: lower once for each.
         """
         if lowering_platforms is None:
-            platform = (self._call.placement or default()).device.platform
+            platform = self._call.layout.where.device.platform
         elif len(lowering_platforms) == 1:
             (platform,) = lowering_platforms
         else:
@@ -172,7 +172,7 @@ class Traced(_Stage):
         if takes_references(program):
             program, _ = discharged(program)
         check_row(program)
-        text, _ = lower(program, platform=platform)
+        text, _ = lower(program, self._call.layout, platform=platform)
         return Lowered(self._call, text, platform)
 
 
@@ -194,7 +194,8 @@ class Lowered(_Stage):
             case "hlo":
                 return analysis.hlo_text(self._text)
             case _ if debug_info:
-                return lower(self._call.program, platform=self._platform, located=True)[0]
+                call = self._call
+                return lower(call.program, call.layout, platform=self._platform, located=True)[0]
             case _:
                 return analysis.plain_text(self._text)
 
@@ -205,7 +206,7 @@ class Lowered(_Stage):
 
     def cost_analysis(self) -> dict[str, float] | None:
         """XLA's estimate of what the program costs, as it stands: "flops", "bytes accessed", ..."""
-        backend = (self._call.placement or default()).device.backend
+        backend = self._call.layout.where.device.backend
         return analysis.costs_before(self._text, backend)
 
     @filtered
@@ -222,7 +223,7 @@ class Lowered(_Stage):
                 f"lower().compile() of {call.fun_name}, which takes or closes over references "
                 "(arrays that are written): call the jitted function, which reads and writes them"
             )
-        where = call.placement or default()
+        where = call.layout.where
         if self._platform != where.device.platform:
             raise ValueError(
                 f"{call.fun_name} was lowered for {self._platform}, and its arguments are on "
@@ -236,10 +237,12 @@ class Lowered(_Stage):
             )
         executor = compile_program(
             call.program,
-            where,
-            call.committed,
+            call.layout,
             donate=[len(call.captured) + i for i in call.donated],
-            captured=[device_put(asarray(x), where) for x in call.captured],
+            captured=[
+                device_put(asarray(x), at)
+                for x, at in zip(call.captured, call.layout.ins, strict=False)
+            ],
             options={**dict(call.options), **checked_options(compiler_options)},
             work=call.work,
         )
@@ -271,9 +274,8 @@ class Compiled(_Stage):
                 f"({call.fun_name}); lower and compile it again for these, or convert:\n"
                 + "\n".join(wrong)
             )
-        where = self.executor.executable.placement
         buffers = []
-        for x in leaves:
+        for x, where in zip(leaves, call.layout.ins[len(call.captured) :], strict=True):
             array = x if type(x) is Array else asarray(x)
             if array.spec.placement is not where:
                 if array.spec.committed:
@@ -322,16 +324,17 @@ class Compiled(_Stage):
     @property
     def input_shardings(self) -> tuple[Any, Any]:
         """Where each argument is expected, in their tree `(args, kwargs)`."""
-        where = self.executor.executable.placement
+        layout = self._call.layout
         filled: tuple[Any, Any] = tree_unflatten(
-            self._call.in_tree, [where] * len(self._call.in_types)
+            self._call.in_tree,
+            [layout.name(p) or p for p in layout.ins[len(self._call.captured) :]],
         )
         return filled
 
     @property
     def output_shardings(self) -> Any:
         """Where each result lies, in their tree."""
-        return tree_unflatten(self._call.out_tree, [spec.placement for spec in self.executor.specs])
+        return tree_unflatten(self._call.out_tree, [spec.sharding for spec in self.executor.specs])
 
     @property
     def input_formats(self) -> tuple[Any, Any]:
@@ -392,10 +395,10 @@ def _place(path: Sequence[Any]) -> str:
     return ("args", "kwargs")[path[0].idx] + "".join(map(str, path[1:]))
 
 
-def _other_device(call: Call, leaves: Sequence[Any], array: Array, where: Placement) -> str:
+def _other_device(call: Call, leaves: Sequence[Any], array: Array, where: Sharding) -> str:
     at = next(i for i, x in enumerate(leaves) if x is array)
     return (
         "Compiled object called with input sharding(s) that do not match the sharding(s) it was "
         f"compiled with: argument {call.names[at]} of {call.fun_name} is committed to "
-        f"{array.spec.placement}, and the executable runs on {where}; move it with device_put"
+        f"{array.sharding}, and the executable takes it at {where}; move it with device_put"
     )

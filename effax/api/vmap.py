@@ -44,7 +44,8 @@ def vmap(
       out_axes: where the mapped axis goes in each result; None for results that are not mapped.
       axis_name: a name for the axis, by which collectives such as `psum` call it.
       axis_size: its length, needed only when no argument is mapped.
-      spmd_axis_name: accepted for JAX's sake; XLA partitions without it.
+      spmd_axis_name: the axes of a mesh that the batch is cut along where a function inside says
+        how its values are cut (`with_sharding_constraint`, `shard_map`).
 
     Returns:
       A function of the same arguments with one more axis.
@@ -84,7 +85,7 @@ def vmap(
             for i, (a, t) in enumerate(zip(axes, types, strict=True))
         ]
         size = _batch_size(axes, types, axis_size, fun, args, keywords)
-        handler = Batch(size=size, axis_name=axis_name)
+        handler = Batch(size=size, axis_name=axis_name, spmd_axes=spmd_axis_name)
         values = [
             x if a is None else _batched(handler, x, a) for x, a in zip(leaves, axes, strict=True)
         ]

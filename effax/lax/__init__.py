@@ -1,6 +1,7 @@
 """Operations close to the machine, under JAX's names: nothing is broadcast or promoted for you."""
 
 from effax.api.custom import stop_gradient as stop_gradient
+from effax.api.meshes import with_sharding_constraint as with_sharding_constraint
 from effax.effects.frames import cut_at as _cut_at
 from effax.key_functions import accept_keys as _accept_keys
 from effax.lax import linalg as linalg

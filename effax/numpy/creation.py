@@ -13,6 +13,7 @@ from effax.backends.xla.array import asarray as device_array
 from effax.effects import elementwise, shape, transcendental
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier, bottom, current
+from effax.effects.mesh import current_mesh
 from effax.effects.promotion import result_type
 from effax.effects.types import (
     canonical_shape,
@@ -50,7 +51,8 @@ def constant(host: np.ndarray[Any, Any], device: Any = None) -> Array:
 
 def filled(lengths: tuple[int, ...], value: Any, dtype: Any, device: Any = None) -> Any:
     """An array of one Python number everywhere."""
-    if current.get() is bottom and np.prod(lengths, dtype=object) <= _SMALL:
+    small = np.prod(lengths, dtype=object) <= _SMALL
+    if small and current.get() is bottom and current_mesh() is None:
         return constant(np.full(lengths, value, dtype), device)
     result = shape.full(lengths, value, dtype)
     return result if device is None else device_put(result, device)

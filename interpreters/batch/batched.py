@@ -36,28 +36,38 @@ class Batched(Carrier):
 
 
 class Batch(Lifting):
-    """Each effect done for a whole batch; `axis_name` is what collectives call the batch by."""
+    """Each effect done for a whole batch; `axis_name` is what collectives call the batch by.
 
-    __slots__ = ("axis_name", "size")
+    `spmd_axes` are the axes of a mesh that the batch is to be cut along.
+    """
+
+    __slots__ = ("axis_name", "size", "spmd_axes")
 
     carrier = Batched
     label = "vmap"
     rules: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
     overrides: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
 
-    def __init__(self, outer: Any = None, size: int = 1, axis_name: Hashable = None) -> None:
+    def __init__(
+        self,
+        outer: Any = None,
+        size: int = 1,
+        axis_name: Hashable = None,
+        spmd_axes: Hashable = None,
+    ) -> None:
         super().__init__(outer)
         self.size = size
         self.axis_name = axis_name
+        self.spmd_axes = spmd_axes
 
     @property
     def static(self) -> tuple[Hashable, ...]:
-        """The length of the batch and the name of its axis."""
-        return self.size, self.axis_name
+        """The length of the batch, the name of its axis, and what it is cut along."""
+        return self.size, self.axis_name, self.spmd_axes
 
     def fresh(self, outer: Any) -> Batch:
         """The same batch, installed over another handler."""
-        return Batch(outer, self.size, self.axis_name)
+        return Batch(outer, self.size, self.axis_name, self.spmd_axes)
 
     def answers(self, effect: Effect, attributes: dict[str, Any]) -> bool:
         """Collectives over the batch's own axis are its own, batched operand or not; and so are

@@ -100,7 +100,7 @@ def test_shardings_name_one_device():
     f = effax.jit(lambda x: x + 1, in_shardings=(here,), out_shardings=here)
     assert f(1.0).committed and f(1.0).sharding is here
     assert not effax.jit(lambda x: x + 1, in_shardings=None, out_shardings=None)(1.0).committed
-    with pytest.raises(ValueError, match="takes a device"):
+    with pytest.raises(TypeError, match="in_shardings leaf specifications"):
         effax.jit(lambda x: x, in_shardings=3)
 
 

@@ -29,6 +29,8 @@ _TARGETS: Final = {
     "rocm": "xla_ffi_python_gpu_callback",
 }
 
+_FIRST: Final = "sdy.mesh @first_device = <[], device_ids=[0]>"
+
 
 def call_host(
     w: Writer,
@@ -44,18 +46,41 @@ def call_host(
             f"callbacks need a backend that calls Python, and {w.platform} does not; run this "
             "program on one of " + ", ".join(_TARGETS)
         )
+    operands = [_everywhere(w, x) for x in operands]
     index = len(w.callbacks)
     w.callbacks.append(lambda *arrays: noted(host, arrays))
     ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
     result = outs if len(types) == 1 else f"({outs})"
-    return w.ops(
+    found = w.ops(
         f"stablehlo.custom_call @{target}({', '.join(operands)}) {{api_version = 4 : i32, "
         f"has_side_effect = {'true' if acts else 'false'}, "
         f"backend_config = {{index = {index} : ui64}}, "
         f"operand_layouts = {_layouts([x.type for x in operands])}, "
-        f"result_layouts = {_layouts(types)}}} : ({ins}) -> {result}",
+        f"result_layouts = {_layouts(types)}{_on_one(w, len(types))}}} : ({ins}) -> {result}",
         types,
     )
+    return [_everywhere(w, x) for x in found]
+
+
+def _everywhere(w: Writer, x: Name) -> Name:
+    """Over a mesh, what the first device tells the host, or is told, all devices have."""
+    if w.mesh is None or w.axes:
+        return x
+    whole = w.mesh.spec((), len(x.shape))
+    return w.op(f"sdy.sharding_constraint {x} {whole} : {x.text}", x.type)
+
+
+def _on_one(w: Writer, results: int) -> str:
+    """A program over a mesh calls the host on its first device, with whole arrays.
+
+    Under `shard_map` and `pmap`, where the writer has axes, each place calls it with its own.
+    """
+    if w.mesh is None or w.axes:
+        return ""
+    if _FIRST not in w.functions:
+        w.functions.append(_FIRST)
+    each = ", ".join(["<@first_device, []>"] * max(1, results))
+    return f", sdy.sharding = #sdy.sharding_per_value<[{each}]>"
 
 
 def _layouts(types: Sequence[ShapedArray]) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.backends.xla.layout import Layout, ModuleMesh
 from effax.backends.xla.lowering.locations import Locations
 from effax.effects.columns import load
 from effax.effects.effect import Effect
@@ -101,6 +102,7 @@ class Writer:
         self.constants: dict[Any, Name] = {}
         self.callbacks: list[Callable[..., Any]] = []
         self.axes: dict[Any, Any] = {}
+        self.mesh: ModuleMesh | None = None
         self.channels = 0
         self.module_attributes: list[str] = []
         self.paths: set[str] = set()
@@ -332,18 +334,46 @@ def module_text(
     platform: str = "cpu",
     argument_attributes: Sequence[str] | None = None,
     located: bool = False,
+    layout: Layout | None = None,
+    mesh: ModuleMesh | None = None,
 ) -> tuple[str, list[Callable[..., Any]]]:
     """The StableHLO module of a program, and the host callbacks it calls, in order.
 
-    Its lines have locations if `located`, or if the program has scopes by name.
+    Its lines have locations if `located`, or if the program has scopes by name. With a mesh it is
+    a program for all of the mesh's devices, its operands and results cut up as the layout says.
     """
 
     def write(w: Writer) -> str:
         w.taken.add("main")
-        text = w.function_text(program, "main", "public", argument_attributes)
+        attributes = argument_attributes, None
+        if mesh is not None and layout is not None:
+            w.mesh = mesh
+            w.functions.append(mesh.text)
+            w.module_attributes += [
+                f"mhlo.num_partitions = {mesh.size} : i32",
+                "mhlo.num_replicas = 1 : i32",
+            ]
+            attributes = _cut(mesh, layout, program)
+        text = w.function_text(program, "main", "public", *attributes)
         return w.module(text, w._name(f"jit_{program.name}"))
 
     return written(write, platform, located)
+
+
+def _cut(mesh: ModuleMesh, layout: Layout, program: Program) -> tuple[Sequence[str], Sequence[str]]:
+    """What is said of the operands and results of a program over a mesh."""
+    outs = layout.outs or (None,) * len(program.out_types)
+    ins = [
+        mesh.of_placement(where, len(t.shape))
+        for where, t in zip(layout.ins, program.in_types, strict=True)
+    ]
+    results = [
+        ""
+        if asked is None
+        else f"sdy.sharding = #sdy.sharding{mesh.of_sharding(asked, len(t.shape))}"
+        for asked, t in zip(outs, program.out_types, strict=True)
+    ]
+    return [f"sdy.sharding = #sdy.sharding{text}" for text in ins], results
 
 
 def written(

@@ -1,0 +1,238 @@
+"""Where a program runs: its devices, where its operands lie, and the mesh its module speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import attrs
+
+from effax.backends.xla.mesh import Mesh, NamedSharding, radices
+from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated, single
+from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, current_mesh
+from effax.effects.program import Program, programs_in
+
+
+@attrs.frozen(slots=True)
+class Layout:
+    """The devices of a program, all operands' placements there, and what its results are named in.
+
+    `where` is one device, or the replicated placement on several. `ins` has a placement for each
+    operand, `outs` one for each result or None where the compiler chooses.
+    """
+
+    where: Placement
+    ins: tuple[Placement, ...] = ()
+    committed: bool = False
+    mesh: Mesh | None = None
+    outs: tuple[Sharding | None, ...] | None = None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one device."""
+        return self.where.is_single
+
+    def name(self, placement: Placement, asked: Sharding | None = None) -> Sharding | None:
+        """What a result's placement is called: as it was asked for, or in the words of the mesh."""
+        if asked is not None and asked is not placement:
+            return asked
+        return None if self.mesh is None else self.mesh.named(placement)
+
+
+def alone(where: Placement | None, committed: bool = False) -> Layout:
+    """The layout of a program on one device."""
+    return Layout(default() if where is None else where, (), committed)
+
+
+def layout_of(
+    specs: Sequence[Spec],
+    program: Program | None = None,
+    ins: Sequence[Sharding | None] | None = None,
+    outs: Sequence[Sharding | None] | None = None,
+    what: str = "",
+) -> Layout:
+    """Where a program of these operands runs: with those that were put somewhere, else by default.
+
+    `ins` and `outs` are where operands and results are asked to be. Raises `ValueError` when
+    operands, or the meshes that the program mentions, are on different devices.
+    """
+    asked = ins or (None,) * len(specs)
+    of = f" of {what}" if what else ""
+    place: tuple[Any, str] | None = None
+    mesh: Mesh | None = None
+    committed = False
+    for i, spec in enumerate(specs):
+        wish = asked[i]
+        here = spec.placement if wish is None else wish.placement()
+        named = spec.named if wish is None else wish
+        if wish is None and not spec.committed and here.is_single:
+            continue
+        committed = True
+        described = f"argument {i}{of} with {spec.type.str_short()} and with", here.devices
+        place = _agree(place, described)
+        mesh = mesh or _mesh_of(named)
+    for sharding in outs or ():
+        if sharding is not None:
+            committed = True
+            described = f"a sharding of results{of} with", sharding.placement().devices
+            place = _agree(place, described)
+            mesh = mesh or _mesh_of(sharding)
+    for one in meshes_in(program) if program is not None else ():
+        committed = True
+        place = _agree(place, (f"a mesh{' inside' + of if of else ''} with", one.flat))
+        mesh = mesh or one
+    context = current_mesh()
+    if place is None and context is not None and not context.empty:
+        place, mesh, committed = ("", context.flat), context, True
+    if place is None:
+        where = specs[0].placement if specs else default()
+        return Layout(where, (where,) * len(specs))
+    devices = place[1]
+    where = single(devices[0]) if len(devices) == 1 else replicated(devices)
+    found = []
+    for spec, wish in zip(specs, asked, strict=True):
+        at = spec.placement if wish is None else wish.placement()
+        found.append(at if at.devices == devices else where)
+    return Layout(where, tuple(found), committed, mesh, None if outs is None else tuple(outs))
+
+
+def _mesh_of(named: Any) -> Mesh | None:
+    return named.mesh if isinstance(named, NamedSharding) else None
+
+
+def _agree(one: tuple[Any, Any] | None, other: tuple[str, Any]) -> tuple[Any, Any]:
+    if one is None or one[1] == other[1]:
+        return one or other
+    ids = [[device.id for device in devices] for _, devices in (one, other)]
+    raise ValueError(
+        "Received incompatible devices for jitted computation. Got "
+        f"{one[0]} device ids {ids[0]} and {other[0]} device ids {ids[1]}; move one of them with "
+        "device_put"
+    )
+
+
+def meshes_in(program: Program) -> tuple[Mesh, ...]:
+    """The meshes of devices that the effects of a program mention, those of its parts included."""
+    found = program.memo.get("meshes")
+    if found is None:
+        seen: dict[Mesh, None] = {}
+        for e in program.equations:
+            for value in e.attributes.values():
+                mesh = value if isinstance(value, Mesh) else getattr(value, "mesh", None)
+                if isinstance(mesh, Mesh):
+                    seen[mesh] = None
+            if e.effect.higher_order:
+                for part in programs_in(e.attributes):
+                    seen.update(dict.fromkeys(meshes_in(part)))
+        found = program.memo["meshes"] = tuple(seen)
+    return found
+
+
+@attrs.frozen(slots=True)
+class ModuleMesh:
+    """The mesh of one module: axes fine enough that every placement in it is cut along some.
+
+    `axes` are labels, strides among the devices and lengths, the slowest first.
+    """
+
+    axes: tuple[tuple[str, int, int], ...]
+    size: int
+
+    @classmethod
+    def of(cls, layout: Layout, program: Program) -> ModuleMesh:
+        """The coarsest such mesh for a program.
+
+        Raises `NotImplementedError` where there is none: meshes of 2 x 3 and 3 x 2 devices.
+        """
+        size = len(layout.where.devices)
+        meshes = [*meshes_in(program), *([layout.mesh] if layout.mesh else [])]
+        outs = [x.placement() for x in layout.outs or () if x is not None and not _open(x)]
+        digits = [digit for mesh in meshes for digit in mesh.strides().values()]
+        for placement in (*layout.ins, *outs):
+            digits += [digit for axis in _radices(placement) for digit in axis]
+        ends = {1, size}
+        for stride, count in digits:
+            ends |= {stride, stride * count} if count > 1 else set()
+        stops = sorted(ends)
+        pairs = list(pairwise(stops))
+        if any(b % a for a, b in pairs):
+            raise NotImplementedError(
+                f"one program speaks of meshes that cut {size} devices in ways that do not fit "
+                f"into each other, {[dict(m.shape) for m in meshes]}; use one mesh, or reshard "
+                "between two programs"
+            )
+        names = {
+            digit: str(name)
+            for mesh in meshes[:1]
+            for name, digit in mesh.strides().items()
+            if str(name).isidentifier()
+        }
+        axes = [
+            (names.get((a, b // a), f"_{i}"), a, b // a) for i, (a, b) in enumerate(pairs[::-1])
+        ]
+        return cls(tuple(sorted(axes, key=lambda axis: -axis[1])), size)
+
+    @property
+    def text(self) -> str:
+        """Its declaration in a module."""
+        axes = ", ".join(f'"{label}"={length}' for label, _, length in self.axes)
+        return f"sdy.mesh @mesh = <[{axes}]>"
+
+    def labels(self, digits: Iterable[tuple[int, int]]) -> list[str]:
+        """The axes that count as these strides and counts do, the slowest first."""
+        found = []
+        for stride, count in digits:
+            inside = [label for label, s, _ in self.axes if stride <= s < stride * count]
+            if prod(k for label, _, k in self.axes if label in inside) != count:
+                raise ValueError(f"{self.text} has no axes for {count} places {stride} apart")
+            found += inside
+        return found
+
+    def spec(self, dimensions: Sequence[Sequence[tuple[int, int]] | None], ndim: int) -> str:
+        """`<@mesh, [{"x"}, {}]>` from the digits of each axis; None is for one left open."""
+        texts = []
+        for i in range(ndim):
+            digits = dimensions[i] if i < len(dimensions) else ()
+            if digits is None:
+                texts.append("{?}")
+            else:
+                texts.append("{" + ", ".join(f'"{x}"' for x in self.labels(digits)) + "}")
+        return f"<@mesh, [{', '.join(texts)}]>"
+
+    def of_placement(self, placement: Placement, ndim: int) -> str:
+        """How an array of so many axes with this placement is cut."""
+        return self.spec(_radices(placement), ndim)
+
+    def of_spec(self, mesh: Any, spec: PartitionSpec, ndim: int, only: Any = None) -> str:
+        """How a spec cuts an array; along the mesh axes `only`, if given."""
+        strides = mesh.strides()
+        dimensions: list[Any] = []
+        for i in range(len(spec)):
+            if spec[i] is UNCONSTRAINED:
+                dimensions.append(None)
+            else:
+                names = [n for n in spec.names(i) if only is None or n in only]
+                dimensions.append([strides[n] for n in names if strides[n][1] > 1])
+        return self.spec(dimensions, ndim)
+
+    def of_sharding(self, sharding: Sharding, ndim: int) -> str:
+        """How an array of so many axes is cut."""
+        if isinstance(sharding, NamedSharding):
+            return self.of_spec(sharding.mesh, sharding.spec, ndim)
+        return self.of_placement(sharding.placement(), ndim)
+
+
+def _open(sharding: Sharding) -> bool:
+    return isinstance(sharding, NamedSharding) and sharding.is_constraint
+
+
+def _radices(placement: Placement) -> list[list[tuple[int, int]]]:
+    found = radices(placement)
+    if found is None:
+        raise NotImplementedError(
+            f"{placement} orders its devices in a way that no mesh in their order describes; put "
+            "the array on a mesh first (device_put)"
+        )
+    return found

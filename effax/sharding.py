@@ -1,0 +1,37 @@
+"""How arrays lie on many devices: meshes, specs over their axes, and shardings."""
+
+from effax.api.meshes import auto_axes as auto_axes
+from effax.api.meshes import explicit_axes as explicit_axes
+from effax.api.meshes import get_abstract_mesh as get_abstract_mesh
+from effax.api.meshes import get_mesh as get_mesh
+from effax.api.meshes import make_single_device_sharding as make_single_device_sharding
+from effax.api.meshes import reshard as reshard
+from effax.api.meshes import set_mesh as set_mesh
+from effax.api.meshes import use_abstract_mesh as use_abstract_mesh
+from effax.backends.xla.mesh import Mesh as Mesh
+from effax.backends.xla.mesh import NamedSharding as NamedSharding
+from effax.backends.xla.placement import IndivisibleError as IndivisibleError
+from effax.backends.xla.placement import Sharding as Sharding
+from effax.backends.xla.placement import SingleDeviceSharding as SingleDeviceSharding
+from effax.effects.mesh import AbstractMesh as AbstractMesh
+from effax.effects.mesh import AxisType as AxisType
+from effax.effects.mesh import PartitionSpec as PartitionSpec
+
+__all__ = [
+    "AbstractMesh",
+    "AxisType",
+    "IndivisibleError",
+    "Mesh",
+    "NamedSharding",
+    "PartitionSpec",
+    "Sharding",
+    "SingleDeviceSharding",
+    "auto_axes",
+    "explicit_axes",
+    "get_abstract_mesh",
+    "get_mesh",
+    "make_single_device_sharding",
+    "reshard",
+    "set_mesh",
+    "use_abstract_mesh",
+]

@@ -1,0 +1,309 @@
+"""Meshes by their axes only, and specs: which axes of a mesh cut which axes of an array.
+
+What a mesh is made of (devices) is known below: an effect holds meshes and specs as attributes and
+asks for no more than names and lengths.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
+from typing import Any, ClassVar, Final
+
+from effax.effects import config
+
+
+class AxisType(enum.Enum):
+    """Who decides how arrays are cut along an axis of a mesh.
+
+    `Auto`: XLA, from what is given and from constraints. `Explicit`: here as `Auto`, types of
+    arrays say nothing of devices. `Manual`: the function under `shard_map`, which sees one piece.
+    """
+
+    Auto = enum.auto()
+    Explicit = enum.auto()
+    Manual = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class _Unconstrained:
+    """The entry of a spec for an axis that may be cut in any way."""
+
+    def __repr__(self) -> str:
+        return "UNCONSTRAINED"
+
+    def __reduce__(self) -> str:
+        return "UNCONSTRAINED"
+
+
+UNCONSTRAINED: Final = _Unconstrained()
+
+
+def _entry(x: Any) -> Any:
+    if isinstance(x, (tuple, list)):
+        names = tuple(x)
+        return None if not names else names[0] if len(names) == 1 else names
+    return x
+
+
+class PartitionSpec:
+    """For each axis of an array, the axis of the mesh that it is cut along.
+
+    An entry is a name, a tuple of names (the first varying slowest), None for an axis that is not
+    cut, or `PartitionSpec.UNCONSTRAINED`. Axes after the last entry are not cut.
+
+    >>> P = PartitionSpec
+    >>> P("x", None, ("y", "z")), P(("x",)) == P("x")
+    (P('x', None, ('y', 'z')), True)
+    """
+
+    __slots__ = ("_entries",)
+
+    UNCONSTRAINED: ClassVar[Any] = UNCONSTRAINED
+
+    def __init__(
+        self, *partitions: Any, unreduced: Iterable[Any] = (), reduced: Iterable[Any] = ()
+    ) -> None:
+        if unreduced or reduced:
+            raise NotImplementedError(
+                "PartitionSpec(unreduced=..., reduced=...) speaks of sums that are not added up "
+                "yet, which belong to explicit sharding types; use shard_map and psum"
+            )
+        self._entries = tuple(map(_entry, partitions))
+
+    @property
+    def partitions(self) -> tuple[Any, ...]:
+        """The entries."""
+        return self._entries
+
+    @property
+    def unreduced(self) -> frozenset[Any]:
+        """Axes along which sums are not added up: none."""
+        return frozenset()
+
+    reduced = unreduced
+
+    def names(self, dimension: int) -> tuple[Any, ...]:
+        """The mesh axes that cut this axis of the array, the first varying slowest."""
+        if dimension >= len(self._entries):
+            return ()
+        entry = self._entries[dimension]
+        if entry is None or entry is UNCONSTRAINED:
+            return ()
+        return entry if isinstance(entry, tuple) else (entry,)
+
+    @property
+    def used(self) -> tuple[Any, ...]:
+        """All mesh axes that are named, in order."""
+        return tuple(name for i in range(len(self._entries)) for name in self.names(i))
+
+    def update(self, *, partitions: Sequence[Any] | None = None) -> PartitionSpec:
+        """The spec with other entries."""
+        return self if partitions is None else PartitionSpec(*partitions)
+
+    def index(self, value: Any) -> int:
+        """The position of an entry."""
+        return self._entries.index(_entry(value))
+
+    def count(self, value: Any) -> int:
+        """How often an entry is there."""
+        return self._entries.count(_entry(value))
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._entries[i]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __add__(self, other: Any) -> PartitionSpec:
+        if not isinstance(other, (PartitionSpec, tuple)):
+            return NotImplemented
+        return PartitionSpec(*self._entries, *other)
+
+    def __radd__(self, other: Any) -> PartitionSpec:
+        return PartitionSpec(*other, *self._entries)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, PartitionSpec):
+            return self._entries == other._entries
+        return isinstance(other, tuple) and self._entries == tuple(map(_entry, other))
+
+    def __hash__(self) -> int:
+        return hash(self._entries)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(map(repr, self._entries))
+        return f"P({inside},)" if len(self._entries) == 1 else f"P({inside})"
+
+    def __reduce__(self) -> Any:
+        return PartitionSpec, self._entries
+
+
+class MeshShape:
+    """What all meshes are: axes with names, lengths and types."""
+
+    __slots__ = ("_types", "axis_names", "axis_sizes")
+
+    axis_names: tuple[Any, ...]
+    axis_sizes: tuple[int, ...]
+
+    def _describe(self, sizes: Sequence[int], names: Any, types: Any) -> None:
+        names = (names,) if isinstance(names, str) else tuple(names)
+        if any(name is None for name in names):
+            raise ValueError(f"Mesh axis names cannot be None. Got: {names}")
+        if len(set(names)) != len(names):
+            raise ValueError(f"Mesh requires unique axis names, and got {names}")
+        if types is None:
+            types = AxisType.Auto
+        kinds = (types,) * len(names) if isinstance(types, AxisType) else tuple(types)
+        if not all(isinstance(kind, AxisType) for kind in kinds):
+            raise TypeError(f"axis_types are AxisType.Auto, Explicit or Manual, not {kinds}")
+        if len(kinds) != len(names):
+            raise ValueError(
+                f"axis_types {kinds} and axis_names {names} have not as many entries as each other"
+            )
+        self.axis_names = names
+        self.axis_sizes = tuple(map(int, sizes))
+        self._types = kinds
+
+    @property
+    def axis_types(self) -> tuple[AxisType, ...]:
+        """The type of each axis."""
+        return self._types
+
+    @property
+    def shape(self) -> OrderedDict[Any, int]:
+        """The length of each axis, by name."""
+        return OrderedDict(zip(self.axis_names, self.axis_sizes, strict=True))
+
+    @property
+    def shape_tuple(self) -> tuple[tuple[Any, int], ...]:
+        """The axes with their lengths, as pairs."""
+        return tuple(zip(self.axis_names, self.axis_sizes, strict=True))
+
+    @property
+    def size(self) -> int:
+        """The number of places: the product of the lengths."""
+        return prod(self.axis_sizes)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there are no axes."""
+        return not self.axis_names
+
+    def _of_type(self, kind: AxisType) -> tuple[Any, ...]:
+        return tuple(n for n, k in zip(self.axis_names, self._types, strict=True) if k is kind)
+
+    @property
+    def auto_axes(self) -> tuple[Any, ...]:
+        """The names of the axes of type `Auto`."""
+        return self._of_type(AxisType.Auto)
+
+    @property
+    def explicit_axes(self) -> tuple[Any, ...]:
+        """The names of the axes of type `Explicit`."""
+        return self._of_type(AxisType.Explicit)
+
+    @property
+    def manual_axes(self) -> tuple[Any, ...]:
+        """The names of the axes of type `Manual`."""
+        return self._of_type(AxisType.Manual)
+
+    @property
+    def are_all_axes_auto(self) -> bool:
+        """Whether every axis is of type `Auto`."""
+        return len(self.auto_axes) == len(self.axis_names)
+
+    @property
+    def are_all_axes_explicit(self) -> bool:
+        """Whether every axis is of type `Explicit`."""
+        return len(self.explicit_axes) == len(self.axis_names)
+
+    @property
+    def are_all_axes_manual(self) -> bool:
+        """Whether every axis is of type `Manual`."""
+        return len(self.manual_axes) == len(self.axis_names)
+
+    def strides(self) -> dict[Any, tuple[int, int]]:
+        """For each axis, how far apart its places are in row-major order, and how many."""
+        found, stride = {}, self.size
+        for name, length in self.shape_tuple:
+            stride //= max(length, 1)
+            found[name] = (stride, length)
+        return found
+
+    def __str__(self) -> str:
+        axes = ", ".join(f"{name!r}: {length}" for name, length in self.shape_tuple)
+        return f"{type(self).__name__}({axes or '()'}, axis_types={self._types})"
+
+
+class AbstractMesh(MeshShape):
+    """A mesh without devices: names and lengths of axes.
+
+    >>> AbstractMesh((2, 4), ("x", "y")).shape["y"]
+    4
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        axis_sizes: Sequence[int],
+        axis_names: Sequence[Any],
+        axis_types: AxisType | Sequence[AxisType] | None = None,
+        *,
+        abstract_device: Any = None,
+    ) -> None:
+        names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        if len(names) != len(tuple(axis_sizes)):
+            raise ValueError(
+                f"axis_sizes {tuple(axis_sizes)} and axis_names {names} have not as many entries "
+                "as each other"
+            )
+        self._describe(axis_sizes, names, axis_types)
+
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        """The mesh itself."""
+        return self
+
+    def update(
+        self, axis_sizes: Any = None, axis_names: Any = None, axis_types: Any = None
+    ) -> AbstractMesh:
+        """The mesh with some parts replaced."""
+        return AbstractMesh(
+            self.axis_sizes if axis_sizes is None else axis_sizes,
+            self.axis_names if axis_names is None else axis_names,
+            self._types if axis_types is None else axis_types,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AbstractMesh) and (
+            (self.shape_tuple, self._types) == (other.shape_tuple, other._types)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape_tuple, self._types))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __reduce__(self) -> Any:
+        return AbstractMesh, (self.axis_sizes, self.axis_names, self._types)
+
+
+def current_mesh() -> Any:
+    """The mesh in context: what `set_mesh` was given, or None."""
+    return config.trace_key().mesh
+
+
+def under_mesh(mesh: Any) -> config.Overriding:
+    """A context manager under which a mesh is the one in context."""
+    return config.Overriding("mesh", mesh)

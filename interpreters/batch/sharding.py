@@ -1,0 +1,22 @@
+"""Shardings for a batch: its own axis may be cut in any way, or along the mesh axes it is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.effects import sharding
+from effax.effects.mesh import UNCONSTRAINED, PartitionSpec
+from effax.interpreters.batch.batched import Batch, rule
+
+_constrained = sharding.with_sharding_constraint
+
+
+@rule(_constrained)
+def constraint_batch(
+    handler: Batch, values: list[Any], batched: list[bool], *, sharding: Any
+) -> Any:
+    (x,), (many,) = values, batched
+    if many:
+        along = UNCONSTRAINED if handler.spmd_axes is None else handler.spmd_axes
+        sharding = sharding.update(spec=PartitionSpec(along, *sharding.spec))
+    return _constrained(x, sharding=sharding), many
