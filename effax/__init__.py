@@ -56,6 +56,8 @@ from effax.api.reverse import vjp as vjp
 from effax.api.scopes import ensure_compile_time_eval as ensure_compile_time_eval
 from effax.api.scopes import named_call as named_call
 from effax.api.scopes import named_scope as named_scope
+from effax.api.shard_map import shard_map as shard_map
+from effax.api.shard_map import smap as smap
 from effax.api.staging import ShapeDtypeStruct as ShapeDtypeStruct
 from effax.api.staging import eval_shape as eval_shape
 from effax.api.staging import make_jaxpr as make_jaxpr

@@ -8,6 +8,7 @@ from effax.api.meshes import make_single_device_sharding as make_single_device_s
 from effax.api.meshes import reshard as reshard
 from effax.api.meshes import set_mesh as set_mesh
 from effax.api.meshes import use_abstract_mesh as use_abstract_mesh
+from effax.api.shard_map import Infer as Infer
 from effax.backends.xla.mesh import Mesh as Mesh
 from effax.backends.xla.mesh import NamedSharding as NamedSharding
 from effax.backends.xla.placement import IndivisibleError as IndivisibleError
@@ -21,6 +22,7 @@ __all__ = [
     "AbstractMesh",
     "AxisType",
     "IndivisibleError",
+    "Infer",
     "Mesh",
     "NamedSharding",
     "PartitionSpec",

@@ -6,10 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from effax.backends.reference.evaluate import run
 from effax.backends.reference.table import rule
-from effax.effects.sharding import with_sharding_constraint
+from effax.effects.sharding import shard_map, with_sharding_constraint
+from effax.interpreters.sharding import in_blocks
+
+Array = np.ndarray[Any, Any]
 
 
 @rule(with_sharding_constraint)
-def reference_constraint(x: np.ndarray[Any, Any], *, sharding: Any) -> np.ndarray[Any, Any]:
+def reference_constraint(x: Array, *, sharding: Any) -> Array:
     return x
+
+
+@rule(shard_map)
+def reference_shard_map(*operands: Array, name: str, **attributes: Any) -> list[Array]:
+    """One place after the other: a batch of blocks."""
+    return run(in_blocks(**attributes), operands)

@@ -160,7 +160,7 @@ def compile_text(
 def _result_placements(raw: Any, placement: Placement, n: int) -> list[Placement]:
     if placement.is_single:
         return [placement] * n
-    shardings = raw.get_output_shardings()
+    shardings = raw.get_output_shardings() if n else []
     if shardings is None:
         raise ValueError("the compiler does not say how results are placed: give out_placements")
     if len(shardings) == 1 and n > 1:

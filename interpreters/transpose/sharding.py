@@ -2,15 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
-from effax.effects import sharding
-from effax.interpreters.transpose.linear import unary
+from effax.effects import collective, sharding
+from effax.effects.elementwise import div
+from effax.effects.mesh import PartitionSpec
+from effax.effects.program import Program
+from effax.interpreters.residual.partition import pick
+from effax.interpreters.stage import stage
+from effax.interpreters.transpose.control import Transposed, transpose_program
+from effax.interpreters.transpose.linear import is_linear, rule, unary
+
+_constrained = sharding.with_sharding_constraint
 
 
-@unary(sharding.with_sharding_constraint)
+@unary(_constrained)
 def constraint_transpose(ct: Any, x: Any, *, sharding: Any) -> Any:
     return _constrained(ct, sharding=sharding)
 
 
-_constrained = sharding.with_sharding_constraint
+@rule(sharding.shard_map)
+def shard_map_transpose(
+    cts: Sequence[Any],
+    *operands: Any,
+    program: Program,
+    mesh: Any,
+    in_specs: tuple[PartitionSpec, ...],
+    out_specs: tuple[PartitionSpec, ...],
+    binds: tuple[Any, ...],
+    name: str,
+) -> list[Any]:
+    """The transposed program at the same places.
+
+    Places that gave the same result share its cotangent; an operand that they share gets the sum of
+    theirs.
+    """
+    linear = tuple(map(is_linear, operands))
+    have = tuple(ct is not None for ct in cts)
+    done = transpose_program(program, linear, have)
+    known_specs = pick(in_specs, linear, False)
+    ct_specs = tuple(pick(out_specs, have, True))
+    linear_specs = pick(in_specs, linear, True)
+    given_specs = tuple(pick(linear_specs, done.given, True))
+    results = iter(
+        sharding.shard_map(
+            *done.captured,
+            *(x for x in operands if not is_linear(x)),
+            *(ct for ct in cts if ct is not None),
+            program=_shared(done, ct_specs, given_specs, mesh, binds),
+            mesh=mesh,
+            in_specs=(*[PartitionSpec()] * len(done.captured), *known_specs, *ct_specs),
+            out_specs=given_specs,
+            binds=binds,
+            name=name,
+        )
+    )
+    given = iter(done.given)
+    return [next(results) if is_linear(x) and next(given) else None for x in operands]
+
+
+def _shared(
+    done: Transposed,
+    ct_specs: tuple[PartitionSpec, ...],
+    given_specs: tuple[PartitionSpec, ...],
+    mesh: Any,
+    binds: tuple[Any, ...],
+) -> Program:
+    key = "shared", ct_specs, given_specs, mesh, binds
+    found: Program | None = done.program.memo.get(key)
+    if found is None:
+        found = done.program.memo[key] = _share(done.program, ct_specs, given_specs, mesh, binds)
+    return found
+
+
+def _share(
+    program: Program,
+    ct_specs: tuple[PartitionSpec, ...],
+    given_specs: tuple[PartitionSpec, ...],
+    mesh: Any,
+    binds: tuple[Any, ...],
+) -> Program:
+    sizes = mesh.shape
+    first = len(program.in_types) - len(ct_specs)
+
+    def unused(spec: PartitionSpec) -> tuple[Any, ...]:
+        return tuple(name for name in binds if name not in spec.used)
+
+    def body(*values: Any) -> list[Any]:
+        shares = [prod(sizes[name] for name in unused(spec)) for spec in ct_specs]
+        cts = [
+            ct if n == 1 else div(ct, float(n))
+            for ct, n in zip(values[first:], shares, strict=True)
+        ]
+        results = program.run(*values[:first], *cts)
+        return [
+            collective.psum(ct, axes=unused(spec)) if unused(spec) else ct
+            for ct, spec in zip(results, given_specs, strict=True)
+        ]
+
+    return stage(body, program.in_types, program.name).program

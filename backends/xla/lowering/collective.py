@@ -29,6 +29,13 @@ class MeshAxis:
     size: int
 
 
+@attrs.frozen
+class NotMapped:
+    """The name of an axis of the mesh that no program around is mapped over."""
+
+    name: Any
+
+
 def _groups(w: Writer, effect: Any, axes: Sequence[Hashable]) -> list[list[int]]:
     """The partitions that talk to each other, in the order of their places along the axes."""
     for name in axes:
@@ -148,11 +155,32 @@ def lower_ppermute(
 def lower_axis_index(w: Writer, types: Sequence[ShapedArray], *, axes: Any) -> Name:
     _groups(w, collective.axis_index, axes)
     axis: MeshAxis = w.axes[axes[0]]
+    if axis.size == 1:
+        return w.constant(0, types[0])
     unsigned = ShapedArray((), uint32)
-    number = w.op("stablehlo.partition_id : tensor<ui32>", unsigned)
+    number = w.op(_partition(w), unsigned)
     along = w.simple("divide", [number, w.constant(axis.stride, unsigned)], unsigned)
     place = w.simple("remainder", [along, w.constant(axis.size, unsigned)], unsigned)
     return w.simple("convert", [place], types[0])
+
+
+def _partition(w: Writer) -> str:
+    """The number of this place. XLA knows it only where a program is mapped over all axes."""
+    number = "stablehlo.partition_id : tensor<ui32>"
+    others = [
+        label
+        for name, axis in w.axes.items()
+        if type(name) is NotMapped and w.mesh is not None and axis.size > 1
+        for label in w.mesh.labels([(axis.stride, axis.size)])
+    ]
+    if not others:
+        return number
+    axes = ", ".join(f'"{label}"' for label in others)
+    return (
+        "sdy.manual_computation() in_shardings=[] out_shardings=[<@mesh, []>] "
+        f"manual_axes={{{axes}}} () {{\n%n = {number}\nsdy.return %n : tensor<ui32>\n}} "
+        ": () -> tensor<ui32>"
+    )
 
 
 @rule(collective.parallel)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.backends.xla.lowering.writer import Name, Writer, rule
+from effax.backends.xla.layout import ModuleMesh
+from effax.backends.xla.lowering.collective import MeshAxis, NotMapped
+from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects import sharding as effects
+from effax.effects.mesh import PartitionSpec
+from effax.effects.program import Program
 from effax.effects.types import ShapedArray
 
 
@@ -16,3 +20,77 @@ def lower_constraint(w: Writer, types: Sequence[ShapedArray], x: Name, *, shardi
         return x
     cut = w.mesh.of_spec(sharding.mesh, sharding.spec, len(x.shape))
     return w.op(f"sdy.sharding_constraint {x} {cut} : {x.text}", types[0])
+
+
+@rule(effects.shard_map)
+def lower_shard_map(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    *operands: Name,
+    program: Program,
+    mesh: Any,
+    in_specs: tuple[PartitionSpec, ...],
+    out_specs: tuple[PartitionSpec, ...],
+    binds: tuple[Any, ...],
+    name: str,
+) -> list[Name]:
+    """A region that each place runs on its own pieces."""
+    around, cached = w.axes, w.function_names
+    w.axes, w.function_names = _axes(w, mesh, binds), {}
+    try:
+        manual = [] if w.mesh is None else w.mesh.labels(_digits(mesh, binds))
+        if w.mesh is None or not manual:
+            return w.body(program, operands, name)  # every piece is the whole
+        with w.scope() as inner:
+            w.constants = {}  # the region sees nothing of what is around it
+            names = [w.fresh(t) for t in program.in_types]
+            results = w.body(program, names, name)
+            lines = list(inner.lines())
+    finally:
+        w.axes, w.function_names = around, cached
+    ins = [
+        _cut(w.mesh, mesh, binds, s, len(x.shape)) for s, x in zip(in_specs, operands, strict=True)
+    ]
+    outs = [
+        _cut(w.mesh, mesh, binds, s, len(t.shape)) for s, t in zip(out_specs, types, strict=True)
+    ]
+    head = ", ".join(f"{x}: {x.text}" for x in names)
+    end = f" {', '.join(results)} : {', '.join(x.text for x in results)}" if results else ""
+    labels = ", ".join(f'"{label}"' for label in manual)
+    body = "\n".join([*lines, f"sdy.return{end}"])
+    return w.ops(
+        f"sdy.manual_computation({', '.join(operands)}) in_shardings=[{', '.join(ins)}] "
+        f"out_shardings=[{', '.join(outs)}] manual_axes={{{labels}}} ({head}) {{\n{body}\n}} : "
+        f"({', '.join(x.text for x in operands)}) -> "
+        + (tensor(types[0]) if len(types) == 1 else f"({', '.join(map(tensor, types))})"),
+        types,
+    )
+
+
+def _axes(w: Writer, mesh: Any, binds: Sequence[Any]) -> dict[Any, MeshAxis]:
+    """The axes by which collectives inside name places; others are there to be counted."""
+    found = dict(w.axes)
+    for name, (stride, size) in mesh.strides().items():
+        if name in binds:
+            found.pop(NotMapped(name), None)
+            found[name] = MeshAxis(stride, size)
+        elif name not in found:
+            found[NotMapped(name)] = MeshAxis(stride, size)
+    return found
+
+
+def _digits(mesh: Any, names: Sequence[Any]) -> list[tuple[int, int]]:
+    strides = mesh.strides()
+    return [strides[name] for name in names if strides[name][1] > 1]
+
+
+def _cut(
+    module: ModuleMesh, mesh: Any, binds: Sequence[Any], spec: PartitionSpec, ndim: int
+) -> str:
+    """How an operand is cut along the axes that are mapped; along others XLA decides."""
+    whole = len(binds) == len(mesh.axis_names)
+    dimensions = []
+    for i in range(ndim):
+        labels = [f'"{x}"' for x in module.labels(_digits(mesh, spec.names(i)))]
+        dimensions.append("{" + ", ".join(labels if whole else [*labels, "?"]) + "}")
+    return f"<@mesh, [{', '.join(dimensions)}]>"

@@ -1,0 +1,340 @@
+"""Meshes, shardings and `shard_map` on eight CPU devices; `test_mesh.py` runs this file there."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+from effax import lax
+from effax.sharding import (
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    NamedSharding,
+    PartitionSpec,
+    Sharding,
+    SingleDeviceSharding,
+    get_abstract_mesh,
+    get_mesh,
+)
+
+P = effax.P
+MESH = Mesh(np.array(effax.devices()).reshape(2, 4), ("x", "y"))
+HOST = np.arange(64.0, dtype=np.float32).reshape(8, 8) / 7
+
+
+def over(*spec):
+    return NamedSharding(MESH, P(*spec))
+
+
+@pytest.fixture
+def cut():
+    return effax.device_put(HOST, over("x", "y"))
+
+
+# ---------------------------------------------------------------------------- values and places
+
+
+SPECS = [
+    (("x", "y"), (4, 2), 1),
+    (("y", "x"), (2, 4), 1),
+    ((("x", "y"),), (1, 8), 1),
+    ((None, ("y", "x")), (8, 1), 1),
+    (("y",), (2, 8), 2),
+    ((None, "x"), (8, 4), 4),
+    ((), (8, 8), 8),
+]
+
+
+@pytest.mark.parametrize(("spec", "shape", "copies"), SPECS)
+def test_pieces_lie_where_the_spec_says(spec, shape, copies):
+    x = effax.device_put(HOST, over(*spec))
+    assert x.sharding == over(*spec) and x.committed
+    assert x.devices() == set(effax.devices())
+    assert x.is_fully_replicated is (copies == 8)
+    np.testing.assert_array_equal(x, HOST)
+    shards = x.addressable_shards
+    assert [s.device for s in shards] == effax.devices()
+    assert max(s.replica_id for s in shards) == copies - 1
+    for i, s in enumerate(shards):
+        assert s.data.shape == shape == x.sharding.shard_shape(x.shape)
+        assert s.data.devices() == {s.device}
+        np.testing.assert_array_equal(s.data, HOST[s.index])
+        np.testing.assert_array_equal(x.addressable_data(i), HOST[s.index])
+    assert len(x.global_shards) == 8
+    # The piece of the device at (i, j) of the mesh is the block that its coordinates say.
+    for (i, j), device in np.ndenumerate(MESH.devices):
+        at = {"x": (i, 2), "y": (j, 4)}
+        index = x.sharding.devices_indices_map(x.shape)[device]
+        for axis, names in enumerate(spec):
+            place = 0
+            for name in names if isinstance(names, tuple) else (names,) if names else ():
+                place = place * at[name][1] + at[name][0]
+            assert (index[axis].start or 0) == place * shape[axis]
+
+
+OPERATIONS = {
+    "add": (lambda x: x + 1, P("x", "y")),
+    "two": (lambda x: x * x, P("x", "y")),
+    "numpy": (lambda x: x + HOST, P("x", "y")),
+    "columns": (lambda x: x.sum(0), P("y")),
+    "rows": (lambda x: x.max(1), P("x")),
+    "total": (lambda x: x.sum(), P()),
+    "transposed": (lambda x: jnp.sin(x).T, P("y", "x")),
+    "product": (lambda x: x @ x.T, P("x")),
+    "row": (lambda x: x[0], P("y")),
+    "joined": (lambda x: jnp.concatenate([x, x]), P("x", "y")),
+    "written": (lambda x: x.at[0, 0].set(3.0), P("x", "y")),
+    "where": (lambda x: jnp.where(x > 3, x, 0), P("x", "y")),
+    "uneven": (lambda x: x[:3], P(None, "y")),
+    "softmax": (lambda x: effax.nn.softmax(x, 1), P("x", "y")),
+    "scan": (lambda x: lax.scan(lambda c, a: (c + a, c * 2), jnp.zeros(8), x)[1], P(None, "y")),
+    "solve": (lambda x: jnp.linalg.solve(x @ x.T + 8 * jnp.eye(8), x), None),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_computation_follows_data(cut, name):
+    f, spec = OPERATIONS[name]
+    wanted = f(jnp.asarray(HOST))
+    for found in (f(cut), effax.jit(f)(cut)):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+        assert len(found.devices()) == 8
+        if spec is not None:
+            assert found.sharding == NamedSharding(MESH, spec)
+
+
+def test_derivatives_and_batches_follow_data(cut):
+    def f(x):
+        return jnp.sum(jnp.tanh(x @ x.T) ** 2)
+
+    gradient = effax.grad(f)
+    wanted = gradient(jnp.asarray(HOST))
+    np.testing.assert_allclose(gradient(cut), wanted, rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(effax.jit(gradient)(cut), wanted, rtol=1e-3, atol=1e-5)
+    rows = effax.jit(effax.vmap(lambda row: jnp.sort(jnp.cos(row))))(cut)
+    np.testing.assert_allclose(rows, np.sort(np.cos(HOST), 1), rtol=1e-5)
+
+
+def test_random_numbers_are_the_same_wherever_they_are_drawn():
+    key = effax.random.key(3)
+    draw = effax.jit(lambda k: effax.random.normal(k, (8, 4)), out_shardings=over("y", None))
+    np.testing.assert_array_equal(draw(key), effax.random.normal(key, (8, 4)))
+    assert draw(key).sharding == over("y", None)
+
+
+def test_what_jit_is_asked():
+    f = effax.jit(lambda a, b: (a + b, a * 2), in_shardings=(over("x"), None))
+    first, second = f(HOST, 1.0)
+    assert first.sharding == over("x") and second.sharding == over("x")
+    np.testing.assert_array_equal(f(HOST, 1.0)[0], HOST + 1)
+    g = effax.jit(lambda d: {"s": d["a"], "t": d["a"].T}, out_shardings={"s": over("y"), "t": None})
+    found = g({"a": HOST})
+    assert found["s"].sharding == over("y")
+    np.testing.assert_array_equal(found["t"], HOST.T)
+    inner = effax.jit(lambda a: a * 2, out_shardings=over("y"))
+    np.testing.assert_array_equal(effax.jit(lambda a: inner(a) + 1)(HOST), HOST * 2 + 1)
+    assert effax.jit(inner)(HOST).sharding == over("y")
+    donated = effax.device_put(HOST, over("x"))
+    np.testing.assert_array_equal(effax.jit(lambda a: a + 1, donate_argnums=0)(donated), HOST + 1)
+    assert donated.is_deleted()
+    with pytest.raises(RuntimeError, match="deleted"):
+        donated + 1
+
+
+def test_stages_of_a_program_over_a_mesh(cut):
+    lowered = effax.jit(lambda a: a @ a).lower(cut)
+    assert 'sdy.mesh @mesh = <["x"=2, "y"=4]>' in lowered.as_text()
+    compiled = lowered.compile()
+    np.testing.assert_allclose(compiled(cut), HOST @ HOST, rtol=1e-5)
+    assert compiled.input_shardings == ((over("x", "y"),), {})
+    assert compiled.output_shardings == compiled(cut).sharding
+    promised = effax.ShapeDtypeStruct((8, 8), "float32", sharding=over("x"))
+    assert effax.jit(lambda a: a + 1).lower(promised).compile().output_shardings == over("x")
+
+
+def test_callbacks_are_called_once_with_whole_arrays(cut, capfd):
+    seen = []
+
+    def host(v):
+        seen.append(v.shape)
+        return np.asarray(v) * 2
+
+    found = effax.jit(lambda a: effax.pure_callback(host, a, a) + 1)(cut)
+    np.testing.assert_array_equal(found, HOST * 2 + 1)
+    assert seen == [(8, 8)]
+    effax.jit(lambda a: effax.debug.print("total {}", a.sum()))(cut)
+    effax.effects_barrier()
+    assert capfd.readouterr().out.count("total") == 1
+
+
+CONSTRAINED = {
+    "jit": (lambda c: effax.jit(c), P("y")),
+    "eager": (lambda c: c, P("y")),
+    "jvp": (lambda c: lambda x: effax.jvp(c, (x,), (x,))[1], P("y")),
+    "grad": (lambda c: effax.jit(effax.grad(lambda x: (c(x) ** 2).sum() / 2)), P("y")),
+    "vmap": (lambda c: effax.jit(effax.vmap(c)), P("x", "y")),
+    "spmd": (lambda c: effax.jit(effax.vmap(c, spmd_axis_name="x")), P("x", "y")),
+}
+
+
+@pytest.mark.parametrize("name", CONSTRAINED)
+def test_constraints_under_transformations(cut, name):
+    transform, spec = CONSTRAINED[name]
+    f = transform(lambda x: lax.with_sharding_constraint(x, over("y")))
+    assert f(cut).sharding == NamedSharding(MESH, spec)
+    np.testing.assert_allclose(f(cut), HOST, rtol=1e-6)
+
+
+def test_constraints_with_an_axis_left_open(cut):
+    f = effax.jit(lambda x: lax.with_sharding_constraint(x, over(P.UNCONSTRAINED, "x")))
+    assert f(cut).sharding == over(None, "x")
+    np.testing.assert_array_equal(effax.reshard({"a": cut}, {"a": over()})["a"], HOST)
+
+
+def test_a_mesh_in_context():
+    with effax.set_mesh(MESH):
+        assert jnp.ones(8).sharding == over()
+        assert effax.device_put(HOST, P("x")).sharding == over("x")
+        assert effax.jit(lambda a: a, in_shardings=P("x"))(HOST).sharding == over("x")
+        constrained = effax.jit(lambda a: lax.with_sharding_constraint(a, P("y")))
+        assert constrained(HOST).sharding == over("y")
+        assert get_mesh() == MESH and get_abstract_mesh() == MESH.abstract_mesh
+    assert get_mesh().empty and get_abstract_mesh().empty
+    with MESH:
+        assert effax.jit(lambda a: lax.with_sharding_constraint(a, P("y")))(HOST).sharding == over(
+            "y"
+        )
+    assert get_mesh().empty
+
+
+def test_arrays_from_pieces():
+    where = over("x", "y")
+    called = []
+
+    def piece(index):
+        called.append(index)
+        return HOST[index]
+
+    made = effax.make_array_from_callback((8, 8), where, piece)
+    np.testing.assert_array_equal(made, HOST)
+    assert made.sharding == where and len(called) == 8
+    shared = effax.make_array_from_callback((8, 8), over("x"), piece)
+    assert len(called) == 10 and shared.dtype == np.float32
+    pieces = [effax.device_put(s.data, s.device) for s in made.addressable_shards]
+    joined = effax.make_array_from_single_device_arrays((8, 8), where, pieces[::-1])
+    np.testing.assert_array_equal(joined, HOST)
+    local = effax.make_array_from_process_local_data(where, HOST)
+    np.testing.assert_array_equal(local, HOST)
+    with pytest.raises(ValueError, match="Expected 8 per-device arrays"):
+        effax.make_array_from_single_device_arrays((8, 8), where, pieces[:3])
+    with pytest.raises(ValueError, match="shape"):
+        effax.make_array_from_callback((8, 8), where, lambda index: HOST)
+
+
+def test_meshes_and_shardings_are_values():
+    again = Mesh(np.array(effax.devices()).reshape(2, 4), ("x", "y"))
+    assert again == MESH and hash(again) == hash(MESH) and MESH.size == 8
+    assert NamedSharding(again, P("x")) == over("x") != over("x", None)
+    assert over("x").is_equivalent_to(over("x", None), 2)
+    assert not over("x").is_equivalent_to(over("y"), 1)
+    assert pickle.loads(pickle.dumps(over("x", "y"))) == over("x", "y")
+    assert effax.make_mesh((2, 4), ("x", "y")).axis_types == (AxisType.Explicit,) * 2
+    assert effax.make_mesh((2,), ("a",)).shape == {"a": 2}
+    assert repr(over("x")) == (
+        "NamedSharding(mesh=Mesh('x': 2, 'y': 4, axis_types=(Auto, Auto)), spec=P('x',), "
+        "memory_kind=device)"
+    )
+    assert isinstance(jnp.ones(2).sharding, SingleDeviceSharding)
+    last = effax.devices()[-1]
+    assert effax.device_put(1.0, SingleDeviceSharding(last)).devices() == {last}
+    assert isinstance(over("x"), Sharding) and over("x").num_devices == 8
+    assert AbstractMesh((2, 4), ("x", "y")) == MESH.abstract_mesh
+    assert P("x") + P(None) == P("x", None) and P(("x",)) == P("x") != P("x", None)
+    assert len(P("x", ("y", "z"))) == 2 and repr(P("x", ("y", "z"))) == "P('x', ('y', 'z'))"
+
+
+def test_other_meshes_of_the_same_devices(cut):
+    other = effax.make_mesh((4, 2), ("a", "b"))
+    moved = effax.device_put(cut, NamedSharding(other, P("a", "b")))
+    np.testing.assert_array_equal(moved, HOST)
+    np.testing.assert_array_equal(moved + cut, 2 * HOST)
+    few = Mesh(np.array(effax.devices()[4:6]), "z")
+    np.testing.assert_array_equal(effax.device_put(cut, NamedSharding(few, P("z"))) * 2, 2 * HOST)
+    np.testing.assert_array_equal(effax.device_put(cut, effax.devices()[2]), HOST)
+    mapped = effax.pmap(lambda row: row * 2)(HOST)
+    np.testing.assert_array_equal(mapped + 1, 2 * HOST + 1)
+    assert len((mapped + 1).devices()) == 8
+
+
+ERRORS = {
+    "incompatible": (
+        lambda: effax.device_put(HOST, over("x")) + effax.device_put(HOST, effax.devices()[3]),
+        ValueError,
+        "Received incompatible devices for jitted computation",
+    ),
+    "indivisible": (
+        lambda: effax.device_put(np.ones(3), over("x")),
+        ValueError,
+        "partitioned 2 times, but the dimension size is 3",
+    ),
+    "rank": (lambda: effax.device_put(np.ones(8), over("x", "y")), ValueError, "rank at least 2"),
+    "name": (lambda: over("z"), ValueError, "Resource axis: z"),
+    "twice": (lambda: over("x", "x"), ValueError, "duplicate entries for `x`"),
+    "shape": (lambda: Mesh(effax.devices(), ("x", "y")), ValueError, "ndim"),
+    "names": (lambda: Mesh(effax.devices(), ("x",) * 1, axis_types=()), ValueError, "axis_types"),
+    "few": (lambda: effax.make_mesh((3, 4), ("x", "y")), ValueError, "must be >= the product"),
+    "no mesh": (
+        lambda: lax.with_sharding_constraint(jnp.ones(8), P("x")),
+        RuntimeError,
+        "requires a non-empty mesh in context",
+    ),
+    "argument": (
+        lambda: effax.jit(lambda a: a, in_shardings=over("x"))(effax.device_put(HOST, over("y"))),
+        ValueError,
+        "Sharding passed to jit does not match the sharding on the respective arg",
+    ),
+    "result": (
+        lambda: effax.jit(lambda a: a[:7], out_shardings=over("x"))(HOST),
+        ValueError,
+        "dimension size is 7",
+    ),
+    "keywords": (
+        lambda: effax.jit(lambda a: a, in_shardings=over("x"))(a=HOST),
+        ValueError,
+        "does not support kwargs",
+    ),
+    "length": (
+        lambda: effax.jit(lambda a: a, in_shardings=(over("x"),) * 2)(HOST),
+        ValueError,
+        "wrong length",
+    ),
+    "abstract": (
+        lambda: effax.device_put(HOST, NamedSharding(AbstractMesh((2,), ("x",)), P("x"))),
+        ValueError,
+        "has no devices",
+    ),
+    "misfit": (
+        lambda: (
+            effax.device_put(np.ones(6), NamedSharding(effax.make_mesh((2, 3), ("a", "b")), P("a")))
+            + effax.device_put(
+                np.ones(6), NamedSharding(effax.make_mesh((3, 2), ("c", "d")), P("c"))
+            )
+        ),
+        NotImplementedError,
+        "do not fit into each other",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    call, error, text = ERRORS[name]
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_spec_is_a_class():
+    assert P is PartitionSpec
