@@ -124,6 +124,7 @@ if _TYPE_CHECKING:
     from effax import experimental as experimental
     from effax import export as export
     from effax import extend as extend
+    from effax import ffi as ffi
     from effax import flatten_util as flatten_util
     from effax import image as image
     from effax import laws as laws
@@ -162,6 +163,7 @@ _ON_DEMAND = frozenset(
         "experimental",
         "export",
         "extend",
+        "ffi",
         "flatten_util",
         "image",
         "laws",

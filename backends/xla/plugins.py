@@ -6,7 +6,7 @@ import ctypes
 import importlib
 import importlib.util
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -112,9 +112,24 @@ def cuda_client(distributed: Mapping[str, Any]) -> Any:
     return _client("cuda", options, distributed)
 
 
+_cuda_loaded: Final[list[tuple[Any, Any]]] = []
+_awaiting_cuda: Final[list[Callable[[Any, Any], None]]] = []
+
+
+def when_cuda_is_loaded(register: Callable[[Any, Any], None]) -> None:
+    """Have a function called with the plugin's extension and interface, now or when it is there."""
+    if _cuda_loaded:
+        register(*_cuda_loaded[0])
+    else:
+        _awaiting_cuda.append(register)
+
+
 def _register_cuda_targets(module: str, api: Any) -> None:
     """Make known the custom calls of the plugin's package: solvers, callbacks, Triton."""
     extension = importlib.import_module(f"{module}.cuda_plugin_extension")
+    _cuda_loaded.append((extension, api))
+    while _awaiting_cuda:
+        _awaiting_cuda.pop(0)(extension, api)
     for name, value in extension.ffi_types().items():
         extension.register_custom_type(api, name, value)
     for name, value in extension.ffi_handlers().items():

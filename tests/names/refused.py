@@ -54,7 +54,6 @@ REFUSED = {
     "jax.distributed": _SINGLE,
     "jax.memory": "spaces of memory are named by strings; policies of checkpoint take them",
     "jax.monitoring": "stats() tells what was traced, compiled and found, program by program",
-    "jax.ffi": "host functions are called by pure_callback; jaxlib's targets are the library's own",
     "jax.fwd_and_bwd": "jit a function that calls vjp and what it returns: residuals are no results",
     "jax.live_arrays": "arrays are Python objects: gc and sys.getrefcount find who holds them",
     "jax.ds": "a window of a reference is an index: slices, or lax.dynamic_slice of its value",
