@@ -41,9 +41,11 @@ from effax.api.jacobian import jacfwd as jacfwd
 from effax.api.jacobian import jacobian as jacobian
 from effax.api.jacobian import jacrev as jacrev
 from effax.api.jit import jit as jit
+from effax.api.living import live_arrays as live_arrays
 from effax.api.meshes import make_mesh as make_mesh
 from effax.api.meshes import reshard as reshard
 from effax.api.meshes import set_mesh as set_mesh
+from effax.api.passes import fwd_and_bwd as fwd_and_bwd
 from effax.api.pmap import pmap as pmap
 from effax.api.references import empty_ref as empty_ref
 from effax.api.references import free_ref as free_ref
@@ -76,6 +78,8 @@ from effax.backends.xla.device import process_index as process_index
 from effax.backends.xla.device import process_indices as process_indices
 from effax.backends.xla.executable import effects_barrier as effects_barrier
 from effax.backends.xla.mesh import NamedSharding as NamedSharding
+from effax.effects.config import allow_f16_reductions as allow_f16_reductions
+from effax.effects.config import array_garbage_collection_guard as array_garbage_collection_guard
 from effax.effects.config import check_tracer_leaks as check_tracer_leaks
 from effax.effects.config import config as config
 from effax.effects.config import debug_infs as debug_infs
@@ -89,7 +93,9 @@ from effax.effects.config import enable_checks as enable_checks
 from effax.effects.config import enable_custom_prng as enable_custom_prng
 from effax.effects.config import enable_x64 as enable_x64
 from effax.effects.config import explain_cache_misses as explain_cache_misses
+from effax.effects.config import legacy_prng_key as legacy_prng_key
 from effax.effects.config import log_compiles as log_compiles
+from effax.effects.config import no_execution as no_execution
 from effax.effects.config import no_tracing as no_tracing
 from effax.effects.config import numpy_dtype_promotion as numpy_dtype_promotion
 from effax.effects.config import numpy_rank_promotion as numpy_rank_promotion
@@ -111,6 +117,7 @@ from effax.interpreters.interpreter import Log as Log
 from effax.interpreters.interpreter import Setting as Setting
 from effax.interpreters.interpreter import State as State
 from effax.interpreters.interpreter import Static as Static
+from effax.numpy.slices import ds as ds
 from effax.version import __version__ as __version__
 
 if _TYPE_CHECKING:
@@ -128,6 +135,8 @@ if _TYPE_CHECKING:
     from effax import flatten_util as flatten_util
     from effax import image as image
     from effax import laws as laws
+    from effax import memory as memory
+    from effax import monitoring as monitoring
     from effax import nn as nn
     from effax import ops as ops
     from effax import profiler as profiler
@@ -167,6 +176,8 @@ _ON_DEMAND = frozenset(
         "flatten_util",
         "image",
         "laws",
+        "memory",
+        "monitoring",
         "nn",
         "ops",
         "profiler",

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from effax.backends.xla.array import Array, asarray, device_put
-from effax.backends.xla.dispatch import compile_program, operand
+from effax.backends.xla.dispatch import compile_program, operand, refuse_execution
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.backends.xla.layout import layout_of
 from effax.effects.config import trace_key
@@ -146,6 +146,7 @@ class _Entry:
     __slots__ = ("executor", "run", "tree")
 
     def __init__(self, function: Callable[..., Any], bound: _Bound) -> None:
+        refuse_execution(function.__name__)
         trees: list[Any] = []
 
         def body(*values: Any) -> list[Any]:

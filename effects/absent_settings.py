@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 ABSENT: Final[dict[str, Any]] = {
-    "allow_f16_reductions": True,
-    "array_garbage_collection_guard": None,
     "auto_pcast": True,
     "backend_target": "",
     "bcoo_cusparse_lowering": False,
@@ -50,13 +48,11 @@ ABSENT: Final[dict[str, Any]] = {
     "include_full_tracebacks_in_locations": True,
     "jax2tf_associative_scan_reductions": False,
     "jax2tf_default_native_serialization": True,
-    "legacy_prng_key": "allow",
     "memory_fitting_level": "O2",
     "mock_gpu_topology": "",
     "mock_num_gpu_processes": 0,
     "mosaic_allow_hlo": False,
     "mutable_array_checks": True,
-    "no_execution": False,
     "oneapi_visible_devices": "all",
     "optimization_level": "UNKNOWN",
     "pallas_enable_debug_checks": False,

@@ -40,6 +40,7 @@ class Settings:
     """
 
     __slots__ = (
+        "allow_f16_reductions",
         "check_tracer_leaks",
         "debug_infs",
         "debug_key_reuse",
@@ -54,6 +55,7 @@ class Settings:
         "explicit_x64_dtypes",
         "fast_paths",
         "mesh",
+        "no_execution",
         "numpy_dtype_promotion",
         "numpy_rank_promotion",
         "random_seed_offset",
@@ -61,6 +63,7 @@ class Settings:
         "threefry_partitionable",
     )
 
+    allow_f16_reductions: bool
     check_tracer_leaks: bool
     debug_infs: bool
     debug_key_reuse: bool
@@ -75,6 +78,7 @@ class Settings:
     explicit_x64_dtypes: str
     fast_paths: str
     mesh: Any
+    no_execution: bool
     numpy_dtype_promotion: str
     numpy_rank_promotion: str
     random_seed_offset: int
@@ -348,6 +352,21 @@ def _guard(name: str, text: str) -> Option:
     return option
 
 
+def _hooked(name: str, choices: tuple[str, ...], text: str) -> Option:
+    """An option whose watchers are called where a context sets it, too."""
+    option = _choice(name, None, choices, text)
+    plain = option.check
+
+    def check(value: Any) -> Any:
+        found = plain(value)
+        for watcher in option.watchers:
+            watcher(found)
+        return found
+
+    option.check = check
+    return option
+
+
 _PRECISIONS: Final = (
     *("default", "high", "highest", "bfloat16", "tensorfloat32", "float32"),
     *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY"),
@@ -358,6 +377,8 @@ _PRECISIONS: Final = (
 _GUARDS: Final = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 
 # What traces and cached calls depend on (the slots of Settings).
+allow_f16_reductions = _switch("allow_f16_reductions", True, "sums of 16-bit floats as they are")
+no_execution = _switch("no_execution", False, "raise where a program would run")
 enable_x64 = _switch("enable_x64", False, "64-bit types; without them 64 bits become 32")
 disable_jit = _switch("disable_jit", False, "run functions under `jit` one effect at a time")
 check_tracer_leaks = _switch("check_tracer_leaks", False, "look for carriers that outlive a trace")
@@ -401,6 +422,12 @@ use_high_dynamic_range_gumbel = _switch(
 )
 explain_cache_misses = _switch("explain_cache_misses", False, "log why `jit` traced again")
 log_compiles = _switch("log_compiles", False, "log each trace and compilation")
+legacy_prng_key = _choice(
+    "legacy_prng_key", "allow", ("allow", "warn", "error"), "keys that are arrays of uint32"
+)
+array_garbage_collection_guard = _hooked(
+    "array_garbage_collection_guard", ("allow", "log", "fatal"), "arrays freed by the collector"
+)
 no_tracing = _switch("no_tracing", False, "raise where `jit` would trace")
 traceback_filtering = _choice(
     "traceback_filtering",

@@ -221,6 +221,7 @@ def _build(
     specs: Sequence[Spec],
     attributes: dict[str, Any],
 ) -> Executor:
+    refuse_execution(effect.name)
     literal = [effect.literals and type(x) in LITERALS for x in operands]
     types = tuple(None if n else typeof(x) for x, n in zip(operands, literal, strict=True))
 
@@ -240,6 +241,14 @@ def _build(
     layout = layout_of(specs, staged.program, what=effect.name)
     executor = compile_program(staged.program, layout, single_op=not effect.higher_order)
     return executor.gather(specs, layout)
+
+
+def refuse_execution(name: str) -> None:
+    """Raise `RuntimeError` if nothing may run here. Caches of what runs depend on the setting."""
+    if trace_key().no_execution:
+        raise RuntimeError(
+            f"effax tried to execute {name}, but the no_execution config option is set"
+        )
 
 
 def compile_program(

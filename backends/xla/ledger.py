@@ -11,6 +11,8 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
+from effax.backends.xla import events
+
 _REASONS: Final = 16
 
 
@@ -44,14 +46,19 @@ class Work:
         """Note a trace."""
         self.traces += 1
         self.trace_seconds += seconds
+        events.tell("duration", events.TRACED, seconds, fun_name=self.name)
 
     def compiled(self, seconds: float, from_disk: bool) -> None:
         """Note that an executable was made, or found on disk."""
         if from_disk:
             self.disk_hits += 1
+            events.tell("event", events.FOUND_ON_DISK)
+            events.tell("duration", events.RETRIEVAL, seconds, fun_name=self.name)
         else:
             self.compiles += 1
             self.compile_seconds += seconds
+            events.tell("event", events.NOT_ON_DISK)
+        events.tell("duration", events.COMPILED, seconds, fun_name=self.name)
 
 
 _lock: Final = threading.Lock()

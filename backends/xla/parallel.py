@@ -10,7 +10,7 @@ import attrs
 from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.device import Device, local_devices
-from effax.backends.xla.dispatch import compile_program, host_rules, lower
+from effax.backends.xla.dispatch import compile_program, host_rules, lower, refuse_execution
 from effax.backends.xla.executable import (
     Executable,
     XlaRuntimeError,
@@ -38,6 +38,7 @@ class Spread:
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """Run it; operands that lie elsewhere are spread first."""
+        refuse_execution("a program at many places")
         buffers = [
             x.buffer if x.spec.placement is where else device_put(x, where).buffer
             for x, where in zip(arrays, self.placements, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -10,12 +10,15 @@ from effax.api.shardings import resolve
 from effax.backends.xla import array as arrays
 from effax.backends.xla import guard
 from effax.backends.xla.mesh import NamedSharding
+from effax.effects import naming
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mesh import PartitionSpec
 from effax.effects.sharding import with_sharding_constraint
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from effax.effects.value import Value
+from effax.memory import Space
 
 
 @filtered
@@ -26,7 +29,8 @@ def device_put(
 
     `device` is a device, a sharding, a spec over the mesh in context, or a tree of these above the
     arrays. Under a handler (while tracing) a sharding over a mesh is a constraint, and otherwise
-    values stay where they are: XLA places what is computed.
+    values stay where they are: XLA places what is computed. A `memory.Space` in place of a device
+    names a memory of the device where the value lies.
 
     Raises `ValueError` for a sharding that can't cut an array.
 
@@ -48,6 +52,8 @@ def device_put(
 
 
 def _put(x: Any, where: Any, may_alias: bool) -> Any:
+    if isinstance(where, Space):
+        return _in_space(x, where)
     if isinstance(where, PartitionSpec):
         where = resolve(where, "device_put", "device")
     if isinstance(where, NamedSharding):
@@ -62,6 +68,16 @@ def _put(x: Any, where: Any, may_alias: bool) -> Any:
         if isinstance(x, Carrier):
             return with_sharding_constraint(x, sharding=where)
     return x if isinstance(x, Carrier) else arrays.device_put(x, where, may_alias=may_alias)
+
+
+_SPACES: Final = {Space.Device: "device", Space.Host: "pinned_host"}
+
+
+def _in_space(x: Any, space: Space) -> Any:
+    if not isinstance(x, Value):
+        x = arrays.device_put(x, None)
+    there = _SPACES.get(space)
+    return x if there is None else naming.moved(x, src="any", dst=there)
 
 
 @filtered

@@ -26,6 +26,7 @@ from effax.backends.xla.dispatch import (
     compile_program,
     host_arrays_entered,
     operand,
+    refuse_execution,
 )
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.backends.xla.layout import Layout, layout_of
@@ -276,6 +277,7 @@ class Jit:
         asked: tuple[Leaves | None, Leaves | None] = (None, None),
     ) -> Executor:
         """A program compiled for these operands, of which it keeps the captured ones."""
+        refuse_execution(f"jit({self._name})")
         specs = [x.spec for x in (*captured, *arrays)]
         key = "executor", tuple(specs), tuple(donate), self._device, asked, current_mesh()
         executor: Executor | None = program.memo.get(key)

@@ -22,13 +22,14 @@ from effax.api.differentiable import (
     with_chosen,
 )
 from effax.api.forward import Linearized
+from effax.api.skeletons import Skeleton, flatten
 from effax.backends.xla.array import asarray
 from effax.effects.conversion import number
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current
 from effax.effects.program import Variable
 from effax.effects.state import Ref
-from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
+from effax.effects.tree import registry, tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.residual import Record
 from effax.interpreters.transpose.linear import add_cotangents, backward
@@ -67,7 +68,7 @@ def vjp(
 class VJP:
     """What `vjp` returns beside the value: from a cotangent of it to those of the arguments."""
 
-    __slots__ = ("_done", "_in_tree", "_out_tree", "_out_types", "_types")
+    __slots__ = ("_done", "_in_tree", "_out_tree", "_out_types", "_skeleton", "_types")
 
     def __init__(
         self, done: Linearized, types: Sequence[ShapedArray], in_tree: Any, out_tree: Any
@@ -77,6 +78,7 @@ class VJP:
         self._in_tree = in_tree
         self._out_tree = out_tree
         self._out_types = [typeof(x) for x in done.primals]
+        self._skeleton: Any = None
 
     def __call__(self, cotangent: Any) -> Any:
         """The cotangents of the arguments, a tuple.
@@ -125,6 +127,9 @@ class VJP:
             return tree_unflatten(self._in_tree, found)
 
         return accumulate
+
+
+registry.register_node(VJP, flatten, Skeleton.filled)
 
 
 class GradRef:

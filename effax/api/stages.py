@@ -10,7 +10,13 @@ import attrs
 from effax.api.staging import ShapeDtypeStruct
 from effax.backends.xla import analysis
 from effax.backends.xla.array import Array, asarray, device_put
-from effax.backends.xla.dispatch import Executor, check_row, compile_program, lower
+from effax.backends.xla.dispatch import (
+    Executor,
+    check_row,
+    compile_program,
+    lower,
+    refuse_execution,
+)
 from effax.backends.xla.layout import Layout
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.placement import Sharding
@@ -259,6 +265,7 @@ class Compiled(_Stage):
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Run, with the dynamic arguments; raises `TypeError` for other trees or types."""
         call = self._call
+        refuse_execution(call.fun_name)
         leaves, tree = tree_flatten((args, keywords))
         if tree != call.in_tree:
             raise TypeError(_other_tree(call, (args, keywords)))

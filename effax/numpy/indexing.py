@@ -20,6 +20,7 @@ from effax.numpy.arguments import broadcast, cast
 from effax.numpy.indices import Fixed, New, Skeleton, Span, is_mask, read
 from effax.numpy.operands import asarray, promote_dtypes
 from effax.numpy.plans import Box, box_of, is_box, planned, read_slices, same_dtype, without_slices
+from effax.numpy.slices import cut, has_slices, read_windows, write_windows
 from effax.whole import whole
 
 Array = Any
@@ -34,6 +35,9 @@ def getitem(x: Any, index: Any) -> Array:
     Raises `IndexError` or `TypeError` for what is no index, `NonConcreteBooleanIndexError` for a
     traced mask.
     """
+    if has_slices(index):
+        found, index = cut(x, index)
+        x = read_windows(x, found)
     skeleton, values = read(index, typeof(x).shape, current.get() is bottom)
     return _gather_with(x, values, skeleton)
 
@@ -86,11 +90,15 @@ class IndexUpdateHelper:
             if np.ndim(fill_value) != 0:
                 raise ValueError("fill_value argument to indexed get() must be a scalar")
             fill_value = np.asarray(fill_value)[()]
+        array, index = self.array, self.index
+        if has_slices(index):
+            found, index = cut(array, index)
+            array = read_windows(array, found)
         eager = current.get() is bottom
-        lengths = typeof(self.array).shape
-        skeleton, values = read(self.index, lengths, eager, wrap_negative_indices)
+        lengths = typeof(array).shape
+        skeleton, values = read(index, lengths, eager, wrap_negative_indices)
         return _gather_with(
-            self.array,
+            array,
             values,
             skeleton,
             None if mode is None else GatherScatterMode.from_any(mode),
@@ -235,6 +243,9 @@ _COMBINE: dict[str, Any] = {
 }
 
 
+_NOT_DROPPED = (GatherScatterMode.CLIP, GatherScatterMode.PROMISE_IN_BOUNDS)
+
+
 def update(
     x: Any,
     index: Any,
@@ -248,6 +259,11 @@ def update(
     wrap_negative_indices: bool = True,
 ) -> Array:
     """An array with a part of it combined with values, broadcast to the shape of the part."""
+    if has_slices(index):
+        found, inner = cut(x, index)
+        clipped = mode is not None and GatherScatterMode.from_any(mode) in _NOT_DROPPED
+        part = update(read_windows(x, found), inner, values, operation, mode=mode)
+        return write_windows(x, found, part, clipped)
     type = typeof(x)
     values = _as_values(values, type)
     if isinstance(index, (Value, np.ndarray)) and is_mask(index):
@@ -393,6 +409,10 @@ def _apply(
     """The function applied where the index points, once for each time it does."""
     from effax.lax.slicing import scatter_apply
 
+    if has_slices(index):
+        found, inner = cut(x, index)
+        part = _apply(read_windows(x, found), inner, func, mode=mode)
+        return write_windows(x, found, part, clipped=False)
     lengths = typeof(x).shape
     skeleton, values = read(index, lengths, False, wrap_negative_indices)
     entries = skeleton.entries

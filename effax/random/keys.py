@@ -7,6 +7,7 @@ array `uint32[2]`; in the new one a `KeyArray`, which has the shape of the keys 
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -72,6 +73,8 @@ def words_of(function: str, key: Any, batched: bool = False) -> Any:
     Raises `TypeError` for what is no key, and `ValueError` for several where one is expected.
     """
     typed = type(key) is KeyArray
+    if not typed and read("legacy_prng_key") != "allow":
+        _legacy_key(function)
     implementation = key.implementation if typed else read("default_prng_impl")
     words = key.words if typed else key
     _check_words(function, words, implementation)
@@ -86,6 +89,16 @@ def words_of(function: str, key: Any, batched: bool = False) -> Any:
             key_use.use(taken_from, index, f"random.{function}")
         key_use.use(words, None, f"random.{function}")
     return words if implementation == DEFAULT else KeyArray(words, None, implementation)
+
+
+def _legacy_key(function: str) -> None:
+    told = (
+        f"Legacy uint32 key array passed as key to random.{function}. Please create keys using "
+        "random.key(). If use of a raw key array was intended, set legacy_prng_key='allow'."
+    )
+    if read("legacy_prng_key") == "error":
+        raise ValueError(told)
+    warnings.warn(told, UserWarning, stacklevel=4)
 
 
 def _check_words(function: str, words: Any, implementation: str) -> None:

@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 _PRIMITIVE = "a primitive of JAX's interpreters; the effect of that name is in effax.effects"
 _IMPORTED = "an import of JAX's own module, that `dir` happens to list"
 _INTERNAL = "for the insides of JAX: there is nothing here that it could act on"
-_SETTING = "nothing here answers this setting of JAX's; config.update says so, and what it stays at"
 _MESH = "meshes over processes and explicit sharding types are not there; pmap and device_put are"
 _TOKEN = "effects that can be observed stay in order without tokens"
 _BLACKWELL = "block-scaled products of cuDNN on Blackwell GPUs"
@@ -34,11 +33,7 @@ REFUSED = {
     "jax.experimental.ode.*": _IMPORTED,
     "jax.example_libraries.optimizers.*": _IMPORTED,
     "jax.custom_derivatives.*": _INTERNAL,
-    "jax.allow_f16_reductions": _SETTING,
-    "jax.array_garbage_collection_guard": _SETTING,
-    "jax.legacy_prng_key": _SETTING,
-    "jax.no_execution": _SETTING,
-    "jax.thread_guard": _SETTING,
+    "jax.thread_guard": _SINGLE,
     "jax.NamedSharding": _MESH,
     "jax.P": _MESH,
     "jax.Shard": _MESH,
@@ -52,11 +47,6 @@ REFUSED = {
     "jax.lax.with_sharding_constraint": _MESH,
     "jax.lax.pcast": _MESH,
     "jax.distributed": _SINGLE,
-    "jax.memory": "spaces of memory are named by strings; policies of checkpoint take them",
-    "jax.monitoring": "stats() tells what was traced, compiled and found, program by program",
-    "jax.fwd_and_bwd": "jit a function that calls vjp and what it returns: residuals are no results",
-    "jax.live_arrays": "arrays are Python objects: gc and sys.getrefcount find who holds them",
-    "jax.ds": "a window of a reference is an index: slices, or lax.dynamic_slice of its value",
     "jax.lax.create_token": _TOKEN,
     "jax.lax.after_all": _TOKEN,
     "jax.lax.psend": "sends between TPUs; ppermute moves values between places",

@@ -18,7 +18,8 @@ def lower_named(w: Writer, types: Sequence[ShapedArray], x: Name, *, name: str) 
 def lower_moved(w: Writer, types: Sequence[ShapedArray], x: Name, *, src: str, dst: str) -> Name:
     if w.platform != "cpu":
         raise NotImplementedError(
-            f"checkpoint_policies: moving a residual from memory '{src}' to '{dst}' is not "
-            f"supported on {w.platform}; store it (save_only_these_names) or compute it again"
+            f"moving a value from memory '{src}' to '{dst}' is not "
+            f"supported on {w.platform}; leave it where it is (in a policy of checkpoint: "
+            "save_only_these_names), or compute it again"
         )
     return x

@@ -9,7 +9,7 @@ import numpy as np
 
 from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, rule, rules, tensor
-from effax.effects import comparison, reduction, selection
+from effax.effects import comparison, config, reduction, selection
 from effax.effects.conversion import from_ordered_bits, ordered_bits
 from effax.effects.dtypes import bit_width, is_float
 from effax.effects.effect import Effect
@@ -95,10 +95,20 @@ def _lower_with(effect: Effect, identity: Callable[[Any], Any], combine: Combine
         w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: tuple[int, ...]
     ) -> Name:
         type = types[0]
+        if effect is reduction.reduce_sum and not config.trace_key().allow_f16_reductions:
+            _refuse_half(x.type)
         init = w.constant(identity(x.dtype), ShapedArray((), x.dtype))
         return reduce_text(w, [type], [x], [init], axes, lambda a, b: [combine(w, a, b)])[0]
 
     rule(effect)(lower_reduction)
+
+
+def _refuse_half(type: ShapedArray) -> None:
+    if is_float(type.dtype) and bit_width(type.dtype) == 16:
+        raise ValueError(
+            f"reduce_sum on operand {type.str_short()} is not allowed when "
+            "allow_f16_reductions=False; convert it to float32 first"
+        )
 
 
 _lower_with(reduction.reduce_sum, lambda _: 0, add)
