@@ -40,18 +40,20 @@ def number(value: Any, type: ShapedArray) -> Any:
 
 
 def _bitcast_type(x: ShapedArray, *, dtype: DType) -> ShapedArray:
+    if x.dtype == dtype:
+        return ShapedArray(x.shape, dtype)
+    before, after = bit_width(x.dtype), bit_width(dtype)
+    if before < after and (not x.shape or x.shape[-1] != after // before):
+        raise ValueError(
+            f"bitcast_convert_type: {x.str_short()} can't be seen as {dtype}: its last axis must "
+            f"have the length {after // before}, so that its elements make one of the wider type"
+        )
     if is_complex(x.dtype) or is_complex(dtype) or is_bool(x.dtype) != is_bool(dtype):
         raise TypeError(f"bitcast_convert_type: {x.str_short()} can't be seen as {dtype}")
-    before, after = bit_width(x.dtype), bit_width(dtype)
     if before == after:
         return ShapedArray(x.shape, dtype)
     if before > after:
         return ShapedArray((*x.shape, before // after), dtype)
-    if not x.shape or x.shape[-1] != after // before:
-        raise TypeError(
-            f"bitcast_convert_type: {x.str_short()} can't be seen as {dtype}: its last axis must "
-            f"have the length {after // before}, so that its elements make one of the wider type"
-        )
     return ShapedArray(x.shape[:-1], dtype)
 
 

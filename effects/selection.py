@@ -13,7 +13,7 @@ def _select_type(which: ShapedArray | None, *cases: ShapedArray | None) -> Shape
     if which is None:
         raise TypeError("select_n: `which` must be an array, not a Python number")
     if not cases:
-        raise TypeError("select_n needs at least one case")
+        raise ValueError("select_n needs at least one case")
     case = same("select_n", cases)
     if not is_bool(which.dtype) and not is_integer(which.dtype):
         raise TypeError(f"select_n: `which` holds Booleans or integers, not {which.str_short()}")

@@ -83,15 +83,16 @@ concatenate = Effect("concatenate", family="shape", typing=_concatenate_type)
 
 def _pad_type(x: ShapedArray, value: ShapedArray, *, config: Config) -> ShapedArray:
     if value.shape or value.dtype != x.dtype:
-        raise TypeError(
+        refusal = ValueError if value.shape else TypeError
+        raise refusal(
             f"pad: the padding value must be a scalar of dtype {x.dtype.name}, "
             f"not {value.str_short()}"
         )
     if len(config) != x.ndim:
-        raise TypeError(f"pad: {len(config)} triples (low, high, interior) for {x.str_short()}")
+        raise ValueError(f"pad: {len(config)} triples (low, high, interior) for {x.str_short()}")
     shape = tuple(padded_length(n, c) for n, c in zip(x.shape, config, strict=True))
     if any(c[2] < 0 for c in config) or any(n < 0 for n in shape):
-        raise TypeError(f"pad: {config} takes more elements than {x.str_short()} has")
+        raise ValueError(f"pad: {config} takes more elements than {x.str_short()} has")
     return x.update(shape=shape, weak_type=x.weak_type and value.weak_type)
 
 
@@ -127,7 +128,7 @@ def _slice_type(
 ) -> ShapedArray:
     steps = strides or (1,) * x.ndim
     if not len(start) == len(limit) == len(steps) == x.ndim:
-        raise TypeError(
+        raise ValueError(
             f"slice: start {start}, limit {limit} and strides {strides} must have one number for "
             f"each axis of {x.str_short()}"
         )

@@ -7,9 +7,16 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import contraction
+from effax.effects import contraction, conversion
 from effax.effects.config import read
-from effax.effects.types import typeof, user_dtype
+from effax.effects.types import (
+    bit_width,
+    is_complex,
+    is_inexact,
+    is_integer,
+    typeof,
+    user_dtype,
+)
 from effax.whole import whole
 
 Array = Any
@@ -94,17 +101,65 @@ def _axes(axes: Any) -> tuple[int, ...]:
     return tuple(operator.index(a) for a in axes)
 
 
+# What a product of two dtypes is: the later of them here. This is XLA's order, by range first, and
+# not the promotion of effax.numpy.
+_FACTORS = (
+    "bool int4 uint4 int8 uint8 int16 uint16 int32 uint32 int64 uint64 float8_e4m3b11fnuz "
+    "float8_e4m3fnuz float8_e4m3fn float8_e5m2 float8_e5m2fnuz float16 bfloat16 float32 float64 "
+    "complex64 complex128"
+).split()
+
+
+def common_factor(lhs: ArrayLike, rhs: ArrayLike, preferred: Any) -> tuple[Array, Array, Any]:
+    """Operands of a product in one dtype, the wider of theirs, and the dtype to sum in.
+
+    Narrow floats of two kinds stay as they are: it is their sum that has the wider dtype.
+    """
+    left, right = typeof(lhs).dtype, typeof(rhs).dtype
+    known = left.name in _FACTORS and right.name in _FACTORS
+    if left == right or not known or {left.name, right.name} == {"float8_e5m2", "float8_e5m2fnuz"}:
+        return lhs, rhs, preferred
+    wide = max(left, right, key=lambda d: _FACTORS.index(d.name))
+    if left.name.startswith("float8") and right.name.startswith("float8"):
+        return lhs, rhs, wide if preferred is None else preferred
+    lhs = lhs if left == wide else conversion.convert_element_type(lhs, dtype=wide)
+    rhs = rhs if right == wide else conversion.convert_element_type(rhs, dtype=wide)
+    return lhs, rhs, preferred
+
+
+def _sums_in(dtype: Any, preferred: Any) -> bool:
+    """Whether sums of products of a dtype can be taken in another, or must be converted to it.
+
+    Raises `TypeError` for narrower integers than the operands'.
+    """
+    if preferred is None or not is_inexact(dtype):
+        if (
+            preferred is not None
+            and is_integer(preferred)
+            and bit_width(preferred) < bit_width(dtype)
+        ):
+            raise TypeError(
+                "`preferred_element_type` must not be narrower than the original type, got "
+                f"{preferred.name} for the result type {dtype.name}"
+            )
+        return True
+    return is_inexact(preferred) and is_complex(preferred) >= is_complex(dtype)
+
+
 @whole("dimension_numbers", "precision", "preferred_element_type")
 def _dot_general(
     lhs: Array, rhs: Array, dimension_numbers: Any, precision: Any, preferred_element_type: Any
 ) -> Array:
-    return contraction.dot_general(
+    lhs, rhs, wanted = common_factor(lhs, rhs, preferred_element_type)
+    direct = _sums_in(typeof(lhs).dtype, wanted)
+    result = contraction.dot_general(
         lhs,
         rhs,
         dimension_numbers=dimension_numbers,
         precision=precision,
-        preferred_element_type=preferred_element_type,
+        preferred_element_type=wanted if direct else None,
     )
+    return result if direct else conversion.convert_element_type(result, dtype=wanted)
 
 
 def dot_general(
@@ -119,7 +174,7 @@ def dot_general(
     """Sums of products over paired axes.
 
     Args:
-      lhs, rhs: arrays of one dtype.
+      lhs, rhs: arrays; of two dtypes the wider is taken, floats before integers.
       dimension_numbers: `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`.
       precision: a `Precision` or its name, or a pair of them.
       preferred_element_type: the dtype to sum in, and of the result.
@@ -128,7 +183,7 @@ def dot_general(
       The batch axes, then the free axes of lhs, then those of rhs.
 
     Raises:
-      TypeError: where dtypes or lengths of paired axes differ.
+      TypeError: where lengths of paired axes differ, or integers are to be summed in narrower ones.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.dot_general(jnp.eye(2), jnp.arange(2.0), (((1,), (0,)), ((), ())))
@@ -156,7 +211,8 @@ def dot(
 ) -> Array:
     """Vector and matrix products: the last axis of lhs with the first of rhs.
 
-    Raises `TypeError` for arrays of other ranks than 1 and 2 (see `dot_general`).
+    Raises `ValueError` for arrays of other ranks than 1 and 2 (see `dot_general`), or where paired
+    axes have different lengths.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.dot(jnp.arange(3.0), jnp.ones(3))
@@ -164,9 +220,10 @@ def dot(
     """
     left, right = typeof(lhs), typeof(rhs)
     if dimension_numbers is None:
-        if not (1 <= left.ndim <= 2 and 1 <= right.ndim <= 2):
-            raise TypeError(
-                "dot takes vectors and matrices, but was given "
+        plain = 1 <= left.ndim <= 2 and 1 <= right.ndim <= 2
+        if not plain or left.shape[-1] != right.shape[0]:
+            raise ValueError(
+                "dot takes vectors and matrices that fit, but was given "
                 f"{left.str_short()} and {right.str_short()}; see dot_general, or jnp.matmul"
             )
         dimension_numbers = (((left.ndim - 1,), (0,)), ((), ()))

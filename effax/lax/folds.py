@@ -11,7 +11,7 @@ import numpy as np
 from effax.effects import cumulative, reduction, sorting, window
 from effax.effects.effect import Effect
 from effax.effects.tree import tree_flatten, tree_unflatten
-from effax.effects.types import typeof, user_dtype
+from effax.effects.types import is_float, typeof, user_dtype
 from effax.interpreters.stage import stage
 from effax.lax import operators
 from effax.lax.shapes import axis_of, convert_element_type
@@ -29,12 +29,29 @@ def _named(function: Callable[..., Any], name: str, meaning: str, example: str) 
     )
 
 
+def from_front(axis: Any, ndim: int) -> int:
+    """An axis that is counted from the front already.
+
+    Raises `ValueError` where there is none, for negative ones too, as XLA's operations do.
+    """
+    if not 0 <= python_operator.index(axis) < ndim:
+        raise ValueError(f"axis {axis} is not one of 0 to {ndim - 1}; none is counted from the end")
+    return python_operator.index(axis)
+
+
 def _reduction(
     name: str, effect: Effect, meaning: str, example: str
 ) -> Callable[[ArrayLike, Sequence[int]], Array]:
-    def reduction_over(operand: ArrayLike, axes: Sequence[int]) -> Array:
+    def reduction_over(
+        operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None
+    ) -> Array:
+        if out_sharding is not None:
+            raise NotImplementedError(f"lax.{name}: give the result to device_put to shard it")
         ndim = typeof(operand).ndim
-        return effect(operand, axes=tuple(axis_of(a, ndim) for a in axes))
+        found = tuple(from_front(a, ndim) for a in axes)
+        if len({*found}) != len(found):
+            raise ValueError(f"lax.{name}: the axes {found} name one twice")
+        return effect(operand, axes=found)
 
     _named(reduction_over, name, meaning, example)
     return reduction_over
@@ -91,7 +108,7 @@ def _position(
 ) -> Callable[[ArrayLike, int, Any], Array]:
     def position(operand: ArrayLike, axis: int, index_dtype: Any) -> Array:
         dtype = user_dtype(index_dtype, name)
-        return effect(operand, axis=axis_of(axis, typeof(operand).ndim), index_dtype=dtype)
+        return effect(operand, axis=from_front(axis, typeof(operand).ndim), index_dtype=dtype)
 
     _named(position, name, meaning, example)
     return position
@@ -113,7 +130,7 @@ argmin = _position(
 
 def _cumulative(name: str, effect: Effect, meaning: str, example: str) -> Callable[..., Array]:
     def running(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-        return effect(operand, axis=axis_of(axis, typeof(operand).ndim), reverse=bool(reverse))
+        return effect(operand, axis=from_front(axis, typeof(operand).ndim), reverse=bool(reverse))
 
     _named(running, name, meaning, example)
     return running
@@ -252,7 +269,7 @@ def padtype_to_pads(
 ) -> list[tuple[int, int]]:
     """The padding (low, high) of each axis that "SAME", "SAME_LOWER" or "VALID" stands for.
 
-    Raises `ValueError` for another word.
+    Raises `RuntimeError` for another word.
 
     >>> import effax.lax as lax
     >>> lax.padtype_to_pads((5,), (2,), (2,), "SAME")
@@ -260,7 +277,7 @@ def padtype_to_pads(
     """
     word = padding.upper()
     if word not in ("SAME", "SAME_LOWER", "VALID"):
-        raise ValueError(
+        raise RuntimeError(
             f"Unknown padding type {padding!r}: expected 'SAME', 'SAME_LOWER' or 'VALID'"
         )
     if word == "VALID":
@@ -292,6 +309,10 @@ def reduce_window(
     xs, tree = tree_flatten(operand)
     lengths = typeof(xs[0]).shape
     sizes = tuple(python_operator.index(n) for n in window_dimensions)
+    if len(sizes) != len(lengths):
+        raise TypeError(
+            f"reduce_window: the window {sizes} must have one length for each axis of {lengths}"
+        )
     ones = (1,) * len(sizes)
     strides = ones if window_strides is None else tuple(window_strides)
     base = ones if base_dilation is None else tuple(base_dilation)
@@ -383,9 +404,21 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
     """
     ndim = typeof(operand).ndim
     if ndim == 0:
-        raise TypeError("top_k operand must have >= 1 dimension, got ()")
+        raise ValueError("top_k operand must have >= 1 dimension, got ()")
     values, places = sorting.top_k(operand, k=python_operator.index(k), axis=axis_of(axis, ndim))
     return values, places
+
+
+def _approximable(operand: ArrayLike, k: int, dimension: int, recall_target: float) -> None:
+    """Raise `ValueError` where the k largest of an array cannot be asked for."""
+    given = typeof(operand)
+    if not is_float(given.dtype):
+        raise ValueError(f"the k largest of {given.str_short()}: operand must be a floating type")
+    length = given.shape[axis_of(dimension, given.ndim)]
+    if k > length:
+        raise ValueError(f"k must not be larger than the length {length} of the axis, got {k}")
+    if not 0 < recall_target <= 1:
+        raise ValueError(f"recall_target must be in (0, 1], got {recall_target}")
 
 
 def approx_max_k(
@@ -402,6 +435,7 @@ def approx_max_k(
     >>> lax.approx_max_k(jnp.array([1.0, 3.0, 2.0]), 2)[0]
     Array([3., 2.], dtype=float32)
     """
+    _approximable(operand, k, reduction_dimension, recall_target)
     return top_k(operand, k, axis=reduction_dimension)
 
 
@@ -419,5 +453,6 @@ def approx_min_k(
     >>> lax.approx_min_k(jnp.array([1.0, 3.0, 2.0]), 2)[0]
     Array([1., 2.], dtype=float32)
     """
+    _approximable(operand, k, reduction_dimension, recall_target)
     values, places = top_k(operators.neg(operand), k, axis=reduction_dimension)
     return operators.neg(values), places

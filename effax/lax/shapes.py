@@ -16,6 +16,7 @@ from effax.effects.types import (
     bool_,
     canonical_dtype,
     canonical_shape,
+    is_complex,
     is_extended,
     typeof,
     user_dtype,
@@ -128,24 +129,36 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> Array:
 
     lengths = canonical_shape(shape)
     wanted = user_dtype(dtype, "iota")
-    return effect(dtype=wanted, shape=lengths, dimension=axis_of(dimension, len(lengths)))
+    if wanted == bool_:
+        raise TypeError("iota counts in numbers, not in the dtype bool")
+    if not 0 <= dimension < len(lengths):
+        raise ValueError(
+            f"iota dimension must be between 0 and len(shape), got {dimension} for {lengths}"
+        )
+    return effect(dtype=wanted, shape=lengths, dimension=operator.index(dimension))
 
 
 def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
-    """The array in another dtype; Python's types `int`, `float`, `complex` give weak types.
+    """The array in another dtype; the result is never weakly typed.
+
+    Raises `ValueError` where no dtype is given, `TypeError` where a Python complex number is to
+    be real.
 
     >>> import effax.lax as lax
     >>> lax.convert_element_type(1.7, "int32")
     Array(1, dtype=int32)
     """
-    weak = new_dtype in (int, float, complex)
+    if new_dtype is None:
+        raise ValueError("convert_element_type: a dtype must be given, not None")
     given = typeof(operand)
     if is_extended(given.dtype) and new_dtype == given.dtype:
         return operand
     wanted = user_dtype(new_dtype, "convert_element_type")
-    if given.dtype == wanted and given.weak_type == weak and isinstance(operand, Value):
+    if type(operand) is complex and not is_complex(wanted) and wanted != bool_:
+        raise TypeError(f"convert_element_type: the number {operand} is complex, not {wanted}")
+    if given.dtype == wanted and not given.weak_type and isinstance(operand, Value):
         return operand
-    return conversion.convert_element_type(operand, dtype=wanted, weak_type=weak)
+    return conversion.convert_element_type(operand, dtype=wanted)
 
 
 def bitcast_convert_type(operand: ArrayLike, new_dtype: Any) -> Array:
@@ -179,6 +192,8 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Array:
     >>> lax.broadcast(1.0, (2,))
     Array([1., 1.], dtype=float32, weak_type=True)
     """
+    if not isinstance(sizes, Sequence | np.ndarray):
+        raise TypeError(f"broadcast: the sizes must be a sequence of integers, not {sizes!r}")
     given = typeof(operand).shape
     lengths = canonical_shape(sizes)
     if not lengths and isinstance(operand, Value):
@@ -200,6 +215,9 @@ def broadcast_in_dim(operand: ArrayLike, shape: Any, broadcast_dimensions: Seque
     Array([[0, 0], [1, 1]], dtype=int32)
     """
     dims = tuple(operator.index(d) for d in broadcast_dimensions)
+    order = tuple(sorted(range(len(dims)), key=dims.__getitem__))
+    if list(order) != list(range(len(dims))) and len(dims) == typeof(operand).ndim:
+        operand, dims = transpose(operand, order), tuple(sorted(dims))
     return _broadcast(operand, canonical_shape(shape), dims)
 
 
@@ -239,11 +257,16 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     """The array repeated to the shape of another.
 
+    Raises `ValueError` where that has fewer axes.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.broadcast_like(1.0, jnp.zeros(2))
     Array([1., 1.], dtype=float32, weak_type=True)
     """
-    return repeated(arr, typeof(like_arr).shape)
+    given, wanted = typeof(arr).shape, typeof(like_arr).shape
+    if len(given) > len(wanted):
+        raise ValueError(f"broadcast_like: {given} has more axes than the shape {wanted}")
+    return repeated(arr, wanted)
 
 
 def reshape(operand: ArrayLike, new_sizes: Any, dimensions: Sequence[int] | None = None) -> Array:
@@ -284,7 +307,7 @@ def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
     >>> lax.rev(jnp.arange(3), (0,))
     Array([2, 1, 0], dtype=int32)
     """
-    return shape.rev(operand, dims=_axes(dimensions, typeof(operand).ndim))
+    return shape.rev(operand, dims=tuple(operator.index(d) for d in dimensions))
 
 
 def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
@@ -343,7 +366,7 @@ def concatenate(operands: Any, dimension: int) -> Array:
     parts = list(operands)
     if not parts:
         raise ValueError("concatenate requires a non-empty sequences of arrays")
-    return shape.concatenate(*parts, axis=axis_of(dimension, typeof(parts[0]).ndim))
+    return shape.concatenate(*parts, axis=operator.index(dimension))
 
 
 def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
@@ -396,6 +419,11 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     >>> lax.tile(jnp.arange(2), (2,))
     Array([0, 1, 0, 1], dtype=int32)
     """
+    if len(reps) != typeof(operand).ndim or any(n < 0 for n in reps):
+        raise TypeError(
+            f"tile: reps must hold one count for each of the {typeof(operand).ndim} axes, none "
+            f"negative; got {tuple(reps)}"
+        )
     for axis, count in enumerate(reps):
         if count == 0:
             operand = shape.slice_axis(operand, axis, 0, 0)

@@ -14,7 +14,7 @@ from effax.effects.effect import Effect
 from effax.effects.indexing import GatherDimensionNumbers as GatherDimensionNumbers
 from effax.effects.indexing import GatherScatterMode as GatherScatterMode
 from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
-from effax.effects.types import int32, int64, typeof
+from effax.effects.types import int32, int64, is_integer, typeof
 from effax.whole import whole
 
 Array = Any
@@ -25,11 +25,11 @@ Mode = str | GatherScatterMode | None
 def axis_of(axis: int, ndim: int) -> int:
     """An axis counted from the front; negative ones count from the end.
 
-    Raises `ValueError` where the array has no such axis.
+    Raises `IndexError` where the array has no such axis.
     """
     axis = operator.index(axis)
     if not -ndim <= axis < ndim:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+        raise IndexError(f"axis {axis} is out of bounds for array of dimension {ndim}")
     return axis + ndim if axis < 0 else axis
 
 
@@ -93,7 +93,7 @@ def slice_in_dim(
 def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """One position along an axis, known beforehand.
 
-    Raises `ValueError` for a position outside the axis.
+    Raises `IndexError` for a position outside the axis.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.index_in_dim(jnp.arange(6).reshape(2, 3), -1, axis=1, keepdims=False)
@@ -105,7 +105,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     n = lengths[axis]
     at = index + n if index < 0 else index
     if not 0 <= at < n:
-        raise ValueError(f"index {index} is out of bounds for axis {axis} of size {n}")
+        raise IndexError(f"index {index} is out of bounds for axis {axis} of size {n}")
     result = slice_in_dim(operand, at, at + 1, 1, axis)
     return result if keepdims else _squeeze(result, axis)
 
@@ -116,14 +116,19 @@ def _squeeze(operand: Array, axis: int) -> Array:
 
 
 def _common_index_dtype(starts: Sequence[Any]) -> Any:
-    wide = any(typeof(s).dtype.itemsize == 8 for s in starts if not isinstance(s, int))
-    return int64 if wide else int32
+    types = [typeof(s) for s in starts]
+    strong = {t.dtype for t in types if not t.weak_type}
+    if not all(is_integer(t.dtype) for t in types) or len(strong) > 1:
+        listed = ", ".join(t.dtype.name for t in types)
+        raise TypeError(f"start indices must be integers of the same type, got: {listed}")
+    return int64 if any(d.itemsize == 8 for d in strong) else int32
 
 
 def as_starts(starts: Any, lengths: Sequence[int], wrap: bool | Sequence[bool]) -> list[Any]:
     """Start indices as scalars of one dtype, negative ones counted from the end where `wrap`.
 
-    Raises `ValueError` where their number is not that of the axes.
+    Raises `ValueError` where their number is not that of the axes, `TypeError` where they are no
+    integers or of several dtypes (Python's take the others').
     """
     if not isinstance(starts, (tuple, list)):
         n = typeof(starts).shape
@@ -144,11 +149,6 @@ def as_start(start: Any, length: int, wrap: bool, dtype: Any) -> Any:
     """One start index as a scalar of that dtype, counted from the front."""
     if isinstance(start, (int, np.integer)) and not isinstance(start, np.bool_):
         start = int(start)
-        if start < 0 and not wrap:
-            raise ValueError(
-                f"Index {start} is out of bounds for dimension {length} if "
-                "allow_negative_indices=False"
-            )
         limits = np.iinfo(dtype)
         start = start + length if start < 0 else start
         return shape.scalar(min(max(start, int(limits.min)), int(limits.max)), dtype)
@@ -172,7 +172,16 @@ def _dynamic_slice(operand: Array, starts: Any, slice_sizes: Any, wrap: Any) -> 
     return indexing.dynamic_slice(operand, *as_starts(starts, lengths, wrap), sizes=slice_sizes)
 
 
-def _negative(allow: bool | Sequence[bool]) -> bool | tuple[bool, ...]:
+def _negative(allow: bool | Sequence[bool], starts: Any) -> bool | tuple[bool, ...]:
+    """Which starts may be negative, in a form that can be hashed.
+
+    Raises `ValueError` where a Python integer is and may not.
+    """
+    given = starts if isinstance(starts, tuple | list) else ()
+    allowed = [allow] * len(given) if isinstance(allow, bool) else list(allow)
+    for start, may in zip(given, allowed, strict=False):
+        if isinstance(start, int | np.integer) and start < 0 and not may:
+            raise ValueError(f"Index {start} is out of bounds if allow_negative_indices=False")
     return allow if isinstance(allow, bool) else tuple(allow)
 
 
@@ -197,7 +206,10 @@ def dynamic_slice(
     Array([2, 3, 4], dtype=int32)
     """
     return _dynamic_slice(
-        operand, start_indices, _ints(slice_sizes), _negative(allow_negative_indices)
+        operand,
+        start_indices,
+        _ints(slice_sizes),
+        _negative(allow_negative_indices, start_indices),
     )
 
 
@@ -223,7 +235,9 @@ def dynamic_update_slice(
     >>> lax.dynamic_update_slice(jnp.zeros(5), jnp.ones(2), (1,))
     Array([0., 1., 1., 0., 0.], dtype=float32)
     """
-    return _dynamic_update_slice(operand, update, start_indices, _negative(allow_negative_indices))
+    return _dynamic_update_slice(
+        operand, update, start_indices, _negative(allow_negative_indices, start_indices)
+    )
 
 
 def _starts_along(operand: Any, start: Any, axis: int) -> tuple[int, list[Any]]:

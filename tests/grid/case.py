@@ -210,6 +210,27 @@ def _singular(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, wo
     return rng.randint(1, 3, (*shape[:-1], 1)) * row
 
 
+def _among(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, word: str) -> Any:
+    """`among:0:-0.0:nan`: some of these numbers. Of complex ones both parts are."""
+    some = [float(x) for x in word.split(":")]
+    if not is_inexact(dtype):
+        least, most = _limits(dtype) if np.dtype(dtype) != np.bool_ else (0, 1)
+        some = [x for x in some if least <= x <= most] or [0.0]
+    chosen = rng.choice(some, shape)
+    return chosen + 1j * rng.choice(some, shape) if is_complex(dtype) else chosen
+
+
+def _within(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, word: str) -> Any:
+    """`within:low:high`: any number between them."""
+    low, high = (float(x) for x in word.split(":"))
+    if is_inexact(dtype):
+        values = rng.uniform(low, high, shape)
+        return values + 1j * rng.uniform(low, high, shape) if is_complex(dtype) else values
+    if np.dtype(dtype) == np.bool_:
+        return rng.randint(0, 2, shape)
+    return _integers(rng, shape, dtype, int(np.ceil(low)), int(np.floor(high)))
+
+
 KINDS: dict[str, Callable[[np.random.RandomState, tuple[int, ...], Any, str], Any]] = {
     "normal": _normal,
     "edges": _edges,
@@ -223,6 +244,8 @@ KINDS: dict[str, Callable[[np.random.RandomState, tuple[int, ...], Any, str], An
     "definite": _definite,
     "regular": _regular,
     "singular": _singular,
+    "among": _among,
+    "within": _within,
 }
 TAME = set(KINDS) - {"edges", "extreme", "singular"}  # NumPy, computing wide, has something to say
-SMOOTH = TAME - {"few", "index", "sorted"}  # differences in all directions are defined
+SMOOTH = TAME - {"few", "index", "sorted", "among"}  # differences in all directions are defined

@@ -34,7 +34,11 @@ def lower_bitcast(w: Writer, types: Sequence[ShapedArray], x: Name, **_: Any) ->
 def lower_reduce_precision(
     w: Writer, types: Sequence[ShapedArray], x: Name, *, exponent_bits: int, mantissa_bits: int
 ) -> Name:
-    return w.op(
+    rounded = w.op(
         f"stablehlo.reduce_precision {x}, format = e{exponent_bits}m{mantissa_bits} : {x.text}",
         types[0],
     )
+    if mantissa_bits:
+        return rounded
+    # Without a mantissa XLA makes NaN infinite.
+    return w.simple("select", [compare(w, "NE", x, x), x, rounded], types[0])

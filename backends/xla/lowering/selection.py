@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from effax.backends.xla.lowering.elementwise import compare
+from effax.backends.xla.lowering.elementwise import compare, lower_max, lower_min
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects.selection import clamp, select_n
-from effax.effects.types import ShapedArray, is_bool
+from effax.effects.types import ShapedArray, is_bool, is_complex
 
 
 @rule(select_n)
@@ -28,13 +28,16 @@ def lower_select_n(w: Writer, types: Sequence[ShapedArray], which: Name, *cases:
 @rule(clamp)
 def lower_clamp(w: Writer, types: Sequence[ShapedArray], lo: Name, x: Name, hi: Name) -> Name:
     type = types[0]
-    if lo.shape == hi.shape == type.shape or lo.shape == hi.shape == ():
+    ordered = not is_bool(type.dtype) and not is_complex(type.dtype)
+    if ordered and lo.shape == hi.shape == ():
         return w.simple("clamp", [lo, x, hi], type)
     # StableHLO wants both bounds scalar or both full.
     lo, hi = (
         b
-        if b.shape
+        if b.shape == type.shape
         else w.op(f"stablehlo.broadcast_in_dim {b}, dims = [] : ({b.text}) -> {x.text}", type)
         for b in (lo, hi)
     )
-    return w.simple("clamp", [lo, x, hi], type)
+    if ordered:
+        return w.simple("clamp", [lo, x, hi], type)
+    return lower_min(w, types, lower_max(w, types, lo, x), hi)

@@ -1,0 +1,116 @@
+"""scipy.special on the grid: poles, edges, asymptotic ranges, integers and small floats."""
+
+from __future__ import annotations
+
+from tests.grid.draw import Grid
+from tests.grid.play import Entry
+
+NEAR = ("within:-4:4", "within:-30:30")
+EDGES = "among:nan:inf:-inf:0:-0.0:1:-1:0.5:-0.5:2"
+POLES = "among:-3:-2:-1:0:1:2:3:-2.5:1e-30:-1e-30"
+FAR = "among:1e-8:-1e-8:1e4:-1e4:80:-80:1e30:-1e30"
+ORDERS = "within:0:6"
+
+
+def one(g: Grid, name: str) -> str:
+    """Of one number, of any size."""
+    return f"{name}({g.operand(g.shape(), g.dtype('fffi8b'), *NEAR, EDGES, POLES, FAR)})"
+
+
+def complex_too(g: Grid, name: str) -> str:
+    return f"{name}({g.operand(g.shape(), g.dtype('fcfci'), 'within:-4:4', 'unit')})"
+
+
+def two(g: Grid, name: str) -> str:
+    """Of two that broadcast and promote."""
+    left, right = g.broadcast()
+    dtype = g.dtype("fffi")
+    other = dtype if g.chance(80) else g.dtype("fi")
+    kinds = ("positive", "positive", "within:0:30", "within:-4:4", EDGES, POLES)
+    return f"{name}({g.operand(left, dtype, *kinds)}, {g.operand(right, other, *kinds)})"
+
+
+def ordered(g: Grid, name: str) -> str:
+    """A whole order and a number."""
+    left, right = g.broadcast()
+    a = g.operand(left, g.dtype("if"), "few", "index:0:6")
+    b = g.operand(right, g.dtype("ffi"), "positive", "within:0:30", EDGES)
+    return f"{name}({a}, {b})"
+
+
+def incomplete(g: Grid, name: str) -> str:
+    """Two positive parameters and a part of the unit interval."""
+    left, right = g.broadcast()
+    dtype = g.dtype("f")
+    kinds = ("positive", "positive", "within:0:30", EDGES)
+    a, b = g.operand(left, dtype, *kinds), g.operand(right, dtype, *kinds)
+    return f"{name}({a}, {b}, {g.operand(left, dtype, 'within:0:1', 'within:0:1', EDGES)})"
+
+
+def confluent(g: Grid, name: str) -> str:
+    left, right = g.broadcast()
+    dtype = g.dtype("f")
+    a, b = g.operand(left, dtype, "positive", "within:-4:4"), g.operand(right, dtype, "positive")
+    return f"{name}({a}, {b}, {g.operand(left, dtype, 'unit', *NEAR)})"
+
+
+def hypergeometric(g: Grid, name: str) -> str:
+    dtype = g.dtype("f")
+    a, b, c = (g.array((3,), dtype, "positive", "within:-4:4") for _ in range(3))
+    return f"{name}({a}, {b}, {c}, {g.array((3,), dtype, 'unit', 'within:-4:1')})"
+
+
+def folded(g: Grid, name: str) -> str:
+    a = g.operand(g.shape(1), g.dtype("fffci"), "normal", EDGES, "within:-30:30")
+    if not name.endswith("logsumexp"):
+        return f"{name}({a}, axis={g.axis(a)})"
+    signed = ["True", "False"]
+    words = g.words(keepdims=signed, return_sign=signed, b=["2.0", "-1.5", "3"])
+    return f"{name}({a}, axis={g.axes(a)}{words})"
+
+
+def bernoulli(g: Grid, name: str) -> str:
+    return f"{name}({g.pick(0, 1, 2, 3, 10, 20, -1, 2.5)})"
+
+
+def multigammaln(g: Grid, name: str) -> str:
+    return f"{name}({g.operand(g.shape(), g.dtype('ffi'), 'within:3:40')}, {g.pick(1, 2, 3, 5)})"
+
+
+def bessel_jn(g: Grid, name: str) -> str:
+    a = g.operand((3,), g.dtype("f"), "positive", "within:0:20")
+    return f"{name}({a}, v={g.integer(0, 4)}{g.words(n_iter=['50', '60'])})"
+
+
+def harmonics(g: Grid, name: str) -> str:
+    n, m = g.integer(0, 5), g.integer(-5, 5)
+    theta, phi = g.array((3,), "float32", "positive"), g.array((3,), "float32", "positive")
+    return f"{name}(jnp.array([{n}] * 3), jnp.array([{m}] * 3), {theta}, {phi})"
+
+
+def _all(names: str, entry: Entry) -> dict[str, Entry]:
+    return {f"jsp.special.{name}": entry for name in names.split()}
+
+
+TABLE = {
+    **_all(
+        "bessel_i0e bessel_i1e dawsn digamma entr erf erfc erfcx erfinv exp1 expi expit factorial "
+        "fresnel gamma gammaln gammasgn i0 i0e i1 i1e log_ndtr logit ndtr ndtri sici spence",
+        Entry(one, slack=30, either=True),
+    ),
+    **_all("loggamma wofz", Entry(complex_too, slack=100, either=True)),
+    **_all(
+        "beta betaln boxcox boxcox1p comb gammainc gammaincc kl_div owens_t poch rel_entr xlog1py "
+        "xlogy",
+        Entry(two, slack=100, either=True, underived=True),
+    ),
+    **_all("expn polygamma zeta", Entry(ordered, slack=100, either=True, underived=True)),
+    **_all("betainc", Entry(incomplete, slack=200, either=True, underived=True)),
+    **_all("hyp1f1", Entry(confluent, slack=200, either=True, underived=True)),
+    **_all("hyp2f1", Entry(hypergeometric, slack=1000, either=True, underived=True)),
+    **_all("logsumexp softmax log_softmax", Entry(folded, slack=4)),
+    **_all("bernoulli", Entry(bernoulli)),
+    **_all("multigammaln", Entry(multigammaln, slack=10, either=True)),
+    **_all("bessel_jn", Entry(bessel_jn, slack=100, underived=True)),
+    **_all("sph_harm_y", Entry(harmonics, slack=30)),
+}
