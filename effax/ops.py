@@ -18,12 +18,14 @@ from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
 from effax.effects.types import int32, typeof
 from effax.lax.slicing import scatter_add, scatter_max, scatter_min, scatter_mul
 from effax.numpy.operands import asarray
+from effax.whole import whole
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
 Array = Any
 ArrayLike = Any
 Mode = str | GatherScatterMode | None
+_How = tuple[bool, bool, Mode]
 
 _GONE = {
     "index_update": "x.at[idx].set(y)",
@@ -54,20 +56,29 @@ def _segments(
     bucket_size: int | None,
     mode: Mode,
 ) -> Array:
-    scatter, identity, fold = _FOLDS[name]
     data, ids = asarray(data), asarray(segment_ids)
     if num_segments is None:
         num_segments = _count(name, ids)
     count = operator.index(num_segments)
     if count < 0:
         raise ValueError("num_segments must be non-negative.")
+    how = (bool(indices_are_sorted), bool(unique_indices), mode)
+    return _folded(data, ids, name, count, bucket_size, how)
+
+
+@whole("name", "count", "bucket_size", "how")
+def _folded(
+    data: Array, ids: Array, name: str, count: int, bucket_size: int | None, how: _How
+) -> Array:
+    scatter, identity, fold = _FOLDS[name]
     type = typeof(data)
     start = identity(type.dtype)
     rows = typeof(ids).shape[0] if typeof(ids).ndim else 1
     kept = type.shape[typeof(ids).ndim :]
-    how = {
-        "indices_are_sorted": indices_are_sorted,
-        "unique_indices": unique_indices,
+    are_sorted, unique, mode = how
+    hints = {
+        "indices_are_sorted": are_sorted,
+        "unique_indices": unique,
         "mode": GatherScatterMode.FILL_OR_DROP if mode is None else mode,
     }
     window = tuple(range(typeof(ids).ndim, type.ndim))
@@ -75,14 +86,14 @@ def _segments(
         numbers = ScatterDimensionNumbers(window, (0,), (0,))
         out = shapes.full((count, *kept), start, type.dtype)
         indices = shapes.expand_dims(ids, (typeof(ids).ndim,))
-        return scatter(out, indices, data, numbers, **how)
+        return scatter(out, indices, data, numbers, **hints)
     buckets = -(-rows // bucket_size)
     numbers = ScatterDimensionNumbers(window, (0, 1), (0, 1))
     bucket = np.arange(rows, dtype=np.int32) // bucket_size
     wide = typeof(ids).dtype if typeof(ids).dtype.kind == "i" else int32
     columns = [shapes.expand_dims(x, (1,)) for x in (bucket.astype(wide), _as(ids, wide))]
     out = shapes.full((buckets, count, *kept), start, type.dtype)
-    out = scatter(out, shapes.concatenate(*columns, axis=1), data, numbers, **how)
+    out = scatter(out, shapes.concatenate(*columns, axis=1), data, numbers, **hints)
     return fold(out, axes=(0,))
 
 

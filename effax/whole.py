@@ -23,7 +23,7 @@ _LIMIT = 4096
 _caches: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
 
 
-def whole(*static: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorate a function of the object language that is to be one executable when called eagerly.
 
     `static` names the parameters that are part of the operation (an axis, a dtype): hashable.
@@ -31,7 +31,8 @@ def whole(*static: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     staged once for the types of its operands and its statics, compiled, and run; under any
     handler the function's body is simply run, so that the handler sees its effects.
 
-    A call whose statics can't be hashed is run effect by effect.
+    A call whose statics can't be hashed is run effect by effect, and so is one without the keyword
+    `given`, if there is such: a size without which lengths depend on elements, which are looked at.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -62,6 +63,8 @@ def whole(*static: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                         entry = None
                     if entry is not None:
                         return entry.run([x.buffer for x in args])
+                if given is not None and keywords.get(given) is None:
+                    return function(*args, **keywords)
                 bound = _Bound(mask, names, args, keywords)
                 try:
                     key = bound.key()
@@ -128,16 +131,23 @@ class _Bound:
     def call(self, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
         """Call the function with these leaves in the place of the operands."""
         operands = iter(tree_unflatten(self.tree, values))
-        filled = [next(operands) if x is None else x[1] for x in self.skeleton]
+        filled = [next(operands) if x is None else _given(x) for x in self.skeleton]
         n = len(filled) - len(self.keyword_names)
         return function(*filled[:n], **dict(zip(self.keyword_names, filled[n:], strict=True)))
 
 
 def _fixed(x: Any) -> tuple[Any, ...]:
-    """A static with its class, and the classes of what it holds, since 2 == 2.0 == True."""
+    """A static as a key: with its class, and the classes of what it holds, as 2 == 2.0 == True."""
     if type(x) is tuple:
         return tuple, x, tuple(map(type, x))
+    if type(x) is list:
+        return list, tuple(map(_fixed, x))
     return type(x), x
+
+
+def _given(fixed: tuple[Any, ...]) -> Any:
+    """The static that `_fixed` was made of."""
+    return [*map(_given, fixed[1])] if fixed[0] is list else fixed[1]
 
 
 class _Entry:

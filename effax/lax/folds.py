@@ -15,6 +15,7 @@ from effax.effects.types import is_float, typeof, user_dtype
 from effax.interpreters.stage import stage
 from effax.lax import operators
 from effax.lax.shapes import axis_of, convert_element_type
+from effax.whole import whole
 
 Array = Any
 ArrayLike = Any
@@ -439,6 +440,10 @@ def approx_max_k(
     return top_k(operand, k, axis=reduction_dimension)
 
 
+@whole(
+    *("k", "reduction_dimension", "recall_target", "reduction_input_size_override"),
+    "aggregate_to_topk",
+)
 def approx_min_k(
     operand: ArrayLike,
     k: int,

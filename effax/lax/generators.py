@@ -9,6 +9,7 @@ from effax.effects.conversion import convert_element_type
 from effax.effects.random import RandomAlgorithm as RandomAlgorithm
 from effax.effects.types import canonical_shape, typeof, uint32, user_dtype
 from effax.effects.value import Value
+from effax.whole import whole
 
 
 def _operand(x: Any) -> Any:
@@ -50,6 +51,7 @@ def rng_bit_generator(
     return state, bits
 
 
+@whole("shape")
 def rng_uniform(a: Any, b: Any, shape: Any) -> Any:
     """Numbers in [a, b) from the device's own generator, whose state no one sees.
 

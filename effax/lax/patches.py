@@ -15,10 +15,15 @@ from effax.lax.convolution import (
     conv_general_dilated,
 )
 from effax.lax.folds import padtype_to_pads
+from effax.whole import whole
 
 Array = Any
 
 
+@whole(
+    *("filter_shape", "window_strides", "padding", "lhs_dilation", "rhs_dilation"),
+    *("dimension_numbers", "precision", "preferred_element_type"),
+)
 def conv_general_dilated_patches(
     lhs: Array,
     filter_shape: Sequence[int],
@@ -62,6 +67,10 @@ def conv_general_dilated_patches(
     )
 
 
+@whole(
+    *("window_strides", "padding", "filter_shape", "lhs_dilation", "rhs_dilation"),
+    *("dimension_numbers", "precision"),
+)
 def conv_general_dilated_local(
     lhs: Array,
     rhs: Array,

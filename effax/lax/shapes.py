@@ -22,6 +22,7 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Value
+from effax.whole import whole
 
 Array = Any
 ArrayLike = Any
@@ -73,10 +74,15 @@ def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any 
         )
     weak = dtype is None and given.weak_type
     wanted = given.dtype if dtype is None else user_dtype(dtype, "full")
-    value = fill_value
-    if given.dtype != wanted or given.weak_type != weak:
-        value = convert_element_type(value, wanted)
-    return _broadcast(value, canonical_shape(shape), ())
+    return _filled(fill_value, canonical_shape(shape), wanted, weak)
+
+
+@whole("lengths", "dtype", "weak")
+def _filled(value: ArrayLike, lengths: tuple[int, ...], dtype: Any, weak: bool) -> Array:
+    given = typeof(value)
+    if given.dtype != dtype or given.weak_type != weak:
+        value = conversion.convert_element_type(value, dtype=dtype, weak_type=weak)
+    return _broadcast(value, lengths, ())
 
 
 def full_like(
@@ -92,10 +98,9 @@ def full_like(
     lengths = like.shape if shape is None else canonical_shape(shape)
     weak = dtype is None and getattr(like, "weak_type", False)
     wanted = canonical_dtype(like.dtype) if dtype is None else dtype
-    result = full(lengths, fill_value, wanted, sharding=sharding)
     if not weak:
-        return result
-    return conversion.convert_element_type(result, dtype=typeof(result).dtype, weak_type=True)
+        return full(lengths, fill_value, wanted, sharding=sharding)
+    return _filled(fill_value, tuple(lengths), wanted, True)
 
 
 def empty(shape: Any, dtype: Any) -> Array:
@@ -369,6 +374,7 @@ def concatenate(operands: Any, dimension: int) -> Array:
     return shape.concatenate(*parts, axis=operator.index(dimension))
 
 
+@whole("axis")
 def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     """The arrays along a new axis.
 
@@ -380,6 +386,7 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     return shape.concatenate(*(shape.expand_dims(x, (at,)) for x in operands), axis=at)
 
 
+@whole("axis")
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     """The slices along an axis, as a tuple.
 
@@ -392,6 +399,7 @@ def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     return tuple(shape.squeeze(row, (at,)) for row in rows)
 
 
+@whole("sizes", "axis")
 def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]:
     """The array in parts of these lengths along an axis.
 
@@ -515,6 +523,11 @@ def shape_as_value(shape: Any) -> Array:
     Array([2, 3], dtype=int32)
     """
     lengths = canonical_shape(shape)
+    return _lengths(lengths)
+
+
+@whole("lengths")
+def _lengths(lengths: tuple[int, ...]) -> Array:
     if not lengths:
-        return full((0,), 0, np.int32)
-    return stack([full((), n, np.int32) for n in lengths])
+        return shape.full((0,), 0, np.int32)
+    return shape.concatenate(*(shape.full((1,), n, np.int32) for n in lengths), axis=0)

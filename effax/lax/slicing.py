@@ -308,6 +308,7 @@ def dynamic_update_slice_in_dim(
     )
 
 
+@whole("axis", "allow_negative_indices")
 def dynamic_update_index_in_dim(
     operand: ArrayLike,
     update: ArrayLike,
@@ -325,15 +326,10 @@ def dynamic_update_index_in_dim(
     lengths = typeof(operand).shape
     axis = axis_of(axis, len(lengths))
     if len(typeof(update).shape) != len(lengths):
-        update = _expand(update, axis)
+        update = shape.expand_dims(update, (axis,))
     return dynamic_update_slice_in_dim(
         operand, update, index, axis, allow_negative_indices=allow_negative_indices
     )
-
-
-@whole("axis")
-def _expand(operand: Array, axis: int) -> Array:
-    return shape.expand_dims(operand, (axis,))
 
 
 def _number(fill_value: Any) -> Any:
@@ -450,16 +446,27 @@ scatter_min = _scatter_function("scatter_min", indexing.scatter_min, "the lesser
 scatter_max = _scatter_function("scatter_max", indexing.scatter_max, "the greater number remains")
 
 
+@whole("dimension_numbers", "indices_are_sorted", "unique_indices", "mode")
 def scatter_sub(
     operand: ArrayLike,
     scatter_indices: ArrayLike,
     updates: ArrayLike,
     dimension_numbers: ScatterDimensionNumbers,
-    **hints: Any,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Mode = None,
 ) -> Array:
     """An array in which, at given indices, updates are subtracted; see `scatter_add`."""
-    return scatter_add(
-        operand, scatter_indices, elementwise.neg(updates), dimension_numbers, **hints
+    return scatter_with(
+        indexing.scatter_add,
+        operand,
+        scatter_indices,
+        elementwise.neg(updates),
+        dimension_numbers,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        mode=mode,
     )
 
 
@@ -511,6 +518,7 @@ def scatter_apply(
     return while_loop(unfinished, again, (visits, once))[1]
 
 
+@whole("axes")
 def index_take(src: Array, idxs: Sequence[Array], axes: Sequence[int]) -> Array:
     """The slices at index vectors, one vector for each of the axes; indices wrap around.
 

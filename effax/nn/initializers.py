@@ -10,6 +10,7 @@ from effax import random
 from effax.effects import elementwise, transcendental
 from effax.effects import shape as shapes
 from effax.effects.complex import complex as complex_of
+from effax.effects.config import trace_key
 from effax.effects.types import (
     canonical_shape,
     complex_dtype,
@@ -18,9 +19,12 @@ from effax.effects.types import (
     real_dtype,
     user_dtype,
 )
+from effax.whole import whole
 
 Array = Any
 Axes = int | Sequence[int]
+Shape = tuple[int, ...]
+Make = Callable[..., Array]
 
 
 @runtime_checkable
@@ -37,20 +41,28 @@ def _dtype_of(dtype: Any) -> Any:
     return default_float() if dtype is None else user_dtype(dtype, "an initializer")
 
 
-def _initializer(default: Any, make: Callable[[Array, tuple[int, ...], Any], Array]) -> Initializer:
-    """The initializer whose weights are `make(key, shape, dtype)`."""
+@whole("shape", "dtype", "make", "parameters")
+def _made(key: Array, shape: Shape, dtype: Any, make: Make, parameters: tuple[Any, ...]) -> Array:
+    return make(key, shape, dtype, *parameters)
+
+
+def _initializer(default: Any, make: Make, *parameters: Any) -> Initializer:
+    """The initializer whose weights are `make(key, shape, dtype, *parameters)`."""
 
     def init(key: Array, shape: Any, dtype: Any = default, out_sharding: Any = None) -> Array:
         if out_sharding is not None:
             raise NotImplementedError(
                 "initializers: out_sharding is not supported; give the weights to device_put"
             )
-        return make(key, canonical_shape(shape), _dtype_of(dtype))
+        lengths, kind = canonical_shape(shape), _dtype_of(dtype)
+        if trace_key().debug_key_reuse:  # a compiled call would look at the key once only
+            return make(key, lengths, kind, *parameters)
+        return _made(key, lengths, kind, make, parameters)
 
     return init
 
 
-def _scaled(x: Array, factor: Any, shape: tuple[int, ...], dtype: Any) -> Array:
+def _scaled(x: Array, factor: Any, shape: Shape, dtype: Any) -> Array:
     """x times a number, rounded to the dtype first."""
     if isinstance(factor, bool | int | float):
         return elementwise.mul(x, shapes.full(shape, factor, dtype))
@@ -87,13 +99,13 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
     >>> initializers.constant(7)(None, (2,))
     Array([7., 7.], dtype=float32)
     """
+    return _initializer(dtype, _constant, value)
 
-    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
-        from effax.lax.shapes import convert_element_type, repeated
 
-        return repeated(convert_element_type(value, dtype), shape)
+def _constant(key: Array, shape: Shape, dtype: Any, value: Any) -> Array:
+    from effax.lax.shapes import convert_element_type, repeated
 
-    return _initializer(dtype, make)
+    return repeated(convert_element_type(value, dtype), shape)
 
 
 def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
@@ -103,11 +115,11 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     >>> effax.nn.initializers.uniform(10.0)(effax.random.key(0), (2, 3)).shape
     (2, 3)
     """
+    return _initializer(dtype, _uniform, scale)
 
-    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
-        return _scaled(random.uniform(key, shape, dtype), scale, shape, dtype)
 
-    return _initializer(dtype, make)
+def _uniform(key: Array, shape: Shape, dtype: Any, scale: Any) -> Array:
+    return _scaled(random.uniform(key, shape, dtype), scale, shape, dtype)
 
 
 def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
@@ -117,11 +129,11 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     >>> effax.nn.initializers.normal()(effax.random.key(0), (2, 3)).shape
     (2, 3)
     """
+    return _initializer(dtype, _normal, stddev)
 
-    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
-        return _scaled(random.normal(key, shape, dtype), stddev, shape, dtype)
 
-    return _initializer(dtype, make)
+def _normal(key: Array, shape: Shape, dtype: Any, stddev: Any) -> Array:
+    return _scaled(random.normal(key, shape, dtype), stddev, shape, dtype)
 
 
 def truncated_normal(
@@ -133,12 +145,14 @@ def truncated_normal(
     >>> effax.nn.initializers.truncated_normal()(effax.random.key(0), (2, 3)).shape
     (2, 3)
     """
+    return _initializer(dtype, _truncated_normal, stddev, lower, upper)
 
-    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
-        drawn = random.truncated_normal(key, lower, upper, shape, dtype)
-        return _scaled(drawn, stddev, shape, dtype)
 
-    return _initializer(dtype, make)
+def _truncated_normal(
+    key: Array, shape: Shape, dtype: Any, stddev: Any, lower: Any, upper: Any
+) -> Array:
+    drawn = random.truncated_normal(key, lower, upper, shape, dtype)
+    return _scaled(drawn, stddev, shape, dtype)
 
 
 def _size(shape: tuple[int, ...], axes: Axes) -> int:
@@ -184,20 +198,29 @@ def variance_scaling(
     >>> init(effax.random.key(0), (2, 3)).shape
     (2, 3)
     """
+    axes = tuple(a if isinstance(a, int) else tuple(a) for a in (in_axis, out_axis, batch_axis))
+    return _initializer(dtype, _variance_scaling, scale, mode, distribution, axes)
 
-    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
-        fan_in, fan_out = _fans(shape, in_axis, out_axis, batch_axis)
-        divisors = {
-            "fan_in": fan_in,
-            "fan_out": fan_out,
-            "fan_avg": (fan_in + fan_out) / 2,
-            "fan_geo_avg": (fan_in * fan_out) ** 0.5,
-        }
-        if mode not in divisors:
-            raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
-        return _drawn(key, shape, dtype, distribution, scale / divisors[mode])
 
-    return _initializer(dtype, make)
+def _variance_scaling(
+    key: Array,
+    shape: Shape,
+    dtype: Any,
+    scale: Any,
+    mode: str,
+    distribution: str,
+    axes: tuple[Axes, ...],
+) -> Array:
+    fan_in, fan_out = _fans(shape, *axes)
+    divisors = {
+        "fan_in": fan_in,
+        "fan_out": fan_out,
+        "fan_avg": (fan_in + fan_out) / 2,
+        "fan_geo_avg": (fan_in * fan_out) ** 0.5,
+    }
+    if mode not in divisors:
+        raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
+    return _drawn(key, shape, dtype, distribution, scale / divisors[mode])
 
 
 # Standard deviations of the normal distributions cut off at 2, real and complex.
@@ -301,22 +324,22 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     >>> effax.nn.initializers.orthogonal()(effax.random.key(0), (2, 3)).shape
     (2, 3)
     """
+    return _initializer(dtype, _orthogonal, scale, column_axis)
 
-    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
-        if len(shape) < 2:
-            raise ValueError("orthogonal initializer requires at least a 2D shape")
-        if 0 in shape:
-            return shapes.full(shape, 0, dtype)
-        at = column_axis % len(shape)
-        columns = shape[at]
-        rest = shape[:at] + shape[at + 1 :]
-        q = random.orthogonal(key, math.prod(rest), (), dtype, columns)
-        q = shapes.reshape(q, shape=(*rest, columns))
-        order = list(range(len(rest)))
-        order.insert(at, len(rest))
-        return _scaled(shapes.transpose(q, permutation=tuple(order)), scale, shape, dtype)
 
-    return _initializer(dtype, make)
+def _orthogonal(key: Array, shape: Shape, dtype: Any, scale: Any, column_axis: int) -> Array:
+    if len(shape) < 2:
+        raise ValueError("orthogonal initializer requires at least a 2D shape")
+    if 0 in shape:
+        return shapes.full(shape, 0, dtype)
+    at = column_axis % len(shape)
+    columns = shape[at]
+    rest = shape[:at] + shape[at + 1 :]
+    q = random.orthogonal(key, math.prod(rest), (), dtype, columns)
+    q = shapes.reshape(q, shape=(*rest, columns))
+    order = list(range(len(rest)))
+    order.insert(at, len(rest))
+    return _scaled(shapes.transpose(q, permutation=tuple(order)), scale, shape, dtype)
 
 
 def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
@@ -328,21 +351,21 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     >>> effax.nn.initializers.delta_orthogonal()(effax.random.key(0), (3, 2, 2)).shape
     (3, 2, 2)
     """
+    return _initializer(dtype, _delta_orthogonal, scale, column_axis)
 
-    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
-        if len(shape) not in (3, 4, 5):
-            raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
-        if shape[-1] < shape[-2]:
-            raise ValueError("`fan_in` must be less or equal than `fan_out`. ")
-        middle = orthogonal(scale, column_axis, dtype)(key, shape[-2:])
-        window = shape[:-2]
-        before = tuple((k - 1) // 2 for k in window)
-        config = (
-            *((b, k - 1 - b, 0) for b, k in zip(before, window, strict=True)),
-            (0, 0, 0),
-            (0, 0, 0),
-        )
-        middle = shapes.reshape(middle, shape=(1,) * len(window) + shape[-2:])
-        return shapes.pad(middle, shapes.scalar(0, dtype), config=config)
 
-    return _initializer(dtype, make)
+def _delta_orthogonal(key: Array, shape: Shape, dtype: Any, scale: Any, column_axis: int) -> Array:
+    if len(shape) not in (3, 4, 5):
+        raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
+    if shape[-1] < shape[-2]:
+        raise ValueError("`fan_in` must be less or equal than `fan_out`. ")
+    middle = _orthogonal(key, shape[-2:], dtype, scale, column_axis)
+    window = shape[:-2]
+    before = tuple((k - 1) // 2 for k in window)
+    config = (
+        *((b, k - 1 - b, 0) for b, k in zip(before, window, strict=True)),
+        (0, 0, 0),
+        (0, 0, 0),
+    )
+    middle = shapes.reshape(middle, shape=(1,) * len(window) + shape[-2:])
+    return shapes.pad(middle, shapes.scalar(0, dtype), config=config)

@@ -215,10 +215,7 @@ def repeat(
     [0, 2, 2]
     """
     check_arrays("repeat", a, repeats)
-    if axis is None:
-        a, axis = ravel(a), 0
-    a = a if shape_of(a) else reshape(a, (1,))
-    axis = canonical_axis(axis, len(shape_of(a)))
+    n, axis = _length(a, axis)
     if isinstance(repeats, Carrier) or total_repeat_length is not None:
         if total_repeat_length is None:
             raise ConcretizationTypeError(
@@ -234,21 +231,37 @@ def repeat(
         return _repeat_equally(a, int(counts.reshape(())), axis)
     if counts.ndim != 1:
         raise ValueError("repeat: repeats must be an integer or a vector of them")
-    if counts.shape[0] != shape_of(a)[axis]:
-        raise ValueError(
-            f"repeat: {counts.shape[0]} repeats for an axis of length {shape_of(a)[axis]}"
-        )
+    if counts.shape[0] != n:
+        raise ValueError(f"repeat: {counts.shape[0]} repeats for an axis of length {n}")
     places = np.repeat(np.arange(counts.shape[0]), counts)
     return _pick(a, constant(places.astype(np.int32)), axis)
 
 
+def _length(a: Any, axis: int | None) -> tuple[int, int | None]:
+    """The length of an axis counted from the front; of the flattened array for None."""
+    lengths = shape_of(a)
+    if axis is None:
+        return prod(lengths), None
+    found = canonical_axis(axis, max(len(lengths), 1))
+    return (lengths or (1,))[found], found
+
+
+def _along(a: Any, axis: int | None) -> tuple[Any, int]:
+    """An array and an axis of it; the flattened array and its only one for None."""
+    if axis is None or not shape_of(a):
+        return ravel(a), 0
+    return a, axis
+
+
 @whole("axis")
-def _pick(a: Any, places: Any, axis: int) -> Any:
+def _pick(a: Any, places: Any, axis: int | None) -> Any:
+    a, axis = _along(a, axis)
     return pick(a, places, axis)
 
 
 @whole("count", "axis")
-def _repeat_equally(a: Any, count: int, axis: int) -> Any:
+def _repeat_equally(a: Any, count: int, axis: int | None) -> Any:
+    a, axis = _along(a, axis)
     lengths = shape_of(a)
     wide = effects.broadcast_in_dim(
         a,
@@ -261,10 +274,11 @@ def _repeat_equally(a: Any, count: int, axis: int) -> Any:
 
 
 @whole("axis", "total")
-def _repeat_unknown(a: Any, repeats: Any, axis: int, total: int) -> Any:
+def _repeat_unknown(a: Any, repeats: Any, axis: int | None, total: int) -> Any:
     """Where each repetition begins is marked; the sum of marks so far says which element it is."""
     from effax.effects.cumulative import cumsum
 
+    a, axis = _along(a, axis)
     n = shape_of(a)[axis]
     counts = broadcast(cast(repeats, int32), (n,))
     ends = cumsum(counts, axis=0, reverse=False)
@@ -329,10 +343,7 @@ def delete(
     [0, 2, 3]
     """
     check_arrays("delete", arr)
-    if axis is None:
-        arr, axis = ravel(arr), 0
-    axis = canonical_axis(axis, len(shape_of(arr)))
-    n = shape_of(arr)[axis]
+    n, axis = _length(arr, axis)
     if isinstance(obj, slice):
         kept = np.delete(np.arange(n), obj)
     elif isinstance(obj, Carrier):
@@ -341,7 +352,7 @@ def delete(
                 "delete: how many positions are different, and so the length of the result, is "
                 "not known while tracing; pass assume_unique_indices=True if they are"
             )
-        return _delete_unknown(arr, ravel(obj), axis)
+        return _delete_unknown(arr, obj, axis)
     else:
         check_arrays("delete", arr, obj)
         kept = np.delete(np.arange(n), np.asarray(obj))
@@ -349,8 +360,9 @@ def delete(
 
 
 @whole("axis")
-def _delete_unknown(arr: Any, places: Any, axis: int) -> Any:
+def _delete_unknown(arr: Any, places: Any, axis: int | None) -> Any:
     """Each kept element moves up by the number of places before it: found by sorting those."""
+    (arr, axis), places = _along(arr, axis), ravel(places)
     n, count = shape_of(arr)[axis], shape_of(places)[0]
     places = cast(places, int32)
     negative = comparison.lt(places, 0)
@@ -376,10 +388,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     [0, 9, 1, 2]
     """
     check_arrays("insert", arr, 0 if isinstance(obj, slice | list) else obj, values)
-    if axis is None:
-        arr, axis = ravel(arr), 0
-    axis = canonical_axis(axis, len(shape_of(arr)))
-    n = shape_of(arr)[axis]
+    n, axis = _length(arr, axis)
     if isinstance(obj, slice):
         obj = np.arange(*obj.indices(n))
     scalar = isinstance(obj, int) or len(np.shape(obj)) == 0
@@ -390,8 +399,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
 
 @whole("axis", "scalar")
-def _insert(arr: Any, places: Any, values: Any, axis: int, scalar: bool) -> Any:
+def _insert(arr: Any, places: Any, values: Any, axis: int | None, scalar: bool) -> Any:
     """Old and new elements are sorted by where they go: before the element they are put before."""
+    arr, axis = _along(arr, axis)
     arr, values = promote_dtypes(arr, values)
     lengths = shape_of(arr)
     n = lengths[axis]

@@ -131,7 +131,6 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     )
 
 
-@whole("bins")
 def _even_edges(a: Any, limits: Any, bins: int) -> Any:
     """Edges of equally wide bins over a range; where it is empty, half a unit to each side."""
     kind = inexact_dtype(typeof(a).dtype)
@@ -147,6 +146,22 @@ def _even_edges(a: Any, limits: Any, bins: int) -> Any:
     return linspace(low, high, bins + 1, dtype=kind)
 
 
+def _bins(bins: Any) -> tuple[int | None, Any]:
+    """How many bins are asked for, or else their edges."""
+    if isinstance(bins, str):
+        raise NotImplementedError("string values for `bins` not implemented.")
+    if isinstance(bins, list):
+        bins = np.asarray(bins)
+    return (None, bins) if len(shape_of(bins)) == 1 else (concrete_int(bins, "bins"), None)
+
+
+@whole("count")
+def _edges(a: Any, given: Any, limits: Any, count: int | None) -> Any:
+    if count is None:
+        return cast(given, inexact_dtype(typeof(a).dtype))
+    return _even_edges(ravel(a), limits, count)
+
+
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """The edges of the bins of a histogram: equally wide ones, or those given.
 
@@ -154,15 +169,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     [0.0, 2.0, 4.0]
     """
     check_arrays("histogram_bin_edges", a, *(() if isinstance(bins, str | list) else (bins,)))
-    if isinstance(bins, str):
-        raise NotImplementedError("string values for `bins` not implemented.")
-    if isinstance(bins, list):
-        bins = np.asarray(bins)
-    if len(shape_of(bins)) == 1:
-        return cast(bins, inexact_dtype(typeof(a).dtype))
-    return _even_edges(
-        ravel(a), None if range is None else tuple(range), concrete_int(bins, "bins")
-    )
+    count, given = _bins(bins)
+    return _edges(a, given, None if range is None else tuple(range), count)
 
 
 def histogram(
@@ -175,13 +183,18 @@ def histogram(
     >>> histogram(np.array([0.0, 1.0, 4.0]), 2)[0].tolist()
     [2.0, 1.0]
     """
-    check_arrays("histogram", a)
-    edges = histogram_bin_edges(a, bins, range, weights)
-    return _histogram(a, edges, weights, bool(density)), edges
+    check_arrays("histogram", a, *(() if isinstance(bins, str | list) else (bins,)))
+    count, given = _bins(bins)
+    limits = None if range is None else tuple(range)
+    counts, edges = _histogram(a, given, limits, weights, count, bool(density))
+    return counts, edges
 
 
-@whole("density")
-def _histogram(a: Any, edges: Any, weights: Any, density: bool) -> Any:
+@whole("count", "density")
+def _histogram(
+    a: Any, given: Any, limits: Any, weights: Any, count: int | None, density: bool
+) -> tuple[Any, Any]:
+    edges = _edges(a, given, limits, count)
     values = ravel(a)
     if weights is None:
         weights = shape.full(shape_of(values), 1, inexact_dtype(typeof(a).dtype))
@@ -200,7 +213,7 @@ def _histogram(a: Any, edges: Any, weights: Any, density: bool) -> Any:
         )
         counts, widths = promote_dtypes(counts, widths)
         counts = elementwise.div(elementwise.div(counts, widths), broadcast(sum(counts), (n - 1,)))
-    return counts
+    return counts, edges
 
 
 def _counts(columns: Sequence[Any], edges: Sequence[Any], weights: Any) -> Any:
@@ -238,9 +251,9 @@ def histogram2d(
     check_arrays("histogram2d", x, y)
     if not isinstance(bins, list | tuple) and len(shape_of(bins)) == 1 and shape_of(bins)[0] != 2:
         bins = [bins, bins]
-    from effax.numpy.joining import stack
-
-    counts, edges = histogramdd(stack([ravel(x), ravel(y)], 1), bins, range, weights, density)
+    if prod(shape_of(x)) != prod(shape_of(y)):
+        raise ValueError("histogram2d: x and y must have as many elements")
+    counts, edges = _boxes((x, y), 2, bins, range, weights, density)
     return counts, edges[0], edges[1]
 
 
@@ -259,7 +272,14 @@ def histogramdd(
     check_arrays("histogramdd", sample, *(() if weights is None else (weights,)))
     if len(shape_of(sample)) != 2:
         raise ValueError(f"sample must be a matrix of points, not of shape {shape_of(sample)}")
-    n, dims = shape_of(sample)
+    return _boxes(sample, shape_of(sample)[1], bins, range, weights, density)
+
+
+def _boxes(
+    sample: Any, dims: int, bins: Any, range: Any, weights: Any, density: bool | None
+) -> tuple[Any, list[Any]]:
+    """`histogramdd` of a matrix of points, or of a tuple of their coordinates."""
+    n = prod(shape_of(sample[0])) if isinstance(sample, tuple) else shape_of(sample)[0]
     if isinstance(bins, int) or (not isinstance(bins, list | tuple) and shape_of(bins) == ()):
         bins = [bins] * dims
     elif not isinstance(bins, list | tuple):
@@ -274,22 +294,29 @@ def histogramdd(
         )
     if weights is not None and shape_of(weights) != (n,):
         raise ValueError("should have one weight for each sample.")
-    columns = _columns(sample)
+    counts, givens = zip(*map(_bins, bins), strict=True)
+    limits = None if range is None else tuple(None if r is None else tuple(r) for r in range)
+    found, edges = _grid(sample, givens, limits, weights, counts, bool(density))
+    return found, edges
+
+
+@whole("bins", "density")
+def _grid(
+    sample: Any,
+    givens: tuple[Any, ...],
+    limits: Any,
+    weights: Any,
+    bins: tuple[int | None, ...],
+    density: bool,
+) -> tuple[Any, list[Any]]:
+    if isinstance(sample, tuple):
+        columns = [ravel(x) for x in promote_dtypes(*sample)]
+    else:
+        columns = [_column(sample, i) for i in range(shape_of(sample)[1])]
     edges = [
-        histogram_bin_edges(c, b, None if range is None else range[i])
-        for i, (c, b) in enumerate(zip(columns, bins, strict=True))
+        _edges(c, given, None if limits is None else limits[i], count)
+        for i, (c, given, count) in enumerate(zip(columns, givens, bins, strict=True))
     ]
-    return _grid(columns, edges, weights, bool(density)), edges
-
-
-@whole()
-def _columns(sample: Any) -> list[Any]:
-    columns = shape_of(sample)[1]
-    return [shape.squeeze(shape.slice_axis(sample, 1, i, i + 1), (1,)) for i in range(columns)]
-
-
-@whole("density")
-def _grid(columns: list[Any], edges: list[Any], weights: Any, density: bool) -> Any:
     if weights is None:
         weights = shape.full(shape_of(columns[0]), 1, default_int())
     elif not is_inexact(typeof(weights).dtype):
@@ -305,4 +332,9 @@ def _grid(columns: list[Any], edges: list[Any], weights: Any, density: bool) -> 
                 cast(widths, typeof(counts).dtype), shape=shape_of(counts), dims=(axis,)
             )
             counts = elementwise.div(counts, along)
-    return counts
+    return counts, edges
+
+
+def _column(matrix: Any, i: int) -> Any:
+    """One column of a matrix."""
+    return shape.squeeze(shape.slice_axis(matrix, 1, i, i + 1), (1,))

@@ -109,14 +109,17 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     check_arrays("full", fill_value)
     lengths = _shape("full", shape)
     given = typeof(fill_value)
-    if dtype is None:
-        x = array_of(fill_value)
-    else:
-        x = cast(fill_value, user_dtype(dtype, "full"))
+    wanted = None if dtype is None else user_dtype(dtype, "full")
     if given.ndim > len(lengths) or common_shape(given.shape, lengths) != lengths:
         raise ValueError(f"Incompatible shapes for broadcasting: {given.shape} and {lengths}")
-    result = broadcast(x, lengths)
+    result = _spread(fill_value, lengths, wanted, False)
     return result if device is None else device_put(result, device)
+
+
+@whole("lengths", "dtype", "weak")
+def _spread(value: Any, lengths: tuple[int, ...], dtype: Any, weak: bool) -> Any:
+    value = array_of(value)
+    return broadcast(value if dtype is None else cast(value, dtype, weak), lengths)
 
 
 def _like(name: str, a: Any, dtype: Any, lengths: Any) -> tuple[tuple[int, ...], Any, bool]:
@@ -177,7 +180,7 @@ def full_like(
     """
     check_arrays("full_like", 0, fill_value)
     wanted, kind, weak = _like("full_like", a, dtype, shape)
-    result = broadcast(cast(array_of(fill_value), kind, weak), wanted)
+    result = _spread(fill_value, wanted, kind, weak)
     return result if device is None else device_put(result, device)
 
 

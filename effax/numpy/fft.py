@@ -8,6 +8,7 @@ from math import prod, sqrt
 from typing import Any
 
 import effax.numpy as jnp
+from effax.backends.xla.array import device_put
 from effax.effects import fourier, shape
 from effax.effects.complex import conj
 from effax.effects.conversion import convert_element_type
@@ -299,9 +300,7 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = None
     Array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
     wanted = _frequency_dtype("fftfreq", n, dtype)
-    places = jnp.arange(n)
-    places = jnp.where(places < (n + 1) // 2, places, places - n)
-    return jnp.true_divide(places.astype(wanted), jnp.asarray(d, wanted) * n)
+    return _placed(_frequencies(d, n=n, count=n, dtype=wanted), device)
 
 
 def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
@@ -312,8 +311,20 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = Non
     Array([0.  , 0.25, 0.5 ], dtype=float32)
     """
     wanted = _frequency_dtype("rfftfreq", n, dtype)
-    places = jnp.arange(n // 2 + 1)
-    return jnp.true_divide(places.astype(wanted), jnp.asarray(d, wanted) * n)
+    return _placed(_frequencies(d, n=n, count=n // 2 + 1, dtype=wanted), device)
+
+
+def _placed(x: Array, device: Any) -> Array:
+    return x if device is None else device_put(x, device)
+
+
+@whole("n", "count", "dtype")
+def _frequencies(d: ArrayLike, n: int, count: int, dtype: Any) -> Array:
+    """The first `count` frequencies; of a full transform those of the second half are negative."""
+    places = jnp.arange(count)
+    if count == n:
+        places = jnp.where(places < (n + 1) // 2, places, places - n)
+    return jnp.true_divide(places.astype(dtype), jnp.asarray(d, dtype) * n)
 
 
 def _shifted(x: ArrayLike, axes: Any, forwards: bool) -> Array:

@@ -40,7 +40,7 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     from effax.numpy.searching import nonzero
 
     result = []
-    for i, given in enumerate(args):
+    for given in args:
         x = asarray(given, "ix_")
         if typeof(x).ndim != 1:
             raise ValueError("Arguments to jax.numpy.ix_ must be 1-dimensional")
@@ -48,14 +48,17 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
             (x,) = nonzero(x)
         elif typeof(x).size == 0:
             x = np.zeros(0, default_int())
-        result.append(_along(x, i, len(args)))
-    return tuple(result)
+        result.append(x)
+    return _open_mesh(tuple(result))
 
 
-@whole("axis", "ndim")
-def _along(x: Array, axis: int, ndim: int) -> Array:
-    n = typeof(x).size
-    return shapes.reshape(x, shape=(1,) * axis + (n,) + (1,) * (ndim - 1 - axis))
+@whole()
+def _open_mesh(vectors: tuple[Array, ...]) -> tuple[Array, ...]:
+    ndim = len(vectors)
+    return tuple(
+        shapes.reshape(x, shape=(1,) * i + typeof(x).shape + (1,) * (ndim - 1 - i))
+        for i, x in enumerate(vectors)
+    )
 
 
 def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:

@@ -80,6 +80,7 @@ def nonzero_mask(a: Any) -> Any:
     return comparison.ne(a, shape.full(type.shape, 0, type.dtype))
 
 
+@whole("size", given="size")
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
     """The positions of the elements that are not zero, one vector for each axis.
 
@@ -127,6 +128,7 @@ def _unravelled(
     return results[::-1]
 
 
+@whole("size", given="size")
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The positions of the elements that are not zero, in the flattened array.
 
@@ -137,6 +139,7 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
+@whole("size", given="size")
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The positions of the elements that are not zero, one row for each.
 
@@ -150,6 +153,7 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     return stack(list(nonzero(a, size=size, fill_value=fill_value)), axis=1)
 
 
+@whole("size", given="size")
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
     """The elements where a condition is true, in a vector.
 
@@ -160,6 +164,7 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
     return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
 
+@whole("axis", "out", "size", given="size")
 def compress(
     condition: Any,
     a: Any,

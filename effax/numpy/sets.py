@@ -127,6 +127,10 @@ def _collected(
     return values, indices, which, how_often
 
 
+@whole(
+    *("return_index", "return_inverse", "return_counts", "axis", "equal_nan", "size", "sorted"),
+    given="size",
+)
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -177,6 +181,7 @@ def unique(
     return results[0] if len(results) == 1 else tuple(results)
 
 
+@whole("size", given="size")
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
     """The different elements, where each was first, which one every element is, and how often.
 
@@ -190,6 +195,7 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
     )
 
 
+@whole("size", given="size")
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
     """The different elements, and how often each is there.
 
@@ -203,6 +209,7 @@ def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     )
 
 
+@whole("size", given="size")
 def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
     """The different elements, and which one every element is.
 
@@ -216,6 +223,7 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
     )
 
 
+@whole("size", given="size")
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different elements.
 
@@ -227,6 +235,7 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
+@whole("size", given="size")
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different elements of two arrays, in order.
 
@@ -312,6 +321,7 @@ def _filled(values: Any, mask: Any, number: Any, fill: Any, size: int) -> Any:
     return selection.select_n(there, padding, taken)
 
 
+@whole("assume_unique", "size", given="size")
 def setdiff1d(
     ar1: Any,
     ar2: Any,
@@ -341,6 +351,7 @@ def _both(one: Any, other: Any) -> Any:
     return logical.and_(one, other)
 
 
+@whole("assume_unique", "size", given="size")
 def setxor1d(
     ar1: Any,
     ar2: Any,
@@ -375,6 +386,7 @@ def _odd_ones(one: Any, other: Any) -> tuple[Any, Any]:
     return values, logical.and_(same, comparison.eq(first, positions))
 
 
+@whole("assume_unique", "return_indices", "size", given="size")
 def intersect1d(
     ar1: Any,
     ar2: Any,

@@ -251,6 +251,7 @@ def _refuse_inplace(name: str, inplace: bool) -> None:
         )
 
 
+@whole("axis", "inplace", "mode")
 def put_along_axis(
     arr: ArrayLike,
     indices: ArrayLike,
@@ -309,6 +310,7 @@ def _tiled(values: Array, size: int) -> Array:
     return shape.slice_axis(values, 0, 0, size)
 
 
+@whole("mode", "inplace")
 def put(
     a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
 ) -> Array:
@@ -342,6 +344,7 @@ def put(
     return _unflat(update(_flat(a), places, values, "set", mode="drop"), type.shape)
 
 
+@whole("inplace")
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
     """A copy with values, in order and repeated, put where a mask of the same size is True.
 

@@ -179,9 +179,14 @@ def _choose_uniform(words: Any, a: Any, shape: Shape, axis: int, n: int) -> Any:
     return _taken(a, chosen, shape, axis)
 
 
-@whole("draws", "shape", "axis")
-def _first(x: Any, draws: int, shape: Shape, axis: int) -> Any:
-    taken = lax.slice_in_dim(x, 0, draws, axis=axis)
+@whole("shape", "axis", "n")
+def _choose_distinct(words: Any, a: Any, shape: Shape, axis: int, n: int) -> Any:
+    """The first of a permutation."""
+    if a is None:
+        x = _permuted_range(words, n=n)
+    else:
+        x = (_shuffle if a.ndim == 1 else _permuted_rows)(words, a, axis=axis)
+    taken = lax.slice_in_dim(x, 0, prod(shape), axis=axis)
     return lax.reshape(taken, x.shape[:axis] + shape + x.shape[axis + 1 :])
 
 
@@ -241,8 +246,7 @@ def choice(
     if p is None:
         if replace:
             return _choose_uniform(words, array, shape=found, axis=axis, n=n)
-        permuted = permutation(key, n if array is None else array, axis)
-        return _first(permuted, draws=draws, shape=found, axis=axis)
+        return _choose_distinct(words, array, shape=found, axis=axis, n=n)
     if shape_of(p) != (n,):
         raise ValueError(
             "p must be None or a 1D vector with the same size as a.shape[axis]. p has shape "
