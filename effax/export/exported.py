@@ -12,7 +12,7 @@ from effax.api.custom import custom_vjp
 from effax.api.jit import Jit
 from effax.api.reverse import vjp
 from effax.api.stages import Traced
-from effax.backends.xla import portable
+from effax.backends.xla import artifact, portable
 from effax.backends.xla.device import default_backend
 from effax.effects.control import call
 from effax.effects.errors import ExportError
@@ -168,7 +168,7 @@ class Exported:
 
     def mlir_module(self) -> str:
         """The module as text."""
-        return portable.to_text(self.mlir_module_serialized)
+        return artifact.to_text(self.mlir_module_serialized)
 
     def has_vjp(self) -> bool:
         """Whether `vjp` has something to give."""
@@ -311,7 +311,7 @@ def default_export_platform() -> str:
     >>> default_export_platform() in ("cpu", "cuda", "rocm", "tpu")
     True
     """
-    return portable.canonical_platform(default_backend())
+    return artifact.canonical_platform(default_backend())
 
 
 def export(
@@ -379,7 +379,7 @@ def _platforms(asked: Sequence[str] | None) -> tuple[str, ...]:
         return (default_export_platform(),)
     if isinstance(asked, str):
         asked = (asked,)
-    found = tuple(dict.fromkeys(map(portable.canonical_platform, asked)))
+    found = tuple(dict.fromkeys(map(artifact.canonical_platform, asked)))
     unknown = [x for x in found if x not in ("cpu", "cuda", "rocm", "tpu")]
     if unknown or not found:
         raise ExportError(
@@ -416,7 +416,7 @@ def _exported(
         program.out_types,
         platforms,
         checks,
-        portable.to_artifact(text),
+        artifact.to_artifact(text),
         vjp=derived,
     )
 
@@ -425,7 +425,7 @@ def _check_targets(text: str, name: str, checks: Sequence[DisabledSafetyCheck]) 
     allowed = {x.is_custom_call() for x in checks}
     strange = [
         target
-        for target in sorted(portable.custom_calls(text))
+        for target in sorted(artifact.custom_calls(text))
         if not target.startswith(_STABLE) and target not in allowed
     ]
     if strange:

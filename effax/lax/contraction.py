@@ -103,7 +103,7 @@ def _axes(axes: Any) -> tuple[int, ...]:
 
 # What a product of two dtypes is: the later of them here. This is XLA's order, by range first, and
 # not the promotion of effax.numpy.
-_FACTORS = (
+_FACTORS = (  # noqa: SIM905
     "bool int4 uint4 int8 uint8 int16 uint16 int32 uint32 int64 uint64 float8_e4m3b11fnuz "
     "float8_e4m3fnuz float8_e4m3fn float8_e5m2 float8_e5m2fnuz float16 bfloat16 float32 float64 "
     "complex64 complex128"

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.backends.xla import artifact
 from effax.backends.xla.lowering.callback import layout
 from effax.backends.xla.lowering.writer import Name, Writer, nested, number, rule, tensor
 from effax.effects.foreign import (
@@ -25,9 +26,7 @@ _PLATFORM: Final = ShapedArray((), np.dtype(np.int32))
 def lower_exported_call(
     w: Writer, types: Sequence[ShapedArray], *operands: Name, module: Module
 ) -> list[Name]:
-    from effax.backends.xla import portable
-
-    platform = portable.canonical_platform(w.platform)
+    platform = artifact.canonical_platform(w.platform)
     if platform not in module.platforms and not module.any_platform:
         raise ValueError(
             f"Function '{module.name}' was exported for platforms '{module.platforms}' but it is "
@@ -36,7 +35,7 @@ def lower_exported_call(
         )
     entry = w.function_names.get(module)
     if entry is None:
-        texts, entry = portable.functions(
+        texts, entry = artifact.functions(
             module.artifact, lambda name: w._name(f"{module.name}_{name}")
         )
         w.functions += texts
