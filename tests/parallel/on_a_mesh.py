@@ -21,6 +21,9 @@ from effax.sharding import (
 )
 
 P = effax.P
+if effax.device_count() < 8:
+    pytest.skip("test_mesh.py runs this file on eight devices", allow_module_level=True)
+
 MESH = Mesh(np.array(effax.devices()).reshape(2, 4), ("x", "y"))
 HOST = np.arange(64.0, dtype=np.float32).reshape(8, 8) / 7
 
