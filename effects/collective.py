@@ -45,13 +45,17 @@ def _extremum_type(x: ShapedArray, *, axes: Axes) -> ShapedArray:
     return x
 
 
-psum = Effect("psum", family=FAMILY, typing=_sum_type, collective=True)
+def _same_along(axes: frozenset[Any], attributes: dict[str, Any]) -> frozenset[Any]:
+    return axes - set(attributes["axes"])
+
+
+psum = Effect("psum", family=FAMILY, typing=_sum_type, collective=True, varying=_same_along)
 """`psum(x, axes)`: the sum of x over all places along the axes, at each of them."""
 
-pmax = Effect("pmax", family=FAMILY, typing=_extremum_type, collective=True)
+pmax = Effect("pmax", family=FAMILY, typing=_extremum_type, collective=True, varying=_same_along)
 """`pmax(x, axes)`: the largest x of all places along the axes, element by element."""
 
-pmin = Effect("pmin", family=FAMILY, typing=_extremum_type, collective=True)
+pmin = Effect("pmin", family=FAMILY, typing=_extremum_type, collective=True, varying=_same_along)
 """`pmin(x, axes)`: the smallest."""
 
 
@@ -123,6 +127,21 @@ def _index_type(*, axes: Axes) -> ShapedArray:
 
 axis_index = Effect("axis_index", family=FAMILY, typing=_index_type, collective=True)
 """`axis_index(axes)`: which place along the axis this is, from 0."""
+
+
+def _varied_type(x: ShapedArray, *, axes: Axes) -> ShapedArray:
+    _named("pvary", axes)
+    return x
+
+
+pvary = Effect(
+    "pvary",
+    family=FAMILY,
+    typing=_varied_type,
+    varying=lambda axes, attributes: axes | set(attributes["axes"]),
+)
+"""`pvary(x, axes)`: x itself, as a value that may differ along the axes, so that its cotangent is
+the sum of theirs. It is performed under `shard_map` only, and gone from the program in the end."""
 
 
 def _map_type(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from effax.effects.effect import Effect
@@ -36,7 +36,12 @@ def _cond_type(
     for branch in branches:
         match_types("the operands of a branch", branch.in_types, operands)
         match_types("the results of a branch", branches[0].out_types, branch.out_types)
-    return branches[0].out_types
+    along = [index.varying.union(*[t.varying for t in ts]) for ts in _results(branches)]
+    return [t.vary(axes) for t, axes in zip(branches[0].out_types, along, strict=True)]
+
+
+def _results(branches: tuple[Program, ...]) -> Iterator[tuple[ShapedArray, ...]]:
+    return zip(*[branch.out_types for branch in branches], strict=True)
 
 
 def _while_type(
@@ -54,7 +59,8 @@ def _while_type(
     )
     match_types("the operands of a loop's body", body.in_types, operands[cond_consts:])
     match_types("the results of a loop's body", carry, body.out_types)
-    return body.out_types
+    along = cond.out_types[0].varying  # places may leave the loop after different steps
+    return [t.vary(t.varying | along) for t in body.out_types] if along else body.out_types
 
 
 def _scan_type(

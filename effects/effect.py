@@ -38,6 +38,9 @@ class Effect(EffectNames):
     `collective` effects name axes in their `axes` attribute, and are answered by the handler that
     binds them. `higher_order` effects have programs among their attributes.
 
+    `varying(axes, attributes)` says along which axes of a mesh results may differ under
+    `shard_map`, where operands may along `axes`; by default along the same.
+
     `discharge(effect, operands, attributes)` performs a higher-order effect on references, of whose
     contents it makes values; it is given at start-up.
     """
@@ -57,6 +60,7 @@ class Effect(EffectNames):
         "peers",
         "row",
         "typing",
+        "varying",
     )
 
     def __init__(
@@ -71,6 +75,7 @@ class Effect(EffectNames):
         row: str = "",
         collective: bool = False,
         higher_order: bool = False,
+        varying: Callable[[frozenset[Any], dict[str, Any]], frozenset[Any]] | None = None,
     ) -> None:
         if name in _registry:
             known = _registry[name].family
@@ -78,6 +83,7 @@ class Effect(EffectNames):
         self.name = name
         self.family = family
         self.typing = typing
+        self.varying = varying
         self.multiple = multiple
         self.literals = literals
         self.peers = peers
@@ -103,9 +109,26 @@ class Effect(EffectNames):
                 self._memo.clear()
             if not self.higher_order and self.family != "state":
                 self._refuse_references(types)
-            found = self.typing(*types, **attributes)
+            found = self._typed(types, attributes)
             self._memo[key] = found = tuple(found) if self.multiple else found
         return found
+
+    def _typed(self, types: Types, attributes: dict[str, Any]) -> Any:
+        """What typing says, and along which axes of a mesh results may differ.
+
+        Those that operands may differ along, unless `varying` says another thing; effects with
+        programs say so themselves.
+        """
+        axes = frozenset[Any]().union(*[t.varying for t in types if t is not None and t.varying])
+        whole = self.higher_order or self.family == "state"
+        if whole or (not axes and self.varying is None):
+            return self.typing(*types, **attributes)
+        plain = [t.vary(frozenset()) if t is not None and t.varying else t for t in types]
+        found = self.typing(*plain, **attributes)
+        axes = axes if self.varying is None else self.varying(axes, attributes)
+        if not self.multiple:
+            return found.vary(axes | found.varying)
+        return [t.vary(axes | t.varying) for t in found]
 
     def _refuse_references(self, types: Types) -> None:
         for i, t in enumerate(types):

@@ -26,13 +26,23 @@ class AbstractRef:
     Ref{f32[3]}
     """
 
-    __slots__ = ("__weakref__", "dtype", "inner_aval", "ndim", "shape", "size", "weak_type")
+    __slots__ = (
+        "__weakref__",
+        "dtype",
+        "inner_aval",
+        "ndim",
+        "shape",
+        "size",
+        "varying",
+        "weak_type",
+    )
 
     inner_aval: ShapedArray
     shape: tuple[int, ...]
     dtype: Any
     ndim: int
     size: int
+    varying: frozenset[Any]
     weak_type: bool
 
     def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
@@ -41,7 +51,7 @@ class AbstractRef:
         if found is None:
             found = object.__new__(cls)
             found.inner_aval = inner_aval
-            for name in ("shape", "dtype", "ndim", "size", "weak_type"):
+            for name in ("shape", "dtype", "ndim", "size", "varying", "weak_type"):
                 setattr(found, name, getattr(inner_aval, name))
             found = _types.setdefault(inner_aval, found)
         return found

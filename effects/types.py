@@ -34,7 +34,9 @@ Shape: TypeAlias = tuple[int, ...]
 class ShapedArray:
     """The type of an array: shape, dtype, and whether the dtype is weak.
 
-    Interned: the same arguments give the same object, so that types compare and hash by identity.
+    Under `shard_map`, also along which axes of the mesh it may differ: `varying`, which typing
+    rules do not see (`Effect.infer` adds it to what they say). Interned: the same arguments give
+    the same object, so that types compare and hash by identity.
 
     >>> ShapedArray((2, 3), "float32")
     f32[2,3]
@@ -44,13 +46,14 @@ class ShapedArray:
     i32[4]~weak
     """
 
-    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "weak_type")
+    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "varying", "weak_type")
 
     shape: Shape
     dtype: DType
     weak_type: bool
     ndim: int
     size: int
+    varying: frozenset[Any]
 
     def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False) -> ShapedArray:
         """The type with these parts; shape and dtype are brought into canonical form."""
@@ -63,20 +66,38 @@ class ShapedArray:
         self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None
     ) -> ShapedArray:
         """The type with some parts replaced."""
-        return ShapedArray(
+        found = ShapedArray(
             self.shape if shape is None else shape,
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
         )
+        return found.vary(self.varying) if self.varying else found
+
+    def vary(self, axes: frozenset[Any]) -> ShapedArray:
+        """The type of a value that may differ along these axes of a mesh, and no others.
+
+        >>> ShapedArray((2,), "float32").vary(frozenset({"x"}))
+        f32[2]{V:x}
+        """
+        if axes == self.varying:
+            return self
+        plain = _types[self.shape, self.dtype, self.weak_type]
+        if not axes:
+            return plain
+        found = _varying.get((plain, axes))
+        if found is None:
+            found = _varying.setdefault((plain, axes), _make((*_key_of(plain), axes)))
+        return found
 
     def strong(self) -> ShapedArray:
         """The type without weakness."""
-        return ShapedArray(self.shape, self.dtype) if self.weak_type else self
+        return self.update(weak_type=False) if self.weak_type else self
 
     def str_short(self) -> str:
         """The usual abbreviation, as in `f32[2,3]`."""
         name = SHORT.get(self.dtype) or self.dtype.name
-        return f"{name}[{','.join(map(str, self.shape))}]"
+        axes = f"{{V:{','.join(sorted(map(str, self.varying)))}}}" if self.varying else ""
+        return f"{name}[{','.join(map(str, self.shape))}]{axes}"
 
     def __repr__(self) -> str:
         return self.str_short() + ("~weak" if self.weak_type else "")
@@ -95,18 +116,27 @@ class ShapedArray:
 
 
 _types: Final[dict[tuple[Any, Any, Any], ShapedArray]] = {}
+_varying: Final[dict[tuple[ShapedArray, frozenset[Any]], ShapedArray]] = {}
+_PARTS: Final = ("shape", "dtype", "weak_type", "varying", "ndim", "size")
+
+
+def _key_of(type: ShapedArray) -> tuple[Any, Any, Any]:
+    return type.shape, type.dtype, type.weak_type
+
+
+def _make(parts: tuple[Any, Any, Any, frozenset[Any]]) -> ShapedArray:
+    made = object.__new__(ShapedArray)
+    lengths = parts[0]
+    for name, part in zip(_PARTS, (*parts, len(lengths), prod(lengths)), strict=True):
+        object.__setattr__(made, name, part)
+    return made
 
 
 def _new_type(shape: Any, dtype: Any, weak_type: Any) -> ShapedArray:
     canonical = canonical_shape(shape), as_dtype(dtype), bool(weak_type)
     found = _types.get(canonical)
     if found is None:
-        lengths = canonical[0]
-        made = object.__new__(ShapedArray)
-        parts = (*canonical, len(lengths), prod(lengths))
-        for name, part in zip(("shape", "dtype", "weak_type", "ndim", "size"), parts, strict=True):
-            object.__setattr__(made, name, part)
-        found = _types.setdefault(canonical, made)
+        found = _types.setdefault(canonical, _make((*canonical, frozenset())))
     return found
 
 

@@ -46,3 +46,8 @@ for _effect in (
     collective.axis_index,
 ):
     _unbound(_effect)
+
+
+@rule(collective.pvary)
+def reference_pvary(x: Array, *, axes: Any) -> Array:
+    return x

@@ -10,7 +10,7 @@ import attrs
 from effax.api.float0 import Nothing, is_nothing, set_aside
 from effax.backends.xla.array import Array
 from effax.effects.config import trace_key
-from effax.effects.handler import bottom, current
+from effax.effects.handler import bottom, current, stack
 from effax.effects.tree import (
     keystr,
     tree_flatten,
@@ -64,7 +64,8 @@ class Parted:
         if jit._donates:
             donated = _donated_leaves(jit, args, statics, rest, named)
         fixed = tuple(statics)
-        key = trace_key(), axes_in_scope(), tree, fixed, tuple(types)
+        axes = axes_in_scope()
+        key = trace_key(), axes, axes and tracked_axes(), tree, fixed, tuple(types)
         is_flat = not keywords and all(type(x) is Array for x in args)
         return cls(leaves, types, tree, is_flat, fixed, donated, key)
 
@@ -152,6 +153,11 @@ def _donated_leaves(
             donated += range(position, position + n)
         position += n
     return tuple(donated)
+
+
+def tracked_axes() -> frozenset[Hashable]:
+    """The named axes along which types tell whether values may differ."""
+    return frozenset(h.axis_name for h in stack() if getattr(h, "tracks", False))
 
 
 def axes_in_scope() -> tuple[tuple[Hashable, int], ...]:

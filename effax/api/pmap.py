@@ -29,17 +29,18 @@ class Places(Handler):
     """Binds the name of an axis while a function is staged for one place along it.
 
     It answers nothing: collectives are recorded, and given their meaning by whoever runs the
-    program.
+    program. `tracks` says that types tell along which axes values may differ.
     """
 
-    __slots__ = ("axis_name", "size")
+    __slots__ = ("axis_name", "size", "tracks")
 
     carrier = type(None)
 
-    def __init__(self, axis_name: Hashable, size: int) -> None:
+    def __init__(self, axis_name: Hashable, size: int, tracks: bool = False) -> None:
         super().__init__()
         self.axis_name = axis_name
         self.size = size
+        self.tracks = tracks
 
 
 class _Unnamed:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 
 from effax.api.arguments import name_of
-from effax.api.parted import axes_in_scope, check_results
+from effax.api.parted import axes_in_scope, check_results, tracked_axes
 from effax.api.pmap import Places
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.mesh import Mesh, NamedSharding
@@ -40,6 +40,7 @@ from effax.effects.types import typeof
 from effax.effects.value import Value
 from effax.interpreters import sharding as sharding  # lifts programs over a mesh
 from effax.interpreters.stage import stage
+from effax.interpreters.varying import forgotten
 
 
 class _Infer:
@@ -148,10 +149,11 @@ class ShardMap:
                     f"{pieces}), but {pieces} does not evenly divide {lengths[axis]}"
                 )
             lengths[axis] //= pieces
-        return type.update(shape=tuple(lengths))
+        piece = type.update(shape=tuple(lengths))
+        return piece.vary(piece.varying | set(spec.used)) if self._check else piece
 
     def _trace(self, tree: Any, types: tuple[Any, ...], mesh: Any, binds: tuple[Any, ...]) -> Any:
-        key = trace_key(), axes_in_scope(), tree, types, mesh, binds
+        key = trace_key(), axes_in_scope(), tracked_axes(), tree, types, mesh, binds
         found = self._traces.get(key)
         if found is not None and found.alive:
             return found
@@ -165,15 +167,18 @@ class ShardMap:
             _check_specs("out_specs", specs, binds)
             out[:] = [out_tree, tuple(specs)]
             self._check_ranks(leaves, specs)
+            if self._check:
+                self._check_varying(leaves, specs, mesh, binds)
             return leaves
 
         sizes = mesh.shape
         with ExitStack() as scopes:
             scopes.enter_context(under_mesh(_manual(mesh, binds)))
             for name in binds:
-                scopes.enter_context(Places(name, sizes[name]).installed())
+                scopes.enter_context(Places(name, sizes[name], self._check).installed())
             staged = stage(flat, types, self._name)
-        traced = Traced(staged.program, staged.captured, *out)
+        program = forgotten(staged.program, frozenset(binds)) if self._check else staged.program
+        traced = Traced(program, staged.captured, *out)
         self._traces[key] = traced
         return traced
 
@@ -185,6 +190,29 @@ class ShardMap:
                     "entry which is too long to be compatible with the corresponding output value "
                     f"from the function: {spec} has length {len(spec)}, and the result is "
                     f"{typeof(x).str_short()}, of rank {typeof(x).ndim}"
+                )
+
+    def _check_varying(
+        self,
+        leaves: Sequence[Any],
+        specs: Sequence[PartitionSpec],
+        mesh: Any,
+        binds: Sequence[Any],
+    ) -> None:
+        for x, spec in zip(leaves, specs, strict=True):
+            differs = [n for n in binds if n in typeof(x).varying and n not in spec.used]
+            if differs:
+                raise ValueError(
+                    f"shard_map applied to the function '{self._name}' was given out_specs which "
+                    "require replication which can't be statically inferred given the mesh:\n\n"
+                    f"The mesh given has shape {mesh.axis_sizes} with corresponding axis names "
+                    f"{mesh.axis_names}.\n\nout_specs is {spec} which implies that the "
+                    "corresponding output value is replicated across mesh axes "
+                    f"{set(binds) - set(spec.used)}, but it was inferred to be possibly varying "
+                    f"over {set(differs)}\n\nCheck if these output values are meant to be "
+                    "replicated over those mesh axes (psum, pmean or pmax make them so). If not, "
+                    "consider revising the corresponding out_specs entries. If so, consider "
+                    "disabling the check by passing the check_vma=False argument to shard_map."
                 )
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

@@ -140,6 +140,7 @@ from effax.lax.parallel import all_to_all as all_to_all
 from effax.lax.parallel import axis_index as axis_index
 from effax.lax.parallel import axis_size as axis_size
 from effax.lax.parallel import pbroadcast as pbroadcast
+from effax.lax.parallel import pcast as pcast
 from effax.lax.parallel import pmax as pmax
 from effax.lax.parallel import pmean as pmean
 from effax.lax.parallel import pmin as pmin

@@ -131,9 +131,16 @@ def same_types(one: Sequence[ShapedArray], other: Sequence[ShapedArray]) -> bool
 def _promote_weak(
     types: Sequence[ShapedArray], outs: Sequence[ShapedArray]
 ) -> list[ShapedArray] | None:
-    """Carry types, weak ones replaced where the body makes another dtype; None if unchanged."""
+    """Carry types, weak ones replaced where the body makes another dtype; None if unchanged.
+
+    What differs between places of a mesh after a step may differ before it, too.
+    """
     found = [
-        ShapedArray(t.shape, result_type(t, o)) if t.weak_type and t.dtype != o.dtype else t
+        (
+            t.update(dtype=result_type(t, o), weak_type=False)
+            if t.weak_type and t.dtype != o.dtype
+            else t
+        ).vary(t.varying | o.varying)
         for t, o in zip(types, outs, strict=True)
     ]
     return None if found == list(types) else found

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from math import prod
 from typing import Any
 
-from effax.api.parted import axes_in_scope
+from effax.api.parted import axes_in_scope, tracked_axes
 from effax.effects import collective, comparison, shape
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
@@ -36,6 +36,12 @@ def _length(name: Hashable) -> int:
         f"unbound axis name: {name}. The following axis names are available: {known}; bind it with "
         f"vmap(..., axis_name={name!r}) or pmap"
     )
+
+
+def _varied(x: Any, names: tuple[Hashable, ...]) -> Any:
+    """The value, of which types say that it may differ along these axes, where they say so."""
+    missing = tuple(n for n in names if n in tracked_axes() and n not in typeof(x).varying)
+    return collective.pvary(x, axes=missing) if missing else x
 
 
 def _no_groups(name: str, groups: Any) -> None:
@@ -68,7 +74,7 @@ def axis_index(axis_name: Any) -> Any:
     total = None
     for name in _names(axis_name):
         size = _length(name)
-        place = collective.axis_index(axes=(name,))
+        place = _varied(collective.axis_index(axes=(name,)), (name,))
         total = place if total is None else total * size + place
     return total
 
@@ -94,7 +100,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
         y = asarray(y)
         if is_bool(typeof(y).dtype):
             y = convert_element_type(y, dtype=int32, weak_type=False)
-        return collective.psum(y, axes=_names(axis_name))
+        return collective.psum(_varied(y, _names(axis_name)), axes=_names(axis_name))
 
     return tree_map(leaf, x)
 
@@ -156,6 +162,7 @@ def all_gather(
         at = _axis(axis, typeof(y).ndim + (not tiled))
         if not tiled:
             y = shape.expand_dims(y, (at,))
+        y = _varied(y, _names(axis_name))
         for name in reversed(_names(axis_name)):
             y = collective.all_gather(y, axes=(name,), axis=at, size=_length(name))
         return y
@@ -186,6 +193,7 @@ def psum_scatter(
                 f"reduce_scatter operand scatter dimension size {typeof(y).shape[at]} must match "
                 f"shard count {size}"
             )
+        y = _varied(y, _names(axis_name))
         for name in _names(axis_name):
             y = collective.reduce_scatter(y, axes=(name,), axis=at, size=_length(name))
         return y if tiled else shape.squeeze(y, (at,))
@@ -212,7 +220,7 @@ def all_to_all(
     size = _length(name)
 
     def leaf(y: Any) -> Any:
-        y = asarray(y)
+        y = _varied(asarray(y), (name,))
         ndim = typeof(y).ndim
         split, concat = _axis(split_axis, ndim), _axis(concat_axis, ndim)
         if tiled:
@@ -261,7 +269,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     def leaf(y: Any) -> Any:
         y = asarray(y)
         collective.ppermute.result_type(y, axes=(name,), perm=pairs, size=size)
-        return collective.ppermute(y, axes=(name,), perm=pairs, size=size)
+        return collective.ppermute(_varied(y, (name,)), axes=(name,), perm=pairs, size=size)
 
     return tree_map(leaf, x)
 
@@ -295,6 +303,45 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
 
 
 def pvary(x: Any, axis_name: Any) -> Any:
-    """The value itself: here every value may differ from place to place."""
+    """The value itself, from here on one that may differ along named axes; see `pcast`."""
+    return pcast(x, axis_name, to="varying")
+
+
+def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
+    """The value itself, from here on one that may differ from place to place along named axes.
+
+    Types keep count of that under `shard_map`, and derivatives need it: what all places share gets
+    the sum of their cotangents, and what may differ gets at each place the cotangent there. Mostly
+    it follows from what is computed. Elsewhere it says nothing.
+
+    Args:
+      x: a tree of arrays.
+      axis_name: a name or a tuple of names.
+      to: "varying"; JAX's "reduced" and "unreduced" are of its explicit sharding types.
+
+    Raises:
+      ValueError: for another word, or where the value may differ along an axis already.
+    """
+    if to in ("reduced", "unreduced"):
+        raise NotImplementedError(
+            f"pcast(to={to!r}) speaks of sums that are not added up yet, which belong to explicit "
+            "sharding types; psum adds them up"
+        )
+    if to != "varying":
+        raise ValueError(
+            f"Got unexpected `to` value {to!r}. Allowed `to` values are: 'varying', and JAX's "
+            "'unreduced' and 'reduced'"
+        )
     axis_size(axis_name)
-    return x
+    names = _names(axis_name)
+
+    def leaf(y: Any) -> Any:
+        already = typeof(y).varying & set(names)
+        if already:
+            raise ValueError(
+                f"pcast: the value, {typeof(y).str_short()}, may differ along {set(already)} "
+                "already"
+            )
+        return _varied(y, names)
+
+    return tree_map(leaf, x)

@@ -9,7 +9,7 @@ from effax.effects import collective, reduction, shape
 from effax.effects.effect import Effect
 from effax.effects.elementwise import mul
 from effax.effects.types import int32, typeof
-from effax.interpreters.batch.batched import Batch, repeat, rule
+from effax.interpreters.batch.batched import Batch, elementwise, repeat, rule
 from effax.interpreters.lifting import move_axis
 
 
@@ -127,3 +127,6 @@ def ppermute_batch(
 @rule(collective.axis_index)
 def axis_index_batch(handler: Batch, values: list[Any], batched: list[bool], *, axes: Any) -> Any:
     return shape.iota(shape=(handler.size,), dimension=0, dtype=int32), True
+
+
+elementwise(collective.pvary)

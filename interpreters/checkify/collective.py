@@ -13,7 +13,7 @@ from effax.interpreters.checkify.payload import stored_types
 from effax.interpreters.lifting import PLAIN, lift
 
 computes(c.psum, c.reduce_scatter)
-cannot_fail(c.pmax, c.pmin, c.all_gather, c.all_to_all, c.ppermute, c.axis_index)
+cannot_fail(c.pmax, c.pmin, c.all_gather, c.all_to_all, c.ppermute, c.pvary, c.axis_index)
 
 
 def checkify_parallel(

@@ -18,6 +18,7 @@ linear(
     collective.reduce_scatter,
     collective.all_to_all,
     collective.ppermute,
+    collective.pvary,
 )
 fixed(collective.axis_index)
 

@@ -1,6 +1,7 @@
 """Transposes of collectives: what was spread is gathered, what was gathered is spread.
 
-A `psum` gives the same sum to every place, so its transpose adds up the cotangents of all.
+A `psum` gives the same sum to every place, so its transpose adds up the cotangents of all, unless
+types say that these are one cotangent that all places have (`shard_map` with `check_vma`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,16 @@ from effax.interpreters.transpose.linear import is_linear, rule, unary
 
 @unary(collective.psum)
 def psum_transpose(ct: Any, x: Any, *, axes: Any) -> Any:
+    """Where types say that the operand differs, its sum's cotangent is known to be the same."""
+    differs = x.type.varying
+    along = tuple(name for name in axes if name in differs)
+    rest = tuple(name for name in axes if name not in differs)
+    ct = collective.pvary(ct, axes=along) if along else ct
+    return collective.psum(ct, axes=rest) if rest else ct
+
+
+@unary(collective.pvary)
+def pvary_transpose(ct: Any, x: Any, *, axes: Any) -> Any:
     return collective.psum(ct, axes=axes)
 
 

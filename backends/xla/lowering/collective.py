@@ -164,6 +164,11 @@ def lower_axis_index(w: Writer, types: Sequence[ShapedArray], *, axes: Any) -> N
     return w.simple("convert", [place], types[0])
 
 
+@rule(collective.pvary)
+def lower_pvary(w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Any) -> Name:
+    return x
+
+
 def _partition(w: Writer) -> str:
     """The number of this place. XLA knows it only where a program is mapped over all axes."""
     number = "stablehlo.partition_id : tensor<ui32>"
