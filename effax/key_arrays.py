@@ -1,7 +1,7 @@
 """Arrays of random keys: their dtypes and their class.
 
-A `KeyArray` is a node of pytrees over an array of words, so that every transformation and every
-control flow takes it as it takes the words.
+A `KeyArray` is a node of the kernel's trees over an array of words, so that every transformation
+and every control flow takes it as it takes the words.
 """
 
 from __future__ import annotations
@@ -73,9 +73,23 @@ class KeyType(ExtendedDType):
         return self.name
 
 
+class _Flattened:
+    """How many arrays of keys were flattened, which tells whether there is one in a tree."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+flattened: Final = _Flattened()
+
+
 @register_pytree_node_class
 class KeyArray(Value):
     """An array of keys over an array of their words, which has one more axis, the last.
+
+    To transformations it is a node of trees over its words; to users a leaf (`key_leaves`).
 
     There is no arithmetic on keys; `key_data` gives the words.
     """
@@ -95,6 +109,7 @@ class KeyArray(Value):
 
     def tree_flatten(self) -> tuple[tuple[Any], str]:
         """The words are the one leaf; keys of different generators are different trees."""
+        flattened.count += 1
         return (self.words,), self.implementation
 
     @classmethod

@@ -9,10 +9,6 @@ from effax.effects.tree import KeyPath as KeyPath
 from effax.effects.tree import Partial as Partial
 from effax.effects.tree import PyTreeDef as PyTreeDef
 from effax.effects.tree import SequenceKey as SequenceKey
-from effax.effects.tree import all_leaves as all_leaves
-from effax.effects.tree import flatten_one_level as flatten_one_level
-from effax.effects.tree import flatten_one_level_with_keys as flatten_one_level_with_keys
-from effax.effects.tree import is_tree_node as is_tree_node
 from effax.effects.tree import keystr as keystr
 from effax.effects.tree import register_attrs as register_attrs
 from effax.effects.tree import register_dataclass as register_dataclass
@@ -22,22 +18,26 @@ from effax.effects.tree import register_pytree_with_keys as register_pytree_with
 from effax.effects.tree import register_pytree_with_keys_class as register_pytree_with_keys_class
 from effax.effects.tree import register_static as register_static
 from effax.effects.tree import registry as default_registry
-from effax.effects.tree import tree_all as tree_all
-from effax.effects.tree import tree_broadcast as tree_broadcast
-from effax.effects.tree import tree_flatten as tree_flatten
-from effax.effects.tree import tree_flatten_with_path as tree_flatten_with_path
-from effax.effects.tree import tree_leaves as tree_leaves
-from effax.effects.tree import tree_leaves_with_path as tree_leaves_with_path
-from effax.effects.tree import tree_map as tree_map
-from effax.effects.tree import tree_map_with_path as tree_map_with_path
-from effax.effects.tree import tree_reduce as tree_reduce
-from effax.effects.tree import tree_reduce_associative as tree_reduce_associative
-from effax.effects.tree import tree_structure as tree_structure
-from effax.effects.tree import tree_transpose as tree_transpose
 from effax.effects.tree import tree_unflatten as tree_unflatten
 from effax.effects.tree import treedef_children as treedef_children
 from effax.effects.tree import treedef_is_leaf as treedef_is_leaf
 from effax.effects.tree import treedef_tuple as treedef_tuple
+from effax.key_leaves import all_leaves as all_leaves
+from effax.key_leaves import flatten_one_level as flatten_one_level
+from effax.key_leaves import flatten_one_level_with_keys as flatten_one_level_with_keys
+from effax.key_leaves import is_tree_node as is_tree_node
+from effax.key_leaves import tree_all as tree_all
+from effax.key_leaves import tree_broadcast as tree_broadcast
+from effax.key_leaves import tree_flatten as tree_flatten
+from effax.key_leaves import tree_flatten_with_path as tree_flatten_with_path
+from effax.key_leaves import tree_leaves as tree_leaves
+from effax.key_leaves import tree_leaves_with_path as tree_leaves_with_path
+from effax.key_leaves import tree_map as tree_map
+from effax.key_leaves import tree_map_with_path as tree_map_with_path
+from effax.key_leaves import tree_reduce as tree_reduce
+from effax.key_leaves import tree_reduce_associative as tree_reduce_associative
+from effax.key_leaves import tree_structure as tree_structure
+from effax.key_leaves import tree_transpose as tree_transpose
 
 __all__ = [
     "DictKey",

@@ -220,7 +220,10 @@ def tree_reduce_associative(
 
 
 def tree_transpose(
-    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
+    outer_treedef: PyTreeDef,
+    inner_treedef: PyTreeDef | None,
+    pytree_to_transpose: Any,
+    is_leaf: IsLeaf = None,
 ) -> Any:
     """Turn a tree of trees inside out: an inner structure of outer ones.
 
@@ -228,7 +231,7 @@ def tree_transpose(
     >>> tree_transpose(outer, inner, {"a": (1, 2), "b": (3, 4)})
     ({'a': 1, 'b': 3}, {'a': 2, 'b': 4})
     """
-    leaves, treedef = registry.flatten(pytree_to_transpose)
+    leaves, treedef = registry.flatten(pytree_to_transpose, is_leaf)
     if inner_treedef is None:
         inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
     width = inner_treedef.num_leaves

@@ -35,18 +35,38 @@ def counts(shape: tuple[int, ...]) -> tuple[Any, Any]:
 
 def encipher(words: Any, shape: tuple[int, ...], use: str) -> tuple[Any, Any]:
     """Two random words for every place of an array, from the words of one key, which is used up."""
-    if not trace_key().threefry_partitionable:
-        raise NotImplementedError(
-            "random bits in the order of threefry_partitionable=False, JAX's default before 0.5, "
-            "are not made; leave the setting at True"
-        )
-    words = use_key(words, use=use)
-    k1, k2 = (
-        lax.broadcast(lax.index_in_dim(words, i, axis=0, keepdims=False), shape) for i in (0, 1)
-    )
-    high, low = counts(shape)
-    one, other = threefry2x32(k1, k2, high, low)
+    one, other = threefry2x32(*_spread(use_key(words, use=use), shape), *counts(shape))
     return one, other
+
+
+def _spread(words: Any, shape: tuple[int, ...]) -> list[Any]:
+    """Each of the two words of a key at every place."""
+    pair = (lax.index_in_dim(words, i, axis=0, keepdims=False) for i in (0, 1))
+    return [lax.broadcast(word, shape) for word in pair]
+
+
+def in_a_row() -> bool:
+    """Whether words are made in a row: what `threefry_partitionable=False` asks for."""
+    return not trace_key().threefry_partitionable
+
+
+def encipher_row(words: Any, n: int, use: str) -> Any:
+    """A vector of n random words, in the order that was JAX's before 0.5.
+
+    The numbers below n are enciphered in pairs: one of the first half, one of the second.
+    """
+    if n >= 1 << 32:
+        raise NotImplementedError(
+            f"{n} random words in a row, by threefry_partitionable=False, are more than a counter "
+            "of 32 bits can number; draw parts with keys of their own, or leave the setting at True"
+        )
+    half = -(-n // 2)
+    numbers = lax.iota(uint32, 2 * half)
+    if n % 2:
+        numbers = lax.select(numbers == n, lax.full_like(numbers, 0), numbers)
+    pair = (lax.slice_in_dim(numbers, i, i + half) for i in (0, half))
+    drawn = threefry2x32(*_spread(use_key(words, use=use), (half,)), *pair)
+    return lax.slice_in_dim(lax.concatenate(drawn, 0), 0, n)
 
 
 def seed_words(seed: Any) -> Any:
@@ -62,6 +82,9 @@ def seed_words(seed: Any) -> Any:
 
 def split_words(words: Any, shape: tuple[int, ...]) -> Any:
     """The words of as many new keys as the shape has places, along a new last axis."""
+    if in_a_row():
+        row = encipher_row(words, 2 * int(np.prod(shape, dtype=object)), "split")
+        return use_key(lax.reshape(row, (*shape, 2)), use="new")
     pair = [lax.expand_dims(x, (len(shape),)) for x in encipher(words, shape, "split")]
     return use_key(lax.concatenate(pair, len(shape)), use="new")
 

@@ -8,7 +8,7 @@ import pytest
 
 import effax
 import effax.numpy as jnp
-from effax import lax, random
+from effax import lax, random, tree, tree_util
 from effax.backends.reference.evaluate import interpret
 from tests.goldens.make_keys import names, outcome
 
@@ -155,3 +155,40 @@ def test_rng_uniform(run):
         effax.vmap(lambda high: lax.rng_uniform(0.0, high, (3,)))(jnp.ones(2))
     with pytest.raises(NotImplementedError, match="no derivative"):
         effax.grad(lambda high: lax.rng_uniform(0.0, high, ()))(1.0)
+
+
+def test_keys_are_leaves_of_trees():
+    """In `tree` and `tree_util` an array of keys is one leaf, as in JAX; in `jit` it is words."""
+    k, ks = random.key(0), random.split(random.key(1), 3)
+    nested = {"key": k, "rest": (1.0, ks)}
+    leaves, structure = tree.flatten(nested)
+    assert leaves[0] is k and leaves[2] is ks
+    assert structure == tree.structure({"key": 0, "rest": (0, 0)}) == tree.structure(nested)
+    assert tree.unflatten(structure, leaves)["key"] is k
+    assert tree.map(lambda x: getattr(x, "shape", None), nested) == {
+        "key": (),
+        "rest": (None, (3,)),
+    }
+    assert tree.map(lambda x, y: x is y, nested, nested)["rest"] == (True, True)
+    paths = [tree_util.keystr(path) for path, _ in tree.leaves_with_path(nested)]
+    assert paths == ["['key']", "['rest'][0]", "['rest'][1]"]
+    shown = tree.map_with_path(lambda path, x: getattr(x, "dtype", None), nested)
+    assert shown["rest"][1] == ks.dtype
+    asked = []
+    tree.leaves(nested, is_leaf=lambda x: asked.append(x) or isinstance(x, tuple))
+    assert any(x is nested["rest"] for x in asked)
+    assert (
+        tree.leaves_with_path(nested, lambda path, x: len(path) == 1, True)[1][1] is nested["rest"]
+    )
+    assert tree.broadcast({"key": k, "rest": 2.0}, nested) == {"key": k, "rest": (2.0, 2.0)}
+    turned = tree.transpose(tree.structure([0, 0]), tree.structure((0, 0)), [(k, 1), (k, 2)])
+    assert turned[0][0] is k and turned[1] == [1, 2]
+    assert tree.reduce(lambda n, x: n + 1, nested, 0) == 3
+    assert tree.reduce_associative(lambda a, b: b, nested) is ks
+    assert tree.all({"a": 1}) and tree_util.all_leaves([k, 1]) and not tree_util.all_leaves([(k,)])
+    assert not tree_util.is_tree_node(type(k))
+    for one_level in (tree_util.flatten_one_level, tree_util.flatten_one_level_with_keys):
+        with pytest.raises(ValueError, match="can't flatten a leaf"):
+            one_level(k)
+    back = effax.jit(lambda t: tree.map(lambda x: x, t))(nested)
+    assert back["key"].dtype == k.dtype and (back["rest"][1] == ks).all()
