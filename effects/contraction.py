@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.effects.dot_algorithms import DotAlgorithm
 from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray
 
@@ -50,6 +51,13 @@ def free_dims(ndim: int, contract: tuple[int, ...], batch: tuple[int, ...]) -> t
     return tuple(i for i in range(ndim) if i not in contract and i not in batch)
 
 
+def swapped(precision: Any) -> Any:
+    """A precision for operands that change places."""
+    if isinstance(precision, DotAlgorithm):
+        return precision.swapped()
+    return tuple(reversed(precision)) if isinstance(precision, tuple) else precision
+
+
 def _dot_general_type(
     lhs: ShapedArray,
     rhs: ShapedArray,
@@ -88,5 +96,5 @@ dot_general = Effect("dot_general", family="contraction", typing=_dot_general_ty
 
 `dimension_numbers` is ((lhs contracted, rhs contracted), (lhs batch, rhs batch)); the result has
 the batch axes, then the free axes of lhs, then those of rhs. `precision` is None, a name of
-StableHLO's (DEFAULT, HIGH, HIGHEST) for each operand, or the name of a dot algorithm.
+StableHLO's (DEFAULT, HIGH, HIGHEST) for each operand, or a dot algorithm.
 """

@@ -1,4 +1,4 @@
-"""Naming: values that a policy of `checkpoint` can speak of, and the memory it puts them in."""
+"""Naming: values that a policy of `checkpoint` can speak of, their memory, and what is kept."""
 
 from __future__ import annotations
 
@@ -20,3 +20,11 @@ def _moved_type(x: ShapedArray, *, src: str, dst: str) -> ShapedArray:
 
 moved = Effect("to_memory", family="naming", typing=_moved_type)
 """`to_memory(x, src, dst)`: x itself, in another memory of its device, by the names of both."""
+
+
+def _nothing(*operands: ShapedArray, prevent: bool) -> tuple[ShapedArray, ...]:
+    return ()
+
+
+sink = Effect("dce_sink", family="naming", typing=_nothing, multiple=True, row="sink")
+"""`dce_sink(*xs, prevent)`: keep values in the program, and with `prevent` in what is compiled."""

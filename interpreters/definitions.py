@@ -12,7 +12,8 @@ from itertools import product
 from typing import Any
 
 from effax.effects import control, cumulative, elementwise, logical, reduction, shape, window
-from effax.effects.effect import LITERALS, Effect
+from effax.effects.accuracy import accurate
+from effax.effects.effect import LITERALS, Effect, find_effect
 from effax.effects.handler import current
 from effax.effects.program import Program, Variable
 from effax.effects.types import ShapedArray, typeof
@@ -53,6 +54,11 @@ def _fold(effect: Effect, combine: Effect, identity: Callable[[Any], Any]) -> No
         if type.shape[0] == 0:
             return shape.full(lengths, identity(type.dtype), type.dtype)
         return reduction.halve(combine, rows)
+
+
+@definition(accurate)
+def accurate_is_the_effect(x: Any, *, function: str, accuracy: Any) -> Any:
+    return find_effect(function)(x)
 
 
 _fold(reduction.reduce_sum, elementwise.add, lambda _: 0)

@@ -11,6 +11,8 @@ from effax.lax.branching import switch as switch
 from effax.lax.choosing import composite as composite
 from effax.lax.choosing import platform_dependent as platform_dependent
 from effax.lax.choosing import stage as stage
+from effax.lax.contraction import DotAlgorithm as DotAlgorithm
+from effax.lax.contraction import DotAlgorithmPreset as DotAlgorithmPreset
 from effax.lax.contraction import DotDimensionNumbers as DotDimensionNumbers
 from effax.lax.contraction import Precision as Precision
 from effax.lax.contraction import PrecisionLike as PrecisionLike
@@ -60,7 +62,9 @@ from effax.lax.generators import RandomAlgorithm as RandomAlgorithm
 from effax.lax.generators import rng_bit_generator as rng_bit_generator
 from effax.lax.generators import rng_uniform as rng_uniform
 from effax.lax.integers import mulhi as mulhi
+from effax.lax.operators import AccuracyMode as AccuracyMode
 from effax.lax.operators import RoundingMethod as RoundingMethod
+from effax.lax.operators import Tolerance as Tolerance
 from effax.lax.operators import abs as abs
 from effax.lax.operators import acos as acos
 from effax.lax.operators import acosh as acosh
@@ -157,6 +161,8 @@ from effax.lax.patches import conv_transpose_shape_tuple as conv_transpose_shape
 from effax.lax.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
 from effax.lax.ragged import ragged_dot as ragged_dot
 from effax.lax.ragged import ragged_dot_general as ragged_dot_general
+from effax.lax.ragged_exchange import ragged_all_to_all as ragged_all_to_all
+from effax.lax.scaled import scaled_dot as scaled_dot
 from effax.lax.shapes import bitcast_convert_type as bitcast_convert_type
 from effax.lax.shapes import broadcast as broadcast
 from effax.lax.shapes import broadcast_in_dim as broadcast_in_dim
@@ -211,6 +217,11 @@ from effax.lax.slicing import slice as slice
 from effax.lax.slicing import slice_in_dim as slice_in_dim
 from effax.lax.solve import custom_linear_solve as custom_linear_solve
 from effax.lax.solve import custom_root as custom_root
+from effax.lax.tokens import after_all as after_all
+from effax.lax.tokens import create_token as create_token
+from effax.lax.tokens import dce_sink as dce_sink
+from effax.lax.tokens import precv as precv
+from effax.lax.tokens import psend as psend
 
 _cut_at(globals())
 _accept_keys(globals())

@@ -9,6 +9,8 @@ from typing import Any
 
 from effax.effects import contraction, conversion
 from effax.effects.config import read
+from effax.effects.dot_algorithms import DotAlgorithm as DotAlgorithm
+from effax.effects.dot_algorithms import DotAlgorithmPreset as DotAlgorithmPreset
 from effax.effects.types import (
     bit_width,
     is_complex,
@@ -44,7 +46,15 @@ class Precision(enum.Enum):
         return self.name
 
 
-PrecisionLike = str | Precision | tuple[str, str] | tuple[Precision, Precision] | None
+PrecisionLike = (
+    str
+    | Precision
+    | tuple[str, str]
+    | tuple[Precision, Precision]
+    | DotAlgorithm
+    | DotAlgorithmPreset
+    | None
+)
 
 
 _NAMES = {
@@ -59,8 +69,8 @@ _NAMES = {
 }
 
 
-def canonical_precision(precision: Any) -> tuple[str, str] | None:
-    """The names of the precision of both operands; None for the default.
+def canonical_precision(precision: Any) -> Any:
+    """The names of the precision of both operands, or a dot algorithm; None for the default.
 
     Without one the setting `default_matmul_precision` holds. Raises `ValueError` for an unknown
     name.
@@ -69,13 +79,17 @@ def canonical_precision(precision: Any) -> tuple[str, str] | None:
         precision = read("default_matmul_precision")
         if precision is None:
             return None
+    if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__:
+        precision = DotAlgorithmPreset[precision]
+    if isinstance(precision, DotAlgorithm | DotAlgorithmPreset):
+        return None if precision is DotAlgorithmPreset.DEFAULT else precision
     if isinstance(precision, (tuple, list)):
         if len(precision) != 2:
             raise ValueError(f"a precision is one, or a pair of them, not {precision!r}")
         names = tuple(_precision_name(p) for p in precision)
     else:
         names = (_precision_name(precision),) * 2
-    return None if names == ("DEFAULT", "DEFAULT") else names  # type: ignore[return-value]
+    return None if names == ("DEFAULT", "DEFAULT") else names
 
 
 def _precision_name(precision: Any) -> str:
@@ -87,7 +101,8 @@ def _precision_name(precision: Any) -> str:
     if name is None:
         raise ValueError(
             f"unknown precision {precision!r}: expected a Precision, or one of "
-            f"{', '.join(map(repr, _NAMES))}"
+            f"{', '.join(map(repr, _NAMES))}; a pair of them; or a DotAlgorithm, a "
+            "DotAlgorithmPreset or its name"
         )
     return name
 
@@ -176,7 +191,7 @@ def dot_general(
     Args:
       lhs, rhs: arrays; of two dtypes the wider is taken, floats before integers.
       dimension_numbers: `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`.
-      precision: a `Precision` or its name, or a pair of them.
+      precision: a `Precision` or its name, or a pair of them; or a dot algorithm.
       preferred_element_type: the dtype to sum in, and of the result.
 
     Returns:

@@ -19,6 +19,9 @@ from effax.effects import (
     transcendental,
 )
 from effax.effects import complex as complex_parts
+from effax.effects.accuracy import AccuracyMode as AccuracyMode
+from effax.effects.accuracy import Tolerance as Tolerance
+from effax.effects.accuracy import accurate
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.types import ShapedArray, is_complex, is_float, is_inexact, is_integer, typeof
 from effax.lax.shapes import repeated
@@ -113,14 +116,20 @@ def unary(name: str, effect: Effect, meaning: str, example: str) -> Callable[...
 
 
 def tunable(name: str, effect: Effect, meaning: str, example: str) -> Callable[..., Array]:
-    """The same, with the parameter `accuracy`, of which only the default is offered."""
+    """The same, with the parameter `accuracy`: a `Tolerance` or an `AccuracyMode`.
 
-    def operator(x: ArrayLike, *, accuracy: Any = None) -> Array:
-        if accuracy is not None:
+    Some accelerators have several ways to compute such a function; the CPU has one.
+    """
+
+    def operator(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> Array:
+        if accuracy is None or accuracy is AccuracyMode.DEFAULT:
+            return effect(x)
+        if not isinstance(accuracy, Tolerance | AccuracyMode):
             raise NotImplementedError(
-                f"lax.{name}: accuracy={accuracy!r} is not supported; leave it out for the default"
+                f"lax.{name}: accuracy={accuracy!r} is not supported; it is a lax.Tolerance or a "
+                "lax.AccuracyMode"
             )
-        return effect(x)
+        return accurate(x, function=effect.name, accuracy=accuracy)
 
     _named(operator, name, meaning, example)
     return operator

@@ -34,5 +34,8 @@ from effax.nn.functions import logsumexp as logsumexp
 from effax.nn.functions import one_hot as one_hot
 from effax.nn.functions import softmax as softmax
 from effax.nn.functions import standardize as standardize
+from effax.nn.scaled import get_scaled_dot_general_config as get_scaled_dot_general_config
+from effax.nn.scaled import scaled_dot_general as scaled_dot_general
+from effax.nn.scaled import scaled_matmul as scaled_matmul
 
 _cut_at(globals())

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from effax.effects import naming
-from effax.interpreters.batch.batched import elementwise
+from effax.interpreters.batch.batched import Batch, elementwise, rule
 
 elementwise(naming.named, naming.moved)
+
+
+@rule(naming.sink)
+def sink_batch(handler: Batch, values: list[Any], batched: list[bool], *, prevent: bool) -> Any:
+    return naming.sink(*values, prevent=prevent), []

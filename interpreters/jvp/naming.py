@@ -14,3 +14,8 @@ def named_jvp(primals: list[Any], tangents: list[Any], *, name: str) -> Any:
 
 
 linear(naming.moved)
+
+
+@rule(naming.sink)
+def sink_jvp(primals: list[Any], tangents: list[Any], *, prevent: bool) -> Any:
+    return naming.sink(*primals, prevent=prevent), []

@@ -40,7 +40,7 @@ def _share(
         ct,
         other,
         dimension_numbers=((y_in_ct, y_free), (in_ct, yb)),
-        precision=precision if first or not precision else tuple(reversed(precision)),
+        precision=precision if first else contraction.swapped(precision),
         preferred_element_type=preferred_element_type,
     )
     # Its axes: batch, the operand's free ones, and the contracted ones in the other's order.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from effax.effects import naming
-from effax.interpreters.transpose.linear import unary
+from effax.interpreters.transpose.linear import rule, unary
 
 
 @unary(naming.named)
@@ -16,3 +16,8 @@ def named_transpose(ct: Any, x: Any, *, name: str) -> Any:
 @unary(naming.moved)
 def moved_transpose(ct: Any, x: Any, *, src: str, dst: str) -> Any:
     return naming.moved(ct, src=dst, dst=src)
+
+
+@rule(naming.sink)
+def sink_transpose(cts: list[Any], *operands: Any, prevent: bool) -> list[Any]:
+    return [None for _ in operands]

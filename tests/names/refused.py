@@ -9,8 +9,6 @@ _PRIMITIVE = "a primitive of JAX's interpreters; the effect of that name is in e
 _IMPORTED = "an import of JAX's own module, that `dir` happens to list"
 _INTERNAL = "for the insides of JAX: there is nothing here that it could act on"
 _MESH = "meshes over processes and explicit sharding types are not there; pmap and device_put are"
-_TOKEN = "effects that can be observed stay in order without tokens"
-_BLACKWELL = "block-scaled products of cuDNN on Blackwell GPUs"
 _SINGLE = "for programs of several processes, which effax does not start"
 
 REFUSED = {
@@ -37,18 +35,6 @@ REFUSED = {
     "jax.sharding*": _MESH,
     "jax.lax.pcast": _MESH,
     "jax.distributed": _SINGLE,
-    "jax.lax.create_token": _TOKEN,
-    "jax.lax.after_all": _TOKEN,
-    "jax.lax.psend": "sends between TPUs; ppermute moves values between places",
-    "jax.lax.precv": "sends between TPUs; ppermute moves values between places",
-    "jax.lax.ragged_all_to_all": "XLA's CPU backend has none; all_to_all of padded rows is there",
-    "jax.lax.dce_sink": "what can be observed is kept anyway; what can't is not computed",
-    "jax.lax.DotAlgorithm*": "XLA's CPU backend has one algorithm for each dtype; GPU presets wait",
-    "jax.lax.AccuracyMode": "XLA takes accuracies on TPUs only",
-    "jax.lax.Tolerance": "XLA takes accuracies on TPUs only",
-    "jax.lax.scaled_dot": _BLACKWELL,
-    "jax.nn.scaled_*": _BLACKWELL,
-    "jax.nn.get_scaled_dot_general_config": _BLACKWELL,
     "jax.errors.JaxprTypeError": "programs are typed when they are made: no later check fails",
     "jax.ad_checkpoint.*": "what policies return besides booleans is made by checkpoint_policies",
     "jax.Array.byteswap": "elements have no order of bytes on a device: np.asarray(x).byteswap()",

@@ -3,18 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects import contraction
-from effax.effects.types import ShapedArray
+from effax.effects.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
+from effax.effects.types import ShapedArray, bfloat16, element_name, float16, float32, float64
 
 
 def precision_names(precision: Any) -> str:
     """The precision of both operands, in StableHLO's words."""
-    return ", ".join(precision) if precision else "DEFAULT, DEFAULT"
+    return ", ".join(precision) if isinstance(precision, tuple) else "DEFAULT, DEFAULT"
+
+
+_ON_CPU: Final = frozenset(
+    {
+        *(DotAlgorithmPreset.F16_F16_F16, DotAlgorithmPreset.F32_F32_F32),
+        *(DotAlgorithmPreset.F64_F64_F64, DotAlgorithmPreset.BF16_BF16_F32),
+        *(DotAlgorithmPreset.BF16_BF16_F32_X3, DotAlgorithmPreset.BF16_BF16_F32_X6),
+    }
+)
+_SAME_ON_CPU: Final = {
+    DotAlgorithm(*[x] * 3): DotAlgorithmPreset[f"{name}_{name}_{name}"]
+    for x, name in ((float16, "F16"), (float32, "F32"), (float64, "F64"))
+} | {DotAlgorithm(bfloat16, bfloat16, float32): DotAlgorithmPreset.BF16_BF16_F32}
+
+
+def _algorithm(
+    w: Writer, precision: Any, lhs: Name, rhs: Name, type: ShapedArray
+) -> tuple[str, Name, Name, Any]:
+    """The attribute, operands as the algorithm takes them, and the dtype that it gives.
+
+    Raises `ValueError` for one that the platform does not have.
+    """
+    if precision is DotAlgorithmPreset.DEFAULT:
+        return "", lhs, rhs, type.dtype
+    found = _SAME_ON_CPU.get(precision, precision)
+    if w.platform == "cpu" and found not in _ON_CPU:
+        raise ValueError(
+            f"The precision '{precision}' is not supported by dot_general on CPU, which has "
+            f"{', '.join(sorted(map(str, _ON_CPU)))}"
+        )
+    if isinstance(found, DotAlgorithmPreset):
+        lhs, rhs = (_stored(w, x, found.storage_types) for x in (lhs, rhs))
+        first, second = found.name.split("_")[:2] if found.storage_types else (lhs, rhs)
+        text = _ALGORITHM.format(
+            lhs=_NAMES.get(first) or element_name(lhs.dtype),
+            rhs=_NAMES.get(second) or element_name(rhs.dtype),
+            sum=element_name(found.accumulation_type or type.dtype),
+            n=1,
+            m=1,
+            products=found.products,
+            imprecise=str("FAST" in found.name).lower(),
+        )
+        return text, lhs, rhs, found.accumulation_type or type.dtype
+    text = _ALGORITHM.format(
+        lhs=element_name(found.lhs_precision_type),
+        rhs=element_name(found.rhs_precision_type),
+        sum=element_name(found.accumulation_type),
+        n=found.lhs_component_count,
+        m=found.rhs_component_count,
+        products=found.num_primitive_operations,
+        imprecise=str(bool(found.allow_imprecise_accumulation)).lower(),
+    )
+    return text, lhs, rhs, found.accumulation_type
+
+
+_NAMES: Final = {"F16": "f16", "BF16": "bf16", "TF32": "tf32", "F32": "f32", "F64": "f64"}
+_ALGORITHM: Final = (
+    ", algorithm = <lhs_precision_type = {lhs}, rhs_precision_type = {rhs}, accumulation_type = "
+    "{sum}, lhs_component_count = {n}, rhs_component_count = {m}, num_primitive_operations = "
+    "{products}, allow_imprecise_accumulation = {imprecise}>"
+)
+
+
+def _stored(w: Writer, x: Name, dtypes: Sequence[Any] | None) -> Name:
+    if dtypes is None or x.dtype in dtypes:
+        return x
+    return w.simple("convert", [x], x.type.update(dtype=dtypes[0]))
 
 
 def widened(w: Writer, *operands: Name) -> list[Name]:
@@ -42,13 +110,20 @@ def lower_dot_general(
     preferred_element_type: Any,
 ) -> Name:
     (type,) = types
-    lhs, rhs = widened(w, lhs, rhs)
+    algorithm, dtype = "", type.dtype
+    if precision is None or isinstance(precision, tuple):
+        lhs, rhs = widened(w, lhs, rhs)
+    else:
+        algorithm, lhs, rhs, dtype = _algorithm(w, precision, lhs, rhs, type)
     contracting, batching = (
         " x ".join(f"[{', '.join(map(str, side))}]" for side in pair) for pair in dimension_numbers
     )
     batch = f"batching_dims = {batching}, " if dimension_numbers[1][0] else ""
-    return w.op(
+    made = type.update(dtype=dtype)
+    product = w.op(
         f"stablehlo.dot_general {lhs}, {rhs}, {batch}contracting_dims = {contracting}, "
-        f"precision = [{precision_names(precision)}] : ({lhs.text}, {rhs.text}) -> {tensor(type)}",
-        type,
+        f"precision = [{precision_names(precision)}]{algorithm} : ({lhs.text}, {rhs.text}) -> "
+        f"{tensor(made)}",
+        made,
     )
+    return product if dtype == type.dtype else w.simple("convert", [product], type)

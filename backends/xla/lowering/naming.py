@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from effax.backends.xla.lowering.writer import Name, Writer, rule
+from effax.backends.xla.lowering.callback import layout
+from effax.backends.xla.lowering.writer import Name, Writer, answered, rule
 from effax.effects import naming
 from effax.effects.types import ShapedArray
 
@@ -23,3 +24,18 @@ def lower_moved(w: Writer, types: Sequence[ShapedArray], x: Name, *, src: str, d
             "save_only_these_names), or compute it again"
         )
     return x
+
+
+answered.add(naming.sink.row)
+
+
+@rule(naming.sink)
+def lower_sink(w: Writer, types: Sequence[ShapedArray], *xs: Name, prevent: bool) -> list[Name]:
+    for x in xs if prevent and w.platform == "cpu" else ():
+        w.ops(
+            f"stablehlo.custom_call @dce_sink({x}) {{api_version = 4 : i32, backend_config = {{}}, "
+            f"has_side_effect = true, operand_layouts = [{layout(x.type)}], result_layouts = []}} "
+            f": ({x.text}) -> ()",
+            (),
+        )
+    return []
