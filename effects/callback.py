@@ -154,6 +154,14 @@ def innermost(callback: Any) -> Any:
     return callback
 
 
+def inspected(program: Program) -> Iterator[tuple[Callable[[Any], None], Any]]:
+    """Those who are to be told how values lie that a program computes itself, and the values."""
+    for e in program.equations if "callback" in program.row else ():
+        callback = innermost(e.attributes.get("callback"))
+        if isinstance(callback, Inspection):
+            yield callback.told, e.inputs[0]
+
+
 def inspections(program: Program) -> Iterator[Callable[[Any], None]]:
     """Those who are to be told where a program is compiled."""
     for e in program.equations if "callback" in program.row else ():

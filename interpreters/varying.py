@@ -1,12 +1,43 @@
-"""Programs whose types no longer say along which axes of a mesh values may differ."""
+"""Along which axes of a mesh values may differ, as types tell it under `shard_map`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from effax.effects.collective import pvary
+from effax.effects.collective import psum, pvary
+from effax.effects.handler import bottom
 from effax.effects.program import Equation, Literal, Program, Variable
+from effax.effects.types import ShapedArray, typeof
+
+
+def tracked(handler: Any) -> bool:
+    """Whether types tell it under a handler and those outside of it."""
+    while handler is not bottom:
+        if getattr(handler, "tracks", False) is True:
+            return True
+        handler = handler.outer
+    return False
+
+
+def along(x: Any, type: ShapedArray) -> Any:
+    """A cotangent, or None, that may differ along the same axes as its value, of that type.
+
+    Places that share a value have parts of its cotangent, which are added up; and where a value may
+    differ, each place has a cotangent of its own. Source: the transpose of `pvary` in JAX's
+    `shard_map` with `check_vma`.
+    """
+    if x is None or (found := typeof(x).varying) == type.varying:
+        return x
+    if found - type.varying:
+        x = psum(x, axes=tuple(found - type.varying))
+    return widened(x, type)
+
+
+def widened(x: Any, type: ShapedArray) -> Any:
+    """A value that may differ at least along the axes that values of that type may."""
+    missing = type.varying - typeof(x).varying
+    return pvary(x, axes=tuple(missing)) if missing else x
 
 
 def forgotten(program: Program, axes: frozenset[Any]) -> Program:

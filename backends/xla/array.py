@@ -15,6 +15,7 @@ from effax.backends.xla.client import XlaRuntimeError
 from effax.backends.xla.device import Device
 from effax.backends.xla.executable import deleted
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, place
+from effax.backends.xla.recut import recut
 from effax.effects import config
 from effax.effects.frames import filtered
 from effax.effects.state import Ref
@@ -490,7 +491,10 @@ def device_put(x: Any, where: Any = None, *, may_alias: bool = True) -> Array:
         (target if named is None else named).shard_shape(x.spec.type.shape)
     if config.guarded and target is not source:
         guard.look("device_to_device", x.spec.type, target)
-    moved = memory.move(x.buffer, x.spec.type, source, target, copy=not may_alias)
+    if target.devices == source.devices and not target.is_single and target is not source:
+        moved = recut(x.buffer, x.spec.type, source, target)
+    else:
+        moved = memory.move(x.buffer, x.spec.type, source, target, copy=not may_alias)
     if where is None:
         return Array(moved, x.spec)
     return Array(moved, Spec(x.spec.type, target, True, named))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+import attrs
 import numpy as np
 
 from effax.backends.xla import ledger
@@ -24,7 +25,7 @@ from effax.backends.xla.lowering.writer import answered, module_text
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated
 from effax.backends.xla.special_values import look_for_special
 from effax.effects import shape
-from effax.effects.callback import inspections
+from effax.effects.callback import inspected, inspections
 from effax.effects.config import read, trace_key
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
@@ -269,8 +270,7 @@ def compile_program(
     check_row(program)
     layout = placement if isinstance(placement, Layout) else alone(placement, committed)
     where = layout.where
-    for told in inspections(program):
-        told(where)
+    _tell(program, layout)
     text, callbacks = lower(program, layout)
     key = text, where, tuple(donate), tuple(options.items())
     executable = None if callbacks else _by_text.get(key)
@@ -303,6 +303,37 @@ def compile_program(
     if read("debug_nans") or read("debug_infs"):
         executor.checked = program
     return executor
+
+
+def _tell(program: Program, layout: Layout) -> None:
+    """Call those who want to know where values lie that the program computes.
+
+    Over a mesh the compiler says it, of a program whose results they are.
+    """
+    asking = list(inspections(program))
+    if layout.is_single:
+        for told in asking:
+            told(layout.where)
+        return
+    if not asking:
+        return
+    own = list(inspected(program))
+    if len(own) < len(asking):
+        raise NotImplementedError(
+            "inspect_array_sharding inside a loop, a branch or an inner function of a program over "
+            "several devices: call it on what that gives"
+        )
+    alike = Program(program.inputs, program.equations, [x for _, x in own], program.name)
+    text, callbacks = lower(alike, attrs.evolve(layout, outs=None))
+    made = compile_text(
+        text,
+        placement=layout.where,
+        out_types=alike.out_types,
+        host_callbacks=tuple(callbacks),
+        persistent=False,
+    )
+    for (told, _), spec in zip(own, made.out_specs, strict=True):
+        told(layout.name(spec.placement) or spec.placement)
 
 
 def _result_specs(program: Program, layout: Layout, executable: Any) -> list[Spec]:

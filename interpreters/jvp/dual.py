@@ -11,6 +11,7 @@ from effax.effects.effect import Effect
 from effax.effects.handler import Carrier
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.interpreters.lifting import PLAIN, Lifting, Mode
+from effax.interpreters.varying import tracked, widened
 
 DUAL: Final = "dual"
 
@@ -42,11 +43,15 @@ class JVP(Lifting):
     A missing tangent is a symbolic zero, and costs nothing.
     """
 
-    __slots__ = ()
+    __slots__ = ("in_pieces",)
 
     carrier = Dual
     label = "jvp"
     rules: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
+
+    def __init__(self, outer: Any = None) -> None:
+        super().__init__(outer)
+        self.in_pieces = tracked(self.outer)
 
     def mode(self, value: Any) -> Mode:
         """Whether the value has a tangent."""
@@ -70,7 +75,11 @@ class JVP(Lifting):
 
     def dual(self, primal: Any, tangent: Any) -> Any:
         """The pair, or the primal alone when there is no tangent."""
-        return primal if tangent is None else Dual(self, primal, tangent)
+        if tangent is None:
+            return primal
+        if self.in_pieces:  # places that differ in their value move each for itself
+            tangent = widened(tangent, typeof(primal))
+        return Dual(self, primal, tangent)
 
     def split(self, value: Any) -> tuple[Any, Any]:
         """Primal and tangent; the latter None for a value that is not the handler's own."""
@@ -98,7 +107,9 @@ class JVP(Lifting):
         primal, tangent = rule(primals, tangents, **attributes)
         if effect.multiple:
             return [self.dual(p, t) for p, t in zip(primal, tangent, strict=True)]
-        return primal if tangent is None else Dual(self, primal, tangent)
+        if tangent is None or self.in_pieces:
+            return self.dual(primal, tangent)
+        return Dual(self, primal, tangent)
 
 
 def tangent_type(type: ShapedArray) -> ShapedArray:

@@ -11,9 +11,10 @@ from effax.effects import control
 from effax.effects.elementwise import add
 from effax.effects.handler import current
 from effax.effects.program import Program, Variable
+from effax.effects.types import typeof
 from effax.interpreters.branches import align_captured
 from effax.interpreters.residual import Record
-from effax.interpreters.stage import Stage
+from effax.interpreters.stage import Stage, stage
 from effax.interpreters.transpose.linear import (
     backward,
     instantiate,
@@ -106,12 +107,21 @@ def transpose_call(
     return _place(operands, done.given, results)
 
 
+def _apart(program: Program, axes: frozenset[Any]) -> Program:
+    """The program, of operands that may differ along these axes of a mesh, too."""
+    types = [t.vary(t.varying | axes) for t in program.in_types]
+    return stage(program.run, types, program.name).program
+
+
 @rule(control.cond, fixed=(0,))
 def transpose_cond(
     cts: Sequence[Any], index: Any, *operands: Any, branches: tuple[Program, ...]
 ) -> list[Any]:
     linear = tuple(map(is_linear, operands))
     mask = tuple(ct is not None for ct in cts)
+    along = typeof(index).varying
+    if along:  # not all places take the branch: sums over them are left to what is around it
+        branches = tuple(_apart(branch, along) for branch in branches)
     done = [transpose_program(b, linear, mask, full=True) for b in branches]
     results = control.cond(
         index,

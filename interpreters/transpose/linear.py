@@ -7,17 +7,18 @@ from typing import Any, Final
 
 import attrs
 
-from effax.effects import collective, shape
+from effax.effects import shape
 from effax.effects.columns import ready
 from effax.effects.conversion import number
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
 from effax.effects.frames import describe
-from effax.effects.handler import current, stack
+from effax.effects.handler import current
 from effax.effects.program import Variable
 from effax.effects.provenance import source, transposed
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.effects.value import Value
+from effax.interpreters.varying import along, tracked
 
 rules: Final[dict[Effect, Callable[..., Any]]] = {}
 
@@ -118,7 +119,7 @@ def backward(tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variab
     before = source.at, source.top
     source.top = current.get()
     try:
-        _walk(tape, cotangents, any(getattr(h, "tracks", False) for h in stack()))
+        _walk(tape, cotangents, tracked(current.get()))
     finally:
         source.at, source.top = before
     return [cotangents.get(x) for x in inputs]
@@ -131,7 +132,7 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool) -> None:
         if all(ct is None for ct in outs):
             continue
         if tracks:
-            outs = [_along(ct, x.type) for ct, x in zip(outs, e.outputs, strict=True)]
+            outs = [along(ct, x.type) for ct, x in zip(outs, e.outputs, strict=True)]
         transpose = rules.get(e.effect)
         if transpose is None:
             raise NotLinearError(e, "or has no transpose rule")
@@ -144,23 +145,8 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool) -> None:
         given = transpose(outs if e.effect.multiple else outs[0], *operands, **e.attributes)
         for x, ct in zip(e.inputs, given, strict=True):
             if ct is not None and tape.owns(x):
-                ct = _along(ct, x.type) if tracks else ct
+                ct = along(ct, x.type) if tracks else ct
                 cotangents[x] = add_cotangents(cotangents.get(x), ct)
-
-
-def _along(ct: Any, type: ShapedArray) -> Any:
-    """A cotangent that may differ along the same axes of a mesh as its value.
-
-    Places that have the same value have parts of its cotangent, which are added up; and where a
-    value may differ, each place has a cotangent of its own. Source: the transpose of `pvary` in
-    JAX's `shard_map` with `check_vma`.
-    """
-    if ct is None or (found := typeof(ct).varying) == type.varying:
-        return ct
-    if found - type.varying:
-        ct = collective.psum(ct, axes=tuple(found - type.varying))
-    missing = type.varying - typeof(ct).varying
-    return collective.pvary(ct, axes=tuple(missing)) if missing else ct
 
 
 def add_cotangents(one: Any, other: Any) -> Any:

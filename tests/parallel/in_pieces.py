@@ -1,5 +1,8 @@
 """`shard_map` on eight CPU devices, against the same on whole arrays; run by `test_mesh.py`."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from effax import lax, shard_map, smap
 from effax.backends.reference.evaluate import run as run_by_reference
 from effax.experimental import checkify
 from effax.sharding import Mesh, NamedSharding, get_abstract_mesh
+from tests.parallel.inside import answers, programs
 
 P = effax.P
 if effax.device_count() < 8:
@@ -314,3 +318,52 @@ def test_no_specs():
     cut = effax.device_put(HOST, NamedSharding(MESH, P("x")))
     found = shard_map(lambda a: a + 1, mesh=MESH, out_specs=P("x"))(cut)
     np.testing.assert_array_equal(found, HOST + 1)
+
+
+GOLDENS = json.loads((Path(__file__).parents[1] / "goldens" / "inside.json").read_text())
+LINE = Mesh(np.array(effax.devices()).reshape(2, 4), ("a", "b"))
+
+
+@pytest.mark.parametrize("name", programs(effax))
+def test_derivatives_inside_are_those_of_jax(name):
+    found = answers(effax, LINE, [name])[name]
+    for one, other in zip(found, GOLDENS[name], strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-5)
+
+
+def test_branches_that_not_all_places_take():
+    def branched(w, x):
+        return lax.cond(x[0, 0] > 30 / 9, lambda: jnp.sum(w * x[0]), lambda: jnp.sum(w**2))
+
+    def selected(w, x):
+        return jnp.where(x[0, 0] > 30 / 9, jnp.sum(w * x[0]), jnp.sum(w**2))
+
+    w = jnp.arange(8.0)
+    one, two = (
+        effax.jit(mapped(effax.grad(f), (P(), P("x")), P()))(w, HOST) for f in (branched, selected)
+    )
+    np.testing.assert_allclose(one, two, rtol=1e-5)
+    np.testing.assert_allclose(one, 2 * np.arange(8.0) + HOST[4], rtol=1e-5)
+
+
+def test_results_that_may_differ_are_refused():
+    for body in (
+        lambda x: 2 * x,
+        lambda x: lax.all_gather(x, "x"),
+        lambda x: x + lax.axis_index("y"),
+    ):
+        with pytest.raises(ValueError, match="out_specs which require replication"):
+            mapped(body, P("x"), P())(HOST)
+    found = mapped(lambda x: lax.all_gather(x, "x", tiled=True), P("x"), P(), check_vma=False)(HOST)
+    np.testing.assert_array_equal(found, HOST)
+    with pytest.raises(ValueError, match="may differ along"):
+        mapped(lambda x: lax.pcast(x, "x", to="varying"), P("x"), P("x"))(HOST)
+    with pytest.raises(ValueError, match="Got unexpected `to`"):
+        mapped(lambda x: lax.pcast(x, "y", to="other"), P("x"), P("x", "y"))(HOST)
+    wider = mapped(lambda x: lax.pcast(x, "y", to="varying"), P("x"), P("x", "y"))(HOST)
+    np.testing.assert_array_equal(wider, np.tile(HOST, (1, 4)))
+
+
+def test_programs_say_nothing_of_places_when_they_are_made():
+    program = effax.make_program(mapped(effax.grad(lambda w: jnp.sum(w * 2)), P(), P()))(HOST)
+    assert "{V:" not in str(program) and "pvary" not in str(program)

@@ -341,3 +341,33 @@ def test_errors(name):
 
 def test_spec_is_a_class():
     assert P is PartitionSpec
+
+
+def test_how_arrays_lie_is_told_and_drawn(cut, capsys):
+    found = []
+    effax.debug.inspect_array_sharding(cut, callback=found.append)
+    f = effax.jit(
+        lambda x: effax.debug.inspect_array_sharding(jnp.sin(x).T, callback=found.append) or x * 2
+    )
+    f(cut)
+    assert found == [over("x", "y"), over("y", "x")]
+    effax.debug.visualize_array_sharding(cut, use_color=False)
+    assert [line.count("CPU") for line in capsys.readouterr().out.splitlines()] == [0, 4, 0, 4, 0]
+
+
+@pytest.mark.parametrize("one", [s for s, _, _ in SPECS])
+@pytest.mark.parametrize("other", [(), (("y", "x"), None)])
+def test_arrays_are_cut_in_another_way(one, other):
+    x = effax.device_put(HOST, over(*one))
+    found = effax.device_put(x, over(*other))
+    assert found.sharding == over(*other)
+    np.testing.assert_array_equal(found, HOST)
+    assert not x.is_deleted()
+
+
+def test_trees_of_shardings():
+    found = effax.device_put({"a": HOST, "b": (HOST, 1.0)}, {"a": over("x"), "b": over()})
+    assert found["a"].sharding == over("x") and found["b"][0].sharding == over()
+    assert found["b"][1].sharding == over() and float(found["b"][1]) == 1.0
+    moved = effax.jit(lambda x: effax.device_put(x * 2, over("y")))(found["a"])
+    assert moved.sharding == over("y")

@@ -1,0 +1,37 @@
+"""Arrays that stay on their devices and are cut up among them in another way."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from effax.backends.xla.buffer import move
+from effax.backends.xla.executable import Executable, compile_text
+from effax.backends.xla.layout import Layout, ModuleMesh
+from effax.backends.xla.lowering.writer import module_text
+from effax.backends.xla.placement import Placement, replicated
+from effax.effects.program import Program, Variable
+from effax.effects.types import ShapedArray
+
+_made: Final[dict[tuple[ShapedArray, Placement, Placement], Executable]] = {}
+
+
+def recut(buffer: Any, type: ShapedArray, source: Placement, target: Placement) -> Any:
+    """The buffer in other pieces: a program without equations, whose devices send them.
+
+    By way of the host where no mesh describes both.
+    """
+    key = type, source, target
+    found = _made.get(key)
+    if found is None:
+        x = Variable(None, type)
+        program = Program([x], [], [x], "recut")
+        layout = Layout(replicated(target.devices), (source,), True, None, (target,))
+        try:
+            mesh = ModuleMesh.of(layout, program)
+        except NotImplementedError:
+            return move(buffer, type, source, target, copy=False)
+        text, _ = module_text(program, target.device.platform, layout=layout, mesh=mesh)
+        found = _made[key] = compile_text(
+            text, placement=layout.where, out_types=[type], out_placements=[target]
+        )
+    return found.execute([buffer])[0]
