@@ -33,7 +33,6 @@ REFUSED = {
     "jax.custom_derivatives.*": _INTERNAL,
     "jax.thread_guard": _SINGLE,
     "jax.sharding*": _MESH,
-    "jax.lax.pcast": _MESH,
     "jax.distributed": _SINGLE,
     "jax.errors.JaxprTypeError": "programs are typed when they are made: no later check fails",
     "jax.ad_checkpoint.*": "what policies return besides booleans is made by checkpoint_policies",
