@@ -119,6 +119,7 @@ from effax.interpreters.interpreter import State as State
 from effax.interpreters.interpreter import Static as Static
 from effax.numpy.slices import ds as ds
 from effax.version import __version__ as __version__
+from effax.version import __version_info__ as __version_info__
 
 if _TYPE_CHECKING:
     from effax import ad_checkpoint as ad_checkpoint

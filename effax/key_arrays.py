@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, NoReturn
 
+import numpy as np
+
 from effax.effects.config import trace_key
 from effax.effects.frames import filtered
 from effax.effects.tree import (
@@ -257,6 +259,8 @@ class KeyArray(Value):
         )
 
     def __repr__(self) -> str:
+        if not isinstance(self.words, Value | np.ndarray):
+            return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
         return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.words}"
 
 

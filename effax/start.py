@@ -6,14 +6,26 @@ import logging
 
 from effax.backends.xla import host as host  # answers of its own for what is not staged
 from effax.backends.xla.dispatch import evaluate
+from effax.backends.xla.mesh import NamedSharding
 from effax.effects import config
 from effax.effects.columns import load
 from effax.effects.effect import Effect
 from effax.effects.handler import bottom
+from effax.effects.mesh import AbstractMesh, PartitionSpec
+from effax.effects.types import ShapedArray
 from effax.interpreters.discharge import perform_on_contents
 
 bottom.perform = evaluate
 Effect.discharge = staticmethod(perform_on_contents)
+
+_NO_MESH = AbstractMesh((), ())
+
+
+def _uncut(type: ShapedArray) -> NamedSharding:
+    return NamedSharding(_NO_MESH, PartitionSpec(*[None] * type.ndim))
+
+
+ShapedArray.sharding_of = staticmethod(_uncut)
 
 load("effax.effects")  # the rows: what can be asked; the columns are loaded when one is needed
 

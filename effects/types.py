@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from math import prod
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -55,12 +55,30 @@ class ShapedArray:
     size: int
     varying: frozenset[Any]
 
-    def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False) -> ShapedArray:
-        """The type with these parts; shape and dtype are brought into canonical form."""
+    sharding_of: ClassVar[Callable[[ShapedArray], Any]]
+    """Makes the `sharding` that a type tells; given at start-up."""
+
+    def __new__(
+        cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None
+    ) -> ShapedArray:
+        """The type with these parts; shape and dtype are brought into canonical form.
+
+        `sharding` is taken for JAX's sake: types here do not say how arrays are cut.
+        """
         try:
             return _types[shape, dtype, weak_type]
         except (KeyError, TypeError):
             return _new_type(shape, dtype, weak_type)
+
+    @property
+    def sharding(self) -> Any:
+        """The sharding that cuts no axis: where arrays lie is the compiler's to say."""
+        return ShapedArray.sharding_of(self)
+
+    @property
+    def vma(self) -> frozenset[Any]:
+        """`varying`, by its name in JAX."""
+        return self.varying
 
     def update(
         self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None

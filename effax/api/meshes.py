@@ -160,6 +160,8 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
 
 def _constrained(x: Any, sharding: Sharding) -> Any:
+    if isinstance(sharding, NamedSharding) and sharding.mesh.empty:
+        return x
     sharding.shard_shape(np.shape(x))
     if isinstance(sharding, NamedSharding):
         if isinstance(x, Carrier) or sharding.is_constraint or current.get() is not bottom:

@@ -14,6 +14,7 @@ from effax.effects.program import Program
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, canonical_dtype
 from effax.interpreters.stage import stage
+from effax.key_arrays import KeyArray, KeyType
 
 
 def _as_shape(lengths: Sequence[int]) -> tuple[int, ...]:
@@ -27,7 +28,16 @@ class ShapeDtypeStruct:
     >>> import effax
     >>> effax.ShapeDtypeStruct((2, 3), "float32")
     ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+
+    One with a dtype of keys stands for their words: it is an array of keys without elements.
     """
+
+    def __new__(cls, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
+        """One that stands for an array of keys is one of keys over what stands for their words."""
+        if isinstance(dtype, KeyType):
+            words = cls((*shape, dtype.width), np.uint32)
+            return KeyArray(words, implementation=dtype.implementation)
+        return super().__new__(cls)
 
     shape: tuple[int, ...] = attrs.field(converter=_as_shape)
     dtype: Any = attrs.field(converter=np.dtype)

@@ -92,17 +92,30 @@ def _converted(x: Any, host: np.ndarray[Any, Any], wanted: Any) -> np.ndarray[An
     return host.astype(wanted)
 
 
+def number_of(x: Any, wanted: Any) -> Any:
+    """A Python integer as a NumPy scalar of a dtype, which may hold more than the default one does.
+
+    Anything else stays as it is. Raises `OverflowError` for an integer that the dtype can't hold.
+    """
+    return np.array(x, wanted)[()] if type(x) is int and wanted is not None else x
+
+
 def _number(x: Any, wanted: Any) -> Any:
-    type = typeof(x)
+    if type(x) is int and wanted is not None:
+        held = number_of(x, wanted)
+        if current.get() is bottom:
+            return device_array(np.asarray(held))
+        return conversion.convert_element_type(held, dtype=wanted, weak_type=False)
+    type_ = typeof(x)
     if wanted is not None:
         kind_fits = is_complex(wanted) or not isinstance(x, complex)
         if kind_fits and current.get() is bottom:
-            return device_array(x, type.update(dtype=wanted, weak_type=False))
+            return device_array(x, type_.update(dtype=wanted, weak_type=False))
         if kind_fits:
             return conversion.convert_element_type(x, dtype=wanted, weak_type=False)
     if current.get() is bottom:
         return device_array(x)
-    return conversion.convert_element_type(x, dtype=type.dtype, weak_type=True)
+    return conversion.convert_element_type(x, dtype=type_.dtype, weak_type=True)
 
 
 def _is_arraylike(x: Any) -> bool:

@@ -37,6 +37,7 @@ from effax.numpy.arguments import (
     concrete_int,
     shape_of,
 )
+from effax.numpy.conversion import number_of
 from effax.numpy.operands import array as array_of
 from effax.whole import whole
 
@@ -106,10 +107,11 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     >>> full((2, 2), 7).tolist()
     [[7, 7], [7, 7]]
     """
+    wanted = None if dtype is None else user_dtype(dtype, "full")
+    fill_value = number_of(fill_value, wanted)
     check_arrays("full", fill_value)
     lengths = _shape("full", shape)
     given = typeof(fill_value)
-    wanted = None if dtype is None else user_dtype(dtype, "full")
     if given.ndim > len(lengths) or common_shape(given.shape, lengths) != lengths:
         raise ValueError(f"Incompatible shapes for broadcasting: {given.shape} and {lengths}")
     result = _spread(fill_value, lengths, wanted, False)
@@ -178,8 +180,9 @@ def full_like(
     >>> full_like(zeros(2, "int32"), 3).tolist()
     [3, 3]
     """
-    check_arrays("full_like", 0, fill_value)
     wanted, kind, weak = _like("full_like", a, dtype, shape)
+    fill_value = number_of(fill_value, kind)
+    check_arrays("full_like", 0, fill_value)
     result = _spread(fill_value, wanted, kind, weak)
     return result if device is None else device_put(result, device)
 
