@@ -14,15 +14,19 @@ from effax.backends.xla.mesh import NamedSharding as NamedSharding
 from effax.backends.xla.placement import IndivisibleError as IndivisibleError
 from effax.backends.xla.placement import Sharding as Sharding
 from effax.backends.xla.placement import SingleDeviceSharding as SingleDeviceSharding
+from effax.effects.mesh import AbstractDevice as AbstractDevice
 from effax.effects.mesh import AbstractMesh as AbstractMesh
 from effax.effects.mesh import AxisType as AxisType
+from effax.effects.mesh import ManualAxisType as ManualAxisType
 from effax.effects.mesh import PartitionSpec as PartitionSpec
 
 __all__ = [
+    "AbstractDevice",
     "AbstractMesh",
     "AxisType",
     "IndivisibleError",
     "Infer",
+    "ManualAxisType",
     "Mesh",
     "NamedSharding",
     "PartitionSpec",

@@ -10,7 +10,9 @@ import enum
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NoReturn
+
+import attrs
 
 from effax.effects import config
 
@@ -28,6 +30,73 @@ class AxisType(enum.Enum):
 
     def __repr__(self) -> str:
         return self.name
+
+
+@attrs.frozen
+class AbstractDevice:
+    """What kind of devices a mesh without devices is for."""
+
+    device_kind: str
+    num_cores: int | None
+    platform: str
+
+
+class ManualAxisType:
+    """Along which axes of a mesh a value may differ, under `shard_map`: `varying`.
+
+    Interned. `unreduced` and `reduced` are of JAX's explicit types, and empty here.
+
+    >>> ManualAxisType(varying=frozenset({"x"})) is ManualAxisType(varying=frozenset({"x"}))
+    True
+    """
+
+    __slots__ = ("varying",)
+
+    varying: frozenset[Any]
+
+    def __new__(
+        cls,
+        *,
+        varying: Iterable[Any] = (),
+        unreduced: Iterable[Any] = (),
+        reduced: Iterable[Any] = (),
+    ) -> ManualAxisType:
+        """The one object with these axes."""
+        if unreduced or reduced:
+            raise NotImplementedError(
+                "ManualAxisType(unreduced=..., reduced=...) speaks of sums that are not added up "
+                "yet, which belong to explicit sharding types; use shard_map and psum"
+            )
+        axes = frozenset(varying)
+        found = _manual_types.get(axes)
+        if found is None:
+            found = object.__new__(cls)
+            object.__setattr__(found, "varying", axes)
+            found = _manual_types.setdefault(axes, found)
+        return found
+
+    @property
+    def unreduced(self) -> frozenset[Any]:
+        """Axes along which sums are not added up: none."""
+        return frozenset()
+
+    reduced = unreduced
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a ManualAxisType is immutable")
+
+    def __repr__(self) -> str:
+        return f"ManualAxisType(varying={set(self.varying) or '{}'})"
+
+    def __reduce__(self) -> Any:
+        return _manual_type, (self.varying,)
+
+
+_manual_types: Final[dict[frozenset[Any], ManualAxisType]] = {}
+
+
+def _manual_type(axes: frozenset[Any]) -> ManualAxisType:
+    return ManualAxisType(varying=axes)
 
 
 class _Unconstrained:
@@ -251,7 +320,7 @@ class AbstractMesh(MeshShape):
     4
     """
 
-    __slots__ = ()
+    __slots__ = ("abstract_device",)
 
     def __init__(
         self,
@@ -259,7 +328,7 @@ class AbstractMesh(MeshShape):
         axis_names: Sequence[Any],
         axis_types: AxisType | Sequence[AxisType] | None = None,
         *,
-        abstract_device: Any = None,
+        abstract_device: AbstractDevice | None = None,
     ) -> None:
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         if len(names) != len(tuple(axis_sizes)):
@@ -268,6 +337,7 @@ class AbstractMesh(MeshShape):
                 "as each other"
             )
         self._describe(axis_sizes, names, axis_types)
+        self.abstract_device = abstract_device
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
@@ -282,15 +352,17 @@ class AbstractMesh(MeshShape):
             self.axis_sizes if axis_sizes is None else axis_sizes,
             self.axis_names if axis_names is None else axis_names,
             self._types if axis_types is None else axis_types,
+            abstract_device=self.abstract_device,
         )
+
+    def _parts(self) -> Any:
+        return self.shape_tuple, self._types, self.abstract_device
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AbstractMesh) and (
-            (self.shape_tuple, self._types) == (other.shape_tuple, other._types)
-        )
+        return isinstance(other, AbstractMesh) and self._parts() == other._parts()
 
     def __hash__(self) -> int:
-        return hash((self.shape_tuple, self._types))
+        return hash(self._parts())
 
     def __repr__(self) -> str:
         return str(self)

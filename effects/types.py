@@ -26,6 +26,7 @@ from effax.effects.dtypes import (
     scalar_dtype,
     tangent_dtype,
 )
+from effax.effects.mesh import ManualAxisType
 from effax.effects.value import Value
 
 Shape: TypeAlias = tuple[int, ...]
@@ -106,6 +107,11 @@ class ShapedArray:
         if found is None:
             found = _varying.setdefault((plain, axes), _make((*_key_of(plain), axes)))
         return found
+
+    @property
+    def manual_axis_type(self) -> ManualAxisType:
+        """Along which axes of a mesh values may differ, as JAX's object."""
+        return ManualAxisType(varying=self.varying)
 
     def strong(self) -> ShapedArray:
         """The type without weakness."""

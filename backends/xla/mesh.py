@@ -13,6 +13,7 @@ from effax.backends.xla.device import devices as all_devices
 from effax.backends.xla.placement import Placement, Sharding, tiled
 from effax.effects.mesh import (
     UNCONSTRAINED,
+    AbstractDevice,
     AbstractMesh,
     AxisType,
     MeshShape,
@@ -96,8 +97,12 @@ class Mesh(MeshShape):
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
-        """The axes without the devices."""
-        return AbstractMesh(self.axis_sizes, self.axis_names, self._types)
+        """The axes without the devices, but for their kind."""
+        kind = None
+        if self._flat:
+            first = self._flat[0]
+            kind = AbstractDevice(first.device_kind, None, first.platform)
+        return AbstractMesh(self.axis_sizes, self.axis_names, self._types, abstract_device=kind)
 
     def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
         """The mesh with some parts replaced."""

@@ -257,6 +257,9 @@ class _Inside(AbstractMesh):
 
     of: Mesh
 
+    def _parts(self) -> Any:
+        return *super()._parts(), self.of
+
 
 def _manual(mesh: Mesh, binds: tuple[Any, ...]) -> _Inside:
     context = current_mesh()

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.device import Device
-from effax.backends.xla.placement import Placement
+from effax.backends.xla.placement import Sharding
 from effax.effects.callback import Inspection, debug_callback
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
@@ -18,7 +18,7 @@ _COLORS: Final = (41, 42, 43, 44, 45, 46, 100, 101, 102, 103, 104, 105)
 
 
 @filtered
-def inspect_array_sharding(value: Any, *, callback: Callable[[Placement], None]) -> None:
+def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) -> None:
     """Call a function with the placement of each array of a tree.
 
     For an array it is called at once; for a traced value when the program is compiled, with the
@@ -52,7 +52,7 @@ def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
 
 def visualize_sharding(
     shape: Sequence[int],
-    sharding: Placement,
+    sharding: Sharding,
     *,
     use_color: bool = True,
     scale: float = 1.0,
@@ -99,7 +99,7 @@ def visualize_sharding(
     sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _boxes(shape: tuple[int, ...], sharding: Placement) -> dict[tuple[int, int], list[Device]]:
+def _boxes(shape: tuple[int, ...], sharding: Sharding) -> dict[tuple[int, int], list[Device]]:
     """The devices of each piece, by its row and column among the pieces."""
     piece = sharding.shard_shape(shape)
     found: dict[tuple[int, int], list[Device]] = {}

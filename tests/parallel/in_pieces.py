@@ -135,7 +135,12 @@ def test_values(name):
         assert f(HOST).sharding == NamedSharding(MESH, CASES[name][2])
 
 
-@pytest.mark.parametrize("name", CASES)
+def quick(names, few):
+    """All of the names; those that are not among the few run in `make test-all` only."""
+    return [n if n in few else pytest.param(n, marks=pytest.mark.slow) for n in names]
+
+
+@pytest.mark.parametrize("name", quick(CASES, {"sum of columns", "gathered", "partly", "scans"}))
 def test_derivatives_and_batches(name):
     f, whole = case(name)
     x = jnp.asarray(HOST)
@@ -324,7 +329,13 @@ GOLDENS = json.loads((Path(__file__).parents[1] / "goldens" / "inside.json").rea
 LINE = Mesh(np.array(effax.devices()).reshape(2, 4), ("a", "b"))
 
 
-@pytest.mark.parametrize("name", programs(effax))
+@pytest.mark.parametrize(
+    "name",
+    quick(
+        programs(effax),
+        {"shared", "mean", "own", "cast", "scan", "cond", "jit inside", "vjp", "both uses"},
+    ),
+)
 def test_derivatives_inside_are_those_of_jax(name):
     found = answers(effax, LINE, [name])[name]
     for one, other in zip(found, GOLDENS[name], strict=True):
@@ -362,6 +373,24 @@ def test_results_that_may_differ_are_refused():
         mapped(lambda x: lax.pcast(x, "y", to="other"), P("x"), P("x", "y"))(HOST)
     wider = mapped(lambda x: lax.pcast(x, "y", to="varying"), P("x"), P("x", "y"))(HOST)
     np.testing.assert_array_equal(wider, np.tile(HOST, (1, 4)))
+
+
+def test_types_inside():
+    seen = []
+
+    def f(x):
+        places = (
+            x,
+            lax.psum(x, "x"),
+            lax.axis_index("y"),
+            lax.pmax(x, "x"),
+            x + lax.axis_index("y"),
+        )
+        seen.extend(set(effax.typeof(y).manual_axis_type.varying) for y in places)
+        return x
+
+    mapped(f, P("x"), P("x"))(HOST)
+    assert seen == [{"x"}, set(), {"y"}, set(), {"x", "y"}]
 
 
 def test_programs_say_nothing_of_places_when_they_are_made():

@@ -9,6 +9,7 @@ import effax
 import effax.numpy as jnp
 from effax import lax
 from effax.sharding import (
+    AbstractDevice,
     AbstractMesh,
     AxisType,
     Mesh,
@@ -254,7 +255,8 @@ def test_meshes_and_shardings_are_values():
     last = effax.devices()[-1]
     assert effax.device_put(1.0, SingleDeviceSharding(last)).devices() == {last}
     assert isinstance(over("x"), Sharding) and over("x").num_devices == 8
-    assert AbstractMesh((2, 4), ("x", "y")) == MESH.abstract_mesh
+    kind = AbstractDevice("cpu", None, "cpu")
+    assert AbstractMesh((2, 4), ("x", "y"), abstract_device=kind) == MESH.abstract_mesh
     assert P("x") + P(None) == P("x", None) and P(("x",)) == P("x") != P("x", None)
     assert len(P("x", ("y", "z"))) == 2 and repr(P("x", ("y", "z"))) == "P('x', ('y', 'z'))"
 

@@ -10,8 +10,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 
 
-@pytest.mark.parametrize("file", ["on_a_mesh.py", "in_pieces.py"])
-def test_on_eight_devices(file):
+def run(*what):
     environment = {
         **os.environ,
         "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
@@ -19,7 +18,7 @@ def test_on_eight_devices(file):
     }
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, str(HERE / file)],
+        [*command, *map(str, what)],
         env=environment,
         cwd=HERE.parents[1],
         capture_output=True,
@@ -27,3 +26,13 @@ def test_on_eight_devices(file):
         timeout=600,
     )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("file", ["on_a_mesh.py", "in_pieces.py"])
+def test_on_eight_devices(file):
+    run(HERE / file, "-m", "not slow")
+
+
+@pytest.mark.slow
+def test_on_eight_devices_at_length():
+    run(HERE / "in_pieces.py", "-m", "slow")

@@ -35,6 +35,11 @@ def lower_shard_map(
     name: str,
 ) -> list[Name]:
     """A region that each place runs on its own pieces."""
+    if w.mesh is None and mesh.size > 1:
+        raise NotImplementedError(
+            f"shard_map of {name} over {mesh}, in a program that is lowered for one device, or "
+            "under pmap: call it, or jit it, where the mesh's devices are"
+        )
     around, cached = w.axes, w.function_names
     w.axes, w.function_names = _axes(w, mesh, binds), {}
     try:
