@@ -81,6 +81,9 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Leaf], PyTreeD
     """The leaves of a tree, in order, and its structure.
 
     `is_leaf(subtree)`, when given, is asked at every step whether to stop there.
+
+    >>> tree_flatten({"b": [1, None], "a": 2})
+    ([2, 1], PyTreeDef({'a': *, 'b': [*, None]}))
     """
     return registry.flatten(tree, is_leaf)
 
@@ -89,32 +92,55 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Any:
     """The tree of that structure with these leaves.
 
     Raises `ValueError` for too few or too many leaves.
+
+    >>> tree_unflatten(tree_structure({"a": 0, "b": 0}), [1, 2])
+    {'a': 1, 'b': 2}
     """
     return treedef.unflatten(leaves)
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Leaf]:
-    """The leaves of a tree, in order."""
+    """The leaves of a tree, in order.
+
+    >>> tree_leaves({"b": [1, None], "a": 2})
+    [2, 1]
+    """
     return registry.flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
-    """The structure of a tree: hashable, comparable, picklable."""
+    """The structure of a tree: hashable, comparable, picklable.
+
+    >>> tree_structure({"b": [1, None], "a": 2})
+    PyTreeDef({'a': *, 'b': [*, None]})
+    """
     return registry.flatten(tree, is_leaf)[1]
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """The structure of a tuple of trees with these structures."""
+    """The structure of a tuple of trees with these structures.
+
+    >>> treedef_tuple([tree_structure(1), tree_structure([2])])
+    PyTreeDef((*, [*]))
+    """
     return _jax.pytree.treedef_tuple(registry, list(treedefs))
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """The structures of a structure's immediate children."""
+    """The structures of a structure's immediate children.
+
+    >>> treedef_children(tree_structure((1, [2])))
+    [PyTreeDef(*), PyTreeDef([*])]
+    """
     return treedef.children()
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Whether a structure has a single node: it is a leaf, or a node without children."""
+    """Whether a structure has a single node: it is a leaf, or a node without children.
+
+    >>> treedef_is_leaf(tree_structure(1)), treedef_is_leaf(tree_structure([1]))
+    (True, False)
+    """
     return bool(treedef.num_nodes == 1)
 
 
@@ -135,7 +161,11 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
 
 
 def is_tree_node(kind: type) -> bool:
-    """Whether instances of a class are nodes."""
+    """Whether instances of a class are nodes.
+
+    >>> is_tree_node(list), is_tree_node(int)
+    (True, False)
+    """
     return registry.is_node(kind)
 
 
@@ -170,7 +200,11 @@ def _flatten_up_to(
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
-    """Whether all leaves are true."""
+    """Whether all leaves are true.
+
+    >>> tree_all({"a": True, "b": [1]})
+    True
+    """
     return all(tree_leaves(tree, is_leaf))
 
 
@@ -207,7 +241,11 @@ def tree_reduce_associative(
     identity: Any = _UNSPECIFIED,
     is_leaf: IsLeaf = None,
 ) -> Any:
-    """Combine the leaves by an associative operation, pairwise: in logarithmic depth."""
+    """Combine the leaves by an associative operation, pairwise: in logarithmic depth.
+
+    >>> tree_reduce_associative(max, [1, 3, 2])
+    3
+    """
     level = tree_leaves(tree, is_leaf)
     if not level:
         if isinstance(identity, Unspecified):
@@ -247,7 +285,12 @@ def tree_transpose(
 def tree_flatten_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, Leaf]], PyTreeDef]:
-    """The leaves with their paths, and the structure."""
+    """The leaves with their paths, and the structure.
+
+    >>> leaves, _ = tree_flatten_with_path({"a": [1]})
+    >>> [(keystr(path), leaf) for path, leaf in leaves]
+    [("['a'][0]", 1)]
+    """
     asked = is_leaf
     if is_leaf is not None and not is_leaf_takes_path:
 
@@ -260,7 +303,11 @@ def tree_flatten_with_path(
 def tree_leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Leaf]]:
-    """The leaves with their paths."""
+    """The leaves with their paths.
+
+    >>> [(keystr(path), leaf) for path, leaf in tree_leaves_with_path({"a": [1]})]
+    [("['a'][0]", 1)]
+    """
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
@@ -307,7 +354,11 @@ def _simple_key(key: KeyEntry) -> str:
 
 
 def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
-    """A node's children and metadata. Raises `ValueError` for a leaf."""
+    """A node's children and metadata. Raises `ValueError` for a leaf.
+
+    >>> flatten_one_level([1, (2, 3)])
+    ([1, (2, 3)], None)
+    """
     found = registry.flatten_one_level(tree)
     if found is None:
         raise ValueError(f"can't flatten a leaf, and a value of type {type(tree)} is one")
@@ -315,7 +366,11 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], Hashable]:
-    """A node's children with their keys, and its metadata. Raises `ValueError` for a leaf."""
+    """A node's children with their keys, and its metadata. Raises `ValueError` for a leaf.
+
+    >>> flatten_one_level_with_keys([1, (2, 3)])
+    ([(SequenceKey(idx=0), 1), (SequenceKey(idx=1), (2, 3))], None)
+    """
     found = one_level(registry, tree)
     if found is None:
         raise ValueError(f"can't flatten a leaf, and a value of type {type(tree)} is one")
@@ -347,7 +402,11 @@ def _repeat(leaves: Sequence[Leaf], below: Sequence[Any]) -> list[Leaf]:
 
 
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
-    """A tree of the full tree's structure with the leaves of the prefix, repeated."""
+    """A tree of the full tree's structure with the leaves of the prefix, repeated.
+
+    >>> tree_broadcast((0, 1), ("a", ["b", "c"]))
+    (0, [1, 1])
+    """
     leaves = broadcast_prefix(prefix_tree, full_tree, is_leaf)
     return tree_structure(full_tree).unflatten(leaves)
 

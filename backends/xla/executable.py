@@ -216,6 +216,13 @@ def effects_barrier() -> None:
     """Wait until the side effects of all programs called so far have happened.
 
     Raises the `XlaRuntimeError` of an effect that failed.
+
+    >>> import effax
+    >>> seen = []
+    >>> effax.jit(lambda x: effax.debug.callback(seen.append, x))(1)
+    >>> effax.effects_barrier()
+    >>> len(seen)
+    1
     """
     while _pending:
         try:

@@ -57,7 +57,16 @@ class Optimizer(NamedTuple):
 
 
 def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
-    """Decorate a maker of an optimiser for one array: the result takes trees of arrays."""
+    """Decorate a maker of an optimiser for one array: the result takes trees of arrays.
+
+    >>> from effax.example_libraries import optimizers
+    >>> @optimizers.optimizer
+    ... def make(rate):
+    ...     return lambda x: x, lambda i, g, x: x - rate * g, lambda x: x
+    >>> init, update, params = make(0.5)
+    >>> float(params(update(0, 2.0, init(3.0))))
+    2.0
+    """
 
     @functools.wraps(opt_maker)
     def make(*args: Any, **keywords: Any) -> Optimizer:
@@ -118,7 +127,13 @@ def sgd(step_size: Any) -> Any:
 
 @optimizer
 def momentum(step_size: Any, mass: float) -> Any:
-    """Gradient descent with momentum (Polyak 1964)."""
+    """Gradient descent with momentum (Polyak 1964).
+
+    >>> from effax.example_libraries import optimizers
+    >>> init, update, params = optimizers.momentum(0.1, 0.9)
+    >>> params(update(0, 2.0, init(1.0))).round(3)
+    Array(0.8, dtype=float32, weak_type=True)
+    """
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Any, state: State) -> State:
@@ -131,7 +146,13 @@ def momentum(step_size: Any, mass: float) -> Any:
 
 @optimizer
 def nesterov(step_size: Any, mass: float) -> Any:
-    """Gradient descent with Nesterov's momentum (1983)."""
+    """Gradient descent with Nesterov's momentum (1983).
+
+    >>> from effax.example_libraries import optimizers
+    >>> init, update, params = optimizers.nesterov(0.1, 0.9)
+    >>> params(update(0, 2.0, init(1.0))).round(3)
+    Array(0.62, dtype=float32, weak_type=True)
+    """
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Any, state: State) -> State:
@@ -144,7 +165,13 @@ def nesterov(step_size: Any, mass: float) -> Any:
 
 @optimizer
 def adagrad(step_size: Any, momentum: float = 0.9) -> Any:
-    """Steps scaled by the root of the sum of squared gradients (Duchi et al. 2011)."""
+    """Steps scaled by the root of the sum of squared gradients (Duchi et al. 2011).
+
+    >>> from effax.example_libraries import optimizers
+    >>> init, update, params = optimizers.adagrad(0.1)
+    >>> params(update(0, 2.0, init(1.0))).round(1)
+    Array(1., dtype=float32, weak_type=True)
+    """
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Any, state: State) -> State:
@@ -159,7 +186,13 @@ def adagrad(step_size: Any, momentum: float = 0.9) -> Any:
 
 @optimizer
 def rmsprop(step_size: Any, gamma: float = 0.9, eps: float = 1e-8) -> Any:
-    """Steps scaled by a running mean of squared gradients (Tieleman & Hinton 2012)."""
+    """Steps scaled by a running mean of squared gradients (Tieleman & Hinton 2012).
+
+    >>> from effax.example_libraries import optimizers
+    >>> init, update, params = optimizers.rmsprop(0.1)
+    >>> params(update(0, 2.0, init(1.0))).round(3)
+    Array(0.684, dtype=float32, weak_type=True)
+    """
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Any, state: State) -> State:
@@ -174,7 +207,13 @@ def rmsprop(step_size: Any, gamma: float = 0.9, eps: float = 1e-8) -> Any:
 def rmsprop_momentum(
     step_size: Any, gamma: float = 0.9, eps: float = 1e-8, momentum: float = 0.9
 ) -> Any:
-    """`rmsprop` with momentum."""
+    """`rmsprop` with momentum.
+
+    >>> from effax.example_libraries import optimizers
+    >>> init, update, params = optimizers.rmsprop_momentum(0.1)
+    >>> params(update(0, 2.0, init(1.0))).round(3)
+    Array(0.684, dtype=float32, weak_type=True)
+    """
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Any, state: State) -> State:
@@ -213,7 +252,13 @@ def adam(step_size: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) 
 
 @optimizer
 def adamax(step_size: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> Any:
-    """`adam` with a running maximum in the place of the mean of squares."""
+    """`adam` with a running maximum in the place of the mean of squares.
+
+    >>> from effax.example_libraries import optimizers
+    >>> init, update, params = optimizers.adamax(0.1)
+    >>> round(float(params(update(0, 2.0, init(1.0)))), 3)
+    0.9
+    """
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Any, state: State) -> State:
@@ -228,7 +273,14 @@ def adamax(step_size: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8
 
 @optimizer
 def sm3(step_size: Any, momentum: float = 0.9) -> Any:
-    """`adagrad` that keeps one number a row and column (Anil et al. 2019)."""
+    """`adagrad` that keeps one number a row and column (Anil et al. 2019).
+
+    >>> import effax.numpy as jnp
+    >>> from effax.example_libraries import optimizers
+    >>> init, update, params = optimizers.sm3(0.1)
+    >>> params(update(0, jnp.ones(2), init(jnp.ones(2)))).round(1).tolist()
+    [1.0, 1.0]
+    """
     rate = make_schedule(step_size)
 
     def init(x: Any) -> State:
@@ -253,19 +305,34 @@ def sm3(step_size: Any, momentum: float = 0.9) -> Any:
 
 
 def constant(step_size: Any) -> Schedule:
-    """The same step size always."""
+    """The same step size always.
+
+    >>> from effax.example_libraries import optimizers
+    >>> optimizers.constant(0.1)(7)
+    0.1
+    """
     return lambda i: step_size
 
 
 def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Schedule:
-    """`step_size * decay_rate ** (i / decay_steps)`."""
+    """`step_size * decay_rate ** (i / decay_steps)`.
+
+    >>> from effax.example_libraries import optimizers
+    >>> optimizers.exponential_decay(1.0, 10, 0.5)(20)
+    0.25
+    """
     return lambda i: step_size * decay_rate ** (i / decay_steps)
 
 
 def inverse_time_decay(
     step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False
 ) -> Schedule:
-    """`step_size / (1 + decay_rate * i / decay_steps)`, rounded down if `staircase`."""
+    """`step_size / (1 + decay_rate * i / decay_steps)`, rounded down if `staircase`.
+
+    >>> from effax.example_libraries import optimizers
+    >>> optimizers.inverse_time_decay(1.0, 10, 1.0)(30)
+    0.25
+    """
     if staircase:
         return lambda i: step_size / (1 + decay_rate * jnp.floor(i / decay_steps))
     return lambda i: step_size / (1 + decay_rate * i / decay_steps)
@@ -274,7 +341,12 @@ def inverse_time_decay(
 def polynomial_decay(
     step_size: Any, decay_steps: Any, final_step_size: Any, power: float = 1.0
 ) -> Schedule:
-    """From one step size to another, as a power of the steps that remain."""
+    """From one step size to another, as a power of the steps that remain.
+
+    >>> from effax.example_libraries import optimizers
+    >>> float(optimizers.polynomial_decay(1.0, 10, 0.0)(5))
+    0.5
+    """
 
     def schedule(i: Step) -> Any:
         left = (1 - jnp.minimum(i, decay_steps) / decay_steps) ** power
@@ -284,7 +356,12 @@ def polynomial_decay(
 
 
 def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
-    """`values[k]` between the boundaries k - 1 and k."""
+    """`values[k]` between the boundaries k - 1 and k.
+
+    >>> from effax.example_libraries import optimizers
+    >>> float(optimizers.piecewise_constant([10, 20], [4.0, 2.0, 1.0])(15))
+    2.0
+    """
     boundaries, values = jnp.array(boundaries), jnp.array(values)
     if not boundaries.ndim == values.ndim == 1:
         raise ValueError("boundaries and values must be sequences")
@@ -308,7 +385,12 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
 
 
 def l2_norm(tree: Any) -> Any:
-    """The root of the sum of all squares in a tree of arrays."""
+    """The root of the sum of all squares in a tree of arrays.
+
+    >>> from effax.example_libraries import optimizers
+    >>> float(optimizers.l2_norm({"a": 3.0, "b": 4.0}))
+    5.0
+    """
     return jnp.sqrt(sum(jnp.vdot(x, x) for x in tree_leaves(tree)))
 
 
@@ -335,12 +417,25 @@ class JoinPoint:
 
 
 def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
-    """The state as a tree like the parameters', with a `JoinPoint` for each: to be saved."""
+    """The state as a tree like the parameters', with a `JoinPoint` for each: to be saved.
+
+    >>> from effax.example_libraries import optimizers
+    >>> init, _, _ = optimizers.sgd(0.1)
+    >>> type(optimizers.unpack_optimizer_state(init({"w": 1.0}))["w"]).__name__
+    'JoinPoint'
+    """
     return tree_unflatten(opt_state.tree_def, [JoinPoint(s) for s in opt_state.states()])
 
 
 def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
-    """The way back from `unpack_optimizer_state`."""
+    """The way back from `unpack_optimizer_state`.
+
+    >>> from effax.example_libraries import optimizers
+    >>> init, _, params = optimizers.sgd(0.1)
+    >>> saved = optimizers.unpack_optimizer_state(init({"w": 1.0}))
+    >>> float(params(optimizers.pack_optimizer_state(saved))["w"])
+    1.0
+    """
     points, tree = tree_flatten(marked_pytree)
     if not all(isinstance(p, JoinPoint) for p in points):
         raise TypeError("pack_optimizer_state takes a tree whose leaves are all JoinPoints")

@@ -103,7 +103,14 @@ def GeneralConv(  # noqa: N802
     W_init: Any = None,  # noqa: N803  # noqa: N803
     b_init: Any = None,
 ) -> Layer:
-    """A convolution and an addition."""
+    """A convolution and an addition.
+
+    >>> import effax
+    >>> from effax.example_libraries import stax
+    >>> init, apply = stax.GeneralConv(("NHWC", "HWIO", "NHWC"), 4, (3, 3))
+    >>> init(effax.random.key(0), (1, 8, 8, 2))[0]
+    (1, 6, 6, 4)
+    """
     one = (1,) * len(filter_shape)
     steps = tuple(strides or one)
 
@@ -124,7 +131,14 @@ def GeneralConvTranspose(  # noqa: N802
     W_init: Any = None,  # noqa: N803  # noqa: N803
     b_init: Any = None,
 ) -> Layer:
-    """A transposed convolution and an addition."""
+    """A transposed convolution and an addition.
+
+    >>> import effax
+    >>> from effax.example_libraries import stax
+    >>> init, _ = stax.GeneralConvTranspose(("NHWC", "HWIO", "NHWC"), 4, (3, 3))
+    >>> init(effax.random.key(0), (1, 8, 8, 2))[0]
+    (1, 10, 10, 4)
+    """
     steps = tuple(strides or (1,) * len(filter_shape))
 
     def convolve(inputs: Any, weights: Any) -> Any:
@@ -148,7 +162,14 @@ def BatchNorm(  # noqa: N802
     beta_init: Any = zeros,
     gamma_init: Any = ones,
 ) -> Layer:
-    """Inputs standardised over some axes, then scaled and shifted by parameters."""
+    """Inputs standardised over some axes, then scaled and shifted by parameters.
+
+    >>> import effax
+    >>> from effax.example_libraries import stax
+    >>> init, apply = stax.BatchNorm(axis=0)
+    >>> init(effax.random.key(0), (8, 3))[0]
+    (8, 3)
+    """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 
     def init(rng: Any, input_shape: Shape) -> Any:
@@ -202,7 +223,13 @@ def _pooling(fold: Callable[..., Any], start: float, mean: bool) -> Callable[...
         padding: Any = "VALID",
         spec: str | None = None,
     ) -> Layer:
-        """A window that slides over all axes but those of the batch and the channels."""
+        """A window that slides over all axes but those of the batch and the channels.
+
+        >>> from effax.example_libraries import stax
+        >>> init, apply = stax.MaxPool((2, 2), strides=(2, 2))
+        >>> init(None, (1, 8, 8, 3))[0]
+        (1, 4, 4, 3)
+        """
         steps = tuple(strides or (1,) * len(window_shape))
         whole = (0, len(window_shape) + 1)
         if spec is not None:
@@ -242,7 +269,13 @@ Flatten = _flatten()
 
 
 def FanOut(num: int) -> Layer:  # noqa: N802
-    """The input several times, as a list."""
+    """The input several times, as a list.
+
+    >>> from effax.example_libraries import stax
+    >>> init, apply = stax.FanOut(2)
+    >>> apply((), 3.0)
+    [3.0, 3.0]
+    """
     return (
         lambda rng, input_shape: ([input_shape] * num, ()),
         lambda params, inputs, **_: [inputs] * num,
@@ -256,7 +289,14 @@ FanInSum: Layer = (
 
 
 def FanInConcat(axis: int = -1) -> Layer:  # noqa: N802
-    """The inputs one after the other along an axis."""
+    """The inputs one after the other along an axis.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.example_libraries import stax
+    >>> init, apply = stax.FanInConcat()
+    >>> apply((), [jnp.ones(1), jnp.zeros(2)]).tolist()
+    [1.0, 0.0, 0.0]
+    """
 
     def init(rng: Any, input_shape: Shape) -> Any:
         first = input_shape[0]
@@ -271,6 +311,12 @@ def Dropout(rate: float, mode: str = "train") -> Layer:  # noqa: N802
     """Elements kept with probability `rate`, and scaled up by it; all of them outside of training.
 
     Raises `ValueError` where no key is given.
+
+    >>> import effax, effax.numpy as jnp
+    >>> from effax.example_libraries import stax
+    >>> init, apply = stax.Dropout(0.5, mode="test")
+    >>> apply((), jnp.ones(2), rng=effax.random.key(0)).tolist()
+    [1.0, 1.0]
     """
 
     def apply(params: Any, inputs: Any, **keywords: Any) -> Any:
@@ -321,7 +367,13 @@ def serial(*layers: Layer) -> Layer:
 
 
 def parallel(*layers: Layer) -> Layer:
-    """Layers side by side: a list of inputs becomes a list of results."""
+    """Layers side by side: a list of inputs becomes a list of results.
+
+    >>> from effax.example_libraries import stax
+    >>> init, apply = stax.parallel(stax.Identity, stax.Identity)
+    >>> apply([(), ()], [1.0, 2.0])
+    [1.0, 2.0]
+    """
 
     def init(rng: Any, input_shape: Shape) -> Any:
         keys = random.split(rng, len(layers))
@@ -342,7 +394,14 @@ def parallel(*layers: Layer) -> Layer:
 
 
 def shape_dependent(make_layer: Callable[[Shape], Layer]) -> Layer:
-    """A layer made for the shape of its input."""
+    """A layer made for the shape of its input.
+
+    >>> import effax, effax.numpy as jnp
+    >>> from effax.example_libraries import stax
+    >>> init, apply = stax.shape_dependent(lambda shape: stax.elementwise(lambda x: x / shape[0]))
+    >>> apply((), jnp.ones(2)).tolist()
+    [0.5, 0.5]
+    """
     return (
         lambda rng, input_shape: make_layer(input_shape)[0](rng, input_shape),
         lambda params, inputs, **keywords: make_layer(inputs.shape)[1](params, inputs, **keywords),

@@ -259,13 +259,26 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
     Raises:
       JaxRuntimeError: a `ValueError`, if the claim does not hold and values are known.
       TypeError: if `pred` is not a Boolean scalar, or an argument is not an array.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import checkify
+    >>> def root(x):
+    ...     checkify.check(x >= 0, "x is {x}", x=x)
+    ...     return jnp.sqrt(x)
+    >>> error, _ = checkify.checkify(root)(jnp.array(-1.0))
+    >>> error.get().splitlines()[0]
+    'x is -1.0 (`check` failed)'
     """
     _claim(pred, msg, debug, fmt_args, fmt_kwargs)
 
 
 @filtered
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
-    """`check` under `checkify`; otherwise nothing at all."""
+    """`check` under `checkify`; otherwise nothing at all.
+
+    >>> from effax.experimental import checkify
+    >>> checkify.debug_check(False, "nobody asks")
+    """
     _claim(pred, msg, True, fmt_args, fmt_kwargs)
 
 

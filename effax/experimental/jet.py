@@ -43,6 +43,12 @@ def jet(
     Raises:
       ValueError: if the lists differ in length, or an argument or a term is not an array.
       TypeError: if an argument is of integers, which can't move.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental.jet import jet
+    >>> value, (first, second) = jet(jnp.exp, (0.0,), ((1.0, 0.0),))
+    >>> float(value), float(first), float(second)
+    (1.0, 1.0, 1.0)
     """
     if len({len(terms) for terms in series}) != 1 or len(primals) != len(series):
         raise ValueError("jet terms have inconsistent lengths for different arguments")

@@ -71,6 +71,10 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
     """For each of three strings: where its two roles are, then its spatial axes in rhs's order.
 
     Raises `TypeError` where letters are missing or repeated, or strings differ in spatial ones.
+
+    >>> import effax.lax as lax
+    >>> lax.conv_general_permutations(("NHWC", "HWIO", "NHWC"))
+    ((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2))
     """
     spatial = []
     for i, (spec, roles) in enumerate(zip(dimension_numbers, _ROLES, strict=True)):
@@ -223,7 +227,13 @@ def conv_with_general_padding(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Array:
-    """`conv_general_dilated` without groups: NCHW, OIHW."""
+    """`conv_general_dilated` without groups: NCHW, OIHW.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> x, kernel = jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2))
+    >>> lax.conv_with_general_padding(x, kernel, (1,), "VALID", None, None).tolist()
+    [[[2.0, 2.0]]]
+    """
     return conv_general_dilated(
         lhs,
         rhs,

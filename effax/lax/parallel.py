@@ -126,14 +126,24 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """The largest over all places of a named axis, element by element."""
+    """The largest over all places of a named axis, element by element.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.vmap(lambda x: effax.lax.pmax(x, "i"), axis_name="i")(jnp.arange(3)).tolist()
+    [2, 2, 2]
+    """
     _no_groups("pmax", axis_index_groups)
     axis_size(axis_name)
     return tree_map(lambda y: collective.pmax(asarray(y), axes=_names(axis_name)), x)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """The smallest over all places of a named axis, element by element."""
+    """The smallest over all places of a named axis, element by element.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.vmap(lambda x: effax.lax.pmin(x, "i"), axis_name="i")(jnp.arange(3)).tolist()
+    [0, 0, 0]
+    """
     _no_groups("pmin", axis_index_groups)
     axis_size(axis_name)
     return tree_map(lambda y: collective.pmin(asarray(y), axes=_names(axis_name)), x)
@@ -181,6 +191,11 @@ def psum_scatter(
     """The sum over all places, of which each keeps its piece along `scatter_dimension`.
 
     Without `tiled` that axis has the length of the named one, and is gone from the result.
+
+    >>> import effax, effax.numpy as jnp
+    >>> each = effax.vmap(lambda x: effax.lax.psum_scatter(x, "i"), axis_name="i")
+    >>> each(jnp.ones((2, 2))).tolist()
+    [2.0, 2.0]
     """
     _no_groups("psum_scatter", axis_index_groups)
     size = axis_size(axis_name)
@@ -214,6 +229,11 @@ def all_to_all(
 
     Without `tiled`, `split_axis` has the length of the named axis and is gone from the result,
     which has the places along a new `concat_axis`.
+
+    >>> import effax, effax.numpy as jnp
+    >>> x = jnp.arange(4).reshape(2, 2)
+    >>> effax.vmap(lambda x: effax.lax.all_to_all(x, "i", 0, 0), axis_name="i")(x).tolist()
+    [[0, 2], [1, 3]]
     """
     _no_groups("all_to_all", axis_index_groups)
     (name,) = _single("all_to_all", axis_name)
@@ -278,6 +298,11 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     """Place i gets the value of place `perm[i]`.
 
     Raises `ValueError` where `perm` is no permutation of the places.
+
+    >>> import effax, effax.numpy as jnp
+    >>> each = effax.vmap(lambda x: effax.lax.pshuffle(x, "i", [2, 0, 1]), axis_name="i")
+    >>> each(jnp.arange(3)).tolist()
+    [2, 0, 1]
     """
     if set(perm) != set(range(len(perm))):
         raise ValueError(f"`perm` does not represent a permutation: {perm}")
@@ -285,12 +310,23 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
 
 
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
-    """Exchange the named axis with an axis of x that is as long."""
+    """Exchange the named axis with an axis of x that is as long.
+
+    >>> import effax, effax.numpy as jnp
+    >>> x = jnp.arange(4).reshape(2, 2)
+    >>> effax.vmap(lambda x: effax.lax.pswapaxes(x, "i", 0), axis_name="i")(x).tolist()
+    [[0, 2], [1, 3]]
+    """
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
-    """The value of place `source`, at all places."""
+    """The value of place `source`, at all places.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.vmap(lambda x: effax.lax.pbroadcast(x, "i", 1), axis_name="i")(jnp.arange(3)).tolist()
+    [1, 1, 1]
+    """
     here = comparison.eq(axis_index(axis_name), source)
 
     def leaf(y: Any) -> Any:

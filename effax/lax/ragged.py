@@ -80,6 +80,12 @@ def ragged_dot_general(
     Raises:
       NotImplementedError: for a `group_offset`.
       TypeError: for more than one ragged axis, or group sizes that are no vector of integers.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
+    >>> rows, matrices = jnp.ones((3, 2)), jnp.ones((2, 2, 1))
+    >>> lax.ragged_dot_general(rows, matrices, jnp.array([1, 2]), numbers).tolist()
+    [[2.0], [2.0], [2.0]]
     """
     if group_offset is not None:
         raise NotImplementedError("Unimplemented group_offset support.")

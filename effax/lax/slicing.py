@@ -367,6 +367,11 @@ def gather(
       mode: what an index outside means: 'fill', 'clip' or 'promise_in_bounds' (the default;
         the nearest slice is read, and derivatives drop it).
       fill_value: the number for 'fill': by default NaN, or the extreme of an integer type.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> rows = lax.GatherDimensionNumbers((1,), collapsed_slice_dims=(0,), start_index_map=(0,))
+    >>> lax.gather(jnp.arange(6).reshape(3, 2), jnp.array([[2], [0]]), rows, (1, 2)).tolist()
+    [[4, 5], [0, 1]]
     """
     how = gather_mode(mode)
     return indexing.gather(
@@ -404,7 +409,7 @@ def scatter_with(
     )
 
 
-def _scatter_function(name: str, effect: Effect, what: str) -> Callable[..., Array]:
+def _scatter_function(name: str, effect: Effect, what: str, answer: float) -> Callable[..., Array]:
     def scatter_function(
         operand: ArrayLike,
         scatter_indices: ArrayLike,
@@ -431,19 +436,29 @@ def _scatter_function(name: str, effect: Effect, what: str) -> Callable[..., Arr
 
     The mirror image of `gather`: the slices that it would read are written. An index outside is
     dropped, unless mode is 'clip'. `x.at[...]` is the easier way to say it.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> x, places = jnp.array([2.0, 3.0]), jnp.array([[1]])
+    >>> lax.{name}(x, places, jnp.array([5.0]), elements).tolist()
+    [2.0, {answer}]
     """
     return scatter_function
 
 
-scatter = _scatter_function("scatter", indexing.scatter, "updates replace what is there")
+scatter = _scatter_function("scatter", indexing.scatter, "updates replace what is there", 5.0)
 scatter_add = _scatter_function(
-    "scatter_add", indexing.scatter_add, "updates are added, repeatedly where indices repeat"
+    "scatter_add", indexing.scatter_add, "updates are added, repeatedly where indices repeat", 8.0
 )
 scatter_mul = _scatter_function(
-    "scatter_mul", indexing.scatter_mul, "updates multiply what is there"
+    "scatter_mul", indexing.scatter_mul, "updates multiply what is there", 15.0
 )
-scatter_min = _scatter_function("scatter_min", indexing.scatter_min, "the lesser number remains")
-scatter_max = _scatter_function("scatter_max", indexing.scatter_max, "the greater number remains")
+scatter_min = _scatter_function(
+    "scatter_min", indexing.scatter_min, "the lesser number remains", 3.0
+)
+scatter_max = _scatter_function(
+    "scatter_max", indexing.scatter_max, "the greater number remains", 5.0
+)
 
 
 @whole("dimension_numbers", "indices_are_sorted", "unique_indices", "mode")
@@ -457,7 +472,13 @@ def scatter_sub(
     unique_indices: bool = False,
     mode: Mode = None,
 ) -> Array:
-    """An array in which, at given indices, updates are subtracted; see `scatter_add`."""
+    """An array in which, at given indices, updates are subtracted; see `scatter_add`.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> lax.scatter_sub(jnp.zeros(3), jnp.array([[1]]), jnp.ones(1), elements).tolist()
+    [0.0, -1.0, 0.0]
+    """
     return scatter_with(
         indexing.scatter_add,
         operand,
@@ -485,6 +506,12 @@ def scatter_apply(
 
     Where an index repeats the function is applied repeatedly; reverse-mode derivatives then need
     unique_indices=True, since the number of repetitions is known only at run time.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> x, places = jnp.array([1.0, 2.0, 3.0]), jnp.array([[1]])
+    >>> lax.scatter_apply(x, places, jnp.square, elements, update_shape=(1,)).tolist()
+    [1.0, 4.0, 3.0]
     """
     from effax.lax.control import while_loop
 

@@ -19,35 +19,43 @@ from effax.whole import whole
 Function = Callable[[Any], Any]
 
 
-def _function(name: str, effect: Effect, what: str) -> Function:
+def _function(name: str, effect: Effect, what: str, at: int, answer: float) -> Function:
     """The function that performs an effect on its operand, integers converted to floats."""
 
     def elementary(x: Any, /) -> Any:
         return effect(unary_inexact(name, x))
 
     elementary.__name__ = elementary.__qualname__ = name
-    elementary.__doc__ = f"{what}\n\nIntegers and Booleans are computed as floats."
+    elementary.__doc__ = f"""{what}
+
+    Integers and Booleans are computed as floats.
+
+    >>> {name}({at}).item()
+    {answer}
+    """
     return whole()(elementary)
 
 
-exp = _function("exp", transcendental.exp, "e to the power x.")
-exp2 = _function("exp2", transcendental.exp2, "2 to the power x.")
-expm1 = _function("expm1", transcendental.expm1, "`exp(x) - 1`, exact near zero.")
-log = _function("log", transcendental.log, "The natural logarithm.")
-log1p = _function("log1p", transcendental.log1p, "`log(1 + x)`, exact near zero.")
-sqrt = _function("sqrt", elementwise.sqrt, "The square root, NaN for negative real numbers.")
-cbrt = _function("cbrt", elementwise.cbrt, "The real cube root.")
-sin = _function("sin", transcendental.sin, "The sine.")
-cos = _function("cos", transcendental.cos, "The cosine.")
-tan = _function("tan", transcendental.tan, "The tangent.")
-arcsin = _function("arcsin", transcendental.asin, "The inverse sine, in [-pi/2, pi/2].")
-arccos = _function("arccos", transcendental.acos, "The inverse cosine, in [0, pi].")
-arctan = _function("arctan", transcendental.atan, "The inverse tangent, in [-pi/2, pi/2].")
-sinh = _function("sinh", transcendental.sinh, "The hyperbolic sine.")
-cosh = _function("cosh", transcendental.cosh, "The hyperbolic cosine.")
-tanh = _function("tanh", transcendental.tanh, "The hyperbolic tangent.")
-arcsinh = _function("arcsinh", transcendental.asinh, "The inverse hyperbolic sine.")
-arctanh = _function("arctanh", transcendental.atanh, "The inverse hyperbolic tangent.")
+exp = _function("exp", transcendental.exp, "e to the power x.", 0, 1.0)
+exp2 = _function("exp2", transcendental.exp2, "2 to the power x.", 3, 8.0)
+expm1 = _function("expm1", transcendental.expm1, "`exp(x) - 1`, exact near zero.", 0, 0.0)
+log = _function("log", transcendental.log, "The natural logarithm.", 1, 0.0)
+log1p = _function("log1p", transcendental.log1p, "`log(1 + x)`, exact near zero.", 0, 0.0)
+sqrt = _function(
+    "sqrt", elementwise.sqrt, "The square root, NaN for negative real numbers.", 9, 3.0
+)
+cbrt = _function("cbrt", elementwise.cbrt, "The real cube root.", 8, 2.0)
+sin = _function("sin", transcendental.sin, "The sine.", 0, 0.0)
+cos = _function("cos", transcendental.cos, "The cosine.", 0, 1.0)
+tan = _function("tan", transcendental.tan, "The tangent.", 0, 0.0)
+arcsin = _function("arcsin", transcendental.asin, "The inverse sine, in [-pi/2, pi/2].", 0, 0.0)
+arccos = _function("arccos", transcendental.acos, "The inverse cosine, in [0, pi].", 1, 0.0)
+arctan = _function("arctan", transcendental.atan, "The inverse tangent, in [-pi/2, pi/2].", 0, 0.0)
+sinh = _function("sinh", transcendental.sinh, "The hyperbolic sine.", 0, 0.0)
+cosh = _function("cosh", transcendental.cosh, "The hyperbolic cosine.", 0, 1.0)
+tanh = _function("tanh", transcendental.tanh, "The hyperbolic tangent.", 0, 0.0)
+arcsinh = _function("arcsinh", transcendental.asinh, "The inverse hyperbolic sine.", 0, 0.0)
+arctanh = _function("arctanh", transcendental.atanh, "The inverse hyperbolic tangent.", 0, 0.0)
 asin, acos, atan = arcsin, arccos, arctan
 asinh, atanh = arcsinh, arctanh
 

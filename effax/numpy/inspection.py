@@ -159,7 +159,12 @@ def array_repr(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """An array's `repr`, with NumPy's printing options."""
+    """An array's `repr`, with NumPy's printing options.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.array_repr(jnp.arange(2))
+    'array([0, 1], dtype=int32)'
+    """
     return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
 
 
@@ -169,23 +174,52 @@ def array_str(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """An array's `str`, with NumPy's printing options."""
+    """An array's `str`, with NumPy's printing options.
+
+    >>> import effax.numpy as jnp
+    >>> jnp.array_str(jnp.arange(2))
+    '[0 1]'
+    """
     return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)
 
 
 def save(file: str | os.PathLike[str] | Any, arr: Any, allow_pickle: bool = True) -> None:
-    """Write an array to a file in NumPy's format."""
+    """Write an array to a file in NumPy's format.
+
+    >>> import io, effax.numpy as jnp
+    >>> file = io.BytesIO()
+    >>> jnp.save(file, jnp.arange(2))
+    >>> _ = file.seek(0)
+    >>> jnp.load(file).tolist()
+    [0, 1]
+    """
     np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
 
 
 def savez(file: str | os.PathLike[str] | Any, *args: Any, **kwds: Any) -> None:
-    """Write arrays to one file in NumPy's format, by position or name."""
+    """Write arrays to one file in NumPy's format, by position or name.
+
+    >>> import io, effax.numpy as jnp
+    >>> file = io.BytesIO()
+    >>> jnp.savez(file, x=jnp.arange(2))
+    >>> _ = file.seek(0)
+    >>> jnp.load(file)["x"].tolist()
+    [0, 1]
+    """
     named: dict[str, Any] = {k: np.asarray(v) for k, v in kwds.items()}
     np.savez(file, *map(np.asarray, args), **named)
 
 
 def load(file: str | os.PathLike[str] | Any, *args: Any, **kwargs: Any) -> Any:
-    """Read an array that `save` wrote; of a file that `savez` wrote, NumPy's archive object."""
+    """Read an array that `save` wrote; of a file that `savez` wrote, NumPy's archive object.
+
+    >>> import io, effax.numpy as jnp
+    >>> file = io.BytesIO()
+    >>> jnp.save(file, jnp.arange(2))
+    >>> _ = file.seek(0)
+    >>> jnp.load(file)
+    Array([0, 1], dtype=int32)
+    """
     found = np.load(file, *args, **kwargs)
     if isinstance(found, np.ndarray):
         from effax.numpy.conversion import array

@@ -74,6 +74,12 @@ def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Random bits, as unsigned integers of the given dtype (of the default width if None).
 
     Raises `ValueError` for a dtype that is not an unsigned integer's.
+
+    >>> from effax import random
+    >>> random.bits(random.key(0), (2,)).tolist()
+    [4070199207, 4202968722]
+    >>> random.bits(random.key(0), (4,), "uint8").tolist()
+    [167, 146, 40, 53]
     """
     words = words_of("bits", key)
     asked = default_uint() if dtype is None else user_dtype(dtype, "bits")

@@ -140,7 +140,12 @@ def _binomial(words: Any, n: Any, p: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """How many of `n` trials of probability `p` succeed, as floats."""
+    """How many of `n` trials of probability `p` succeed, as floats.
+
+    >>> from effax import random
+    >>> random.binomial(random.key(0), 10, 0.5, (3,))
+    Array([6., 7., 5.], dtype=float32)
+    """
     words = words_of("binomial", key)
     asked = float_dtype("binomial", dtype)
     found = result_shape("binomial", shape, shape_of(n), shape_of(p))
@@ -175,7 +180,13 @@ def multinomial(
     dtype: Any = None,
     unroll: int | bool = 1,
 ) -> Any:
-    """How many of `n` trials have each outcome; `p` are the outcomes' probabilities."""
+    """How many of `n` trials have each outcome; `p` are the outcomes' probabilities.
+
+    >>> import effax, effax.numpy as jnp
+    >>> from effax import random
+    >>> effax.eval_shape(random.multinomial, random.key(0), 6, jnp.array([0.5, 0.5]))
+    ShapeDtypeStruct(shape=(2,), dtype=float32)
+    """
     words = words_of("multinomial", key)
     asked = float_dtype("multinomial", dtype)
     found = shape_of(p) if shape is None else canonical_shape(shape)

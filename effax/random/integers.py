@@ -273,6 +273,10 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
 
     The mode "high" takes twice the bits, and is right for probabilities below 1e-7 too.
     Raises `TypeError` where `p` is no float.
+
+    >>> from effax import random
+    >>> random.bernoulli(random.key(0), 0.5, (4,)).tolist()
+    [False, False, True, True]
     """
     words = words_of("bernoulli", key)
     if mode not in ("high", "low"):
@@ -291,7 +295,12 @@ def rademacher_words(words: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """-1 or 1, each as often."""
+    """-1 or 1, each as often.
+
+    >>> from effax import random
+    >>> random.rademacher(random.key(0), (4,)).tolist()
+    [-1, -1, 1, 1]
+    """
     words = words_of("rademacher", key)
     asked = user_dtype(int if dtype is None else dtype, "rademacher")
     return rademacher_words(words, shape=canonical_shape(shape), dtype=asked)
@@ -325,6 +334,11 @@ def categorical(
     `shape` ends in the shape of the other axes, or one that they broadcast to. Without `replace`,
     what stands before that are draws that differ; raises `ValueError` where they are more than
     the categories.
+
+    >>> import effax.numpy as jnp
+    >>> from effax import random
+    >>> random.categorical(random.key(0), jnp.log(jnp.array([0.1, 0.9])), shape=(6,)).tolist()
+    [1, 1, 1, 1, 1, 0]
     """
     words = words_of("categorical", key)
     logits = jnp.asarray(logits)
@@ -352,7 +366,12 @@ def _geometric(words: Any, p: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """How many trials of probability `p` it takes until one succeeds: 1, 2, ..."""
+    """How many trials of probability `p` it takes until one succeeds: 1, 2, ...
+
+    >>> from effax import random
+    >>> random.geometric(random.key(0), 0.5, (4,)).tolist()
+    [1, 1, 2, 2]
+    """
     words = words_of("geometric", key)
     asked = int_dtype("geometric", dtype)
     found = result_shape("geometric", shape, shape_of(p))

@@ -236,12 +236,22 @@ def fold_in(key: Any, data: Any) -> Any:
 
 
 def key_data(keys: Any) -> Any:
-    """The words that keys are made of: a uint32 array with a last axis of length 2 (or 4)."""
+    """The words that keys are made of: a uint32 array with a last axis of length 2 (or 4).
+
+    >>> from effax import random
+    >>> random.key_data(random.key(42)).tolist()
+    [0, 42]
+    """
     return raw(words_of("key_data", keys, batched=True))
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
-    """Keys made of their words; the way back from `key_data`."""
+    """Keys made of their words; the way back from `key_data`.
+
+    >>> from effax import random
+    >>> (random.wrap_key_data(random.key_data(random.key(1))) == random.key(1)).item()
+    True
+    """
     asked = _implementation(impl, dtype, "wrap_key_data")
     words = key_bits_array
     _check_words("wrap_key_data", words, asked)
@@ -251,18 +261,33 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
 
 
 def key_impl(keys: Any) -> str:
-    """The name of the generator that the keys are for."""
+    """The name of the generator that the keys are for.
+
+    >>> from effax import random
+    >>> random.key_impl(random.key(0))
+    'threefry2x32'
+    """
     words = words_of("key_impl", keys, batched=True)
     return words.implementation if type(words) is KeyArray else DEFAULT
 
 
 def key_dtype(impl_spec: Any = None) -> KeyType:
-    """The dtype of the keys of a generator."""
+    """The dtype of the keys of a generator.
+
+    >>> from effax import random
+    >>> random.key_dtype("rbg")
+    key<rbg>
+    """
     return KeyType(_implementation(impl_spec, None, "key_dtype"))
 
 
 def clone(key: Any) -> Any:
-    """The same key, said to be used again on purpose."""
+    """The same key, said to be used again on purpose.
+
+    >>> from effax import random
+    >>> (random.clone(random.key(0)) == random.key(0)).item()
+    True
+    """
     return like(key, twin(words_of("clone", key, batched=True)))
 
 

@@ -102,7 +102,12 @@ def _gamma_many_jvp(log_space: bool, primals: Any, tangents: Any) -> Any:
 
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Gamma numbers with the parameter `a` and rate 1."""
+    """Gamma numbers with the parameter `a` and rate 1.
+
+    >>> from effax import random
+    >>> random.gamma(random.key(0), 2.0, (3,)).round(1)
+    Array([1.6      , 1.8000001, 1.1      ], dtype=float32)
+    """
     words = words_of("gamma", key)
     asked = float_dtype("gamma", dtype)
     found = result_shape("gamma", shape, shape_of(a))
@@ -110,7 +115,13 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Logarithms of gamma numbers, exact where the numbers are too small for their dtype."""
+    """Logarithms of gamma numbers, exact where the numbers are too small for their dtype.
+
+    >>> import effax
+    >>> from effax import random
+    >>> effax.eval_shape(random.loggamma, random.key(0), 1e-3)
+    ShapeDtypeStruct(shape=(), dtype=float32)
+    """
     words = words_of("loggamma", key)
     asked = float_dtype("loggamma", dtype)
     found = result_shape("loggamma", shape, shape_of(a))
@@ -130,7 +141,13 @@ def _beta(words: Any, a: Any, b: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Beta numbers with the parameters `a` and `b`."""
+    """Beta numbers with the parameters `a` and `b`.
+
+    >>> import effax, effax.numpy as jnp
+    >>> from effax import random
+    >>> effax.eval_shape(random.beta, random.key(0), jnp.ones(3), 2.0)
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
     words = words_of("beta", key)
     asked = float_dtype("beta", dtype)
     safe_to_cast("beta", asked, a, b)
@@ -149,7 +166,13 @@ def _dirichlet(words: Any, alpha: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Vectors of positive numbers that sum to one, with the parameters `alpha`."""
+    """Vectors of positive numbers that sum to one, with the parameters `alpha`.
+
+    >>> import effax, effax.numpy as jnp
+    >>> from effax import random
+    >>> effax.eval_shape(random.dirichlet, random.key(0), jnp.ones((2, 3)))
+    ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+    """
     words = words_of("dirichlet", key)
     asked = float_dtype("dirichlet", dtype)
     parameters = shape_of(alpha)
@@ -166,7 +189,13 @@ def _chisquare(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Chi-square numbers with `df` degrees of freedom."""
+    """Chi-square numbers with `df` degrees of freedom.
+
+    >>> import effax, effax.numpy as jnp
+    >>> from effax import random
+    >>> effax.eval_shape(random.chisquare, random.key(0), jnp.ones(3))
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
     words = words_of("chisquare", key)
     asked = float_dtype("chisquare", dtype)
     found = result_shape("chisquare", shape, shape_of(df))
@@ -184,7 +213,13 @@ def _f(words: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of the F distribution with `dfnum` and `dfden` degrees of freedom."""
+    """Numbers of the F distribution with `dfnum` and `dfden` degrees of freedom.
+
+    >>> import effax, effax.numpy as jnp
+    >>> from effax import random
+    >>> effax.eval_shape(random.f, random.key(0), jnp.ones(3), 2.0)
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
     words = words_of("f", key)
     asked = float_dtype("f", dtype)
     found = result_shape("f", shape, shape_of(dfnum), shape_of(dfden))
@@ -201,7 +236,13 @@ def _t(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of Student's t distribution with `df` degrees of freedom."""
+    """Numbers of Student's t distribution with `df` degrees of freedom.
+
+    >>> import effax, effax.numpy as jnp
+    >>> from effax import random
+    >>> effax.eval_shape(random.t, random.key(0), jnp.ones(3))
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
     words = words_of("t", key)
     asked = float_dtype("t", dtype)
     found = result_shape("t", shape, shape_of(df))
@@ -283,6 +324,10 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Poisson numbers of the rate `lam`, which is computed with in float32.
 
     Raises `NotImplementedError` for keys of other generators than Threefry, as in JAX.
+
+    >>> from effax import random
+    >>> random.poisson(random.key(0), 4.0, (4,)).tolist()
+    [0, 1, 5, 5]
     """
     words = words_of("poisson", key)
     if type(words) is KeyArray:

@@ -126,7 +126,12 @@ def _truncated_normal(words: Any, lower: Any, upper: Any, shape: Shape, dtype: D
 
 
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Standard normal numbers that lie between `lower` and `upper`, both excluded."""
+    """Standard normal numbers that lie between `lower` and `upper`, both excluded.
+
+    >>> from effax import random
+    >>> random.truncated_normal(random.key(0), -1.0, 1.0, (3,)).round(2)
+    Array([ 0.85999995,  0.94      , -0.29      ], dtype=float32)
+    """
     words = words_of("truncated_normal", key)
     asked = float_dtype("truncated_normal", dtype)
     found = result_shape("truncated_normal", shape, shape_of(lower), shape_of(upper))
@@ -140,7 +145,12 @@ def exponential_words(words: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Exponential numbers of rate 1."""
+    """Exponential numbers of rate 1.
+
+    >>> from effax import random
+    >>> random.exponential(random.key(0), (3,)).round(2)
+    Array([2.95      , 3.84      , 0.39999998], dtype=float32)
+    """
     words = words_of("exponential", key)
     asked = float_dtype("exponential", dtype)
     return exponential_words(words, shape=canonical_shape(shape), dtype=asked)
@@ -204,6 +214,10 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
     """Gumbel numbers: `-log(-log(u))`.
 
     In the mode "low" float32 numbers reach about 16, in "high" about 32, for twice the bits.
+
+    >>> from effax import random
+    >>> random.gumbel(random.key(0), (3,)).round(2)
+    Array([ 2.9199998 ,  3.83      , -0.09999999], dtype=float32)
     """
     words = words_of("gumbel", key)
     asked = float_dtype("gumbel", dtype)
@@ -219,7 +233,12 @@ def _laplace(words: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Laplace numbers of scale 1."""
+    """Laplace numbers of scale 1.
+
+    >>> from effax import random
+    >>> random.laplace(random.key(0), (3,)).round(2)
+    Array([-2.26     , -3.1499999,  0.41     ], dtype=float32)
+    """
     words = words_of("laplace", key)
     asked = float_dtype("laplace", dtype)
     return _laplace(words, shape=canonical_shape(shape), dtype=asked)
@@ -232,7 +251,12 @@ def _logistic(words: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Logistic numbers: `log(u / (1 - u))`."""
+    """Logistic numbers: `log(u / (1 - u))`.
+
+    >>> from effax import random
+    >>> random.logistic(random.key(0), (3,)).round(2)
+    Array([ 2.8999999,  3.82     , -0.7      ], dtype=float32)
+    """
     words = words_of("logistic", key)
     asked = float_dtype("logistic", dtype)
     return _logistic(words, shape=canonical_shape(shape), dtype=asked)
@@ -246,7 +270,12 @@ def _cauchy(words: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Cauchy numbers: `tan(pi * (u - 1/2))`."""
+    """Cauchy numbers: `tan(pi * (u - 1/2))`.
+
+    >>> from effax import random
+    >>> random.cauchy(random.key(0), (3,)).round(2)
+    Array([ 6.0299997, 14.839999 , -0.58     ], dtype=float32)
+    """
     words = words_of("cauchy", key)
     asked = float_dtype("cauchy", dtype)
     return _cauchy(words, shape=canonical_shape(shape), dtype=asked)
@@ -272,7 +301,12 @@ def _pareto(words: Any, b: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Pareto numbers with exponent `b`, at least 1."""
+    """Pareto numbers with exponent `b`, at least 1.
+
+    >>> from effax import random
+    >>> random.pareto(random.key(0), 2.0, (3,)).round(2)
+    Array([4.37, 6.83, 1.22], dtype=float32)
+    """
     words = words_of("pareto", key)
     asked = float_dtype("pareto", dtype)
     found = result_shape("pareto", shape, shape_of(b))
@@ -289,7 +323,12 @@ def _weibull_min(words: Any, scale: Any, concentration: Any, shape: Shape, dtype
 def weibull_min(
     key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
 ) -> Any:
-    """Weibull numbers of the given scale and concentration."""
+    """Weibull numbers of the given scale and concentration.
+
+    >>> from effax import random
+    >>> random.weibull_min(random.key(0), 1.0, 2.0, (3,)).round(2)
+    Array([1.7199999, 1.9599999, 0.64     ], dtype=float32)
+    """
     words = words_of("weibull_min", key)
     asked = float_dtype("weibull_min", dtype)
     found = canonical_shape(shape)
@@ -304,7 +343,12 @@ def _rayleigh(words: Any, scale: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Rayleigh numbers of the given scale."""
+    """Rayleigh numbers of the given scale.
+
+    >>> from effax import random
+    >>> random.rayleigh(random.key(0), 1.0, (3,)).round(2)
+    Array([0.32999998, 0.21      , 1.48      ], dtype=float32)
+    """
     words = words_of("rayleigh", key)
     asked = float_dtype("rayleigh", dtype)
     found = result_shape("rayleigh", shape, shape_of(scale))
@@ -325,7 +369,12 @@ def _triangular(words: Any, left: Any, mode: Any, right: Any, shape: Shape, dtyp
 def triangular(
     key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None
 ) -> Any:
-    """Numbers between `left` and `right` whose density rises to `mode` and falls after it."""
+    """Numbers between `left` and `right` whose density rises to `mode` and falls after it.
+
+    >>> from effax import random
+    >>> random.triangular(random.key(0), 0.0, 1.0, 2.0, (3,)).round(2)
+    Array([1.68, 1.79, 0.82], dtype=float32)
+    """
     words = words_of("triangular", key)
     asked = float_dtype("triangular", dtype)
     found = result_shape("triangular", shape, shape_of(left), shape_of(mode), shape_of(right))
@@ -345,7 +394,12 @@ def lognormal(
     shape: Any = None,
     dtype: Any = None,
 ) -> Any:
-    """Exponentials of normal numbers with the standard deviation `sigma`."""
+    """Exponentials of normal numbers with the standard deviation `sigma`.
+
+    >>> from effax import random
+    >>> random.lognormal(random.key(0), 1.0, (3,)).round(2)
+    Array([5.0699997, 7.58     , 0.65     ], dtype=float32)
+    """
     words = words_of("lognormal", key)
     asked = float_dtype("lognormal", dtype, inexact=True)
     found = result_shape("lognormal", shape, shape_of(sigma))

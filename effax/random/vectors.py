@@ -48,6 +48,11 @@ def multivariate_normal(
 
     `method` says how the covariance is factored: "cholesky", or "eigh" or "svd" where it may be
     singular. Raises `ValueError` for another method, and for shapes that do not fit.
+
+    >>> import effax.numpy as jnp
+    >>> from effax import random
+    >>> random.multivariate_normal(random.key(0), jnp.zeros(2), jnp.eye(2)).round(2)
+    Array([1.62, 2.03], dtype=float32)
     """
     words = words_of("multivariate_normal", key)
     mean, cov = _promoted(mean, cov)
@@ -81,7 +86,12 @@ def _maxwell(words: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Lengths of standard normal vectors in three dimensions."""
+    """Lengths of standard normal vectors in three dimensions.
+
+    >>> from effax import random
+    >>> random.maxwell(random.key(0), (3,)).round(2)
+    Array([2.6299999 , 0.98999995, 0.96      ], dtype=float32)
+    """
     words = words_of("maxwell", key)
     asked = float_dtype("maxwell", dtype)
     return _maxwell(words, shape=canonical_shape(shape), dtype=asked)
@@ -98,6 +108,10 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     """Maxwell numbers with a random sign, scaled and moved.
 
     The result has the shape `shape`, then that of `loc` and `scale` together.
+
+    >>> from effax import random
+    >>> random.double_sided_maxwell(random.key(0), 3.0, 1.0, (3,)).round(2)
+    Array([4.5499997 , 4.5699997 , 0.91999996], dtype=float32)
     """
     words = words_of("double_sided_maxwell", key)
     asked = float_dtype("double_sided_maxwell", dtype)
@@ -119,6 +133,12 @@ def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | No
     """Matrices drawn uniformly from the orthogonal (or unitary) group.
 
     With another number of columns `m`, the shorter side is orthonormal.
+
+    >>> import effax.numpy as jnp
+    >>> from effax import random
+    >>> q = random.orthogonal(random.key(0), 2)
+    >>> jnp.allclose(q @ q.T, jnp.eye(2), atol=1e-6).item()
+    True
     """
     words = words_of("orthogonal", key)
     asked = float_dtype("orthogonal", dtype, inexact=True)
@@ -134,7 +154,13 @@ def _generalized_normal(words: Any, p: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Numbers with a density proportional to `exp(-|x| ** p)`."""
+    """Numbers with a density proportional to `exp(-|x| ** p)`.
+
+    >>> import effax
+    >>> from effax import random
+    >>> effax.eval_shape(lambda key: random.generalized_normal(key, 2.0, (3,)), random.key(0))
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
     words = words_of("generalized_normal", key)
     asked = float_dtype("generalized_normal", dtype)
     return _generalized_normal(words, p, shape=canonical_shape(shape), dtype=asked)
@@ -149,7 +175,13 @@ def _ball(words: Any, p: Any, d: int, shape: Shape, dtype: DType) -> Any:
 
 
 def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Any:
-    """Points drawn uniformly from the unit ball of the p-norm in `d` dimensions."""
+    """Points drawn uniformly from the unit ball of the p-norm in `d` dimensions.
+
+    >>> import effax
+    >>> from effax import random
+    >>> effax.eval_shape(lambda key: random.ball(key, 3), random.key(0))
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
     words = words_of("ball", key)
     asked = float_dtype("ball", dtype)
     return _ball(words, p, d=index(d), shape=canonical_shape(shape), dtype=asked)
@@ -168,7 +200,12 @@ def _wald(words: Any, mean: Any, shape: Shape, dtype: DType) -> Any:
 
 
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Wald (inverse Gaussian) numbers of the given mean."""
+    """Wald (inverse Gaussian) numbers of the given mean.
+
+    >>> from effax import random
+    >>> random.wald(random.key(0), 1.0, (3,)).round(2)
+    Array([0.38, 0.42, 0.48], dtype=float32)
+    """
     words = words_of("wald", key)
     asked = float_dtype("wald", dtype)
     found = result_shape("wald", shape, shape_of(mean))

@@ -4,12 +4,15 @@ Accept a change with `make names`.
 """
 
 import importlib
+import importlib.util
 import inspect
+import json
 import os
 from collections.abc import Iterator
 
 from tests.architecture.sources import KERNEL, ROOT, library_files, module_name
 
+JAX_NAMES = ROOT / "tests" / "goldens" / "jax_names.json"
 RECORD = ROOT / "tests" / "architecture" / "public_names.txt"
 
 
@@ -41,9 +44,29 @@ def names_of(module) -> list[str]:
     ]
 
 
+def inner_modules() -> dict[str, list[str]]:
+    """Files inside packages that are public, as in JAX (`numpy.linalg`), and those of their names.
+
+    With each distribution of `scipy.stats`, whose functions are the file's own.
+    """
+    outer, found = set(public_modules()), {}
+    for module, names in json.loads(JAX_NAMES.read_text(encoding="utf-8"))["modules"].items():
+        name = "effax" + module.removeprefix("jax")
+        if name not in outer and importlib.util.find_spec(name) is not None:
+            held = importlib.import_module(name)
+            found[name] = [n for n in names if hasattr(held, n)]
+    stats = importlib.import_module("effax.scipy.stats")
+    for module in vars(stats).values():
+        if inspect.ismodule(module) and any(f.endswith(("pdf", "pmf")) for f in vars(module)):
+            found[module.__name__] = [f for f in names_of(module) if callable(getattr(module, f))]
+    return found
+
+
 def public_names() -> Iterator[str]:
     for name in public_modules():
         yield from (f"{name}.{each}" for each in sorted(names_of(importlib.import_module(name))))
+    for name, names in sorted(inner_modules().items()):
+        yield from (f"{name}.{each}" for each in sorted(names))
 
 
 def test_public_names_are_the_recorded_ones():

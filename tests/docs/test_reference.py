@@ -32,3 +32,37 @@ def test_functions_have_docstrings():
             if ours and inspect.isroutine(thing) and not inspect.getdoc(thing):
                 silent.append(f"{module}.{name}")
     assert silent == []
+
+
+NO_EXAMPLE = {
+    "refused: they always raise": "numpy.fromfile numpy.fromiter",
+    "need a device's profiler, or a server": """
+        profiler.save_device_memory_profile profiler.start_server profiler.start_trace
+        profiler.stop_server profiler.stop_trace profiler.trace""",
+    "act on the process as a whole, or on a terminal": "clear_caches debug.visualize_sharding",
+    "facts of the machine": """
+        copy_to_host_async default_backend device_count devices local_device_count local_devices
+        process_count process_index process_indices""",
+    "for the library and its tests": """
+        debugger.levels dtypes.itemsize_bits
+        extend.all_effects extend.find_effect extend.stage key_arrays.axis_of_words
+        key_arrays.is_keys key_arrays.over_words key_functions.accept_keys laws.arguments laws.cases
+        errors.full_traceback laws.hold laws.judge laws.law laws.matrix laws.mixed_programs laws.programs matrix.cell
+        matrix.column_of matrix.find_interpreter matrix.holes matrix.library_families matrix.main
+        matrix.rows whole.clear whole.whole""",
+}
+"""Public functions whose docstrings have no example, and why."""
+
+
+def test_functions_have_examples():
+    """Every other public function has one in its docstring; pytest runs them where they stand."""
+    without = set()
+    for module, names in _script().public().items():
+        for name in names:
+            thing = getattr(importlib.import_module(module), name)
+            ours = (getattr(thing, "__module__", None) or "").startswith("effax")
+            if ours and inspect.isroutine(thing) and ">>>" not in (inspect.getdoc(thing) or ""):
+                without.add(f"{module}.{name}".removeprefix("effax."))
+    excused = {name for names in NO_EXAMPLE.values() for name in names.split()}
+    assert not without - excused, " ".join(sorted(without - excused))
+    assert not excused - without, " ".join(sorted(excused - without))
