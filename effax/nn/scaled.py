@@ -162,10 +162,20 @@ def scaled_dot_general(
         raise ValueError(
             f"scaled_dot_general takes 3 configs, for both operands and grad: {configs}"
         )
-    return _differentiable(dims, dtype, tuple(configs))(jnp.asarray(lhs), jnp.asarray(rhs))
+    levels = [c.global_scale for c in configs]
+    kinds = tuple((c.mode, c.block_size, c.data_type, c.scale_type) for c in configs)
+    return _scaled_dot_general(lhs, rhs, levels, dims, dtype, kinds)
 
 
-def _differentiable(dims: Any, dtype: Any, configs: tuple[BlockScaleConfig, ...]) -> Any:
+@whole("dims", "dtype", "kinds")
+def _scaled_dot_general(
+    lhs: Array, rhs: Array, levels: Sequence[Any], dims: Any, dtype: Any, kinds: Any
+) -> Array:
+    configs = [BlockScaleConfig(*kind, x) for kind, x in zip(kinds, levels, strict=True)]
+    return _differentiable(dims, dtype, configs)(jnp.asarray(lhs), jnp.asarray(rhs))
+
+
+def _differentiable(dims: Any, dtype: Any, configs: Sequence[BlockScaleConfig]) -> Any:
     of_lhs, of_rhs, of_ct = configs
 
     def product(lhs: Array, rhs: Array) -> Array:

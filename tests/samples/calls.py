@@ -136,7 +136,7 @@ CALLS: dict[str, dict[str, str]] = {
         full((3,),1.0) full_like(X,2.0) gather(X,D4,GATHER,(1,4)) ge(X,Y) index_in_dim(X,1)
         index_take(X,(J,),(0,)) iota('int32',5) pad(X,0.0,((1,0,0),(0,1,0)))
         padtype_to_pads((5,5),(2,2),(1,1),'SAME') polygamma(1.0,X) ragged_dot(X,ZR,GROUPS)
-        ragged_dot_general(X,ZR,GROUPS,RAGGED) reduce(X,0.0,lax_add,(0,))
+        ragged_dot_general(X,ZR,GROUPS,RAGGED) reduce(X,0.0,lax_add,(0,)) scaled_dot(S,S)
         reduce_precision(X,5,10) reduce_window(X,0.0,lax_add,(2,2),(1,1),'SAME')
         reduce_window_shape_tuple((3,4),(2,2),(1,1),((0,0),(0,0))) reduce_xor(I,(0,))
         reshape(X,(4,3)) rng_bit_generator(WORDS4,(3,)) rng_uniform(0.0,1.0,(3,))
@@ -156,7 +156,8 @@ CALLS: dict[str, dict[str, str]] = {
         "X": """celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh identity leaky_relu
         log_sigmoid log_softmax logmeanexp logsumexp mish relu relu6 selu sigmoid silu soft_sign
         softmax softplus sparse_plus sparse_sigmoid squareplus standardize swish tanh log1mexp""",
-        "": "dot_product_attention(Q,Q,Q) one_hot(J,5)",
+        "": """dot_product_attention(Q,Q,Q) one_hot(J,5) scaled_matmul(ROWS,ROWS,ROWS,ROWS)
+        scaled_dot_general(X,X,(((1,),(1,)),((),())),'float32',MX)""",
     },
     "nn.initializers": {
         "": """constant(1.0)(KEY,(3,4)) zeros(KEY,(3,4)) ones(KEY,(3,4)) uniform()(KEY,(3,4))
@@ -263,7 +264,7 @@ class Call:
 
 def environment(module: str) -> dict[str, Any]:
     """What calls mention: the functions of a module, arrays on the device, small functions."""
-    from effax import lax, random
+    from effax import lax, nn, random
     from effax import numpy as jnp
     from effax.lax import (
         GatherDimensionNumbers,
@@ -303,6 +304,8 @@ def environment(module: str) -> dict[str, Any]:
         "first": lambda x: x[0],
         "totals": lambda x, *axes: jnp.sum(x, *axes, keepdims=True),
         "lax_add": lax.add,
+        "ROWS": jnp.ones((2, 3, 4)),
+        "MX": [nn.get_scaled_dot_general_config("mxfp8")] * 3,
         "triu": jnp.triu,
         "exp": jnp.exp,
         "GATHER": GatherDimensionNumbers((1,), (0,), (0,)),
