@@ -111,7 +111,8 @@ def _accepting(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(*args: Any, **keywords: Any) -> Any:
         try:
             for x in args:
-                if _has_keys(x):
+                kind = type(x)
+                if kind is KeyArray or ((kind is list or kind is tuple) and _has_keys(x)):
                     return on_keys(args, keywords)
             if keywords and any(map(_has_keys, keywords.values())):
                 return on_keys(args, keywords)

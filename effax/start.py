@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from effax.backends.xla import host as host  # answers of its own for what is not staged
-from effax.backends.xla.dispatch import evaluate
+from effax.backends.xla.dispatch import evaluate, together
 from effax.backends.xla.mesh import NamedSharding
 from effax.effects import config
 from effax.effects.columns import load
@@ -16,6 +16,7 @@ from effax.effects.types import ShapedArray
 from effax.interpreters.discharge import perform_on_contents
 
 bottom.perform = evaluate
+bottom.together = together
 Effect.discharge = staticmethod(perform_on_contents)
 
 _NO_MESH = AbstractMesh((), ())

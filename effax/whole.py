@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from effax.backends.xla.array import Array, asarray, device_put
+import numpy as np
+
+from effax.backends.xla.array import Array, asarray, buffer_of, device_put, spec_of
 from effax.backends.xla.dispatch import compile_program, operand, refuse_execution
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.backends.xla.layout import layout_of
 from effax.effects.config import trace_key
+from effax.effects.effect import LITERALS
 from effax.effects.frames import boundary, strip
 from effax.effects.handler import bottom, current
 from effax.effects.tree import tree_flatten, tree_unflatten
@@ -19,8 +22,10 @@ from effax.interpreters.stage import stage
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Direct = tuple[Callable[..., Any], list[Any], Any]
 _LIMIT = 4096
-_caches: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
+_ENTERED = LITERALS | {np.ndarray}
+_all_calls: list[_Calls] = []
 
 
 def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -44,11 +49,8 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         unknown = names - {p.name for p in parameters}
         if unknown:
             raise TypeError(f"{function.__name__} has no parameters {sorted(unknown)}")
-        mask = tuple(name in names for name in positional)
-        arrays_only: dict[Any, _Entry] = {}
-        others: dict[Any, _Entry] = {}
-        _caches.append((arrays_only, others))
-        installed = current.get
+        calls = _Calls(function, tuple(name in names for name in positional), names)
+        direct, leading, installed = calls.direct, calls.leading, current.get
 
         @boundary
         @wraps(function)
@@ -56,36 +58,181 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
             try:
                 if installed() is not bottom:
                     return function(*args, **keywords)  # type: ignore[arg-type]
-                if not keywords:
-                    try:
-                        entry = arrays_only.get((trace_key(), *[x.spec for x in args]))
+                if not keywords and len(args) <= leading:
+                    try:  # arrays alone: the common case
+                        found = direct.get((trace_key(), *map(spec_of, args)))
                     except AttributeError:
-                        entry = None
-                    if entry is not None:
-                        return entry.run([x.buffer for x in args])
+                        found = None
+                    if found is not None:
+                        run, handlers, spec = found
+                        try:
+                            outs = run([*map(buffer_of, args)]).consume_with_handlers(handlers)
+                        except XlaRuntimeError as error:
+                            explain_failure(error, [(x.spec, x.buffer) for x in args])
+                            raise
+                        return Array(outs[0], spec)
                 if given is not None and keywords.get(given) is None:
                     return function(*args, **keywords)
-                bound = _Bound(mask, names, args, keywords)
-                try:
-                    key = bound.key()
-                    found = others.get(key)
-                except TypeError:
-                    return function(*args, **keywords)  # type: ignore[arg-type]
-                if found is None:
-                    if len(others) > _LIMIT:
-                        others.clear()
-                        arrays_only.clear()
-                    found = others[key] = _Entry(function, bound)
-                if not keywords and all(type(x) is Array for x in args):
-                    arrays_only[(trace_key(), *[x.spec for x in args])] = found  # type: ignore[union-attr]
-                return found.run([x.buffer for x in bound.arrays])
+                return calls.other(args, keywords)
             except Exception as error:
                 strip(error)
                 raise
 
+        call.calls = calls  # type: ignore[attr-defined]
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+class _Calls:
+    """What was compiled for one function: by the specs of arrays alone, and by anything else."""
+
+    __slots__ = (
+        "bound",
+        "direct",
+        "function",
+        "leading",
+        "mask",
+        "mixed",
+        "names",
+        "static_places",
+    )
+
+    def __init__(
+        self, function: Callable[..., Any], mask: tuple[bool, ...], names: frozenset[str]
+    ) -> None:
+        self.function = function
+        self.mask = mask
+        self.names = names
+        self.static_places = frozenset([i for i, fixed in enumerate(mask) if fixed])
+        self.leading = min(self.static_places, default=1 << 16)
+        """How many positional arguments stand before the first static one."""
+        self.direct: dict[Any, Direct] = {}
+        self.mixed: dict[Any, _Entry] = {}
+        self.bound: dict[Any, _Entry] = {}
+        _all_calls.append(self)
+
+    def clear(self) -> None:
+        for cache in (self.direct, self.mixed, self.bound):
+            cache.clear()
+
+    def other(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """A call with statics, keywords, numbers or trees, or the first of its kind."""
+        try:
+            found, buffers, key = self.find(args, keywords)
+            if found is None:
+                found, buffers = self.make(args, keywords, key)
+        except _UnhashableError:
+            return self.function(*args, **keywords)
+        return found.run(buffers)
+
+    def find(
+        self, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> tuple[_Entry | None, list[Any], Any]:
+        """The compiled call for these arguments, their buffers, and the key it is found by.
+
+        The key is None where an operand is a tree or what else has to be looked at more closely.
+        """
+        parts: list[Any] = [trace_key()]
+        buffers: list[Any] = []
+        places = self.static_places
+        for i, x in enumerate(args):
+            if i in places:
+                _put_static(parts, x)
+            elif not _put_operand(parts, buffers, x):
+                return None, buffers, None
+        for name, x in keywords.items():
+            parts.append(name)
+            if name in self.names:
+                _put_static(parts, x)
+            elif not _put_operand(parts, buffers, x):
+                return None, buffers, None
+        key = tuple(parts)
+        try:
+            return self.mixed.get(key), buffers, key
+        except TypeError:
+            raise _UnhashableError from None
+
+    def make(
+        self, args: tuple[Any, ...], keywords: dict[str, Any], key: Any
+    ) -> tuple[_Entry, list[Any]]:
+        """The entry for these arguments, and their buffers; remembered under `key`, too."""
+        bound = _Bound(self.mask, self.names, args, keywords)
+        try:
+            whole_key = bound.key()
+            found = self.bound.get(whole_key)
+        except TypeError:
+            raise _UnhashableError from None
+        if found is None:
+            if len(self.bound) > _LIMIT:
+                self.clear()
+            found = self.bound[whole_key] = _Entry(self.function, bound)
+        if key is not None:
+            self.mixed[key] = found
+            only_arrays = not keywords and all(type(x) is Array for x in args)
+            if only_arrays and found.direct is not None and len(args) <= self.leading:
+                self.direct[(trace_key(), *map(spec_of, args))] = found.direct
+        return found, [x.buffer for x in bound.arrays]
+
+
+def compiled_calls(function: Callable[..., Any]) -> dict[Any, Direct]:
+    """The calls with arrays alone, of which one comes out, that were compiled for a function.
+
+    The keys are `(trace_key(), *specs)`. A function that is not `whole` has none.
+    """
+    while isinstance(function, partial):
+        function = function.func
+    calls = getattr(function, "calls", None)
+    return {} if calls is None else calls.direct
+
+
+def compiled(function: Callable[..., Any], *args: Any) -> tuple[Any, list[Any]]:
+    """The compiled call of a `whole` function with these arguments, and its operands' buffers.
+
+    `call.run(buffers)` is the result. For hashable statics only, and where nothing is installed.
+    """
+    calls: _Calls = function.calls  # type: ignore[attr-defined]
+    found, buffers, key = calls.find(args, {})
+    return (found, buffers) if found is not None else calls.make(args, {}, key)
+
+
+_remembered: list[dict[Any, Any]] = []
+
+
+def remembered() -> dict[Any, Any]:
+    """A new dictionary, of what was compiled or made, that `clear` empties with all others."""
+    found: dict[Any, Any] = {}
+    _remembered.append(found)
+    return found
+
+
+class _UnhashableError(Exception):
+    """Statics that can't be part of a key: the call is run effect by effect."""
+
+
+def _put_static(parts: list[Any], x: Any) -> None:
+    """Append a static with its class, and the classes of what it holds, since 2 == 2.0 == True."""
+    kind = type(x)
+    if kind is tuple:
+        parts += (kind, x, tuple(map(type, x)))
+    elif kind is list:
+        parts += (kind, tuple(map(_fixed, x)))
+    else:
+        parts += (kind, x)
+
+
+def _put_operand(parts: list[Any], buffers: list[Any], x: Any) -> bool:
+    """Append what a key says of an operand, and its buffer; False for what may be a tree."""
+    if type(x) is not Array:
+        if x is None:
+            parts.append(None)
+            return True
+        if type(x) not in _ENTERED:
+            return False
+        x = operand(x)
+    parts.append(x.spec)
+    buffers.append(x.buffer)
+    return True
 
 
 class _Bound:
@@ -137,12 +284,9 @@ class _Bound:
 
 
 def _fixed(x: Any) -> tuple[Any, ...]:
-    """A static as a key: with its class, and the classes of what it holds, as 2 == 2.0 == True."""
-    if type(x) is tuple:
-        return tuple, x, tuple(map(type, x))
-    if type(x) is list:
-        return list, tuple(map(_fixed, x))
-    return type(x), x
+    parts: list[Any] = []
+    _put_static(parts, x)
+    return tuple(parts)
 
 
 def _given(fixed: tuple[Any, ...]) -> Any:
@@ -153,7 +297,7 @@ def _given(fixed: tuple[Any, ...]) -> Any:
 class _Entry:
     """One staged and compiled call."""
 
-    __slots__ = ("executor", "run", "tree")
+    __slots__ = ("direct", "executor", "tree")
 
     def __init__(self, function: Callable[..., Any], bound: _Bound) -> None:
         refuse_execution(function.__name__)
@@ -177,21 +321,22 @@ class _Entry:
             captured=[device_put(x, at) for x, at in zip(captured, layout.ins, strict=False)],
         ).gather(specs, layout)
         (self.tree,) = trees
-        single = self.tree == _LEAF and self.executor.direct
-        self.run = self._one if single else self._many
-
-    def _one(self, buffers: list[Any]) -> Any:
+        self.direct: Direct | None = None
+        """Executable, handlers and spec where there is nothing else: one array comes out."""
         executor = self.executor
-        everything = executor.captured + buffers if executor.captured else buffers
-        try:
-            outs = executor.run(everything).consume_with_handlers(executor.handlers)
-        except XlaRuntimeError as error:
-            explain_failure(error, zip(executor.in_specs, everything, strict=True))
-            raise
-        return Array(outs[0], executor.specs[0])
+        if self.tree == _LEAF and executor.direct and not executor.captured:
+            self.direct = executor.run, executor.handlers, executor.specs[0]
 
-    def _many(self, buffers: list[Any]) -> Any:
-        return tree_unflatten(self.tree, self.executor(buffers))
+    def run(self, buffers: list[Any]) -> Any:
+        """The result, of operands in these buffers."""
+        if self.direct is None:
+            return tree_unflatten(self.tree, self.executor(buffers))
+        run, handlers, spec = self.direct
+        try:
+            return Array(run(buffers).consume_with_handlers(handlers)[0], spec)
+        except XlaRuntimeError as error:
+            explain_failure(error, zip(self.executor.in_specs, buffers, strict=True))
+            raise
 
 
 _LEAF = tree_flatten(0)[1]
@@ -199,6 +344,7 @@ _LEAF = tree_flatten(0)[1]
 
 def clear() -> None:
     """Forget what was compiled for every function."""
-    for caches in _caches:
-        for cache in caches:
-            cache.clear()
+    for calls in _all_calls:
+        calls.clear()
+    for found in _remembered:
+        found.clear()

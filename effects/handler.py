@@ -31,13 +31,14 @@ class Bottom:
     test for the fast path.
     """
 
-    __slots__ = ("__weakref__", "perform")
+    __slots__ = ("__weakref__", "perform", "together")
 
     outer: ClassVar[None] = None
     live: ClassVar[bool] = True
     label: ClassVar[str] = ""
     records: ClassVar[bool] = False
     perform: Callable[[Effect, tuple[Any, ...], dict[str, Any]], Any]
+    together: Callable[[Any, Callable[..., Any], list[Any]], list[Any] | None]
 
 
 bottom: Final = Bottom()
@@ -176,6 +177,10 @@ class Handler:
     def answers(self, effect: Effect, attributes: dict[str, Any]) -> bool:
         """Whether the effect is this handler's to answer even without an operand of its own."""
         return False
+
+    def concrete(self, value: Any) -> Any:
+        """The elements of a variable of this handler as an array, or None: they are not known."""
+        return None
 
     def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Answer the effect if an operand is owned, else pass it outside."""

@@ -28,6 +28,10 @@ class Variable(Carrier):
         self.type = type
         self.origin = origin
 
+    def concrete(self) -> Any:
+        """The elements, where the recorder has them."""
+        return None if self.handler is None else self.handler.concrete(self)
+
 
 class Literal:
     """A Python or NumPy number written into a program."""

@@ -363,6 +363,10 @@ class Array(Value):
         return kind, device.local_hardware_id or 0 if kind != 1 else 0
 
 
+spec_of: Final = operator.attrgetter("spec")
+buffer_of: Final = operator.attrgetter("buffer")
+
+
 class Shard(NamedTuple):
     """The piece of an array on one device, and which part of the array it is."""
 
@@ -407,7 +411,7 @@ def asarray(x: Any, type: ShapedArray | None = None, placement: Placement | None
     if config.guarded:
         guard.look("host_to_device", type, placement)
     data, spec = _data(x, type), Spec(type, placement, committed)
-    if usual and x.dtype == type.dtype and len(_entries) < _CONSTANTS_LIMIT:
+    if usual and x.dtype == type.dtype and len(_entries) < _ENTRIES_LIMIT:
         _entries[(config.trace_key(), x.dtype, x.shape)] = spec
     return Array(memory.put(data, type, placement), spec)
 
@@ -445,26 +449,8 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
     return np.asarray(x, dtype)
 
 
-_CONSTANTS_LIMIT: Final = 4096
+_ENTRIES_LIMIT: Final = 4096
 _entries: Final[dict[Any, Spec]] = {}  # what NumPy arrays become, by settings, dtype and shape
-_constants: Final[dict[Any, Any]] = {}
-
-
-def constant(x: Any, type: ShapedArray | None = None, placement: Placement | None = None) -> Any:
-    """The buffer of a Python number, from a small cache (unless transfers are guarded).
-
-    For operands of an executable only: it is shared, so it must neither be donated nor be handed
-    to the user as an array. Errors are those of `asarray`.
-    """
-    # By class, since 1 == 1.0 == True; and by text where == does not tell values apart: -0.0 from
-    # 0.0, one NaN from another.
-    key = (x.__class__, x if x and x == x else repr(x), type, placement, config.trace_key())
-    found = _constants.get(key)
-    if found is None or found.is_deleted() or config.guarded:
-        if len(_constants) >= _CONSTANTS_LIMIT:
-            _constants.clear()
-        found = _constants[key] = asarray(x, type, placement).buffer
-    return found
 
 
 def device_put(x: Any, where: Any = None, *, may_alias: bool = True) -> Array:

@@ -9,10 +9,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import attrs
-import numpy as np
 
-from effax.backends.xla import ledger
-from effax.backends.xla.array import Array, asarray, constant, device_put
+from effax.backends.xla import ledger, scalars
+from effax.backends.xla.array import Array, asarray, buffer_of, device_put, spec_of
 from effax.backends.xla.executable import (
     XlaRuntimeError,
     compile_text,
@@ -23,13 +22,14 @@ from effax.backends.xla.layout import Layout, ModuleMesh, alone, layout_of
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.lowering.writer import answered, module_text
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated
+from effax.backends.xla.scalars import constant, number
 from effax.backends.xla.special_values import look_for_special
 from effax.effects import shape
 from effax.effects.callback import inspected, inspections
 from effax.effects.config import read, trace_key
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
-from effax.effects.handler import Carrier
+from effax.effects.handler import Carrier, bottom
 from effax.effects.program import Program, programs_in
 from effax.effects.types import typeof
 from effax.interpreters.ordering import has_ordered, in_order
@@ -43,6 +43,8 @@ host_rules: Final[dict[Effect, Callable[..., Any]]] = {}
 _NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 _LIMIT: Final = 8192
 _singles: Final[dict[Any, Executor]] = {}
+_direct: Final[dict[Any, tuple[Any, Any, Any]]] = {}
+_together: Final[dict[Any, Executor]] = {}
 _by_text: Final[weakref.WeakValueDictionary[Any, Any]] = weakref.WeakValueDictionary()
 
 
@@ -120,41 +122,19 @@ class Executor:
         return moved
 
 
-class Constant:
-    """A Python number as an operand: its buffer is shared, so it is no `Array` of the user's."""
-
-    __slots__ = ("buffer", "spec")
-
-    def __init__(self, x: Any) -> None:
-        scalar = typeof(x)
-        self.buffer = constant(x, scalar)
-        self.spec = Spec(scalar, default())
-
-    @property
-    def type(self) -> Any:
-        """The number's type, weak."""
-        return self.spec.type
-
-
 def operand(x: Any) -> Any:
     """What an executable takes for a value: an array, or a number's shared constant.
 
     Raises `UnexpectedTracerError` for a carrier, `TypeError` for what is no array.
     """
-    if type(x) is Array:
+    kind = type(x)
+    if kind is Array:
         return x
-    if type(x) in LITERALS:
-        return Constant(x)
+    if kind in LITERALS:
+        return number(x)
     if isinstance(x, Carrier):
         raise UnexpectedTracerError.escaped(x)
     return asarray(x)
-
-
-def host_arrays_entered(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """NumPy's arrays among arrays as arrays; all values as they are if any is something else."""
-    if any([type(x) is not Array and type(x) is not np.ndarray for x in values]):
-        return values
-    return tuple([x if type(x) is Array else asarray(x) for x in values])
 
 
 def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
@@ -163,6 +143,18 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
     Each effect is a program of one equation, compiled once for the types, placements and
     attributes it meets. Python numbers are passed as scalars, so their values compile nothing.
     """
+    try:  # arrays in, one array out: the common case
+        key = (trace_key(), effect, *map(spec_of, operands), *attributes.items())
+        direct = _direct.get(key)
+    except AttributeError:
+        direct = None
+    if direct is not None:
+        run, handlers, spec = direct
+        try:
+            return Array(run([*map(buffer_of, operands)]).consume_with_handlers(handlers)[0], spec)
+        except XlaRuntimeError as error:
+            explain_failure(error, [(x.spec, x.buffer) for x in operands])
+            raise
     host = host_rules.get(effect)
     if host is not None:
         return host(*operands, **attributes)
@@ -180,7 +172,10 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
     if found is None:
         if cache is _singles and len(cache) >= _LIMIT:
             _singles.clear()
+            _direct.clear()
         cache[key] = found = _build(effect, operands, specs, attributes)
+        if found.direct and not effect.multiple and all(type(x) is Array for x in operands):
+            _direct[key] = found.run, found.handlers, found.single
     if effect.multiple or not found.direct:
         results = found(buffers)
         return results if effect.multiple else results[0]
@@ -189,6 +184,37 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
     except XlaRuntimeError as error:
         explain_failure(error, zip(specs, buffers, strict=True))
         raise
+
+
+def together(
+    key: Any, function: Callable[..., Sequence[Any]], values: Sequence[Any]
+) -> list[Any] | None:
+    """Perform what a function of several effects does on arrays as one operation.
+
+    What it performs depends on `key` and the types of the values alone. None where there is more
+    to be done than to run something compiled: for numbers, and where someone watches `perform`.
+    """
+    if bottom.perform is not evaluate:
+        return None
+    try:
+        full = trace_key(), key, *map(spec_of, values)
+    except AttributeError:
+        return None
+    found = _together.get(full)
+    if found is None:
+        if len(_together) >= _LIMIT:
+            _together.clear()
+        specs = [x.spec for x in values]
+        staged = stage(function, [s.type for s in specs], "together")
+        if staged.captured:
+            return None
+        layout = layout_of(specs, staged.program)
+        if not layout.is_single:
+            return None
+        refuse_execution(staged.program.name)
+        made = compile_program(staged.program, layout, single_op=True)
+        found = _together[full] = made.gather(specs, layout)
+    return found([*map(buffer_of, values)])
 
 
 def _cache_of(attributes: dict[str, Any]) -> dict[Any, Any]:
@@ -368,7 +394,9 @@ def lower(
 
 def clear() -> None:
     """Forget the executables of single effects, and those found by their text."""
-    _singles.clear()
+    for cache in (_singles, _direct, _together):
+        cache.clear()
+    scalars.clear()
     _by_text.clear()
 
 

@@ -74,6 +74,15 @@ class Linearized:
         finally:
             self.tape = recording.finish()
 
+    @classmethod
+    def of(cls, inputs: list[Any], pairs: Sequence[tuple[Any, Any]], tape: Any) -> Linearized:
+        """What was linearized by others: unknown inputs, results with their tangents, the tape."""
+        self = object.__new__(cls)
+        self.inputs, self.tape = inputs, tape
+        self.primals = [p for p, _ in pairs]
+        self.tangents = [t for _, t in pairs]
+        return self
+
     def push(self, tangents: Sequence[Any]) -> list[Any]:
         """The tangents of the results, given the inputs'; evaluated under the present handlers."""
         known: dict[Any, Any] = {

@@ -10,6 +10,7 @@ from functools import update_wrapper
 from typing import Any, Final
 
 from effax.api.arguments import as_tuple, name_of, static_positions, with_references
+from effax.api.calls import CompiledCall, find
 from effax.api.custom import keeps_references
 from effax.api.differentiable import typeof_like
 from effax.api.float0 import set_aside
@@ -20,12 +21,10 @@ from effax.api.shardings import Leaves, Shardings, check_arguments, constrained
 from effax.api.signatures import Parameters, leaf_names
 from effax.api.stages import Call, CompilerOptions, Lowered, Traced, checked_options
 from effax.backends.xla import ledger
-from effax.backends.xla.array import Array, asarray, device_put
+from effax.backends.xla.array import Array, asarray, buffer_of, device_put, spec_of
 from effax.backends.xla.dispatch import (
     Executor,
     compile_program,
-    host_arrays_entered,
-    operand,
     refuse_execution,
 )
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
@@ -33,13 +32,12 @@ from effax.backends.xla.layout import Layout, layout_of
 from effax.backends.xla.placement import Spec, default, place, single
 from effax.effects import config, control, key_use
 from effax.effects.config import trace_key
-from effax.effects.effect import REFERENCES
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
 from effax.effects.handler import bottom, current
 from effax.effects.mesh import current_mesh
 from effax.effects.program import Program
 from effax.effects.state import Ref
-from effax.effects.tree import registry, tree_flatten, tree_unflatten
+from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.discharge import takes_references
 from effax.interpreters.stage import stage
@@ -70,7 +68,6 @@ class Jit:
         self._donated_names = frozenset(donated_names)
         self._has_static = bool(static_numbers or static_names)
         self._static_places: dict[int, tuple[int, ...]] = {}
-        self._converts = False
         self._inline = inline
         self._device = device
         self._options = options
@@ -96,55 +93,33 @@ class Jit:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """The function's results, computed as one operation."""
         try:
-            if current.get() is bottom:
-                if self._flat and not keywords:
+            if installed() is bottom:
+                if not keywords:
                     try:  # arrays in, one array out: the common case needs no trees
-                        specs = [x.spec for x in args]
+                        found = self._flat.get((trace_key(), *map(spec_of, args)))
                     except AttributeError:
-                        args = host_arrays_entered(args)
-                        specs = [getattr(x, "spec", None) for x in args]
-                    found = self._flat.get((trace_key(), *specs))
+                        found = None
                     if found is not None:
                         run, handlers, spec = found
                         self._work.hits += 1
                         try:
-                            outs = run([x.buffer for x in args]).consume_with_handlers(handlers)
+                            outs = run([*map(buffer_of, args)]).consume_with_handlers(handlers)
                         except XlaRuntimeError as error:
                             explain_failure(error, [(x.spec, x.buffer) for x in args])
                             raise
                         return Array(outs[0], spec)
-                entry, leaves = self._find(args, keywords)
-                if entry is not None:
+                compiled, buffers, key = find(self, args, keywords)
+                if compiled is not None:
                     self._work.hits += 1
-                    return entry(leaves)
-            result = self._call(args, keywords)
+                    return compiled(buffers)
+            else:
+                key = None
+            result = self._call(args, keywords, key)
             settle()
             return result
         except Exception as error:
             strip(error)
             raise
-
-    def _find(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, Any]:
-        """The compiled call for these arguments, if there is one, and its operands."""
-        statics: tuple[Any, ...] = ()
-        if self._has_static:
-            if self._static_names & keywords.keys():
-                return None, ()
-            places = self._places(len(args))
-            statics = tuple([(type(args[i]), args[i]) for i in places])
-            args = tuple([x for i, x in enumerate(args) if i not in places])
-        leaves, tree = flatten((args, keywords))
-        try:
-            ready = leaves
-            if self._converts or not all([type(x) is Array for x in leaves]):
-                if not REFERENCES.isdisjoint(map(type, leaves)):
-                    return None, ()
-                self._converts = True
-                enter = asarray if self._donates else operand
-                ready = [x if type(x) is Array else enter(x) for x in leaves]
-            return self._fast.get((trace_key(), tree, statics, *[x.spec for x in ready])), ready
-        except TypeError:  # no array, or a static that can't be hashed: the long way says so
-            return None, ()
 
     def _places(self, count: int) -> tuple[int, ...]:
         found = self._static_places.get(count)
@@ -155,7 +130,7 @@ class Jit:
         return found
 
     @filtered
-    def _call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def _call(self, args: tuple[Any, ...], keywords: dict[str, Any], key: Any) -> Any:
         if config.read("disable_jit"):
             return self._function(*args, **keywords)
         parted = self._part(args, keywords)
@@ -169,7 +144,7 @@ class Jit:
             )
         if current.get() is bottom:
             if not traced.mutates:
-                return self._run(parted, traced)
+                return self._run(parted, traced, key)
             operands = (*traced.captured, *parted.leaves)
             return tree_unflatten(
                 traced.out_tree, run_in_place(traced.program, operands, self._executor)
@@ -248,7 +223,7 @@ class Jit:
             _log.warning("Tracing of %s took %.6f s", self._name, seconds)
         return traced
 
-    def _run(self, parted: Parted, traced: Trace) -> Any:
+    def _run(self, parted: Parted, traced: Trace, key: Any) -> Any:
         captured = [asarray(x) for x in traced.captured]
         arrays = [x if type(x) is Array else asarray(x) for x in parted.leaves]
         donate = [len(captured) + i for i in parted.donated]
@@ -256,17 +231,15 @@ class Jit:
         if asked[0] is not None:
             check_arguments(asked[0][len(captured) :], arrays)
         executor = self._executor(traced.program, captured, arrays, donate, asked)
-        entry = _Entry(executor, traced.out_tree)
+        compiled = CompiledCall(executor, traced.out_tree)
         settled = self._shardings is not None or not executor.moves
         if self._device is None and settled and not traced.used_keys:
-            specs_of_rest = [x.spec for x in arrays]
-            statics = tuple([(type(x.value), x.value) for _, x in parted.statics])
-            if all(isinstance(at, int) for at, _ in parted.statics):
-                self._fast[(trace_key(), parted.tree, statics, *specs_of_rest)] = entry
-            if not statics and parted.is_flat and entry.spec is not None and not captured:
-                flat = executor.run, executor.handlers, entry.spec
-                self._flat[(trace_key(), *specs_of_rest)] = flat
-        return entry(arrays)
+            if key is not None:
+                self._fast[key] = compiled
+            if not parted.statics and parted.is_flat and compiled.spec is not None and not captured:
+                flat = executor.run, executor.handlers, compiled.spec
+                self._flat[(trace_key(), *map(spec_of, arrays))] = flat
+        return compiled([x.buffer for x in arrays])
 
     def _executor(
         self,
@@ -370,48 +343,6 @@ class Jit:
         return f"<jit of {self._function!r}>"
 
 
-class _Entry:
-    """A compiled call: arrays in, the results' tree out."""
-
-    __slots__ = (
-        "captured",
-        "direct",
-        "executor",
-        "handlers",
-        "run",
-        "spec",
-        "specs",
-        "tree",
-        "unflatten",
-    )
-
-    def __init__(self, executor: Executor, tree: Any) -> None:
-        self.executor = executor
-        self.tree = tree
-        self.unflatten = tree.unflatten
-        self.run = executor.run
-        self.handlers = executor.handlers
-        self.captured = executor.captured
-        self.specs = executor.specs
-        self.direct = executor.direct
-        self.spec = executor.single if self.direct and tree == _LEAF else None
-
-    def __call__(self, arrays: Sequence[Array]) -> Any:
-        buffers = [x.buffer for x in arrays]
-        if not self.direct:
-            return tree_unflatten(self.tree, self.executor(buffers))
-        if self.captured:
-            buffers = self.captured + buffers
-        try:
-            outs = self.run(buffers).consume_with_handlers(self.handlers)
-        except XlaRuntimeError as error:
-            explain_failure(error, [(x.spec, x.buffer) for x in arrays])
-            raise
-        if self.spec is not None:
-            return Array(outs[0], self.spec)
-        return self.unflatten(map(Array, outs, self.specs))
-
-
 def _spec_of(x: Any) -> Spec:
     """Where an argument lies, or is promised to: of an array, or a type with a sharding."""
     if type(x) is Array:
@@ -423,8 +354,7 @@ def _spec_of(x: Any) -> Spec:
     return Spec(typeof_like(x), placement, True, None if where is placement else where)
 
 
-_LEAF = tree_flatten(0)[1]
-flatten = registry.flatten
+installed = current.get
 
 
 def jit(

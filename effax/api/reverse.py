@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from effax.api.arguments import flat_function
+from effax.api.deferred import linearized
 from effax.api.differentiable import (
     check_cotangent,
     check_input,
@@ -23,7 +24,10 @@ from effax.api.differentiable import (
 )
 from effax.api.forward import Linearized
 from effax.api.skeletons import Skeleton, flatten
-from effax.backends.xla.array import asarray
+from effax.backends.xla.array import Array, asarray
+from effax.backends.xla.buffer import put
+from effax.effects import config
+from effax.effects.config import trace_key
 from effax.effects.conversion import number
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current
@@ -33,6 +37,7 @@ from effax.effects.tree import registry, tree_flatten, tree_structure, tree_unfl
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.residual import Record
 from effax.interpreters.transpose.linear import add_cotangents, backward
+from effax.whole import remembered
 
 
 @filtered
@@ -194,7 +199,7 @@ def value_and_grad(
             check_input(x, holomorphic, allow_int, what)
         value_only, aux = split_aux(fun, has_aux)
         flat, out = flat_function(with_chosen(value_only, places, args, keywords), tree)
-        done = Linearized(flat, leaves)
+        done = Linearized(flat, leaves) if has_aux else linearized(flat, leaves)
         if len(done.primals) != 1 or done.primals[0] is None:
             raise TypeError(
                 "Gradient only defined for scalar-output functions. "
@@ -223,9 +228,20 @@ def value_and_grad(
 
 def _one(type: ShapedArray) -> Any:
     """The cotangent of a scalar by itself, as weak as the scalar."""
-    if current.get() is bottom:
-        return asarray(np.ones((), type.dtype), type)
-    return number(1, type)
+    if current.get() is not bottom:
+        return number(1, type)
+    key = trace_key(), type
+    found = _ones.get(key)
+    if found is None or config.guarded:
+        host = np.ones((), type.dtype)
+        one = asarray(host, type)
+        _ones[key] = host, one.spec
+        return one
+    host, spec = found
+    return Array(put(host, type, spec.placement), spec)
+
+
+_ones: dict[Any, Any] = remembered()
 
 
 def grad(

@@ -9,6 +9,7 @@ from typing import Any
 from effax.api.arguments import name_of
 from effax.api.differentiable import float0_zeros
 from effax.api.float0 import is_nothing
+from effax.backends.xla.array import Array
 from effax.effects.errors import RefError
 from effax.effects.frames import filtered
 from effax.effects.state import Cell, Ref, Window, new_ref, ref_get, ref_set
@@ -77,11 +78,14 @@ def vmap(
                 f"{len(args)=}"
             )
         leaves, tree = tree_flatten((args, keywords))
-        axes = _flat_axes("vmap in_axes", (in_axes, 0), (args, keywords))
-        axes = _axes_of_words("vmap in_axes", axes, (args, keywords), 0)
+        if type(in_axes) is int and not keywords and all([type(x) is Array for x in args]):
+            axes: list[Any] = [in_axes] * len(args)
+        else:
+            axes = _flat_axes("vmap in_axes", (in_axes, 0), (args, keywords))
+            axes = _axes_of_words("vmap in_axes", axes, (args, keywords), 0)
         types = [typeof(x) for x in leaves]
         axes = [
-            _checked_axis(a, t.shape, i, name_of(fun), (args, keywords))
+            _checked_axis(a, t.shape, i, fun, (args, keywords))
             for i, (a, t) in enumerate(zip(axes, types, strict=True))
         ]
         size = _batch_size(axes, types, axis_size, fun, args, keywords)
@@ -91,6 +95,8 @@ def vmap(
         ]
         new_args, new_keywords = tree_unflatten(tree, values)
         result = handler.run(fun, *new_args, **new_keywords)
+        if type(result) is Batched and type(out_axes) is int:
+            return _unbatch(handler, result, out_axes, size)
         outs, out_tree = tree_flatten(result)
         places = _flat_axes("vmap out_axes", out_axes, result)
         places = _axes_of_words("vmap out_axes", places, result, 1)
@@ -141,16 +147,16 @@ def _where(tree: Any, i: int) -> str:
     return f"args{rest}" if inside == 0 else f"kwargs{rest}"
 
 
-def _checked_axis(axis: Any, shape_: tuple[int, ...], i: int, name: str, tree: Any) -> int | None:
+def _checked_axis(axis: Any, shape_: tuple[int, ...], i: int, fun: Any, tree: Any) -> int | None:
     if axis is None:
         return None
     if isinstance(axis, bool) or not isinstance(axis, int):
         raise TypeError(f"vmap in_axes must be integers or None, but got {axis!r}")
     if not -len(shape_) <= axis < len(shape_):
         raise ValueError(
-            f"vmap of {name} was requested to map its argument {_where(tree, i)} along axis {axis}"
-            f", which implies that its rank should be at least {axis + 1 if axis >= 0 else -axis},"
-            f" but is only {len(shape_)} (its shape is {shape_})"
+            f"vmap of {name_of(fun)} was requested to map its argument {_where(tree, i)} along "
+            f"axis {axis}, which implies that its rank should be at least "
+            f"{axis + 1 if axis >= 0 else -axis}, but is only {len(shape_)} (its shape is {shape_})"
         )
     return axis % len(shape_)
 
@@ -163,6 +169,11 @@ def _batch_size(
     args: Any,
     keywords: Any,
 ) -> int:
+    lengths = {t.shape[a] for a, t in zip(axes, types, strict=True) if a is not None}
+    if given is not None:
+        lengths.add(given)
+    if len(lengths) == 1:
+        return int(lengths.pop())
     sizes: dict[int, list[str]] = {}
     for i, (a, t) in enumerate(zip(axes, types, strict=True)):
         if a is not None:
@@ -175,13 +186,11 @@ def _batch_size(
             "vmap must have at least one non-None value in in_axes, or axis_size: nothing says "
             f"how many times {name_of(fun)} is to be mapped"
         )
-    if len(sizes) > 1:
-        listed = "; ".join(f"length {n}: {', '.join(who[:3])}" for n, who in sorted(sizes.items()))
-        raise ValueError(
-            f"vmap of {name_of(fun)} got inconsistent sizes for array axes to be mapped: {listed}."
-            " Give the arguments that are not to be mapped in_axes=None"
-        )
-    return next(iter(sizes))
+    listed = "; ".join(f"length {n}: {', '.join(who[:3])}" for n, who in sorted(sizes.items()))
+    raise ValueError(
+        f"vmap of {name_of(fun)} got inconsistent sizes for array axes to be mapped: {listed}."
+        " Give the arguments that are not to be mapped in_axes=None"
+    )
 
 
 def _window(handler: Batch, ref: Ref, axis: int) -> Window:

@@ -10,7 +10,8 @@ import numpy as np
 
 from effax.backends.xla.array import Array, device_put
 from effax.backends.xla.array import asarray as device_array
-from effax.effects import elementwise, shape, transcendental
+from effax.backends.xla.buffer import put
+from effax.effects import config, elementwise, shape, transcendental
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier, bottom, current
 from effax.effects.mesh import current_mesh
@@ -39,9 +40,10 @@ from effax.numpy.arguments import (
 )
 from effax.numpy.conversion import number_of
 from effax.numpy.operands import array as array_of
-from effax.whole import whole
+from effax.whole import remembered, whole
 
 _SMALL = 1 << 16  # elements; smaller arrays come from the host rather than from an executable
+_KEPT, _REMEMBERED = 4096, 256  # elements of an array, and arrays, that are kept on the host
 
 
 def constant(host: np.ndarray[Any, Any], device: Any = None) -> Array:
@@ -57,6 +59,39 @@ def filled(lengths: tuple[int, ...], value: Any, dtype: Any, device: Any = None)
         return constant(np.full(lengths, value, dtype), device)
     result = shape.full(lengths, value, dtype)
     return result if device is None else device_put(result, device)
+
+
+_hosts: dict[Any, Any] = remembered()
+
+
+def _everywhere(name: str, value: int, lengths: Any, dtype: Any, device: Any) -> Any:
+    """An array of one number everywhere; how small ones are made is remembered."""
+    if device is not None or current.get() is not bottom or config.guarded:
+        return filled(_shape(name, lengths, dtype), value, _dtype(name, dtype), device)
+    kinds = tuple(map(type, lengths)) if type(lengths) is tuple else type(lengths)
+    key: Any = None
+    try:  # the classes, since 2 == 2.0 == True
+        key = config.trace_key(), value, lengths, kinds, dtype
+        found = _hosts.get(key)
+    except TypeError:
+        key = found = None
+    if found is None:
+        made = filled(_shape(name, lengths, dtype), value, _dtype(name, dtype))
+        # A dtype that becomes another is told each time.
+        if key is not None and made.size <= _KEPT and _is(dtype, made.dtype):
+            if len(_hosts) >= _REMEMBERED:
+                _hosts.clear()
+            _hosts[key] = np.full(made.shape, value, made.dtype), made.spec
+        return made
+    host, spec = found
+    return Array(put(host, spec.type, spec.placement), spec)
+
+
+def _is(asked: Any, dtype: Any) -> bool:
+    try:
+        return asked is None or bool(np.dtype(asked) == dtype)
+    except TypeError:
+        return False
 
 
 def _dtype(name: str, dtype: Any) -> Any:
@@ -80,7 +115,7 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     >>> zeros((2, 3)).shape
     (2, 3)
     """
-    return filled(_shape("zeros", shape, dtype), 0, _dtype("zeros", dtype), device)
+    return _everywhere("zeros", 0, shape, dtype, device)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
@@ -89,7 +124,7 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     >>> ones(3, dtype="int32").tolist()
     [1, 1, 1]
     """
-    return filled(_shape("ones", shape, dtype), 1, _dtype("ones", dtype), device)
+    return _everywhere("ones", 1, shape, dtype, device)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
@@ -98,7 +133,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     >>> empty(2).tolist()
     [0.0, 0.0]
     """
-    return filled(_shape("empty", shape, dtype), 0, _dtype("empty", dtype), device)
+    return _everywhere("empty", 0, shape, dtype, device)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:

@@ -21,7 +21,7 @@ from effax.numpy.indices import Fixed, New, Skeleton, Span, is_mask, read
 from effax.numpy.operands import asarray, promote_dtypes
 from effax.numpy.plans import Box, box_of, is_box, planned, read_slices, same_dtype, without_slices
 from effax.numpy.slices import cut, has_slices, read_windows, write_windows
-from effax.whole import whole
+from effax.whole import compiled, whole
 
 Array = Any
 Mode = str | GatherScatterMode | None
@@ -40,6 +40,12 @@ def getitem(x: Any, index: Any) -> Array:
         x = read_windows(x, found)
     skeleton, values = read(index, typeof(x).shape, current.get() is bottom)
     return _gather_with(x, values, skeleton)
+
+
+def to_be_gathered(x: Any, index: Any) -> tuple[Any, list[Any]]:
+    """The executable that reads an array at an index, and the buffers of its operands."""
+    skeleton, values = read(index, x.shape, True)
+    return compiled(_gather_with, x, values, skeleton)
 
 
 class At:

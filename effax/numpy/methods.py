@@ -11,8 +11,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.backends.xla.array import Array
+from effax.backends.xla.executable import XlaRuntimeError, explain_failure
+from effax.effects.config import trace_key
 from effax.effects.frames import boundary, filtered, strip
+from effax.effects.handler import bottom, current
 from effax.effects.value import Value
+from effax.whole import compiled_calls
 
 BINARY: Final = {
     "add": "add",
@@ -83,9 +88,22 @@ def _accepts(x: Any) -> bool:
 
 
 def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
+    compiled = compiled_calls(function)
+    installed = current.get
+
     @boundary
     def operator(self: Any, other: Any) -> Any:
         try:
+            if type(self) is type(other) is Array and installed() is bottom:
+                found = compiled.get((trace_key(), self.spec, other.spec))
+                if found is not None:
+                    run, handlers, spec = found
+                    try:
+                        outs = run([self.buffer, other.buffer]).consume_with_handlers(handlers)
+                    except XlaRuntimeError as error:
+                        explain_failure(error, [(x.spec, x.buffer) for x in (self, other)])
+                        raise
+                    return Array(outs[0], spec)
             if isinstance(other, _KNOWN) or _accepts(other):
                 return function(self, other)
         except Exception as error:
@@ -142,6 +160,8 @@ def install(numpy: ModuleType) -> None:
 
 
 def _install_shapes(numpy: Any) -> None:
+    from effax.numpy.reading import array_reshape
+
     def reshape(self: Any, *args: Any, order: str = "C", copy: Any = None) -> Any:
         """The same elements in another shape, given as one tuple or as integers."""
         shape = args[0] if len(args) == 1 else args
@@ -198,6 +218,7 @@ def _install_shapes(numpy: Any) -> None:
 
     for method in (reshape, transpose, flatten, view, copy, clone, to_device, platform):
         setattr(Value, method.__name__, filtered(method))
+    setattr(Array, "reshape", array_reshape)  # noqa: B010
     Value.conjugate = Value.conj  # type: ignore[attr-defined]
     Value.T = property(lambda self: numpy.transpose(self))  # type: ignore[attr-defined]
     Value.mT = property(lambda self: numpy.matrix_transpose(self))  # type: ignore[attr-defined]
@@ -210,6 +231,8 @@ def _install_shapes(numpy: Any) -> None:
 
 def _install_indexing(numpy: Any) -> None:
     from effax.numpy.indexing import At, getitem
+    from effax.numpy.reading import array_getitem
 
+    setattr(Array, "__getitem__", array_getitem)  # noqa: B010
     setattr(Value, "__getitem__", filtered(getitem))  # noqa: B010  (the type checker reads it as an alias)
     Value.at = property(At)  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from typing import Any, Final
 from effax.effects import shape
 from effax.effects.conversion import number
 from effax.effects.effect import Effect
-from effax.effects.handler import Carrier
+from effax.effects.handler import Carrier, bottom
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.interpreters.lifting import PLAIN, Lifting, Mode
 from effax.interpreters.varying import tracked, widened
@@ -104,7 +104,11 @@ class JVP(Lifting):
             else:
                 primals.append(x)
                 tangents.append(None)
-        primal, tangent = rule(primals, tangents, **attributes)
+        primal, tangent = (
+            _at_once(rule, effect, primals, tangents, attributes)
+            if self.outer is bottom and not effect.multiple
+            else rule(primals, tangents, **attributes)
+        )
         if effect.multiple:
             return [self.dual(p, t) for p, t in zip(primal, tangent, strict=True)]
         if tangent is None or self.in_pieces:
@@ -112,9 +116,47 @@ class JVP(Lifting):
         return Dual(self, primal, tangent)
 
 
+def _at_once(
+    rule: Callable[..., Any],
+    effect: Effect,
+    primals: list[Any],
+    tangents: list[Any],
+    attributes: dict[str, Any],
+) -> Any:
+    """What a rule gives, computed as one operation where nothing is installed outside."""
+    moving = tuple([t is not None for t in tangents])
+    n = len(primals)
+
+    def flat(*values: Any) -> list[Any]:
+        rest = iter(values[n:])
+        given = [next(rest) if moves else None for moves in moving]
+        primal, tangent = rule(list(values[:n]), given, **attributes)
+        return [primal] if tangent is None else [primal, tangent]
+
+    found = None
+    if is_librarys(effect, rule):
+        values = primals + [t for t in tangents if t is not None]
+        found = bottom.together((rule, moving, *attributes.items()), flat, values)
+    if found is None:
+        return rule(primals, tangents, **attributes)
+    return found if len(found) == 2 else (found[0], None)
+
+
+def is_librarys(effect: Effect, rule: Callable[..., Any]) -> bool:
+    """Whether effect and rule are pure and the library's own: a user's rule may ask for elements,
+    or do what is to be done each time."""
+    return (
+        not effect.answerable
+        and effect.family not in ("state", "custom")
+        and rule.__module__.startswith("effax.interpreters.")
+        and effect.typing.__module__.startswith("effax.effects.")
+    )
+
+
 def tangent_type(type: ShapedArray) -> ShapedArray:
     """The type of the tangents of a value of that type; `float0` where nothing can move."""
-    return type.update(dtype=tangent_dtype(type.dtype))
+    dtype = tangent_dtype(type.dtype)
+    return type if dtype == type.dtype else type.update(dtype=dtype)
 
 
 def moves(type: ShapedArray) -> bool:
@@ -201,6 +243,11 @@ def fixed(*effects: Effect) -> None:
     """Effects whose result does not move whatever the operands do: no tangent."""
     for effect in effects:
         JVP.rules[effect] = _fixed_rule(effect)
+        still.add(effect)
+
+
+still: Final[set[Effect]] = set()
+"""Effects whose result does not move whatever the operands do."""
 
 
 def _fixed_rule(effect: Effect) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from effax.effects.effect import Effect
 from effax.effects.elementwise import FAMILY, abs, div, is_finite, mul
 from effax.effects.types import is_complex, typeof
 from effax.interpreters.calculus import along, not_zero, partials
-from effax.interpreters.jvp.dual import fixed, rule, total
+from effax.interpreters.jvp.dual import fixed, rule, still, total
 
 
 def chain_rule(effect: Effect) -> Callable[..., Any]:
@@ -34,6 +34,8 @@ def differentiate(family: str) -> None:
     for effect in partials:
         if effect.family == family:
             rule(effect)(chain_rule(effect))
+            if not any(partials[effect]):
+                still.add(effect)
 
 
 differentiate(FAMILY)

@@ -8,9 +8,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from effax.backends.xla.array import Array, asarray, constant, device_put
+from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.device import devices
 from effax.backends.xla.dlpack import from_dlpack
+from effax.backends.xla.scalars import constant
 from effax.effects.config import enable_x64
 from effax.effects.types import ShapedArray
 
@@ -104,6 +105,7 @@ def test_constants_tell_values_apart():
     assert constant(1.0) is constant(1.0) and constant(1.0) is not constant(1)
     assert value(True).dtype == bool and value(1).dtype == np.int32
     assert np.signbit(value(-0.0)) and not np.signbit(value(0.0))
+    assert np.signbit(value(complex(-0.0, 1.0)).real) and np.signbit(value(-0j).imag)
     assert np.isnan(value(float("nan")))
 
 
