@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.api.placed import give_out_sharding
 from effax.effects import reduction
 from effax.effects import shape as shapes
 from effax.effects.frames import filtered
@@ -217,3 +218,6 @@ def segment_min(
         "segment_min", data, segment_ids, num_segments, indices_are_sorted, unique_indices,
         bucket_size, mode,
     )  # fmt: skip
+
+
+give_out_sharding(globals(), ("segment_max", "segment_min", "segment_prod", "segment_sum"))

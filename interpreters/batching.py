@@ -1,6 +1,8 @@
 """Batching rules of effects, as programs written for JAX give them: axes by position.
 
-    primitive_batchers[effect] = rule    # rule(operands, dims, **attributes) -> result, dim
+    primitive_batchers[effect] = rule        # rule(operands, dims, **attributes) -> result, dim
+    fancy_primitive_batchers[effect] = rule  # rule(axis, operands, dims, **attributes)
+    axis_primitive_batchers[effect] = rule   # rule(size, name, class, operands, dims, **attributes)
 
 A dim is the position of the batch axis, or `not_mapped`. Operands come with the axis first.
 """
@@ -10,17 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import attrs
+
 from effax.effects import shape
 from effax.effects.effect import Effect
 from effax.effects.types import typeof
 from effax.interpreters.batch import batched as column
 
 __all__ = [
+    "AxisData",
+    "axis_primitive_batchers",
     "bdim_at_front",
     "broadcast",
     "defbroadcasting",
     "defreducer",
     "defvectorized",
+    "fancy_primitive_batchers",
     "moveaxis",
     "not_mapped",
     "primitive_batchers",
@@ -62,17 +69,30 @@ def bdim_at_front(x: Any, bdim: int | None, size: int) -> Any:
     return column.repeat(x, size) if bdim is None else moveaxis(x, bdim, 0)
 
 
+@attrs.frozen(slots=True)
+class AxisData:
+    """The axis of a batch: what it is called and how long it is."""
+
+    name: Any
+    size: int
+
+
 class _Batchers(dict[Effect, Callable[..., Any]]):
-    """`primitive_batchers[effect] = rule`."""
+    """A table that fills cells; `told` is what a rule is told of the axis, before the operands."""
+
+    def __init__(self, told: Callable[[column.Batch], tuple[Any, ...]] = lambda _: ()) -> None:
+        super().__init__()
+        self._told = told
 
     def __setitem__(self, effect: Effect, function: Callable[..., Any]) -> None:
         super().__setitem__(effect, function)
+        told = self._told
 
         def batch_from_table(
             handler: column.Batch, values: list[Any], batched: list[bool], **attributes: Any
         ) -> Any:
             dims = tuple(0 if b else not_mapped for b in batched)
-            result, out = function(tuple(values), dims, **attributes)
+            result, out = function(*told(handler), tuple(values), dims, **attributes)
             if not effect.multiple:
                 return _front(result, out)
             outs = out if isinstance(out, tuple | list) else [out] * len(result)
@@ -89,6 +109,12 @@ def _front(x: Any, dim: int | None) -> tuple[Any, bool]:
 
 
 primitive_batchers: dict[Effect, Callable[..., Any]] = _Batchers()
+fancy_primitive_batchers: dict[Effect, Callable[..., Any]] = _Batchers(
+    lambda batch: (AxisData(batch.axis_name, batch.size),)
+)
+axis_primitive_batchers: dict[Effect, Callable[..., Any]] = _Batchers(
+    lambda batch: (batch.size, batch.axis_name, type(batch))
+)
 
 
 def defvectorized(prim: Effect) -> None:

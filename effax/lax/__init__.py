@@ -2,6 +2,7 @@
 
 from effax.api.custom import stop_gradient as stop_gradient
 from effax.api.meshes import with_sharding_constraint as with_sharding_constraint
+from effax.api.placed import give_out_sharding as _give_out_sharding
 from effax.effects.frames import cut_at as _cut_at
 from effax.key_functions import accept_keys as _accept_keys
 from effax.lax import linalg as linalg
@@ -223,5 +224,23 @@ from effax.lax.tokens import dce_sink as dce_sink
 from effax.lax.tokens import precv as precv
 from effax.lax.tokens import psend as psend
 
+_give_out_sharding(
+    globals(),
+    (
+        "broadcast",
+        "broadcast_in_dim",
+        "broadcasted_iota",
+        "conv_general_dilated",
+        "dot",
+        "dot_general",
+        "empty",
+        "ragged_dot",
+        "ragged_dot_general",
+        "reduce",
+        "reduce_sum",
+        "reshape",
+        "rng_bit_generator",
+    ),
+)
 _cut_at(globals())
 _accept_keys(globals())

@@ -3,6 +3,7 @@
 import sys as _sys
 from typing import NoReturn as _NoReturn
 
+from effax.api.placed import give_out_sharding as _give_out_sharding
 from effax.effects.frames import cut_at as _cut_at
 from effax.effects.value import Value
 from effax.key_functions import accept_keys as _accept_keys
@@ -421,6 +422,31 @@ from effax.numpy.windows import kaiser as kaiser
 ndarray = Value
 bool = bool_
 
+_give_out_sharding(
+    globals(),
+    (
+        "arange",
+        "array",
+        "asarray",
+        "bincount",
+        "broadcast_to",
+        "dot",
+        "einsum",
+        "empty",
+        "full",
+        "full_like",
+        "matmul",
+        "ones",
+        "ones_like",
+        "percentile",
+        "ravel",
+        "repeat",
+        "reshape",
+        "tensordot",
+        "zeros",
+        "zeros_like",
+    ),
+)
 _methods.install(_sys.modules[__name__])
 _cut_at(globals())
 _accept_keys(globals())

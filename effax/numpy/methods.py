@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.api.placed import placed
 from effax.backends.xla.array import Array
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.effects.config import trace_key
@@ -162,6 +163,7 @@ def install(numpy: ModuleType) -> None:
 def _install_shapes(numpy: Any) -> None:
     from effax.numpy.reading import array_reshape
 
+    @placed
     def reshape(self: Any, *args: Any, order: str = "C", copy: Any = None) -> Any:
         """The same elements in another shape, given as one tuple or as integers."""
         shape = args[0] if len(args) == 1 else args

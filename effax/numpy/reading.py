@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from effax.api.placed import placed
 from effax.backends.xla.array import Array
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.effects import config
@@ -50,6 +51,7 @@ def array_getitem(x: Array, index: Any) -> Any:
 
 
 @boundary
+@placed
 def array_reshape(self: Array, *args: Any, order: str = "C", copy: Any = None) -> Any:
     """The same elements in another shape, given as one tuple or as integers."""
     try:

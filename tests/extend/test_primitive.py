@@ -167,6 +167,22 @@ def test_linear_and_bilinear_and_by_operand():
     assert float(effax.grad(power.bind)(2.0, 3.0)) == 12
 
 
+def test_rules_that_are_told_of_the_axis():
+    def plus_size(table, rule):
+        p = Primitive("plus_size")
+        p.def_impl(lambda x: x)
+        p.def_abstract_eval(lambda x: x)
+        table[p] = rule
+        return effax.vmap(p.bind, axis_name="i")(np.zeros(3, "f4"))
+
+    fancy = plus_size(batching.fancy_primitive_batchers, lambda axis, x, d: (x[0] + axis.size, 0))
+    np.testing.assert_array_equal(fancy, [3, 3, 3])
+    old = plus_size(
+        batching.axis_primitive_batchers, lambda n, name, _, x, d: (x[0] + n * (name == "i"), d[0])
+    )
+    np.testing.assert_array_equal(old, [3, 3, 3])
+
+
 def test_programs_read_by_jaxs_names():
     """An interpreter of programs, written as JAX's documentation writes it: the inverse."""
     held = jnp.arange(3.0)

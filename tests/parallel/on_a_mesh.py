@@ -373,3 +373,23 @@ def test_trees_of_shardings():
     assert found["b"][1].sharding == over() and float(found["b"][1]) == 1.0
     moved = effax.jit(lambda x: effax.device_put(x * 2, over("y")))(found["a"])
     assert moved.sharding == over("y")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **o: jnp.zeros((8, 4), **o),
+        lambda **o: jnp.arange(8, **o),
+        lambda **o: jnp.ones(32).reshape((8, 4), **o),
+        lambda **o: jnp.einsum("ij,jk->ik", jnp.ones((8, 2)), jnp.ones((2, 3)), **o),
+        lambda **o: lax.broadcast(1.0, (8, 2), **o),
+        lambda **o: effax.random.normal(effax.random.key(0), (8, 2), **o),
+        lambda **o: effax.ops.segment_sum(jnp.ones(16), jnp.arange(16) % 8, 8, **o),
+    ],
+)
+def test_results_lie_where_out_sharding_says(make):
+    where = over("x")
+    for made in (make(out_sharding=where), effax.jit(lambda: make(out_sharding=where))()):
+        assert made.sharding.is_equivalent_to(where, made.ndim)
+        np.testing.assert_array_equal(made, make())
+    assert make(out_sharding=effax.typeof(make()).sharding).sharding == make().sharding

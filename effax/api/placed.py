@@ -1,0 +1,40 @@
+"""The keyword `out_sharding`: where the result of a function lies among the devices of a mesh."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
+
+_KEYWORD = inspect.Parameter("out_sharding", inspect.Parameter.KEYWORD_ONLY, default=None)
+
+
+def placed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with one keyword more: `out_sharding`, a sharding or a spec over the mesh in
+    context (or a prefix tree of them), by which its result is cut up; None leaves it alone.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        if "out_sharding" not in keywords:
+            return function(*args, **keywords)
+        where = keywords.pop("out_sharding")
+        result = function(*args, **keywords)
+        if where is None:
+            return result
+        from effax.api.meshes import reshard
+
+        return reshard(result, where)
+
+    signature = inspect.signature(function)
+    given = [p for p in signature.parameters.values() if p.name != "out_sharding"]
+    last = next((i for i, p in enumerate(given) if p.kind is p.VAR_KEYWORD), len(given))
+    given.insert(last, _KEYWORD)
+    call.__signature__ = signature.replace(parameters=given)  # type: ignore[attr-defined]
+    return call
+
+
+def give_out_sharding(namespace: dict[str, Any], names: Iterable[str]) -> None:
+    """Give functions of a module the keyword."""
+    namespace.update((name, placed(namespace[name])) for name in names)
