@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import attrs
 
-from effax.backends.xla import ledger, scalars
+from effax.backends.xla import ledger, recut, scalars
 from effax.backends.xla.array import Array, asarray, buffer_of, device_put, spec_of
 from effax.backends.xla.executable import (
     XlaRuntimeError,
@@ -398,6 +398,7 @@ def clear() -> None:
         cache.clear()
     scalars.clear()
     _by_text.clear()
+    recut.clear()
 
 
 _HANDLER_FOR: Final = {

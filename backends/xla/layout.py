@@ -84,7 +84,7 @@ def layout_of(
         place = _agree(place, (f"a mesh{' inside' + of if of else ''} with", one.flat))
         mesh = mesh or one
     context = current_mesh()
-    if place is None and context is not None and not context.empty:
+    if place is None and isinstance(context, Mesh) and not context.empty:
         place, mesh, committed = ("", context.flat), context, True
     if place is None:
         where = specs[0].placement if specs else default()

@@ -15,6 +15,11 @@ from effax.effects.types import ShapedArray
 _made: Final[dict[tuple[ShapedArray, Placement, Placement], Executable]] = {}
 
 
+def clear() -> None:
+    """Forget the programs."""
+    _made.clear()
+
+
 def recut(buffer: Any, type: ShapedArray, source: Placement, target: Placement) -> Any:
     """The buffer in other pieces: a program without equations, whose devices send them.
 

@@ -11,7 +11,10 @@ from effax.interpreters import partial_eval as pe
 
 def test_known_results_are_computed():
     f = wrap_init(lambda x, y: [x + y, jnp.sin(y), y])
-    given = [pe.PartialVal.unknown(effax.core.ShapedArray((2,), "float32")), pe.PartialVal.known(2.0)]
+    given = [
+        pe.PartialVal.unknown(effax.core.ShapedArray((2,), "float32")),
+        pe.PartialVal.known(2.0),
+    ]
     program, outs, consts = pe.trace_to_jaxpr_nounits(f, given)
     assert [p.is_known() for p in outs] == [False, True, True]
     np.testing.assert_allclose(outs[1].get_known(), np.sin(2.0), rtol=1e-6)

@@ -214,6 +214,12 @@ def test_trees_captured_values_and_no_arguments():
     )
 
 
+def test_extrema_of_nan():
+    x = np.array([1.0, np.nan, 3.0, 4.0], np.float32)
+    f = mapped(lambda x: (lax.pmax(x, "y"), lax.pmin(x, "y")), P("y"), (P(), P()))
+    np.testing.assert_array_equal(f(x), [[np.nan], [np.nan]])
+
+
 def test_maps_inside_maps():
     def outer(x):
         inner = shard_map(

@@ -8,6 +8,7 @@ import pytest
 import effax
 import effax.numpy as jnp
 from effax import lax
+from effax.experimental import checkify
 from effax.sharding import (
     AbstractDevice,
     AbstractMesh,
@@ -108,6 +109,37 @@ def test_computation_follows_data(cut, name):
         assert len(found.devices()) == 8
         if spec is not None:
             assert found.sharding == NamedSharding(MESH, spec)
+
+
+NAN = HOST.copy()
+NAN[5, 3] = np.nan
+SIMILAR = {
+    "maximum": (lambda x: x.max(), NAN),
+    "minima": (lambda x: x.min(0), NAN),
+    "position": (lambda x: jnp.argmax(x, 0), NAN),
+    "complex": (lambda x: x.max(1), HOST + 1j * HOST.T),
+    "bits": (lambda x: lax.reduce_xor(x, (0,)), (100 * HOST).astype(np.int32)),
+    "parity": (lambda x: lax.reduce(x, 0, lambda a, b: (a + b) % 2, (1,)), np.int32(7 * HOST)),
+    "sorted": (lambda x: jnp.sort(x, 0), NAN),
+    "cumulative": (lambda x: lax.cummax(x, 0), HOST[::-1].copy()),
+    "gathered": (lambda x: x[jnp.array([1, 7, 3])], HOST),
+    "scattered": (lambda x: x.at[jnp.array([1, 7, 1])].add(1), HOST),
+    "checked": (
+        lambda x: (
+            checkify.checkify(lambda x: jnp.log(x - 1), errors=checkify.nan_checks)(x)[0].get()
+            is None
+        ),
+        NAN,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIMILAR)
+def test_what_devices_exchange_is_what_one_computes(name):
+    f, host = SIMILAR[name]
+    for spec in (P("x", "y"), P(("x", "y"))):
+        found = f(effax.device_put(host, NamedSharding(MESH, spec)))
+        np.testing.assert_allclose(found, f(jnp.asarray(host)), rtol=1e-5)
 
 
 def test_derivatives_and_batches_follow_data(cut):

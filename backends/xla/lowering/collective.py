@@ -13,11 +13,11 @@ from typing import Any
 
 import attrs
 
-from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor, written
+from effax.backends.xla.lowering.writer import Name, NotMapped, Writer, rule, tensor, written
 from effax.effects import collective
 from effax.effects.errors import UnboundAxisError
 from effax.effects.program import Program
-from effax.effects.types import ShapedArray, uint32
+from effax.effects.types import ShapedArray, bool_, is_float, uint32
 from effax.interpreters.batch.parallel import as_batch
 
 
@@ -27,13 +27,6 @@ class MeshAxis:
 
     stride: int
     size: int
-
-
-@attrs.frozen
-class NotMapped:
-    """The name of an axis of the mesh that no program around is mapped over."""
-
-    name: Any
 
 
 def _groups(w: Writer, effect: Any, axes: Sequence[Hashable]) -> list[list[int]]:
@@ -73,15 +66,30 @@ def _fold(operation: str, type: ShapedArray) -> str:
     )
 
 
+def _all_reduce(w: Writer, x: Name, groups: list[list[int]], operation: str) -> Name:
+    return w.op(
+        f'"stablehlo.all_reduce"({x}) <{{{_between(w, groups)}, use_global_device_ids}}> '
+        f"({_fold(operation, x.type)}) : ({x.text}) -> {x.text}",
+        x.type,
+    )
+
+
 def _reduction(effect: Any, operation: str) -> None:
     @rule(effect)
     def lower_all_reduce(
         w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Sequence[Hashable]
     ) -> Name:
-        between = _between(w, _groups(w, effect, axes))
+        groups = _groups(w, effect, axes)
+        found = _all_reduce(w, x, groups, operation)
+        if w.platform != "cpu" or operation == "add" or not is_float(x.dtype):
+            return found
+        # XLA's exchange between CPUs compares as C++ does, and loses NaN.
+        bits = x.type.update(dtype=bool_, weak_type=False)
+        nan = w.op(f"stablehlo.compare NE, {x}, {x} : ({x.text}, {x.text}) -> {tensor(bits)}", bits)
+        some = _all_reduce(w, nan, groups, "or")
         return w.op(
-            f'"stablehlo.all_reduce"({x}) <{{{between}, use_global_device_ids}}> '
-            f"({_fold(operation, x.type)}) : ({x.text}) -> {tensor(types[0])}",
+            f"stablehlo.select {some}, {w.constant(float('nan'), x.type)}, {found} : "
+            f"{tensor(bits)}, {x.text}",
             types[0],
         )
 

@@ -98,9 +98,24 @@ def _lower_with(effect: Effect, identity: Callable[[Any], Any], combine: Combine
         if effect is reduction.reduce_sum and not config.trace_key().allow_f16_reductions:
             _refuse_half(x.type)
         init = w.constant(identity(x.dtype), ShapedArray((), x.dtype))
+        if effect is reduction.reduce_xor or (
+            combine in (maximum, minimum) and is_complex(x.dtype)
+        ):
+            x = _together(w, x, axes)
         return reduce_text(w, [type], [x], [init], axes, lambda a, b: [combine(w, a, b)])[0]
 
     rule(effect)(lower_reduction)
+
+
+def _together(w: Writer, x: Name, axes: Sequence[int]) -> Name:
+    """The operand, which is not to be cut along the axes that are reduced.
+
+    XLA combines what several CPUs have by the usual operations on numbers only.
+    """
+    if w.mesh is None or w.platform != "cpu" or (w.axes and not w.is_partly_mapped):
+        return x
+    whole = w.mesh.spec([() if i in axes else None for i in range(len(x.shape))], len(x.shape))
+    return w.op(f"sdy.sharding_constraint {x} {whole} : {x.text}", x.type)
 
 
 def _refuse_half(type: ShapedArray) -> None:
@@ -121,7 +136,8 @@ _lower_with(reduction.reduce_xor, lambda _: 0, plain("xor"))
 
 
 def _exact_extremum(effect: Effect, worst: Callable[[Any], Any]) -> None:
-    """XLA's CPU backend loses NaNs in large extrema of floats: those are taken of ordered bits."""
+    """XLA's CPU backend loses NaNs in large extrema of floats, and in those of what several CPUs
+    have: these are taken of ordered bits."""
     plain_rule = rules[effect]
 
     @rule(effect)
@@ -129,7 +145,8 @@ def _exact_extremum(effect: Effect, worst: Callable[[Any], Any]) -> None:
         w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: tuple[int, ...]
     ) -> Name:
         dtype = x.dtype
-        small = x.type.size < _LARGE or not is_float(dtype) or bit_width(dtype) < 16
+        small = x.type.size < _LARGE and w.mesh is None
+        small = small or not is_float(dtype) or bit_width(dtype) < 16
         if w.platform != "cpu" or small or not axes:
             return plain_rule(w, types, x, axes=axes)
 
@@ -191,6 +208,5 @@ def lower_reduce(
     axes: tuple[int, ...],
 ) -> list[Name]:
     n = len(operands) // 2
-    return reduce_text(
-        w, types, operands[:n], operands[n:], axes, lambda *scalars: w.body(body, scalars)
-    )
+    whole = [_together(w, x, axes) for x in operands[:n]]
+    return reduce_text(w, types, whole, operands[n:], axes, lambda *scalars: w.body(body, scalars))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.backends.xla.layout import ModuleMesh
-from effax.backends.xla.lowering.collective import MeshAxis, NotMapped
-from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.backends.xla.lowering.collective import MeshAxis
+from effax.backends.xla.lowering.writer import Name, NotMapped, Writer, rule, tensor
 from effax.effects import sharding as effects
 from effax.effects.mesh import PartitionSpec
 from effax.effects.program import Program

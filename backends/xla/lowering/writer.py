@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import attrs
 import numpy as np
 
 from effax.backends.xla.layout import Layout, ModuleMesh
@@ -49,6 +50,13 @@ class Name(str):
     def dtype(self) -> Any:
         """The type of its elements."""
         return self.type.dtype
+
+
+@attrs.frozen
+class NotMapped:
+    """The name of an axis of the mesh that no program around is mapped over."""
+
+    name: Any
 
 
 class Splat(Name):
@@ -108,6 +116,11 @@ class Writer:
         self.paths: set[str] = set()
         self.locations = locations
         self.scoped = False
+
+    @property
+    def is_partly_mapped(self) -> bool:
+        """Whether the lines now written are for places along some axes of the mesh, not all."""
+        return any(type(name) is NotMapped and axis.size > 1 for name, axis in self.axes.items())
 
     def fresh(self, type: ShapedArray) -> Name:
         """A name not used yet."""
