@@ -256,11 +256,14 @@ class NamedSharding(Sharding):
             cut = [at[name] for name in spec.used]
             rest = [i for i in range(len(at)) if i not in cut]
             places = np.arange(mesh.size).reshape(mesh.axis_sizes).transpose(*cut, *rest)
-            sizes = mesh.shape
-            split = [prod(sizes[n] for n in spec.names(i)) for i in range(len(spec))]
             copies = prod(mesh.axis_sizes[i] for i in rest)
-            self._placement = tiled(mesh.flat, split, copies, places.ravel().tolist())
+            self._placement = tiled(mesh.flat, self.cuts(), copies, places.ravel().tolist())
         return self._placement
+
+    def cuts(self) -> tuple[int, ...]:
+        """Into how many pieces each axis of an array is cut."""
+        sizes, spec = self.mesh.shape, self.spec
+        return tuple(prod(sizes[n] for n in spec.names(i)) for i in range(len(spec)))
 
     @property
     def is_constraint(self) -> bool:

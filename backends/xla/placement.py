@@ -66,27 +66,31 @@ class Sharding:
         """Whether each device has the whole array."""
         return not self.placement().split
 
+    def cuts(self) -> tuple[int, ...]:
+        """Into how many pieces each axis of an array is cut; axes after the last, into one."""
+        return self.placement().split
+
     def shard_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of the piece on each device.
 
         Raises `IndivisibleError`, a `ValueError`, where an axis can't be cut into equal pieces.
         """
-        where = self.placement()
+        cuts = self.cuts()
         shape = tuple(shape)
-        if not where.split:
+        if not cuts:
             return shape
-        if len(where.split) > len(shape):
+        if len(cuts) > len(shape):
             raise ValueError(
-                f"Sharding {self} is only valid for values of rank at least {len(where.split)}, "
+                f"Sharding {self} is only valid for values of rank at least {len(cuts)}, "
                 f"but was applied to a value of rank {len(shape)}."
             )
-        splits = where.split + (1,) * (len(shape) - len(where.split))
+        splits = cuts + (1,) * (len(shape) - len(cuts))
         for axis, (length, pieces) in enumerate(zip(shape, splits, strict=True)):
             if length % pieces:
                 raise IndivisibleError(
                     f"Sharding {self} implies that array axis {axis} is partitioned {pieces} "
                     f"times, but the dimension size is {length} (full shape: {shape}, "
-                    f"per-dimension tiling factors: {list(where.split)} should evenly divide the "
+                    f"per-dimension tiling factors: {list(cuts)} should evenly divide the "
                     "shape)"
                 )
         return tuple(length // pieces for length, pieces in zip(shape, splits, strict=True))

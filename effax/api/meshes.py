@@ -164,6 +164,15 @@ def _constrained(x: Any, sharding: Sharding) -> Any:
         return x
     sharding.shard_shape(np.shape(x))
     if isinstance(sharding, NamedSharding):
+        context = current_mesh()
+        manual = (
+            [] if context is None else [n for n in sharding.spec.used if n in context.manual_axes]
+        )
+        if manual:
+            raise ValueError(
+                f"with_sharding_constraint: {sharding.spec} refers to the mesh axes {manual}, "
+                "which a shard_map around is over: a value there is one piece along them"
+            )
         if isinstance(x, Carrier) or sharding.is_constraint or current.get() is not bottom:
             return effects.with_sharding_constraint(x, sharding=sharding)
     elif isinstance(x, Carrier):

@@ -214,6 +214,35 @@ def test_trees_captured_values_and_no_arguments():
     )
 
 
+def test_constraints_and_callbacks_where_some_axes_are_mapped():
+    def f(x):
+        return lax.with_sharding_constraint(2 * x, P(None, "y"))
+
+    found = effax.jit(mapped(f, P("x"), P("x"), axis_names={"x"}))(HOST)
+    assert found.sharding == NamedSharding(MESH, P("x", "y"))
+    np.testing.assert_array_equal(found, 2 * HOST)
+    with pytest.raises(ValueError, match="one piece along them"):
+        mapped(lambda x: lax.with_sharding_constraint(x, P("x")), P("x"), P("x"))(HOST)
+    with pytest.raises(NotImplementedError, match="some axes of its mesh"):
+        mapped(
+            lambda x: (effax.debug.print("{}", x[0, 0]), x)[1], P("x"), P("x"), axis_names={"x"}
+        )(HOST)
+    with pytest.raises(NotImplementedError, match="under pmap"):
+        effax.pmap(mapped(lambda x: x, P("x"), P("x")))(HOST)
+
+
+def test_a_mesh_of_one_device():
+    one = effax.make_mesh((1,), ("x",))
+
+    def f(x):
+        rows = lax.all_gather(x, "x"), lax.psum_scatter(x, "x", tiled=True)
+        moved = lax.ppermute(x, "x", [(0, 0)]), lax.all_to_all(x, "x", 0, 0, tiled=True)
+        return lax.psum(x, "x") + lax.axis_index("x") + rows[0][0] + rows[1] + sum(moved)
+
+    g = shard_map(f, mesh=one, in_specs=P("x"), out_specs=P("x"))
+    np.testing.assert_allclose(effax.jit(g)(HOST), 5 * HOST, rtol=1e-6)
+
+
 def test_extrema_of_nan():
     x = np.array([1.0, np.nan, 3.0, 4.0], np.float32)
     f = mapped(lambda x: (lax.pmax(x, "y"), lax.pmin(x, "y")), P("y"), (P(), P()))

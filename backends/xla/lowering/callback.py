@@ -47,6 +47,12 @@ def call_host(
             "program on one of " + ", ".join(_TARGETS)
         )
     operands = [_everywhere(w, x) for x in operands]
+    if acts and w.mesh is not None and w.is_partly_mapped:
+        raise NotImplementedError(
+            "a callback with effects (debug.print, io_callback) inside a shard_map over some axes "
+            "of its mesh, which XLA does not know where to call: map over all axes, or return the "
+            "value"
+        )
     index = len(w.callbacks)
     w.callbacks.append(lambda *arrays: noted(host, arrays))
     ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))

@@ -16,7 +16,7 @@ from effax.effects.types import ShapedArray
 
 @rule(effects.with_sharding_constraint)
 def lower_constraint(w: Writer, types: Sequence[ShapedArray], x: Name, *, sharding: Any) -> Name:
-    if w.mesh is None:
+    if w.mesh is None or (w.axes and not w.is_partly_mapped):
         return x
     cut = w.mesh.of_spec(sharding.mesh, sharding.spec, len(x.shape))
     return w.op(f"sdy.sharding_constraint {x} {cut} : {x.text}", types[0])
