@@ -16,8 +16,9 @@ from effax.effects import shape as shapes
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
-from effax.effects.types import int32, typeof
+from effax.effects.types import ShapedArray, int32, is_bool, is_integer, typeof
 from effax.lax.slicing import scatter_add, scatter_max, scatter_min, scatter_mul
+from effax.numpy.arguments import check_arrays
 from effax.numpy.operands import asarray
 from effax.whole import whole
 
@@ -57,7 +58,9 @@ def _segments(
     bucket_size: int | None,
     mode: Mode,
 ) -> Array:
+    check_arrays(name, data, segment_ids)
     data, ids = asarray(data), asarray(segment_ids)
+    _check_rows(name, typeof(data), typeof(ids))
     if num_segments is None:
         num_segments = _count(name, ids)
     count = operator.index(num_segments)
@@ -112,7 +115,22 @@ def _count(name: str, ids: Any) -> int:
             "not known while tracing; give num_segments"
         )
     known = np.asarray(ids)
-    return int(known.max()) + 1 if known.size else 0
+    if not known.size:
+        raise ValueError(f"{name}: there is no largest of no segment_ids; give num_segments")
+    return int(known.max()) + 1
+
+
+def _check_rows(name: str, data: ShapedArray, ids: ShapedArray) -> None:
+    """Raise where rows can't be told apart by these numbers."""
+    if not is_integer(ids.dtype):
+        raise TypeError(f"{name}: segment_ids must be integers, not {ids.str_short()}")
+    if is_bool(data.dtype) and name in ("segment_sum", "segment_prod"):
+        raise TypeError(f"{name} takes numbers, not {data.str_short()}")
+    if ids.ndim > 1 or (ids.ndim and data.shape[:1] != ids.shape):
+        raise ValueError(
+            f"{name}: segment_ids must hold one number for each row of {data.str_short()}, not be "
+            f"{ids.str_short()}"
+        )
 
 
 _FOLDS = {

@@ -10,10 +10,18 @@ import math
 from typing import Any
 
 from effax.api.custom import custom_jvp
-from effax.effects import comparison, cumulative, elementwise, logical, special, transcendental
+from effax.effects import (
+    comparison,
+    conversion,
+    cumulative,
+    elementwise,
+    logical,
+    special,
+    transcendental,
+)
 from effax.effects import shape as shapes
 from effax.effects.selection import select_n
-from effax.effects.types import is_inexact, typeof
+from effax.effects.types import default_float, is_bool, is_inexact, is_unsigned, typeof
 from effax.numpy.arguments import canonical_axis, check_arrays
 from effax.numpy.operands import asarray, promote, promote_inexact
 from effax.whole import whole
@@ -25,6 +33,36 @@ ArrayLike = Any
 def _inexact(name: str, x: ArrayLike) -> Array:
     check_arrays(name, x)
     return promote_inexact(asarray(x), name=name)[0]
+
+
+def _with_floats(name: str, x: ArrayLike) -> Array:
+    """x as it is after meeting a Python float: integers have become weakly typed floats."""
+    if is_inexact(typeof(_checked(name, x)).dtype):
+        return _inexact(name, x)
+    return conversion.convert_element_type(x, dtype=default_float(), weak_type=True)
+
+
+def _with_integers(name: str, x: ArrayLike) -> Array:
+    """x as it is after meeting a Python integer: Booleans have become weakly typed."""
+    return (_with_floats if is_bool(typeof(_checked(name, x)).dtype) else _inexact)(name, x)
+
+
+def _only_inexact(name: str, x: ArrayLike) -> Array:
+    given = typeof(_checked(name, x))
+    if not is_inexact(given.dtype):
+        raise TypeError(f"{name} takes floating-point or complex elements, not {given.str_short()}")
+    return asarray(x)
+
+
+def _no_bool(name: str, x: ArrayLike) -> Array:
+    if is_bool(typeof(_checked(name, x)).dtype):
+        raise TypeError(f"{name} takes numbers: Booleans have no opposite")
+    return x
+
+
+def _checked(name: str, x: ArrayLike) -> Array:
+    check_arrays(name, x)
+    return x
 
 
 @whole()
@@ -73,7 +111,7 @@ def relu6(x: ArrayLike) -> Array:
     >>> nn.relu6(7.0)
     Array(6., dtype=float32, weak_type=True)
     """
-    return _relu6(_inexact("relu6", x))
+    return _relu6(_with_floats("relu6", x))
 
 
 def _relu6(x: Array) -> Array:
@@ -90,6 +128,9 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     >>> nn.squareplus(0.0)
     Array(1., dtype=float32, weak_type=True)
     """
+    check_arrays("squareplus", x)
+    if is_bool(typeof(x).dtype):
+        x = _inexact("squareplus", x)
     x, b = promote_inexact(x, b, name="squareplus")
     root = elementwise.sqrt(elementwise.add(elementwise.square(x), b))
     return elementwise.div(elementwise.add(x, root), 2.0)
@@ -103,7 +144,7 @@ def softplus(x: ArrayLike) -> Array:
     >>> nn.softplus(100.0)
     Array(100., dtype=float32, weak_type=True)
     """
-    return _softplus(_inexact("softplus", x))
+    return _softplus(_with_integers("softplus", x))
 
 
 def _softplus(x: Array) -> Array:
@@ -118,7 +159,7 @@ def sparse_plus(x: ArrayLike) -> Array:
     >>> nn.sparse_plus(1.0)
     Array(1., dtype=float32, weak_type=True)
     """
-    x = _inexact("sparse_plus", x)
+    x = _with_floats("sparse_plus", x)
     between = elementwise.div(elementwise.square(elementwise.add(x, 1.0)), 4.0)
     above = select_n(comparison.ge(x, 1.0), between, x)
     return select_n(comparison.le(x, -1.0), above, 0.0)
@@ -132,7 +173,7 @@ def soft_sign(x: ArrayLike) -> Array:
     >>> nn.soft_sign(1.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
-    x = _inexact("soft_sign", x)
+    x = _with_integers("soft_sign", x)
     return elementwise.div(x, elementwise.add(elementwise.abs(x), 1.0))
 
 
@@ -144,7 +185,7 @@ def sigmoid(x: ArrayLike) -> Array:
     >>> nn.sigmoid(0.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
-    return transcendental.logistic(_inexact("sigmoid", x))
+    return transcendental.logistic(_only_inexact("sigmoid", x))
 
 
 @whole()
@@ -155,7 +196,7 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
     >>> nn.sparse_sigmoid(0.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
-    x = _inexact("sparse_sigmoid", x)
+    x = _with_floats("sparse_sigmoid", x)
     clipped = elementwise.min(elementwise.max(elementwise.add(x, 1.0), 0.0), 2.0)
     return elementwise.mul(clipped, 0.5)
 
@@ -168,7 +209,7 @@ def silu(x: ArrayLike) -> Array:
     >>> nn.silu(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    x = _inexact("silu", x)
+    x = _only_inexact("silu", x)
     return elementwise.mul(x, transcendental.logistic(x))
 
 
@@ -183,7 +224,7 @@ def mish(x: ArrayLike) -> Array:
     >>> nn.mish(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    x = _inexact("mish", x)
+    x = _with_integers("mish", x)
     return elementwise.mul(x, transcendental.tanh(_softplus(x)))
 
 
@@ -195,7 +236,7 @@ def log_sigmoid(x: ArrayLike) -> Array:
     >>> nn.log_sigmoid(-100.0)
     Array(-100., dtype=float32, weak_type=True)
     """
-    x = _inexact("log_sigmoid", x)
+    x = _inexact("log_sigmoid", _no_bool("log_sigmoid", x))
     return elementwise.neg(_softplus(elementwise.neg(x)))
 
 
@@ -207,7 +248,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     >>> nn.elu(2.0)
     Array(2., dtype=float32, weak_type=True)
     """
-    return _elu(*promote_inexact(asarray(x), alpha, name="elu"))
+    return _elu(*promote_inexact(_with_floats("elu", x), alpha, name="elu"))
 
 
 def _elu(x: Array, alpha: Any) -> Array:
@@ -225,8 +266,8 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
     >>> nn.leaky_relu(-100.0)
     Array(-1., dtype=float32, weak_type=True)
     """
-    x, slope = promote_inexact(asarray(x), negative_slope, name="leaky_relu")
-    return select_n(comparison.ge(x, 0.0), elementwise.mul(x, slope), x)
+    x, slope = promote(asarray(_checked("leaky_relu", x)), negative_slope, name="leaky_relu")
+    return select_n(comparison.ge(x, 0), elementwise.mul(x, slope), x)
 
 
 @whole()
@@ -239,6 +280,8 @@ def hard_tanh(x: ArrayLike) -> Array:
     """
     check_arrays("hard_tanh", x)
     x = promote(asarray(x), 1, name="hard_tanh")[0]
+    if is_unsigned(typeof(x).dtype):
+        return elementwise.min(x, 1)
     above = select_n(comparison.lt(x, -1), x, -1)
     return select_n(comparison.gt(x, 1), above, 1)
 
@@ -251,7 +294,7 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     >>> nn.celu(2.0)
     Array(2., dtype=float32, weak_type=True)
     """
-    x, alpha = promote_inexact(asarray(x), alpha, name="celu")
+    x, alpha = promote_inexact(asarray(_checked("celu", x)), alpha, name="celu")
     below = transcendental.expm1(elementwise.div(elementwise.min(x, 0.0), alpha))
     return elementwise.add(elementwise.max(x, 0.0), elementwise.mul(below, alpha))
 
@@ -265,7 +308,7 @@ def selu(x: ArrayLike) -> Array:
     Array(0., dtype=float32, weak_type=True)
     """
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-    return elementwise.mul(_elu(_inexact("selu", x), alpha), scale)
+    return elementwise.mul(_elu(_with_floats("selu", x), alpha), scale)
 
 
 @whole("approximate")
@@ -276,9 +319,11 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
 
     >>> import effax.nn as nn
     >>> nn.gelu(0.0)
-    Array(0., dtype=float32, weak_type=True)
+    Array(0., dtype=float32)
     """
     x = _inexact("gelu", x)
+    if typeof(x).weak_type:
+        x = conversion.convert_element_type(x, dtype=typeof(x).dtype)
     if not approximate:
         tail = special.erfc(elementwise.mul(elementwise.neg(x), math.sqrt(0.5)))
         return elementwise.mul(elementwise.mul(x, 0.5), tail)
@@ -298,7 +343,7 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     >>> nn.glu(jnp.array([2.0, 0.0]))
     Array([1.], dtype=float32)
     """
-    x = _inexact("glu", x)
+    x = _only_inexact("glu", x)
     at = canonical_axis(axis, typeof(x).ndim)
     n = typeof(x).shape[at]
     if n % 2:
@@ -319,7 +364,7 @@ def hard_sigmoid(x: ArrayLike) -> Array:
     >>> nn.hard_sigmoid(0.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
-    return _hard_sigmoid(_inexact("hard_sigmoid", x))
+    return _hard_sigmoid(_with_floats("hard_sigmoid", x))
 
 
 @whole()
@@ -330,7 +375,7 @@ def hard_silu(x: ArrayLike) -> Array:
     >>> nn.hard_silu(3.0)
     Array(3., dtype=float32, weak_type=True)
     """
-    x = _inexact("hard_silu", x)
+    x = _with_floats("hard_silu", x)
     return elementwise.mul(x, _hard_sigmoid(x))
 
 
@@ -356,7 +401,7 @@ def log1mexp(x: ArrayLike) -> Array:
     >>> nn.log1mexp(float("inf"))
     Array(-0., dtype=float32, weak_type=True)
     """
-    x = _inexact("log1mexp", x)
+    x = _inexact("log1mexp", _no_bool("log1mexp", x))
     small = comparison.lt(x, math.log(2.0))
     # Each formula sees only numbers at which its derivative is finite.
     near = select_n(small, 0.5, x)

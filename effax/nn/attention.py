@@ -9,7 +9,7 @@ from typing import Any
 import effax.numpy as jnp
 from effax.api.custom import stop_gradient
 from effax.effects import contraction, shape
-from effax.effects.types import finfo, float32, is_bool, typeof
+from effax.effects.types import finfo, float32, int32, is_bool, typeof
 from effax.nn.functions import logsumexp, softmax
 from effax.whole import whole
 
@@ -103,6 +103,12 @@ def dot_product_attention(
             f"{heads}"
         )
     k, v = (jnp.repeat(x, n // heads, axis=2) if n != heads else x for x in (k, v))
+    for name, lengths in (
+        ("query_seq_lengths", query_seq_lengths),
+        ("key_value_seq_lengths", key_value_seq_lengths),
+    ):
+        if lengths is not None and typeof(lengths).dtype != int32:
+            raise ValueError(f"{name} dtype should be int32, but got {typeof(lengths).dtype.name}")
     logits_dtype = jnp.promote_types(q.dtype, float32)
     logits = _contract(q, k, ((3,), (3,)), ((0, 2), (0, 2)), logits_dtype)
     logits = logits * jnp.asarray(1.0 / math.sqrt(h) if scale is None else scale, logits_dtype)

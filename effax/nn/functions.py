@@ -12,7 +12,7 @@ from effax.effects import shape as shapes
 from effax.effects.complex import real
 from effax.effects.reduction import without
 from effax.effects.selection import select_n
-from effax.effects.types import default_float, is_bool, is_complex, is_integer, typeof, user_dtype
+from effax.effects.types import default_float, is_bool, is_complex, typeof, user_dtype
 from effax.numpy.arguments import (
     broadcast,
     canonical_axes,
@@ -64,6 +64,8 @@ def _stopped_max(x: Array, axes: tuple[int, ...], where: Any) -> Array:
 def _prepared(name: str, x: ArrayLike, axis: Axis, where: Any) -> tuple[Array, tuple[int, ...]]:
     """The array as floats, in the shape that the mask gives it, and the axes."""
     check_arrays(name, x)
+    if is_bool(typeof(x).dtype) and "softmax" in name:
+        raise TypeError(f"{name} takes numbers: Booleans can't be subtracted from each other")
     x = promote_inexact(asarray(x), name=name)[0]
     if where is not None:
         x = broadcast(x, common_shape(typeof(x).shape, typeof(asarray(where)).shape))
@@ -93,6 +95,7 @@ def logsumexp(
     >>> float(nn.logsumexp(jnp.array([1000.0, 1000.0])))
     1000.693...
     """
+    check_arrays("logsumexp", a)
     if b is None:
         (x,) = promote_dtypes_inexact(asarray(a))
         factor = None
@@ -263,21 +266,14 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
 def _one_hot(x: Any, classes: int, dtype: Any, axis: int) -> Array:
     x = asarray(x)
     type = typeof(x)
+    if is_bool(type.dtype):
+        raise TypeError("one_hot takes numbers of classes, not Booleans")
     (at,) = canonical_axes(axis, type.ndim + 1)
     lengths = (*type.shape[:at], classes, *type.shape[at:])
     dims = tuple(i for i in range(type.ndim + 1) if i != at)
     repeated = shapes.broadcast_in_dim(x, shape=lengths, dims=dims)
-    if is_integer(type.dtype):
-        numbers = shapes.iota(dtype=type.dtype, shape=lengths, dimension=at)
-    else:
-        numbers = shapes.iota(dtype=wide_enough(type.dtype), shape=lengths, dimension=at)
-        repeated = cast(repeated, typeof(numbers).dtype)
+    numbers = shapes.iota(dtype=type.dtype, shape=lengths, dimension=at)
     return conversion.convert_element_type(comparison.eq(repeated, numbers), dtype=dtype)
-
-
-def wide_enough(dtype: Any) -> Any:
-    """The dtype in which elements of this one are compared with integers."""
-    return default_float() if is_bool(dtype) else dtype
 
 
 def _one_hot_of_mapped(x: Array, classes: int, dtype: Any, axis: Any) -> Array:

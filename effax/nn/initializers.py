@@ -16,7 +16,9 @@ from effax.effects.types import (
     complex_dtype,
     default_float,
     is_float,
+    is_inexact,
     real_dtype,
+    typeof,
     user_dtype,
 )
 from effax.whole import whole
@@ -103,8 +105,10 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
 
 
 def _constant(key: Array, shape: Shape, dtype: Any, value: Any) -> Array:
-    from effax.lax.shapes import convert_element_type, repeated
+    from effax.lax.shapes import broadcast_shapes, convert_element_type, repeated
 
+    if broadcast_shapes(typeof(value).shape, shape) != tuple(shape):
+        raise ValueError(f"constant: {typeof(value).str_short()} does not fit into {shape}")
     return repeated(convert_element_type(value, dtype), shape)
 
 
@@ -220,6 +224,8 @@ def _variance_scaling(
     }
     if mode not in divisors:
         raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
+    if not is_inexact(dtype) and distribution != "normal":
+        raise ValueError(f"weights of a variance are floats or complex numbers, not {dtype}")
     return _drawn(key, shape, dtype, distribution, scale / divisors[mode])
 
 

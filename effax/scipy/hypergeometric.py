@@ -51,23 +51,28 @@ def _partial(function: Callable[..., Array], i: int, *primals: Array) -> Array:
 
 
 def _series(ratio: Callable[[Array], Array], like: Array, active: Array) -> Array:
-    """`1 + r(0) + r(0) r(1) + ...`, until no active element changes."""
+    """`1 + r(0) + r(0) r(1) + ...`, until no active element changes, nor its derivative would."""
     precision = jnp.finfo(like.dtype).eps
 
     def going(state: Any) -> Array:
-        step, _, _, change = state
+        step, _, _, _, change = state
         return jnp.any(change & active) & (step < _TERMS)
 
     def add(state: Any) -> Any:
-        step, total, term, _ = state
-        # A series that has ended stays so, whatever its ratios are.
-        term = jnp.where(term == 0, 0, term * ratio(step.astype(like.dtype)))
+        step, total, term, size, _ = state
+        factor = ratio(step.astype(like.dtype))
+        # A series that has ended stays so, whatever its ratios are; its derivatives go on.
+        term = jnp.where((term == 0) & ~jnp.isfinite(factor), 0, term * factor)
         following = total + term
-        small = jnp.abs(term) <= 0.25 * precision * jnp.abs(following)
-        return step + 1, following, term, ~small & jnp.isfinite(following)
+        length = lax.stop_gradient(jnp.abs(factor))
+        size = jnp.where((length == 0) | ~jnp.isfinite(length), size, size * length)
+        diverges = (length >= 1) & (step > _TERMS // 10)
+        enough = 0.25 * precision * jnp.abs(following)
+        small = jnp.where(term == 0, (size <= enough) | diverges, jnp.abs(term) <= enough)
+        return step + 1, following, term, size, ~small & jnp.isfinite(following)
 
     one = jnp.ones_like(like)
-    start = (jnp.asarray(0, jnp.int32), one, one, jnp.ones_like(like, dtype=bool))
+    start = (jnp.asarray(0, jnp.int32), one, one, one, jnp.ones_like(like, dtype=bool))
     return lax.while_loop(going, add, start)[1]
 
 

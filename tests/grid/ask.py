@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULES = {"jnp": "numpy", "lax": "lax", "nn": "nn", "jsp": "scipy", "random": "random"}
 ALSO = [f"scipy.{name}" for name in "special linalg stats signal ndimage fft".split()]  # noqa: SIM905
 ALSO += [f"scipy.{name}" for name in "integrate interpolate cluster.vq spatial.transform".split()]  # noqa: SIM905
-ALSO += ["lax.linalg", "nn.initializers", "image", "ops"]
+ALSO += [f"scipy.{name}" for name in "optimize sparse.linalg".split()]  # noqa: SIM905
+ALSO += ["lax.linalg", "nn.initializers", "image", "ops", "tree", "tree_util", "flatten_util"]
 
 
 class Leaf(NamedTuple):

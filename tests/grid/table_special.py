@@ -94,7 +94,7 @@ def _all(names: str, entry: Entry) -> dict[str, Entry]:
 
 TABLE = {
     **_all(
-        "bessel_i0e bessel_i1e dawsn digamma entr erf erfc erfcx erfinv exp1 expi expit factorial "
+        "dawsn digamma entr erf erfc erfcx erfinv exp1 expi expit factorial "
         "fresnel gamma gammaln gammasgn i0 i0e i1 i1e log_ndtr logit ndtr ndtri sici spence",
         Entry(one, slack=30, either=True),
     ),

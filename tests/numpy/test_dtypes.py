@@ -18,7 +18,6 @@ BEYOND = {
     "dot": ["int8,py_int"],
     "interp": ["bfloat16,bfloat16", "int32,bfloat16", "py_float,bfloat16"],
     "kron": ["bool,bool", "bool,py_bool", "py_bool,py_bool"],
-    "softmax": ["bool"],
 }
 # Where jax refuses too, but not before it compiles.
 SOONER = {"argmax": ["complex64", "py_complex"], "argmin": ["complex64", "py_complex"]}
