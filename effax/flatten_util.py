@@ -10,7 +10,7 @@ from effax.effects import conversion, shape
 from effax.effects.frames import filtered
 from effax.effects.promotion import lattice_result
 from effax.effects.tree import tree_flatten, tree_unflatten
-from effax.effects.types import default_float, typeof
+from effax.effects.types import float32, typeof
 
 __all__ = ["ravel_pytree"]
 
@@ -30,7 +30,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """
     leaves, tree = tree_flatten(pytree)
     types = [typeof(x) for x in leaves]
-    dtype = lattice_result(types)[0] if types else default_float()
+    dtype = lattice_result(types)[0] if types else float32
     sizes = [prod(t.shape) for t in types]
     ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
     total = ends[-1] if ends else 0

@@ -40,7 +40,8 @@ def matrix_lengths(name: str, x: ShapedArray, square: bool = False) -> tuple[int
         )
     m, n = x.shape[-2:]
     if square and m != n:
-        raise TypeError(f"{name} takes square matrices, but was given {x.str_short()}")
+        refusal = ValueError if name in ("eig", "triangular_solve") else TypeError  # as JAX's
+        raise refusal(f"{name} takes square matrices, but was given {x.str_short()}")
     return m, n
 
 

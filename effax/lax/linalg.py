@@ -6,7 +6,8 @@ from typing import Any
 
 from effax.api.custom import stop_gradient
 from effax.effects import condensed, elementwise, linalg, matrices, shape, sorting
-from effax.effects.types import int32, typeof
+from effax.effects.conversion import convert_element_type
+from effax.effects.types import float32, int32, typeof
 from effax.lax.algorithms import EighImplementation as EighImplementation
 from effax.lax.algorithms import EigImplementation as EigImplementation
 from effax.lax.algorithms import SvdAlgorithm as SvdAlgorithm
@@ -71,6 +72,9 @@ def triangular_solve(
     >>> lax.linalg.triangular_solve(a, jnp.array([[2.0], [3.0]]), left_side=True, lower=True)
     Array([[1.], [2.]], dtype=float32)
     """
+    dtype = typeof(a).dtype
+    if dtype.name in ("float16", "bfloat16") and typeof(b).dtype == dtype:
+        a, b = (convert_element_type(x, dtype=float32) for x in (a, b))  # LAPACK has none narrower
     rank = typeof(a).ndim
     vector = typeof(b).ndim == rank - 1
     if vector:
@@ -85,8 +89,8 @@ def triangular_solve(
         unit_diagonal=unit_diagonal,
     )
     if vector:
-        return shape.squeeze(x, (rank - 1 if left_side else rank - 2,))
-    return x
+        x = shape.squeeze(x, (rank - 1 if left_side else rank - 2,))
+    return x if typeof(x).dtype == dtype else convert_element_type(x, dtype=dtype)
 
 
 @whole()

@@ -262,15 +262,15 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     """The array repeated to the shape of another.
 
-    Raises `ValueError` where that has fewer axes.
+    Raises `ValueError` where it does not fit in.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.broadcast_like(1.0, jnp.zeros(2))
     Array([1., 1.], dtype=float32, weak_type=True)
     """
     given, wanted = typeof(arr).shape, typeof(like_arr).shape
-    if len(given) > len(wanted):
-        raise ValueError(f"broadcast_like: {given} has more axes than the shape {wanted}")
+    if broadcast_shapes(given, wanted) != wanted:
+        raise ValueError(f"broadcast_like: {given} does not fit into the shape {wanted}")
     return repeated(arr, wanted)
 
 

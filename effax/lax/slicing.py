@@ -14,7 +14,7 @@ from effax.effects.effect import Effect
 from effax.effects.indexing import GatherDimensionNumbers as GatherDimensionNumbers
 from effax.effects.indexing import GatherScatterMode as GatherScatterMode
 from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
-from effax.effects.types import int32, int64, is_integer, typeof
+from effax.effects.types import int32, int64, is_bool, is_integer, typeof
 from effax.whole import whole
 
 Array = Any
@@ -398,6 +398,8 @@ def scatter_with(
     mode: Mode = None,
 ) -> Array:
     """Perform one of the scatter effects, attributes in canonical form."""
+    if effect in (indexing.scatter_add, indexing.scatter_mul) and is_bool(typeof(operand).dtype):
+        raise TypeError(f"{effect.name} takes numbers, not Booleans; see scatter_max")
     return effect(
         operand,
         scatter_indices,

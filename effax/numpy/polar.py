@@ -52,7 +52,7 @@ def polar_factors(
         )
         return step + 1, following, least, near
 
-    first = (jnp.asarray(0, jnp.int32), start, smallest, jnp.asarray(False))
+    first = (jnp.asarray(0), start, smallest, jnp.asarray(False))
     steps, u, _, converged = while_loop(going, iterate, first)
     # Half a step of Newton and Schulz's takes away what rounding has left.
     product = matrices.product

@@ -254,6 +254,7 @@ def eigh_tridiagonal(
         if not 0 <= first <= last < n:
             raise ValueError(f"select_range {select_range} is not within 0 to {n - 1}")
         chosen = slice(first, last + 1)
-    x = jnp.diag(jnp.real(d).astype(d.dtype)) + jnp.diag(e, -1)
+    # Both halves, of which one is read: derivatives are those of the whole matrix.
+    x = jnp.diag(jnp.real(d).astype(d.dtype)) + jnp.diag(e, -1) + jnp.diag(jnp.conj(e), 1)
     v, w = linalg.eigh(x, symmetrize_input=False)
     return w[chosen] if eigvals_only else (w[chosen], v[:, chosen])

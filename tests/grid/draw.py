@@ -81,6 +81,10 @@ class Grid:
     def chance(self, percent: int) -> bool:
         return bool(self.draw(st.integers(0, 99)) >= 100 - percent)
 
+    def usually(self, percent: int) -> bool:
+        """The same for what is the rule: the simplest case is one of it."""
+        return not self.chance(100 - percent)
+
     def dtype(self, kinds: str = "bifc48") -> str:
         """The name of a dtype of some kinds: b, i, f, c, 4 (of four bits) and 8 (floats of eight)."""
         kind = self.pick(*kinds)

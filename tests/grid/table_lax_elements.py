@@ -18,7 +18,7 @@ def unary(kinds: str, *values: str) -> Drawer:
     """Of some kinds of dtypes mostly."""
 
     def drawer(g: Grid, name: str) -> str:
-        dtype = g.dtype(kinds) if g.chance(90) else g.dtype()
+        dtype = g.dtype(kinds) if g.usually(90) else g.dtype()
         return f"{name}({g.operand(g.shape(), dtype, *(values or KINDS))})"
 
     return drawer
@@ -28,8 +28,8 @@ def binary(kinds: str, *values: str) -> Drawer:
     """Two of one dtype; of shapes equal up to ones; seldom of two dtypes."""
 
     def drawer(g: Grid, name: str) -> str:
-        dtype = g.dtype(kinds) if g.chance(90) else g.dtype()
-        other = dtype if g.chance(95) else g.dtype("if")
+        dtype = g.dtype(kinds) if g.usually(90) else g.dtype()
+        other = dtype if g.usually(95) else g.dtype("if")
         pairs = [
             ((2, 3), (2, 3)),
             ((3,), (3,)),
@@ -100,7 +100,7 @@ def clamped(g: Grid, name: str) -> str:
 def selected(g: Grid, name: str) -> str:
     dtype, shape = g.dtype(), g.shape()
     which = g.array(g.pick(shape, ()), g.pick("bool", "bool", "bool", "int32"), "normal")
-    cases = [g.array(shape, dtype if g.chance(97) else "int8", *KINDS) for _ in "ab"]
+    cases = [g.array(shape, dtype if g.usually(97) else "int8", *KINDS) for _ in "ab"]
     return f"{name}({which}, {', '.join(cases)})"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hypothesis import strategies as st
+
 from tests.grid.draw import Grid
 from tests.grid.play import Drawer, Entry
 
@@ -16,13 +18,13 @@ def _front(g: Grid, a: str) -> int:
 
 def _some(g: Grid, a: str) -> tuple[int, ...]:
     rank = len(g.shape_of(a))
-    chosen = tuple(i for i in range(rank) if g.chance(60))
-    return chosen if g.chance(96) else g.pick((-1,), (0, 0), (rank,))
+    chosen = tuple(i for i in range(rank) if g.usually(60))
+    return chosen if g.usually(96) else g.pick((-1,), (0, 0), (rank,))
 
 
 def reduction(kinds: str) -> Drawer:
     def drawer(g: Grid, name: str) -> str:
-        a = g.operand(g.shape(), g.dtype(kinds) if g.chance(92) else g.dtype("bifc"), *VALUES)
+        a = g.operand(g.shape(), g.dtype(kinds) if g.usually(92) else g.dtype("bifc"), *VALUES)
         return f"{name}({a}, {_some(g, a)})"
 
     return drawer
@@ -59,7 +61,7 @@ def folded(g: Grid, name: str) -> str:
     unit = f"jnp.array({max(start, 0) if dtype.startswith('u') else start}, '{dtype}')"
     plain = g.pick(f"lax.{fold}", f"lambda x, y: lax.{fold}(y, x)")
     axes = _some(g, a)
-    if g.chance(75):
+    if g.usually(75):
         return f"{name}({a}, {unit}, {plain}, {axes})"
     b = g.array(g.shape_of(a), dtype, "normal")
     both = f"lambda x, y: (lax.{fold}(x[0], y[0]), lax.{fold}(x[1], y[1]))"
@@ -96,7 +98,7 @@ def sorted_(g: Grid, name: str) -> str:
     if g.chance(50):
         return f"{name}({a}, {axis}{g.words(is_stable=['True'])})"
     b = g.array(g.shape_of(a), g.dtype("bif"), "few", "normal")
-    keys = g.integer(1, 2) if g.chance(96) else 3
+    keys = g.integer(1, 2) if g.usually(96) else 3
     return f"{name}(({a}, {b}), {axis}, num_keys={keys})"
 
 
@@ -111,15 +113,13 @@ def largest(g: Grid, name: str) -> str:
 
 
 def approximately(g: Grid, name: str) -> str:
-    a = g.array(g.pick((4, 8), (8,), (2, 9)), g.dtype("fff" if g.chance(95) else "i"), "distinct")
+    a = g.array(g.pick((4, 8), (8,), (2, 9)), g.dtype("fff" if g.usually(95) else "i"), "distinct")
     words = g.words(20, recall_target=["0.5", "0.99"], reduction_dimension=["-1", "0"])
     return f"{name}({a}, {g.integer(1, 4)}{words})"
 
 
 def product(g: Grid, name: str) -> str:
     """Contracted, batch and free axes, up to one of each, in any order."""
-    from hypothesis import strategies as st
-
     lengths = {
         "b": g.pick(None, 2),
         "c": g.pick(None, 3, 4),
@@ -131,7 +131,7 @@ def product(g: Grid, name: str) -> str:
         order = g.draw(st.permutations([x for x in letters if lengths[x]]))
         sides.append(list(order))
     dtype = g.dtype("iffc8b")
-    other = dtype if g.chance(85) else g.dtype("ifc")
+    other = dtype if g.usually(85) else g.dtype("ifc")
     a, b = (
         g.array(tuple(lengths[x] for x in side), d, "normal")
         for side, d in zip(sides, (dtype, other), strict=True)
@@ -149,7 +149,7 @@ def simple_product(g: Grid, name: str) -> str:
     dtype = g.dtype("iffc")
     left = g.pick((3,), (2, 3), (3,), (2, 3), ())
     right = g.pick((3,), (3, 2), (3, 4), (4,))
-    return f"{name}({g.array(left, dtype, 'normal')}, {g.array(right, dtype if g.chance(85) else 'int32', 'normal')})"
+    return f"{name}({g.array(left, dtype, 'normal')}, {g.array(right, dtype if g.usually(85) else 'int32', 'normal')})"
 
 
 def batched_product(g: Grid, name: str) -> str:
@@ -184,7 +184,7 @@ def convolved(g: Grid, name: str) -> str:
     kernel = {**size, "H": g.integer(1, 3), "W": g.integer(1, 2)}
     left, right = (eval(numbers) or ("NCHW", "OIHW"))[:2]
     a = g.array(tuple(size[x] for x in left), dtype, "normal")
-    b = g.array(tuple(kernel[x] for x in right), dtype if g.chance(97) else "float16", "normal")
+    b = g.array(tuple(kernel[x] for x in right), dtype if g.usually(97) else "float16", "normal")
     pads = [(g.integer(-1, 2), g.integer(0, 2)) for _ in "HW"]
     padding = g.pick("'SAME'", "'VALID'", "'SAME_LOWER'", repr(pads), repr(pads))
     words = g.words(
@@ -239,7 +239,7 @@ def shape_of_convolution(g: Grid, name: str) -> str:
 
 def transform(g: Grid, name: str) -> str:
     kind = g.pick("FFT", "IFFT", "RFFT", "IRFFT")
-    dtype = g.dtype("f" if kind == "RFFT" else "c") if g.chance(93) else g.dtype("ifc")
+    dtype = g.dtype("f" if kind == "RFFT" else "c") if g.usually(93) else g.dtype("ifc")
     a = g.array(g.pick((4,), (2, 3), (2, 3, 4), (5,)), dtype, "normal")
     count = g.integer(1, min(2, len(g.shape_of(a))))
     lengths = list(g.shape_of(a)[-count:])

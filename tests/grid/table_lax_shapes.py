@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hypothesis import strategies as st
+
 from tests.grid.draw import Grid
 from tests.grid.play import Drawer, Entry
 
@@ -21,13 +23,13 @@ def _front(g: Grid, a: str, *, wrong: int = 5) -> int:
 
 
 def _order(g: Grid, count: int) -> tuple[int, ...]:
-    from hypothesis import strategies as st
-
-    return tuple(g.draw(st.permutations(range(count))))
+    return tuple(g.draw(st.permutations(range(count)))) if count > 1 else tuple(range(count))
 
 
 def full(g: Grid, name: str) -> str:
-    value = g.operand((), g.dtype("bifc"), "normal") if g.chance(60) else g.pick("1", "2.5", "True")
+    value = (
+        g.operand((), g.dtype("bifc"), "normal") if g.usually(60) else g.pick("1", "2.5", "True")
+    )
     return f"{name}({g.pick((2, 3), (), (0,), (4,))}, {value}{g.words(dtype=lambda: g.name_of(g.dtype('bifc8')))})"
 
 
@@ -57,8 +59,8 @@ def broadcast(g: Grid, name: str) -> str:
 def broadcast_in_dim(g: Grid, name: str) -> str:
     shape = g.shape(3, 3)
     dims = _order(g, 3)[: g.integer(0, 3)]
-    dims = tuple(sorted(dims)) if g.chance(70) else dims
-    given = tuple(g.pick(1, shape[d]) if g.chance(97) else 7 for d in dims)
+    dims = tuple(sorted(dims)) if g.usually(70) else dims
+    given = tuple(g.pick(1, shape[d]) if g.usually(97) else 7 for d in dims)
     return f"{name}({g.array(given, g.dtype(), 'normal')}, {shape}, {dims})"
 
 
@@ -92,7 +94,7 @@ def along_some(g: Grid, name: str) -> str:
     a = _array(g)
     count = len(g.shape_of(a)) + (1 if name.endswith("dims") else 0)
     dims = _order(g, count)[: 1 if name.endswith("dims") else g.integer(0, count)]
-    return f"{name}({a}, {dims if g.chance(95) else (-1,)})"
+    return f"{name}({a}, {dims if g.usually(95) else (-1,)})"
 
 
 def squeezed(g: Grid, name: str) -> str:
@@ -108,7 +110,7 @@ def collapsed(g: Grid, name: str) -> str:
 def joined(g: Grid, name: str) -> str:
     a = _array(g)
     shape, dtype = g.shape_of(a), g.last().dtype
-    parts = [a, *(g.array(shape, dtype if g.chance(97) else "int8", "normal") for _ in "ab")]
+    parts = [a, *(g.array(shape, dtype if g.usually(97) else "int8", "normal") for _ in "ab")]
     axis = _front(g, a) if name.endswith("concatenate") else g.axis(a)
     return f"{name}([{', '.join(parts)}], {axis})"
 
@@ -131,8 +133,8 @@ def tiled(g: Grid, name: str) -> str:
 
 def padded(g: Grid, name: str) -> str:
     a = _array(g, 1, 2)
-    fill = g.array(() if g.chance(97) else (1,), g.last().dtype, "normal")
-    low = -1 if g.chance(95) else -4
+    fill = g.array(() if g.usually(97) else (1,), g.last().dtype, "normal")
+    low = -1 if g.usually(95) else -4
     config = [(g.integer(low, 2), g.integer(-1, 2), g.integer(0, 2)) for _ in g.shape_of(a)]
     return f"{name}({a}, {fill}, {config})"
 
@@ -141,7 +143,7 @@ def sliced(g: Grid, name: str) -> str:
     a = _array(g)
     starts = [g.integer(0, n) for n in g.shape_of(a)]
     limits = [g.integer(s, n) for s, n in zip(starts, g.shape_of(a), strict=True)]
-    limits = limits if g.chance(95) else [9 for _ in limits]
+    limits = limits if g.usually(95) else [9 for _ in limits]
     strides = [g.integer(1, 3) for _ in starts] if g.chance(50) else None
     return f"{name}({a}, {starts}, {limits}, {strides})"
 
@@ -154,7 +156,7 @@ def sliced_along(g: Grid, name: str) -> str:
 def indexed_along(g: Grid, name: str) -> str:
     a = _array(g)
     index = g.pick("0", "1", "-1", "4")
-    if "dynamic" in name and g.chance(60):
+    if "dynamic" in name and g.usually(60):
         index = g.array((), g.dtype("i"), "normal")
     return f"{name}({a}, {index}, {g.axis(a, wrong=0)}{g.words(keepdims=FLAGS)})"
 
@@ -175,7 +177,7 @@ def _starts(g: Grid, a: str) -> str:
 def dynamic_slice(g: Grid, name: str) -> str:
     a = _array(g)
     sizes = tuple(g.integer(0, n) for n in g.shape_of(a))
-    return f"{name}({a}, {_starts(g, a)}, {sizes if g.chance(97) else (9, *sizes[1:])})"
+    return f"{name}({a}, {_starts(g, a)}, {sizes if g.usually(97) else (9, *sizes[1:])})"
 
 
 def dynamic_update(g: Grid, name: str) -> str:
@@ -189,7 +191,7 @@ def dynamic_along(g: Grid, name: str) -> str:
     a = _array(g)
     axis = g.integer(0, len(g.shape_of(a)) - 1)
     start = (
-        g.array((), g.dtype("i"), "normal", "extreme") if g.chance(60) else g.pick("1", "-1", "9")
+        g.array((), g.dtype("i"), "normal", "extreme") if g.usually(60) else g.pick("1", "-1", "9")
     )
     if "update" not in name:
         return f"{name}({a}, {start}, {g.integer(0, g.shape_of(a)[axis])}, {axis})"
@@ -236,7 +238,7 @@ def scattered(g: Grid, name: str) -> str:
         i = "jnp.array([[2], [0]])"
     else:
         i = g.array((2, 1), g.dtype("i"), "index:0:3", "index:5")
-    u = g.array((2, 4), dtype if g.chance(97) else "float16", "normal")
+    u = g.array((2, 4), dtype if g.usually(97) else "float16", "normal")
     dims = "lax.ScatterDimensionNumbers((1,), (0,), (0,))"
     return f"{name}({a}, {i}, {u}, {dims}, mode={mode})"
 

@@ -22,8 +22,11 @@ def square(*kinds: str, options: tuple[str, ...] = (), least: int = 0) -> Drawer
 
     def drawer(g: Grid, name: str) -> str:
         n = g.pick(3, 2, 3, 4, 1, *((0,) if least == 0 else ()))
-        shape = (*g.pick(*LEADS), n, n if g.chance(97) else n + 1)
-        a = g.array(shape, _dtype(g), *kinds)
+        lead = g.pick(*LEADS)
+        if g.usually(97):
+            a = g.array((*lead, n, n), _dtype(g), *kinds)
+        else:
+            a = g.array((*lead, n, n + 1), _dtype(g), "normal")
         return f"{name}({a}{g.words(**{o: FLAGS for o in options})})"
 
     return drawer
@@ -100,7 +103,7 @@ def solves(g: Grid, name: str) -> str:
     dtype, n = _dtype(g), g.pick(3, 2, 1)
     word = name.rsplit(".", 1)[1]
     a = g.array((n, n), dtype, "definite" if word == "cho_solve" else "regular")
-    b = g.array(g.pick((n,), (n, 2)), dtype if g.chance(90) else "int32", "normal")
+    b = g.array(g.pick((n,), (n, 2)), dtype if g.usually(90) else "int32", "normal")
     if word == "cho_solve":
         return f"{name}(jsp.linalg.cho_factor({a}{g.words(lower=FLAGS)}), {b})"
     if word == "lu_solve":
@@ -259,3 +262,7 @@ for _name in ("lax.linalg.schur", "jsp.linalg.schur", "jsp.linalg.rsf2csf", "lax
     TABLE[_name] = TABLE[_name]._replace(smooth=False)
 for _name in ("lax.linalg.svd", "jsp.linalg.svd", "lax.linalg.eig", "lax.linalg.eigh"):
     TABLE[_name] = TABLE[_name]._replace(slack=300)
+for _name in ("cholesky", "eigh", "hessenberg", "tridiagonal"):  # they read one half of a matrix
+    TABLE[f"lax.linalg.{_name}"] = TABLE[f"lax.linalg.{_name}"]._replace(smooth=False)
+for _name in ("cholesky", "cho_factor", "cho_solve", "eigh", "sqrtm"):
+    TABLE[f"jsp.linalg.{_name}"] = TABLE[f"jsp.linalg.{_name}"]._replace(smooth=False)

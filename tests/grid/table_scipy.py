@@ -14,7 +14,7 @@ def convolved(g: Grid, name: str) -> str:
     n = 2 if name.endswith("2d") else g.pick(1, 1, 2)
     a = g.array(tuple(g.integer(2, 5) for _ in range(n)), dtype, "normal")
     b = g.array(
-        tuple(g.integer(1, 3) for _ in range(n)), dtype if g.chance(80) else "int32", "normal"
+        tuple(g.integer(1, 3) for _ in range(n)), dtype if g.usually(80) else "int32", "normal"
     )
     options = {"mode": MODES}
     if name.endswith(("convolve", "correlate")) and "fft" not in name:

@@ -25,7 +25,7 @@ def two(g: Grid, name: str) -> str:
     """Of two that broadcast and promote."""
     left, right = g.broadcast()
     dtype = g.dtype("fffi")
-    other = dtype if g.chance(80) else g.dtype("fi")
+    other = dtype if g.usually(80) else g.dtype("fi")
     kinds = ("positive", "positive", "within:0:30", "within:-4:4", EDGES, POLES)
     return f"{name}({g.operand(left, dtype, *kinds)}, {g.operand(right, other, *kinds)})"
 

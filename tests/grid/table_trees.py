@@ -24,7 +24,7 @@ def _trees(g: Grid, count: int) -> list[str]:
     g.array((2,), "float32", "normal")
     g.array((), "int32", "normal")
     form = g.pick(*TREES)
-    return [form] + [form if g.chance(85) else g.pick(*TREES) for _ in range(count - 1)]
+    return [form] + [form if g.usually(85) else g.pick(*TREES) for _ in range(count - 1)]
 
 
 def _leaf(g: Grid) -> str:

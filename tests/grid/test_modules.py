@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 from collections.abc import Iterator
@@ -11,12 +12,12 @@ import pytest
 
 from tests.grid.ask import Oracle, jax_python
 from tests.grid.elsewhere import ELSEWHERE, MODULES
-from tests.grid.play import Entry, Record, complaint, examples, recorded, replay, search
+from tests.grid.play import Entry, Record, examples, recorded, replay, search
 from tests.names.refused import reason
 
 GOLDENS = Path(__file__).parents[1] / "goldens"
 TABLES = ["special", "stats", "nn", "lax_elements", "lax_shapes", "lax_folds", "matrices", "scipy"]
-TABLES += ["trees"]
+TABLES += ["trees", "found"]
 
 
 def table(name: str) -> dict[str, Entry]:
@@ -24,18 +25,18 @@ def table(name: str) -> dict[str, Entry]:
     return found
 
 
+@functools.cache
 def records(name: str) -> dict[str, list[Record]]:
     return recorded(GOLDENS / f"grid_{name}.json")
 
 
 FUNCTIONS = [(part, name) for part in TABLES for name in table(part)]
-RECORDS = {part: records(part) for part in TABLES}
 
 
 @pytest.mark.parametrize(("part", "name"), FUNCTIONS)
 def test_recorded(part: str, name: str) -> None:
     """What JAX said of a few cases; one of each function under jit, vmap and differences."""
-    complaints = replay(table(part)[name], RECORDS[part][name], transformed=1)
+    complaints = replay(table(part)[name], records(part)[name], transformed=1)
     assert not complaints, "\n".join(complaints)
 
 
@@ -58,13 +59,13 @@ def test_searched(part: str, name: str, oracle: Oracle) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("part", "name"), FUNCTIONS)
 def test_recorded_under_transforms(part: str, name: str) -> None:
-    complaints = replay(table(part)[name], RECORDS[part][name], transformed=99)
+    complaints = replay(table(part)[name], records(part)[name], transformed=99)
     assert not complaints, "\n".join(complaints)
 
 
 def test_every_public_name_is_drawn_or_tested_elsewhere() -> None:
     drawn = {name for part in TABLES for name in table(part)}
-    drawn |= {name.rpartition(".")[0] for name in drawn}
+    drawn |= {name.rpartition(".")[0] for name in drawn}  # the distributions
     names = json.loads((GOLDENS / "jax_names.json").read_text())["modules"]
     public = {
         f"{alias}.{name}"
@@ -74,4 +75,3 @@ def test_every_public_name_is_drawn_or_tested_elsewhere() -> None:
     }
     assert sorted(public - drawn - ELSEWHERE.keys()) == []
     assert sorted(ELSEWHERE.keys() - public) == []
-    assert complaint  # the tables are for it

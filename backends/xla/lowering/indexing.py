@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.backends.xla.lowering.reduction import Combine, maximum, minimum, plain
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects import indexing
 from effax.effects.indexing import (
@@ -122,11 +123,11 @@ def _fields(**fields: Sequence[int]) -> str:
 
 
 _COMBINE: Final = {
-    indexing.scatter: "",
-    indexing.scatter_add: "add",
-    indexing.scatter_mul: "multiply",
-    indexing.scatter_min: "minimum",
-    indexing.scatter_max: "maximum",
+    indexing.scatter: None,
+    indexing.scatter_add: plain("add"),
+    indexing.scatter_mul: plain("multiply"),
+    indexing.scatter_min: minimum,
+    indexing.scatter_max: maximum,
 }
 
 
@@ -136,7 +137,7 @@ def _lower_scatter(
     x: Name,
     indices: Name,
     updates: Name,
-    combine: str,
+    combine: Combine | None,
     dimension_numbers: ScatterDimensionNumbers,
     mode: GatherScatterMode,
     indices_are_sorted: bool,
@@ -161,9 +162,7 @@ def _lower_scatter(
     scalar = ShapedArray((), type.dtype)
 
     def write(there: Name, update: Name) -> list[Name]:
-        if not combine:
-            return [update]
-        return [w.op(f"stablehlo.{combine} {there}, {update} : {tensor(scalar)}", scalar)]
+        return [update if combine is None else combine(w, there, update)]
 
     region = w.region((scalar, scalar), write, "stablehlo.return")
     return w.op(
@@ -176,7 +175,7 @@ def _lower_scatter(
     )
 
 
-def _scatter_rule(combine: str) -> Any:
+def _scatter_rule(combine: Combine | None) -> Any:
     def lower_scatter(
         w: Writer,
         types: Sequence[ShapedArray],

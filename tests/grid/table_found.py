@@ -1,0 +1,153 @@
+"""What the grid found wrong, once each: cases that were answered otherwise than by JAX."""
+
+from __future__ import annotations
+
+from tests.grid.case import Operand
+from tests.grid.draw import Grid
+from tests.grid.play import Drawer, Entry
+
+EDGES = "among:nan:inf:-inf:0:-0.0:1:-1:2"
+
+
+def fixed(code: str, *operands: tuple[str, tuple[int, ...], str]) -> Drawer:
+    """A case that is always the same, with and without 64 bits."""
+
+    def drawer(g: Grid, name: str) -> str:
+        g.operands.extend(Operand(*o) for o in operands)
+        return code
+
+    return drawer
+
+
+def _entry(code: str, *operands: tuple[str, tuple[int, ...], str], slack: float = 4) -> Entry:
+    return Entry(fixed(code, *operands), wide=False, slack=slack, either=True)
+
+
+_F = ("float32", (3,), "normal")
+_I = ("int32", (3,), "normal")
+_B = ("bool", (3,), "normal")
+_X = ("float32", (2, 3, 4), "normal")
+_C = ("complex64", (3,), "normal")
+_ROWS = "jnp.array([[1], [1]]), b, lax.ScatterDimensionNumbers((1,), (0,), (0,))"
+_PRODUCT = "lax.dot_general(a, b, (((1,), (0,)), ((), ()))"
+
+TABLE = {
+    # Types and shapes.
+    "convert_element_type to float": _entry("lax.convert_element_type(a, float)", _I),
+    "convert_element_type to None": _entry("lax.convert_element_type(a, None)", _I),
+    "convert_element_type of a complex number": _entry("lax.convert_element_type(1j, int)"),
+    "bitcast to itself": _entry("lax.bitcast_convert_type(a, 'complex64')", _C),
+    "bitcast that does not fit": _entry("lax.bitcast_convert_type(a, 'float64')", _B),
+    "NaN without mantissa": _entry("lax.reduce_precision(a, 8, 0)", ("float32", (9,), EDGES)),
+    "clamp of complex numbers": _entry("lax.clamp(a, b, c)", _C, _C, _C),
+    "clamp of Booleans": _entry("lax.clamp(a, b, c)", _B, _B, _B),
+    "select_n of nothing": _entry("lax.select_n(a)", _B),
+    "broadcast_in_dim that turns": _entry("lax.broadcast_in_dim(a, (4, 3, 2), (2, 1, 0))", _X),
+    "broadcast to a number": _entry("lax.broadcast(a, 5)", _F),
+    "broadcast_like of what is larger": _entry("lax.broadcast_like(a, 1.0)", _F),
+    "rev of negative axes": _entry("lax.rev(a, (-1,))", _X),
+    "rev of one axis twice": _entry("lax.rev(a, (0, 0))", _X),
+    "concatenate along the last": _entry("lax.concatenate([a, a], -1)", _X),
+    "tile of too few counts": _entry("lax.tile(a, (2,))", _X),
+    "iota along the last": _entry("lax.broadcasted_iota('int32', (2, 3), -1)"),
+    "pad by an array": _entry("lax.pad(a, b, [(1, 1, 0)])", _F, ("float32", (1,), "normal")),
+    "pad by too little": _entry("lax.pad(a, 0.0, [(-4, 0, 0)])", _F),
+    "slice of too few axes": _entry("lax.slice(a, (0, 0), (1, 1))", _X),
+    "index that is not there": _entry("lax.index_in_dim(a, 5)", _F),
+    "axis that is not there": _entry("lax.dynamic_index_in_dim(a, 0, 3)", _X),
+    "starts of several dtypes": _entry(
+        "lax.dynamic_slice(a, [np.int8(1), np.uint8(2), 0], (1, 1, 1))", _X
+    ),
+    "starts that are floats": _entry("lax.dynamic_slice(a, (0.0, 0, 0), (1, 1, 1))", _X),
+    "starts that may not be negative": _entry(
+        "lax.dynamic_slice(a, (-1,), (1,), allow_negative_indices=False)", _F
+    ),
+    "scatter_min of complex numbers": _entry(
+        f"lax.scatter_min(a, {_ROWS})",
+        ("complex64", (3, 4), "normal"),
+        ("complex64", (2, 4), "normal"),
+    ),
+    "scatter_add of Booleans": _entry(
+        f"lax.scatter_add(a, {_ROWS})", ("bool", (3, 4), "normal"), ("bool", (2, 4), "normal")
+    ),
+    # Folds and products.
+    "sum along the last": _entry("lax.reduce_sum(a, (-1,))", _X),
+    "cumsum along the last": _entry("lax.cumsum(a, -1)", _X),
+    "argmax along the last": _entry("lax.argmax(a, -1, 'int32')", _X),
+    "window of too few axes": _entry("lax.reduce_window(a, 0.0, lax.add, (2,), (1,), 'VALID')", _X),
+    "padding of no kind": _entry("lax.padtype_to_pads((5,), (3,), (1,), 'FOO')"),
+    "top_k of a number": _entry("lax.top_k(1.0, 1)"),
+    "approximately the largest integers": _entry("lax.approx_min_k(a, 1)", _I),
+    "product of two dtypes": _entry(
+        f"{_PRODUCT})", ("int8", (2, 3), "normal"), ("bfloat16", (3, 2), "normal")
+    ),
+    "product of two halves": _entry(
+        f"{_PRODUCT})", ("float16", (2, 3), "normal"), ("bfloat16", (3, 2), "normal"), slack=8
+    ),
+    "product summed in integers": _entry(
+        f"{_PRODUCT}, preferred_element_type='int32')",
+        ("float32", (2, 3), "few"),
+        ("float32", (3, 2), "few"),
+    ),
+    "product summed in narrower integers": _entry(
+        f"{_PRODUCT}, preferred_element_type='int8')",
+        ("int32", (2, 3), "few"),
+        ("int32", (3, 2), "few"),
+    ),
+    "real part of a product": _entry(
+        f"{_PRODUCT}, preferred_element_type='float32')",
+        ("complex64", (2, 3), "normal"),
+        ("complex64", (3, 2), "normal"),
+    ),
+    "dot of what does not fit": _entry("lax.dot(a, b)", _F, ("float32", (4,), "normal")),
+    # Matrices.
+    "triangular_solve in float16": _entry(
+        "lax.linalg.triangular_solve(a, b, left_side=True)",
+        ("float16", (3, 3), "definite"),
+        ("float16", (3, 2), "normal"),
+    ),
+    "eig of no square": _entry("lax.linalg.eig(a)", ("float32", (3, 4), "normal")),
+    "steps of qdwh": _entry("lax.linalg.qdwh(a)[2:]", ("float32", (3, 3), "regular")),
+    # nn, ops, trees.
+    **{
+        f"{name} of integers": _entry(f"nn.{name}(a)", _I)
+        for name in "hard_sigmoid hard_silu relu6 selu sparse_plus sparse_sigmoid sigmoid silu "
+        "log_sigmoid leaky_relu".split()
+    },
+    **{
+        f"{name} of Booleans": _entry(f"nn.{name}(a)", _B)
+        for name in "mish softplus soft_sign squareplus log_sigmoid softmax log_softmax".split()  # noqa: SIM905
+    },
+    "elu with an integer": _entry("nn.elu(a, 2)", _I),
+    "leaky_relu with an integer": _entry("nn.leaky_relu(a, 2)", _I),
+    "elu of a list": _entry("nn.elu([1.0, 2.0])"),
+    "gelu of a number": _entry("nn.gelu(0.5)"),
+    "one_hot of Booleans": _entry("nn.one_hot(a, 2)", _B),
+    "lengths that are floats": _entry(
+        "nn.dot_product_attention(a, a, a, query_seq_lengths=jnp.ones(2))",
+        ("float32", (2, 3, 1, 4), "normal"),
+    ),
+    "weights that are integers": _entry(
+        "nn.initializers.glorot_normal()(random.key(0), (3, 4), 'int32')"
+    ),
+    "constant that does not fit": _entry(
+        "nn.initializers.constant(a)(random.key(0), (3, 4))", ("float32", (2,), "normal")
+    ),
+    "segments of floats": _entry("jax.ops.segment_sum(a, b, 3)", _F, _F),
+    "segments of two axes": _entry(
+        "jax.ops.segment_sum(a, b, 3)", ("float32", (3, 2), "normal"), ("int32", (3, 2), "few")
+    ),
+    "segments of another length": _entry(
+        "jax.ops.segment_sum(a, b, 3)", _F, ("int32", (2,), "few")
+    ),
+    "sums of Booleans": _entry("jax.ops.segment_sum(a, jnp.array([0, 1, 0]), 2)", _B),
+    "raveled nothing": _entry("jax.flatten_util.ravel_pytree([])[0]"),
+    # Derivatives: of these the differences are asked.
+    "Kummer's function where its series ends": _entry(
+        "jsp.special.hyp1f1(a, a, b)",
+        ("float32", (3,), "positive"),
+        ("float32", (3,), "within:-1:0"),
+        slack=200,
+    ),
+    "Owen's function of integers": _entry("jsp.special.owens_t(a, a)", _I),
+}
