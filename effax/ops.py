@@ -124,7 +124,7 @@ def _check_rows(name: str, data: ShapedArray, ids: ShapedArray) -> None:
     """Raise where rows can't be told apart by these numbers."""
     if not is_integer(ids.dtype):
         raise TypeError(f"{name}: segment_ids must be integers, not {ids.str_short()}")
-    if is_bool(data.dtype) and name in ("segment_sum", "segment_prod"):
+    if is_bool(data.dtype) and data.size and name in ("segment_sum", "segment_prod"):
         raise TypeError(f"{name} takes numbers, not {data.str_short()}")
     if ids.ndim > 1 or (ids.ndim and data.shape[:1] != ids.shape):
         raise ValueError(

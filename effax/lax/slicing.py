@@ -398,7 +398,8 @@ def scatter_with(
     mode: Mode = None,
 ) -> Array:
     """Perform one of the scatter effects, attributes in canonical form."""
-    if effect in (indexing.scatter_add, indexing.scatter_mul) and is_bool(typeof(operand).dtype):
+    sums = effect in (indexing.scatter_add, indexing.scatter_mul)
+    if sums and is_bool(typeof(operand).dtype) and typeof(updates).size:
         raise TypeError(f"{effect.name} takes numbers, not Booleans; see scatter_max")
     return effect(
         operand,

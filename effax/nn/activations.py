@@ -21,7 +21,14 @@ from effax.effects import (
 )
 from effax.effects import shape as shapes
 from effax.effects.selection import select_n
-from effax.effects.types import default_float, is_bool, is_inexact, is_unsigned, typeof
+from effax.effects.types import (
+    default_float,
+    is_bool,
+    is_complex,
+    is_inexact,
+    is_unsigned,
+    typeof,
+)
 from effax.numpy.arguments import canonical_axis, check_arrays
 from effax.numpy.operands import asarray, promote, promote_inexact
 from effax.whole import whole
@@ -36,15 +43,21 @@ def _inexact(name: str, x: ArrayLike) -> Array:
 
 
 def _with_floats(name: str, x: ArrayLike) -> Array:
-    """x as it is after meeting a Python float: integers have become weakly typed floats."""
-    if is_inexact(typeof(_checked(name, x)).dtype):
+    """x as it is after meeting a Python float: integers have become weakly typed floats, and what
+    is weakly typed is of the default dtype."""
+    given = typeof(_checked(name, x))
+    if is_inexact(given.dtype) and not (given.weak_type and given.dtype != default_float()):
+        return _inexact(name, x)
+    if is_complex(given.dtype):
         return _inexact(name, x)
     return conversion.convert_element_type(x, dtype=default_float(), weak_type=True)
 
 
 def _with_integers(name: str, x: ArrayLike) -> Array:
     """x as it is after meeting a Python integer: Booleans have become weakly typed."""
-    return (_with_floats if is_bool(typeof(_checked(name, x)).dtype) else _inexact)(name, x)
+    given = typeof(_checked(name, x))
+    meets = is_bool(given.dtype) or (given.weak_type and is_inexact(given.dtype))
+    return (_with_floats if meets else _inexact)(name, x)
 
 
 def _only_inexact(name: str, x: ArrayLike) -> Array:

@@ -66,7 +66,7 @@ def _prepared(name: str, x: ArrayLike, axis: Axis, where: Any) -> tuple[Array, t
     check_arrays(name, x)
     if is_bool(typeof(x).dtype) and "softmax" in name:
         raise TypeError(f"{name} takes numbers: Booleans can't be subtracted from each other")
-    x = promote_inexact(asarray(x), name=name)[0]
+    x = strong(promote_inexact(asarray(x), name=name)[0])
     if where is not None:
         x = broadcast(x, common_shape(typeof(x).shape, typeof(asarray(where)).shape))
     return x, canonical_axes(axis, typeof(x).ndim)

@@ -7,7 +7,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
-from effax.effects.types import is_complex
+from effax.effects.types import default_float, is_complex
 from effax.numpy.arguments import concrete_int
 from effax.numpy.decompositions import floats
 from effax.numpy.operands import arraylike
@@ -118,6 +118,8 @@ def sph_harm_y(
 def _sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_max: int) -> Array:
     degrees, orders = (jnp.asarray(x) for x in arraylike("sph_harm_y", n, m))
     polar, azimuth = floats("sph_harm_y", theta, phi)
+    dtype = jnp.promote_types(polar.dtype, default_float())
+    polar, azimuth = polar.astype(dtype), azimuth.astype(dtype)
     degrees, orders, polar, azimuth = jnp.broadcast_arrays(degrees, orders, polar, azimuth)
     degrees = jnp.minimum(degrees, n_max)
     size = jnp.abs(orders).astype(polar.dtype)

@@ -61,6 +61,7 @@ def _by_diagonals(first: Array, second: Array, place: Any) -> Array:
         ],
         axis=-1,
     )
+    both = lax.convert_element_type(both, both.dtype)  # strongly typed, whatever was given
     if n == 0 or m == 0:
         return jnp.zeros((*batch, n, m), both.dtype)
     return both[..., place(*_grid(n, m), n)]
@@ -311,9 +312,9 @@ def pascal(n: int, kind: str | None = None) -> Array:
         return jnp.zeros((0, 0))
     if kind == "symmetric":
         # Row after row of sums.
-        ones = jnp.ones(n)
+        ones = jnp.ones(n, "float32")
         return lax.scan(lambda row, _: (jnp.cumsum(row), row), ones, None, length=n)[1]
-    lower = _binomials(n)
+    lower = _binomials(n).astype("float32")
     return lower if kind == "lower" else lower.T
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.effects import comparison, elementwise, indexing, selection, shape
+from effax.effects.conversion import convert_element_type
 from effax.effects.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -14,7 +15,7 @@ from effax.effects.indexing import (
     gather_dims,
     window_sizes,
 )
-from effax.effects.types import real_dtype, typeof, uint32
+from effax.effects.types import is_complex, real_dtype, typeof, uint32
 from effax.interpreters.jvp.dual import rule, tangent_type, total, zeros, zeros_like
 
 
@@ -149,6 +150,8 @@ def _extremum_jvp(effect: Any, primals: list[Any], tangents: list[Any], **attrib
     many = indexing.scatter_add(kept, indices, won, **attributes)
     # Where nothing is written the old value stays, alone: one contender.
     many = elementwise.max(many, 1)
+    if is_complex(type.dtype):
+        kept, won, many = (convert_element_type(n, dtype=type.dtype) for n in (kept, won, many))
     dx = elementwise.mul(dx, kept)
     du = elementwise.mul(du, won)
     return primal, elementwise.div(indexing.scatter_add(dx, indices, du, **attributes), many)

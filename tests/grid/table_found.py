@@ -13,16 +13,20 @@ def fixed(code: str, *operands: tuple[str, tuple[int, ...], str]) -> Drawer:
     """A case that is always the same, with and without 64 bits."""
 
     def drawer(g: Grid, name: str) -> str:
-        g.operands.extend(Operand(*o) for o in operands)
+        g.operands.extend(Operand(*o, seed=i) for i, o in enumerate(operands))
         return code
 
     return drawer
 
 
-def _entry(code: str, *operands: tuple[str, tuple[int, ...], str], slack: float = 4) -> Entry:
-    return Entry(fixed(code, *operands), wide=False, slack=slack, either=True)
+def _entry(
+    code: str, *operands: tuple[str, tuple[int, ...], str], slack: float = 4, smooth: bool = True
+) -> Entry:
+    return Entry(fixed(code, *operands), wide=False, slack=slack, either=True, smooth=smooth)
 
 
+_FLOATS = "hard_sigmoid hard_silu relu6 selu sparse_plus sparse_sigmoid sigmoid silu log_sigmoid leaky_relu"
+_NUMBERS = "mish softplus soft_sign squareplus log_sigmoid softmax log_softmax"
 _F = ("float32", (3,), "normal")
 _I = ("int32", (3,), "normal")
 _B = ("bool", (3,), "normal")
@@ -36,10 +40,10 @@ TABLE = {
     "convert_element_type to float": _entry("lax.convert_element_type(a, float)", _I),
     "convert_element_type to None": _entry("lax.convert_element_type(a, None)", _I),
     "convert_element_type of a complex number": _entry("lax.convert_element_type(1j, int)"),
-    "bitcast to itself": _entry("lax.bitcast_convert_type(a, 'complex64')", _C),
+    "bitcast to itself": _entry("lax.bitcast_convert_type(a, 'complex64')", _C, smooth=False),
     "bitcast that does not fit": _entry("lax.bitcast_convert_type(a, 'float64')", _B),
     "NaN without mantissa": _entry("lax.reduce_precision(a, 8, 0)", ("float32", (9,), EDGES)),
-    "clamp of complex numbers": _entry("lax.clamp(a, b, c)", _C, _C, _C),
+    "clamp of complex numbers": _entry("lax.clamp(a, b, c)", _C, _C, _C, smooth=False),
     "clamp of Booleans": _entry("lax.clamp(a, b, c)", _B, _B, _B),
     "select_n of nothing": _entry("lax.select_n(a)", _B),
     "broadcast_in_dim that turns": _entry("lax.broadcast_in_dim(a, (4, 3, 2), (2, 1, 0))", _X),
@@ -51,7 +55,7 @@ TABLE = {
     "tile of too few counts": _entry("lax.tile(a, (2,))", _X),
     "iota along the last": _entry("lax.broadcasted_iota('int32', (2, 3), -1)"),
     "pad by an array": _entry("lax.pad(a, b, [(1, 1, 0)])", _F, ("float32", (1,), "normal")),
-    "pad by too little": _entry("lax.pad(a, 0.0, [(-4, 0, 0)])", _F),
+    "pad by too little": _entry("lax.pad(a, np.float32(0), [(-4, 0, 0)])", _F),
     "slice of too few axes": _entry("lax.slice(a, (0, 0), (1, 1))", _X),
     "index that is not there": _entry("lax.index_in_dim(a, 5)", _F),
     "axis that is not there": _entry("lax.dynamic_index_in_dim(a, 0, 3)", _X),
@@ -88,6 +92,7 @@ TABLE = {
         f"{_PRODUCT}, preferred_element_type='int32')",
         ("float32", (2, 3), "few"),
         ("float32", (3, 2), "few"),
+        smooth=False,
     ),
     "product summed in narrower integers": _entry(
         f"{_PRODUCT}, preferred_element_type='int8')",
@@ -98,6 +103,7 @@ TABLE = {
         f"{_PRODUCT}, preferred_element_type='float32')",
         ("complex64", (2, 3), "normal"),
         ("complex64", (3, 2), "normal"),
+        smooth=False,
     ),
     "dot of what does not fit": _entry("lax.dot(a, b)", _F, ("float32", (4,), "normal")),
     # Matrices.
@@ -109,15 +115,8 @@ TABLE = {
     "eig of no square": _entry("lax.linalg.eig(a)", ("float32", (3, 4), "normal")),
     "steps of qdwh": _entry("lax.linalg.qdwh(a)[2:]", ("float32", (3, 3), "regular")),
     # nn, ops, trees.
-    **{
-        f"{name} of integers": _entry(f"nn.{name}(a)", _I)
-        for name in "hard_sigmoid hard_silu relu6 selu sparse_plus sparse_sigmoid sigmoid silu "
-        "log_sigmoid leaky_relu".split()
-    },
-    **{
-        f"{name} of Booleans": _entry(f"nn.{name}(a)", _B)
-        for name in "mish softplus soft_sign squareplus log_sigmoid softmax log_softmax".split()  # noqa: SIM905
-    },
+    **{f"{name} of integers": _entry(f"nn.{name}(a)", _I) for name in _FLOATS.split()},
+    **{f"{name} of Booleans": _entry(f"nn.{name}(a)", _B) for name in _NUMBERS.split()},
     "elu with an integer": _entry("nn.elu(a, 2)", _I),
     "leaky_relu with an integer": _entry("nn.leaky_relu(a, 2)", _I),
     "elu of a list": _entry("nn.elu([1.0, 2.0])"),

@@ -234,7 +234,7 @@ def numbers_of(g: Grid, name: str) -> str:
 def shape_of_convolution(g: Grid, name: str) -> str:
     pads = g.pick("'SAME'", "'VALID'", "[(1, 0), (0, 1)]")
     extra = ", ('NCHW', 'OIHW', 'NCHW')" if "general" in name or "transpose" in name else ""
-    return f"{name}((1, 2, 5, 4), (3, 2, 2, 2), {g.pick((1, 1), (2, 1))}, {pads}{extra})"
+    return f"tuple(int(n) for n in {name}((1, 2, 5, 4), (3, 2, 2, 2), {g.pick((1, 1), (2, 1))}, {pads}{extra}))"
 
 
 def transform(g: Grid, name: str) -> str:

@@ -309,5 +309,5 @@ TABLE = _entries(
         "shape_as_value": shape_value,
     }
 )
-TABLE["lax.scatter_mul"] = TABLE["lax.scatter_mul"]._replace(underived=True)
+TABLE["lax.scatter_mul"] = TABLE["lax.scatter_mul"]._replace(smooth=False)
 TABLE["lax.scatter_apply"] = TABLE["lax.scatter_apply"]._replace(underived=True, smooth=False)

@@ -35,7 +35,8 @@ def softmaxes(g: Grid, name: str) -> str:
     a = g.operand(g.shape(0), g.dtype("fffib"), "normal", EDGES, WIDE)
     where = g.array(g.pick(g.shape_of(a), ()), "bool", "normal") if g.chance(30) else "None"
     words = f", where={where}" if where != "None" else ""
-    return f"{name}({a}, axis={g.axes(a)}{words})"
+    axes = g.axes(a)
+    return f"{name}({a}, axis={axes if axes != '()' else 'None'}{words})"
 
 
 def logs_of_sums(g: Grid, name: str) -> str:
