@@ -5,8 +5,14 @@ from effax.api.checkpoint import checkpoint_name as checkpoint_name
 from effax.api.checkpoint import checkpoint_policies as checkpoint_policies
 from effax.api.checkpoint import remat as remat
 from effax.api.residuals import print_saved_residuals as print_saved_residuals
+from effax.interpreters.residual.saving import Offloadable as Offloadable
+from effax.interpreters.residual.saving import Recompute as Recompute
+from effax.interpreters.residual.saving import Saveable as Saveable
 
 __all__ = [
+    "Offloadable",
+    "Recompute",
+    "Saveable",
     "checkpoint",
     "checkpoint_name",
     "checkpoint_policies",

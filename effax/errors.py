@@ -9,6 +9,7 @@ from effax.effects.errors import (
     InconclusiveDimensionOperation as InconclusiveDimensionOperation,
 )
 from effax.effects.errors import JAXIndexError as JAXIndexError
+from effax.effects.errors import JaxprTypeError as JaxprTypeError
 from effax.effects.errors import JAXTypeError as JAXTypeError
 from effax.effects.errors import KeyReuseError as KeyReuseError
 from effax.effects.errors import LeakedCarrierError as LeakedCarrierError
@@ -35,6 +36,7 @@ __all__ = [
     "JAXIndexError",
     "JAXTypeError",
     "JaxRuntimeError",
+    "JaxprTypeError",
     "KeyReuseError",
     "LeakedCarrierError",
     "MissingRuleError",

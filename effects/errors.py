@@ -28,6 +28,7 @@ __all__ = [
     "ExportError",
     "Frame",
     "InconclusiveDimensionOperation",
+    "JaxprTypeError",
     "KeyReuseError",
     "LeakedCarrierError",
     "MissingRuleError",
@@ -227,6 +228,10 @@ class MissingRuleError(EffaxError, NotImplementedError):
 
 class UnsupportedDerivativeError(EffaxError, ValueError):
     """A derivative was asked for that does not exist, or that no method here computes."""
+
+
+class JaxprTypeError(EffaxError, TypeError, ValueError):
+    """The text of a program says types that its equations do not have."""
 
 
 class ExportError(EffaxError, ValueError):

@@ -72,6 +72,11 @@ def output_formats(executable: Executable) -> list[Format]:
     return [Format(_layout(x), p) for x, p in zip(layouts, places, strict=True)]
 
 
+def format_of(buffer: Any, sharding: Any) -> Format:
+    """How an array lies, whose buffer this is."""
+    return Format(_layout(buffer._pjrt_layout), sharding)
+
+
 def _layout(raw: Any) -> Layout:
     xla = raw._xla_layout()
     return Layout(

@@ -251,6 +251,18 @@ class Array(Value):
         return self.spec.sharding
 
     @property
+    def format(self) -> Any:
+        """The order of the axes in memory, and how the array lies on its devices."""
+        from effax.backends.xla.analysis import format_of
+
+        return format_of(self.buffer, self.sharding)
+
+    @property
+    def traceback(self) -> Any:
+        """Where the array was made, as jaxlib noted it; None where it notes nothing."""
+        return self.buffer.traceback
+
+    @property
     def device(self) -> Device | Sharding:
         """The device the array is on; the sharding if there are several."""
         placement = self.spec.placement

@@ -96,6 +96,16 @@ def load(
     return _find_or_compile(client, text, devices, made, store, key, always=single_op)
 
 
+def reloaded(payload: bytes, placement: Placement) -> Any:
+    """The executable that was serialized, loaded on the devices of a placement.
+
+    Raises `XlaRuntimeError` where the runtime can't load it.
+    """
+    client = placement.device.client
+    options = compile_options(placement, {})
+    return client.deserialize_executable(payload, placement.device_list, options)
+
+
 def _timed(compile: Callable[[], Any]) -> tuple[Any, float, bool]:
     start = time.perf_counter()
     executable = compile()

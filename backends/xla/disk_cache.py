@@ -173,3 +173,8 @@ def program_cache() -> DiskCache | None:
         return None
     limit = int(config.read("compilation_cache_max_size"))
     return _cache(chosen, limit if limit >= 0 else None)
+
+
+def reset() -> None:
+    """Forget the directories that were opened: each is opened again when it is needed."""
+    _cache.cache_clear()

@@ -28,7 +28,7 @@ def run_in_place(
     places = [i for i, x in enumerate(operands) if isinstance(x, Ref)]
     donate = pick(places, written, True)
     # What fails in the middle, or after it has run, must leave the contents as they were.
-    risky = _asks_the_host(pure)
+    risky = asks_the_host(pure)
     arrays = [
         (_given(x, i in donate, risky) if isinstance(x, Ref) else asarray(x))
         for i, x in enumerate(operands)
@@ -44,11 +44,12 @@ def run_in_place(
     return results[:end]
 
 
-def _asks_the_host(program: Program) -> bool:
+def asks_the_host(program: Program) -> bool:
+    """Whether a program calls back to Python."""
     found = program.memo.get("asks the host")
     if found is None:
         found = program.memo["asks the host"] = any(
-            e.effect.family == "callback" or any(map(_asks_the_host, e.programs()))
+            e.effect.family == "callback" or any(map(asks_the_host, e.programs()))
             for e in program.equations
         )
     return bool(found)

@@ -195,6 +195,20 @@ def _install_shapes(numpy: Any) -> None:
             )
         return bitcast_convert_type(self, dtype=target)
 
+    def byteswap(self: Any) -> Any:
+        """The bytes of each number in the opposite order; of both parts of complex ones."""
+        from effax.effects import conversion, shape
+        from effax.effects.complex import complex as complex_of
+        from effax.effects.types import is_complex, uint8
+
+        if self.dtype.itemsize == 1:
+            return self
+        if is_complex(self.dtype):
+            return complex_of(byteswap(numpy.real(self)), byteswap(numpy.imag(self)))
+        bits = conversion.bitcast_convert_type(self, dtype=uint8)
+        swapped = shape.rev(bits, dims=(bits.ndim - 1,))
+        return conversion.bitcast_convert_type(swapped, dtype=self.dtype)
+
     def copy(self: Any) -> Any:
         """A copy; values are immutable, so it matters for donation only."""
         return numpy.copy(self)
@@ -218,11 +232,13 @@ def _install_shapes(numpy: Any) -> None:
         where = getattr(self, "spec", None)
         return str((default() if where is None else where.placement).device.platform)
 
-    for method in (reshape, transpose, flatten, view, copy, clone, to_device, platform):
+    for method in (reshape, transpose, flatten, view, byteswap, copy, clone, to_device, platform):
         setattr(Value, method.__name__, filtered(method))
     setattr(Array, "reshape", array_reshape)  # noqa: B010
     Value.conjugate = Value.conj  # type: ignore[attr-defined]
     Value.T = property(lambda self: numpy.transpose(self))  # type: ignore[attr-defined]
+    # NumPy's iterator, for reading: the elements in order, along one axis.
+    Value.flat = property(lambda self: numpy.ravel(self))  # type: ignore[attr-defined]
     Value.mT = property(lambda self: numpy.matrix_transpose(self))  # type: ignore[attr-defined]
     Value.real = property(lambda self: numpy.real(self))  # type: ignore[attr-defined]
     Value.imag = property(lambda self: numpy.imag(self))  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from effax.effects.effect import LITERALS, Effect, find_effect
+from effax.effects.errors import JaxprTypeError
 from effax.effects.program import Equation, Literal, Program, Variable
 from effax.effects.types import ShapedArray, typeof
 from effax.seeing.python_text import families, read_type
@@ -65,12 +66,12 @@ class _Reader:
         self.at = 0
         self.known: dict[str, Program] = {}
 
-    def fail(self, expected: str) -> NoReturn:
+    def fail(self, expected: str, error: type[ValueError] = ValueError) -> NoReturn:
         """Refuse the text, at this place."""
         before = self.text[: self.at]
         line = before.count("\n") + 1
         found = self.text[self.at : self.at + 24].split("\n")[0]
-        raise ValueError(
+        raise error(
             f"line {line}, column {self.at - before.rfind(chr(10))} of the text of a program: "
             f"expected {expected}, found {found!r}"
         )
@@ -213,11 +214,14 @@ class _Reader:
         try:
             found = effect.infer(types, attributes)
         except _TYPING_REFUSES as error:
-            self.fail(f"operands and attributes of {effect} ({type(error).__name__}: {error})")
+            refused = f"operands and attributes of {effect} ({type(error).__name__}: {error})"
+            self.fail(refused, JaxprTypeError)
         results = found if effect.multiple else (found,)
         shorts = [t.str_short() for t in results]
         if shorts != [x.type.str_short() for x in written]:
-            self.fail(f"results of types {', '.join(shorts) or 'none'} for {effect}")
+            self.fail(
+                f"results of types {', '.join(shorts) or 'none'} for {effect}", JaxprTypeError
+            )
         return [Variable(None, t) for t in results]
 
     # ----------------------------------------------------------------------- attributes

@@ -85,6 +85,26 @@ class Offloadable:
     dst: str
 
 
+class Verdict:
+    """What a policy says of results, as a value: kept, or computed again."""
+
+    __slots__ = ("kept", "name")
+
+    def __init__(self, name: str, kept: bool) -> None:
+        self.name = name
+        self.kept = kept
+
+    def __bool__(self) -> bool:
+        return self.kept
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+Saveable: Final = Verdict("Saveable", True)
+Recompute: Final = Verdict("Recompute", False)
+
+
 def _plan(
     program: Program,
     unknown: tuple[bool, ...],

@@ -1,0 +1,5 @@
+"""Where executables are kept on disk."""
+
+from effax.experimental.compilation_cache import compilation_cache as compilation_cache
+
+__all__ = ["compilation_cache"]
