@@ -357,6 +357,11 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
 
     Raises:
       ValueError: for another word, or where the value may differ along an axis already.
+
+    >>> import effax, effax.numpy as jnp
+    >>> each = effax.vmap(lambda x: effax.lax.pcast(x, "i", to="varying"), axis_name="i")
+    >>> each(jnp.arange(2)).tolist()
+    [0, 1]
     """
     if to in ("reduced", "unreduced"):
         raise NotImplementedError(
