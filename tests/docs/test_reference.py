@@ -40,6 +40,20 @@ NO_EXAMPLE = {
         profiler.save_device_memory_profile profiler.start_server profiler.start_trace
         profiler.stop_server profiler.stop_trace profiler.trace""",
     "act on the process as a whole, or on a terminal": "clear_caches debug.visualize_sharding",
+    "act on the process as a whole": """
+        monitoring.clear_event_listeners
+        monitoring.record_event monitoring.record_event_duration_secs
+        monitoring.record_event_time_span monitoring.record_scalar
+        monitoring.register_event_duration_secs_listener monitoring.register_event_listener
+        monitoring.register_event_time_span_listener monitoring.register_scalar_listener
+        monitoring.unregister_event_duration_listener monitoring.unregister_event_listener
+        monitoring.unregister_event_time_span_listener monitoring.unregister_scalar_listener""",
+    "need a compiled library": """
+        ffi.register_ffi_target ffi.register_ffi_target_as_batch_partitionable
+        ffi.register_ffi_type""",
+    "about meshes of devices: docs/sharding.md": """
+        sharding.auto_axes sharding.explicit_axes sharding.get_abstract_mesh
+        sharding.make_single_device_sharding""",
     "facts of the machine": """
         copy_to_host_async default_backend device_count devices local_device_count local_devices
         process_count process_index process_indices""",
@@ -49,7 +63,7 @@ NO_EXAMPLE = {
         key_arrays.is_keys key_arrays.over_words key_functions.accept_keys laws.arguments laws.cases
         errors.full_traceback laws.hold laws.judge laws.law laws.matrix laws.mixed_programs laws.programs matrix.cell
         matrix.column_of matrix.find_interpreter matrix.holes matrix.library_families matrix.main
-        matrix.rows whole.clear whole.whole""",
+        matrix.rows whole.clear whole.compiled whole.compiled_calls whole.remembered whole.whole""",
 }
 """Public functions whose docstrings have no example, and why."""
 

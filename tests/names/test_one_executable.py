@@ -57,7 +57,7 @@ NOT_CALLED = {
     "inside a mapped axis only": """
         lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pmax lax.pmean
         lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes
-        lax.psend lax.precv lax.ragged_all_to_all""",
+        lax.pcast lax.psend lax.precv lax.ragged_all_to_all""",
     "about tokens, and what is kept: they compute nothing": """
         lax.after_all lax.create_token lax.dce_sink""",
     "a choice of formats": "nn.get_scaled_dot_general_config",
