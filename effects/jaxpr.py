@@ -9,12 +9,28 @@ first inputs stand for them, and `make_jaxpr` gives their values as `consts`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from effax.effects.effect import Effect
     from effax.effects.program import Equation, Variable
     from effax.effects.types import ShapedArray
+
+
+ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
+    "call": {"jaxpr": "program"},
+    "remat": {"jaxpr": "program"},
+    "custom_jvp_call": {"call_jaxpr": "program"},
+    "custom_vjp_call": {"call_jaxpr": "program"},
+    "scan": {"jaxpr": "body", "num_consts": "consts", "num_carry": "carry"},
+    "while": {
+        "cond_jaxpr": "cond",
+        "body_jaxpr": "body",
+        "cond_nconsts": "cond_consts",
+        "body_nconsts": "body_consts",
+    },
+}
+"""What JAX calls the attributes of effects with programs: its name, and ours."""
 
 
 class ProgramNames:
@@ -96,8 +112,11 @@ class EquationNames:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The attributes."""
-        return self.attributes
+        """The attributes, by our names and by JAX's."""
+        others = ATTRIBUTES.get(self.effect.name)
+        if others is None:
+            return self.attributes
+        return self.attributes | {new: self.attributes[old] for new, old in others.items()}
 
 
 class EffectNames:
@@ -105,6 +124,7 @@ class EffectNames:
 
     __slots__ = ()
 
+    name: str
     multiple: bool
 
     @property
@@ -113,7 +133,9 @@ class EffectNames:
         return self.multiple
 
     def bind(self, *operands: Any, **attributes: Any) -> Any:
-        """Perform it: the same as calling it."""
+        """Perform it: the same as calling it. JAX's names of attributes are left out."""
+        for name in ATTRIBUTES.get(self.name, ()):
+            attributes.pop(name, None)
         return self(*operands, **attributes)  # type: ignore[operator]
 
     def get_bind_params(self, attributes: dict[str, Any]) -> tuple[tuple[()], dict[str, Any]]:

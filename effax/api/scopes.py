@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
-from effax.effects.handler import bottom, current, outside
+from effax.effects.effect import Effect
+from effax.effects.handler import Carrier, Handler, bottom, current, outside, stack
 from effax.effects.provenance import scope_opened
 from effax.interpreters.stage import Stage
 
@@ -60,11 +61,33 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     return named
 
 
+class _AtOnce(Handler):
+    """Effects on arrays are performed by the bottom, others by who owns an operand."""
+
+    __slots__ = ("around",)
+
+    def __init__(self, around: Any) -> None:
+        super().__init__(bottom)
+        self.around = around
+
+    def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Perform an effect where its operands belong."""
+        owners = [x.handler for x in operands if isinstance(x, Carrier)]
+        where = bottom
+        if owners:
+            with outside(self.around):
+                # A handler may own values through another, that is not on the stack itself.
+                where = next((h for h in stack() if h in owners), self.around)
+        with outside(where):
+            return where.perform(effect, operands, attributes)
+
+
 @contextmanager
 def ensure_compile_time_eval() -> Iterator[None]:
     """Compute what follows at once, on arrays, also while a function is being transformed.
 
-    Raises `UnexpectedTracerError` where a value that is not known yet is used in it.
+    What is done to a value of a transform is done by that transform, as outside of the block: only
+    what is known by itself is no longer staged.
 
     >>> import effax, effax.numpy as jnp
     >>> @effax.jit
@@ -75,5 +98,12 @@ def ensure_compile_time_eval() -> Iterator[None]:
     >>> f(1.0)
     Array(6., dtype=float32, weak_type=True)
     """
-    with outside(bottom):
+    around = current.get()
+    if around is bottom:
         yield
+        return
+    token = current.set(_AtOnce(around))
+    try:
+        yield
+    finally:
+        current.reset(token)

@@ -83,9 +83,10 @@ def vmap(
         else:
             axes = _flat_axes("vmap in_axes", (in_axes, 0), (args, keywords))
             axes = _axes_of_words("vmap in_axes", axes, (args, keywords), 0)
-        types = [typeof(x) for x in leaves]
+        # What is not mapped is passed on as it is: it need be no array.
+        types = [None if a is None else typeof(x) for a, x in zip(axes, leaves, strict=True)]
         axes = [
-            _checked_axis(a, t.shape, i, fun, (args, keywords))
+            None if t is None else _checked_axis(a, t.shape, i, fun, (args, keywords))
             for i, (a, t) in enumerate(zip(axes, types, strict=True))
         ]
         size = _batch_size(axes, types, axis_size, fun, args, keywords)
@@ -147,9 +148,7 @@ def _where(tree: Any, i: int) -> str:
     return f"args{rest}" if inside == 0 else f"kwargs{rest}"
 
 
-def _checked_axis(axis: Any, shape_: tuple[int, ...], i: int, fun: Any, tree: Any) -> int | None:
-    if axis is None:
-        return None
+def _checked_axis(axis: Any, shape_: tuple[int, ...], i: int, fun: Any, tree: Any) -> int:
     if isinstance(axis, bool) or not isinstance(axis, int):
         raise TypeError(f"vmap in_axes must be integers or None, but got {axis!r}")
     if not -len(shape_) <= axis < len(shape_):

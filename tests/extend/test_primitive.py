@@ -204,6 +204,29 @@ def test_programs_read_by_jaxs_names():
     np.testing.assert_allclose(again[0], expected, rtol=1e-6)
 
 
+def test_programs_inside_programs_by_jaxs_names():
+    from effax.extend.core.primitives import jit_p, scan_p
+
+    @effax.jit
+    def f(xs):
+        return effax.lax.scan(lambda c, x: (c * x, c), 2.0, xs)[0]
+
+    closed = effax.make_jaxpr(f)(jnp.full(3, 3.0))
+    (outer,) = closed.eqns
+    assert outer.primitive is jit_p
+    (inner,) = [e for e in outer.params["jaxpr"].jaxpr.eqns if e.primitive is scan_p]
+    assert (inner.params["num_consts"], inner.params["num_carry"], inner.params["length"]) == (
+        0,
+        1,
+        3,
+    )
+    assert len(inner.params["jaxpr"].invars) == 2
+    subfuns, params = jit_p.get_bind_params(outer.params)
+    assert float(jit_p.bind(*subfuns, jnp.full(3, 3.0), **params)[0]) == 54
+    with pytest.raises(AttributeError, match="squeeze_p"):
+        effax.extend.core.primitives.squeeze_p  # noqa: B018
+
+
 def test_the_state_of_tracing():
     from effax.extend.core import get_opaque_trace_state
 

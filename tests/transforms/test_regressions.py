@@ -221,3 +221,27 @@ def test_loops_without_jit_are_loops_of_python() -> None:
     with effax.disable_jit():
         assert lax.fori_loop(0, 4, lambda i, c: c + i, 0) == 6
         assert float(lax.fori_loop(0, 3, lambda i, c: c * 2.0, jnp.float32(1))) == 8.0
+
+
+def test_what_is_not_mapped_need_be_no_array():
+    apply = effax.vmap(lambda f, x: f(x), in_axes=(None, 0))
+    np.testing.assert_array_equal(apply(jnp.square, jnp.arange(3)), [0, 1, 4])
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_at_compile_time_transforms_keep_what_is_theirs(staged):
+    """As NumPyro validates the parameters of distributions: by a comparison, which may be known."""
+
+    def f(x):
+        y = x * 2
+        with effax.ensure_compile_time_eval():
+            fine = (y == y).all()
+            n = int(jnp.arange(4).sum()) + int(effax.grad(jnp.square)(1.0))
+        return jnp.where(fine, y * n, 0).sum()
+
+    f = effax.jit(f) if staged else f
+    for _ in range(3):  # derivatives met often are compiled
+        np.testing.assert_array_equal(effax.grad(f)(jnp.ones(3)), [16, 16, 16])
+    np.testing.assert_array_equal(effax.vmap(f)(jnp.ones(3)), [16, 16, 16])
+    np.testing.assert_array_equal(effax.jvp(f, (1.0,), (1.0,)), [16, 16])
+    np.testing.assert_array_equal(effax.jit(effax.vmap(effax.grad(f)))(jnp.ones(2)), [16, 16])

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from effax.effects.effect import Effect, find_effect
 from effax.effects.errors import ConcretizationTypeError, InconclusiveDimensionOperation
 from effax.effects.handler import Carrier, current, stack
 from effax.effects.program import Equation, Literal, Program, Variable, programs_in
 from effax.effects.types import ShapedArray, tangent_type, typeof
 from effax.effects.value import Value
+from effax.extend.core import primitives as primitives
 from effax.extend.primitive import Primitive as Primitive
 from effax.interpreters.batch.batched import Batch
 from effax.interpreters.stage import Stage
@@ -62,19 +62,6 @@ class DropVar(Variable):
     """What JAX binds unused results to. Programs here name every result: no variable is one."""
 
     __slots__ = ()
-
-
-class _Primitives:
-    """Effects as attributes, by JAX's names: `primitives.add_p` is the effect `add`."""
-
-    def __getattr__(self, name: str) -> Effect:
-        try:
-            return find_effect(name.removesuffix("_p"))
-        except KeyError:
-            raise AttributeError(f"no effect is called {name.removesuffix('_p')!r}") from None
-
-
-primitives = _Primitives()
 
 
 def array_types() -> set[type]:
