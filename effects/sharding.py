@@ -71,7 +71,8 @@ def _mapped_types(
                 f"{x.str_short()}, and the program is for {expected.str_short()}"
             )
     return [
-        global_type(t, mesh, spec) for t, spec in zip(program.out_types, out_specs, strict=True)
+        global_type(t.vary(t.varying - set(binds)), mesh, spec)
+        for t, spec in zip(program.out_types, out_specs, strict=True)
     ]
 
 

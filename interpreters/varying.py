@@ -80,6 +80,8 @@ def _attributes(attributes: Mapping[str, Any], axes: frozenset[Any]) -> dict[str
 def _attribute(value: Any, axes: frozenset[Any]) -> Any:
     if type(value) is Program:
         return forgotten(value, axes)
-    if type(value) is tuple and any(type(x) is Program for x in value):
+    if type(value) is ShapedArray:
+        return value.vary(value.varying - axes)
+    if type(value) is tuple and any(type(x) in (Program, ShapedArray) for x in value):
         return tuple(_attribute(x, axes) for x in value)
     return value

@@ -43,16 +43,20 @@ class ShapeDtypeStruct:
     dtype: Any = attrs.field(converter=np.dtype)
     weak_type: bool = attrs.field(default=False, kw_only=True)
     sharding: Any = attrs.field(default=None, kw_only=True)
+    manual_axis_type: Any = attrs.field(default=None, kw_only=True)
 
     @classmethod
     def of(cls, type: ShapedArray) -> ShapeDtypeStruct:
         """The same for a type."""
-        return cls(type.shape, type.dtype, weak_type=type.weak_type)
+        along = type.manual_axis_type if type.varying else None
+        return cls(type.shape, type.dtype, weak_type=type.weak_type, manual_axis_type=along)
 
     @property
     def type(self) -> ShapedArray:
         """The type."""
-        return ShapedArray(self.shape, canonical_dtype(self.dtype), self.weak_type)
+        found = ShapedArray(self.shape, canonical_dtype(self.dtype), self.weak_type)
+        along = self.manual_axis_type
+        return found if along is None else found.vary(along.varying)
 
     @property
     def ndim(self) -> int:

@@ -265,6 +265,46 @@ def test_maps_inside_maps():
     np.testing.assert_allclose(f(HOST), wanted, rtol=1e-5)
 
 
+def test_derivatives_of_maps_inside_maps():
+    def total(x):
+        inner = shard_map(
+            lambda y: lax.psum(jnp.sum(jnp.sin(y) ** 2), "y"),
+            in_specs=P("y"),
+            out_specs=P(),
+            axis_names={"y"},
+        )
+        return inner(x)
+
+    def own(x):
+        return effax.grad(lambda x: lax.psum(total(x), "x"))(x)
+
+    wanted = np.sin(2 * HOST)
+    found = effax.jit(mapped(own, P("x"), P("x"), axis_names={"x"}))(HOST)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    outside = mapped(lambda x: lax.psum(total(x), "x"), P("x"), P(), axis_names={"x"})
+    np.testing.assert_allclose(effax.jit(effax.grad(outside))(HOST), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_types_do_not_leave_the_pieces():
+    @effax.custom_vjp
+    def f(x):
+        return jnp.sum(x**2)
+
+    f.defvjp(lambda x: (f(x), x), lambda x, ct: (3 * ct * x,))
+
+    def inside(x):
+        types = effax.eval_shape(lambda x: effax.grad(f)(x), x)
+        assert types.manual_axis_type.varying == {"x"}
+        return effax.grad(f)(x) + effax.pure_callback(np.sin, types, x)
+
+    program = effax.make_program(effax.grad(lambda x: jnp.sum(mapped(inside, P("x"), P("x"))(x))))
+    with pytest.raises(ValueError, match="callback"):
+        program(HOST)
+    found = mapped(inside, P("x"), P("x"))(HOST)
+    assert effax.typeof(found) is effax.typeof(HOST)
+    np.testing.assert_allclose(found, 3 * HOST + np.sin(HOST), rtol=1e-5)
+
+
 def test_the_mesh_in_context():
     with effax.set_mesh(MESH):
         total = shard_map(lambda x: lax.psum(x, "x"), in_specs=P("x"), out_specs=P())
