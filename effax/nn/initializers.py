@@ -52,14 +52,16 @@ def _initializer(default: Any, make: Make, *parameters: Any) -> Initializer:
     """The initializer whose weights are `make(key, shape, dtype, *parameters)`."""
 
     def init(key: Array, shape: Any, dtype: Any = default, out_sharding: Any = None) -> Array:
-        if out_sharding is not None:
-            raise NotImplementedError(
-                "initializers: out_sharding is not supported; give the weights to device_put"
-            )
         lengths, kind = canonical_shape(shape), _dtype_of(dtype)
         if trace_key().debug_key_reuse:  # a compiled call would look at the key once only
-            return make(key, lengths, kind, *parameters)
-        return _made(key, lengths, kind, make, parameters)
+            weights = make(key, lengths, kind, *parameters)
+        else:
+            weights = _made(key, lengths, kind, make, parameters)
+        if out_sharding is None:
+            return weights
+        from effax.lax import with_sharding_constraint
+
+        return with_sharding_constraint(weights, out_sharding)
 
     return init
 

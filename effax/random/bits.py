@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from math import prod
 from typing import Any, Final
 
@@ -70,6 +73,23 @@ def _bits(words: Any, width: int, shape: tuple[int, ...]) -> Any:
     return random_bits(words, width, shape)
 
 
+def placed(sampler: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a sampler take `out_sharding` too: where its result lies, as for JAX's samplers."""
+    signature = inspect.signature(sampler)
+    more = inspect.Parameter("out_sharding", inspect.Parameter.KEYWORD_ONLY, default=None)
+
+    @wraps(sampler)
+    def call(*args: Any, out_sharding: Any = None, **keywords: Any) -> Any:
+        drawn = sampler(*args, **keywords)
+        return drawn if out_sharding is None else lax.with_sharding_constraint(drawn, out_sharding)
+
+    call.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), more]
+    )
+    return call
+
+
+@placed
 def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Random bits, as unsigned integers of the given dtype (of the default width if None).
 

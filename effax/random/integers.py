@@ -24,7 +24,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.random.bits import UNSIGNED, int_dtype, random_bits, result_shape, shape_of
+from effax.random.bits import UNSIGNED, int_dtype, placed, random_bits, result_shape, shape_of
 from effax.random.keys import split_words, words_of
 from effax.random.samplers import gumbel_mode, gumbel_words, uniform_words
 from effax.whole import whole
@@ -86,6 +86,7 @@ def _randint_between(words: Any, bounds: Any, shape: Shape, dtype: DType) -> Any
     return _randint(words, low, high, shape=shape, dtype=dtype)
 
 
+@placed
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Any:
     """Uniform integers in [minval, maxval); `minval` where that is empty.
 
@@ -133,6 +134,7 @@ def _axis(axis: Any, ndim: int) -> int:
     return found % ndim
 
 
+@placed
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
     """The numbers below `x` in random order, or an array with an axis in random order.
 
@@ -268,6 +270,7 @@ def _bernoulli(words: Any, p: Any, shape: Shape, mode: str) -> Any:
     return uniform_words(words, 0.0, 1.0, shape=shape, dtype=dtype) < p
 
 
+@placed
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Any:
     """Booleans that are true with probability `p`.
 
@@ -294,6 +297,7 @@ def rademacher_words(words: Any, shape: Shape, dtype: DType) -> Any:
     return lax.convert_element_type(2 * drawn - 1, dtype)
 
 
+@placed
 def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """-1 or 1, each as often.
 
@@ -321,6 +325,7 @@ def _categorical(words: Any, logits: Any, axis: int, shape: Shape, replace: bool
     return jnp.argmax(scores, axis=axis + len(prefix))
 
 
+@placed
 def categorical(
     key: Any,
     logits: Any,
@@ -365,6 +370,7 @@ def _geometric(words: Any, p: Any, shape: Shape, dtype: DType) -> Any:
     return lax.convert_element_type(failures + 1, dtype)
 
 
+@placed
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
     """How many trials of probability `p` it takes until one succeeds: 1, 2, ...
 

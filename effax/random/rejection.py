@@ -14,7 +14,7 @@ from effax.api.custom import custom_jvp
 from effax.api.vmap import vmap
 from effax.effects.types import DType, canonical_shape, finfo, float32, iinfo
 from effax.key_arrays import KeyArray
-from effax.random.bits import float_dtype, int_dtype, result_shape, shape_of, spread
+from effax.random.bits import float_dtype, int_dtype, placed, result_shape, shape_of, spread
 from effax.random.keys import split_words, twin, words_of
 from effax.random.samplers import (
     exponential_words,
@@ -101,6 +101,7 @@ def _gamma_many_jvp(log_space: bool, primals: Any, tangents: Any) -> Any:
     return drawn, tangents[1] * lax.random_gamma_grad(primals[1], values) / values
 
 
+@placed
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Gamma numbers with the parameter `a` and rate 1.
 
@@ -114,6 +115,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
     return gamma_words(words, a, shape=found, dtype=asked)
 
 
+@placed
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Logarithms of gamma numbers, exact where the numbers are too small for their dtype.
 
@@ -140,6 +142,7 @@ def _beta(words: Any, a: Any, b: Any, shape: Shape, dtype: DType) -> Any:
     return one / (one + other)
 
 
+@placed
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Beta numbers with the parameters `a` and `b`.
 
@@ -165,6 +168,7 @@ def _dirichlet(words: Any, alpha: Any, shape: Shape, dtype: DType) -> Any:
     return parts / jnp.sum(parts, axis=-1, keepdims=True)
 
 
+@placed
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Vectors of positive numbers that sum to one, with the parameters `alpha`.
 
@@ -188,6 +192,7 @@ def _chisquare(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
     return lax.exp(gamma_words(words, half, shape=shape, dtype=dtype, log_space=True)) * 2
 
 
+@placed
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Chi-square numbers with `df` degrees of freedom.
 
@@ -212,6 +217,7 @@ def _f(words: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: DType) -> Any:
     )
 
 
+@placed
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Numbers of the F distribution with `dfnum` and `dfden` degrees of freedom.
 
@@ -235,6 +241,7 @@ def _t(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
     return normals * lax.sqrt(half / gamma_words(keys[1], half, shape=shape, dtype=dtype))
 
 
+@placed
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Numbers of Student's t distribution with `df` degrees of freedom.
 
@@ -320,6 +327,7 @@ def _poisson(words: Any, lam: Any, shape: Shape, dtype: DType) -> Any:
     return lax.select(lam == 0, lax.full_like(drawn, 0), drawn)
 
 
+@placed
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Poisson numbers of the rate `lam`, which is computed with in float32.
 

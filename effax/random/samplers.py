@@ -21,6 +21,7 @@ from effax.effects.types import (
 from effax.random.bits import (
     UNSIGNED,
     float_dtype,
+    placed,
     random_bits,
     result_shape,
     shape_of,
@@ -52,6 +53,7 @@ def uniform_words(words: Any, minval: Any, maxval: Any, shape: Shape, dtype: DTy
     return lax.max(low, floats * (high - low) + low)
 
 
+@placed
 def uniform(
     key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0
 ) -> Any:
@@ -97,6 +99,7 @@ def _normal_real(words: Any, shape: Shape, dtype: DType) -> Any:
     return lax.mul(lax.full_like(u, np.array(np.sqrt(2), dtype)[()]), lax.erf_inv(u))
 
 
+@placed
 def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Standard normal numbers, real or complex.
 
@@ -125,6 +128,7 @@ def _truncated_normal(words: Any, lower: Any, upper: Any, shape: Shape, dtype: D
     return jnp.clip(out, low, high)
 
 
+@placed
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Standard normal numbers that lie between `lower` and `upper`, both excluded.
 
@@ -144,6 +148,7 @@ def exponential_words(words: Any, shape: Shape, dtype: DType) -> Any:
     return lax.neg(lax.log1p(lax.neg(_unit(words, shape, dtype))))
 
 
+@placed
 def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Exponential numbers of rate 1.
 
@@ -210,6 +215,7 @@ def gumbel_mode(mode: str | None) -> str:
     return mode
 
 
+@placed
 def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None) -> Any:
     """Gumbel numbers: `-log(-log(u))`.
 
@@ -232,6 +238,7 @@ def _laplace(words: Any, shape: Shape, dtype: DType) -> Any:
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
 
+@placed
 def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Laplace numbers of scale 1.
 
@@ -250,6 +257,7 @@ def _logistic(words: Any, shape: Shape, dtype: DType) -> Any:
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
+@placed
 def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Logistic numbers: `log(u / (1 - u))`.
 
@@ -269,6 +277,7 @@ def _cauchy(words: Any, shape: Shape, dtype: DType) -> Any:
     return lax.tan(lax.mul(pi, lax.sub(u, half)))
 
 
+@placed
 def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Cauchy numbers: `tan(pi * (u - 1/2))`.
 
@@ -300,6 +309,7 @@ def _pareto(words: Any, b: Any, shape: Shape, dtype: DType) -> Any:
     return lax.exp(exponential_words(words, shape=shape, dtype=dtype) / b)
 
 
+@placed
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Pareto numbers with exponent `b`, at least 1.
 
@@ -342,6 +352,7 @@ def _rayleigh(words: Any, scale: Any, shape: Shape, dtype: DType) -> Any:
     return lax.mul(spread(scale, shape, dtype), radius)
 
 
+@placed
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Rayleigh numbers of the given scale.
 
@@ -366,6 +377,7 @@ def _triangular(words: Any, left: Any, mode: Any, right: Any, shape: Shape, dtyp
     return lax.select(u < below, rising, falling)
 
 
+@placed
 def triangular(
     key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None
 ) -> Any:
@@ -388,6 +400,7 @@ def _lognormal(words: Any, sigma: Any, shape: Shape, dtype: DType) -> Any:
     return lax.exp(normals * spread(sigma, shape, dtype))
 
 
+@placed
 def lognormal(
     key: Any,
     sigma: Any = _ONE,

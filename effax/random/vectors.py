@@ -10,7 +10,7 @@ import numpy as np
 from effax import lax
 from effax import numpy as jnp
 from effax.effects.types import DType, canonical_shape
-from effax.random.bits import float_dtype, result_shape, shape_of, spread
+from effax.random.bits import float_dtype, placed, result_shape, shape_of, spread
 from effax.random.integers import rademacher_words
 from effax.random.keys import split_words, words_of
 from effax.random.rejection import gamma_words
@@ -36,6 +36,7 @@ def _multivariate_normal(
     return mean + jnp.einsum("...ij,...j->...i", factor, normals)
 
 
+@placed
 def multivariate_normal(
     key: Any,
     mean: Any,
@@ -85,6 +86,7 @@ def _maxwell(words: Any, shape: Shape, dtype: DType) -> Any:
     return jnp.sqrt(jnp.sum(normals * normals, axis=-1))
 
 
+@placed
 def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Lengths of standard normal vectors in three dimensions.
 
@@ -129,6 +131,7 @@ def _orthogonal(words: Any, n: int, m: int, shape: Shape, dtype: DType) -> Any:
     return jnp.swapaxes(x, -1, -2) if n < m else x
 
 
+@placed
 def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None) -> Any:
     """Matrices drawn uniformly from the orthogonal (or unitary) group.
 
@@ -174,6 +177,7 @@ def _ball(words: Any, p: Any, d: int, shape: Shape, dtype: DType) -> Any:
     return g / ((jnp.sum(jnp.abs(g) ** p, axis=-1) + e) ** (1 / p))[..., None]
 
 
+@placed
 def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Any:
     """Points drawn uniformly from the unit ball of the p-norm in `d` dimensions.
 
@@ -199,6 +203,7 @@ def _wald(words: Any, mean: Any, shape: Shape, dtype: DType) -> Any:
     return lax.select(z <= mean / (mean + x), x, squared / x)
 
 
+@placed
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Wald (inverse Gaussian) numbers of the given mean.
 

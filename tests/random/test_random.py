@@ -11,6 +11,7 @@ import effax.numpy as jnp
 from effax import lax, random
 from effax.backends.reference.evaluate import interpret
 from effax.effects.config import enable_x64
+from effax.sharding import NamedSharding, PartitionSpec
 
 KEY = random.PRNGKey(3)
 
@@ -306,3 +307,18 @@ def test_empty_shapes():
     assert random.permutation(KEY, 0).shape == (0,)
     assert random.choice(KEY, 5, (0,)).shape == (0,)
     assert random.split(KEY, 0).shape == (0, 2)
+
+
+def test_out_sharding():
+    """Samplers and initializers say where their results lie, and draw the same numbers."""
+    where = NamedSharding(effax.make_mesh((1,), ("x",)), PartitionSpec("x"))
+    for draw in (
+        lambda **o: random.normal(KEY, (4,), **o),
+        lambda **o: random.randint(KEY, (4,), 0, 9, **o),
+        lambda **o: effax.nn.initializers.normal()(KEY, (4,), **o),
+    ):
+        placed = draw(out_sharding=where)
+        assert placed.sharding == where
+        np.testing.assert_array_equal(placed, draw())
+        inside = effax.jit(lambda draw=draw: draw(out_sharding=where))()
+        np.testing.assert_array_equal(inside, placed)
