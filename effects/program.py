@@ -170,7 +170,7 @@ class Program(ProgramNames):
             for e in self.equations:
                 source.at = e if around is None else inlined(e, around, top)
                 operands = tuple(
-                    environment[x] if type(x) is Variable else x.value for x in e.inputs
+                    [environment[x] if type(x) is Variable else x.value for x in e.inputs]
                 )
                 if e.effect.answerable:
                     result = e.effect(*operands, **e.attributes)
@@ -267,12 +267,17 @@ def without_dead_code(program: Program, keep_outputs: Sequence[bool] | None = No
     outputs = program.outputs
     if keep_outputs is not None:
         outputs = tuple(x for x, keep in zip(outputs, keep_outputs, strict=True) if keep)
-    live = {x for x in outputs if type(x) is Variable}
+    live: set[Any] = set(outputs)
     kept = []
     for e in reversed(program.equations):
-        if any(x in live for x in e.outputs) or e.row:
-            kept.append(e)
-            live.update(x for x in e.inputs if type(x) is Variable)
+        for x in e.outputs:
+            if x in live:
+                break
+        else:
+            if not e.row:
+                continue
+        kept.append(e)
+        live.update(e.inputs)  # literals among them do no harm
     kept.reverse()
     if len(kept) == len(program.equations) and keep_outputs is None:
         return program
@@ -281,7 +286,7 @@ def without_dead_code(program: Program, keep_outputs: Sequence[bool] | None = No
 
 def used_inputs(program: Program) -> tuple[bool, ...]:
     """Which inputs some equation or result mentions."""
-    used = {x for x in program.outputs if type(x) is Variable}
+    used: set[Any] = set(program.outputs)
     for e in program.equations:
-        used.update(x for x in e.inputs if type(x) is Variable)
+        used.update(e.inputs)
     return tuple(x in used for x in program.inputs)

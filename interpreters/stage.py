@@ -122,7 +122,7 @@ class Stage(Handler):
         captured = list(self.captured.values())
         inputs = [variable for _, variable in captured] + self.inputs
         program = without_dead_code(Program(inputs, self.equations, outputs, name))
-        used = used_inputs(program)
+        used = used_inputs(program) if captured else ()
         kept = [i for i in range(len(captured)) if used[i]]
         program = Program(
             [captured[i][1] for i in kept] + self.inputs, program.equations, outputs, name

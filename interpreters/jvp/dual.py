@@ -8,7 +8,9 @@ from typing import Any, Final
 from effax.effects import shape
 from effax.effects.conversion import number
 from effax.effects.effect import Effect
+from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, bottom
+from effax.effects.provenance import Origin, source
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.interpreters.lifting import PLAIN, Lifting, Mode
 from effax.interpreters.varying import tracked, widened
@@ -104,11 +106,17 @@ class JVP(Lifting):
             else:
                 primals.append(x)
                 tangents.append(None)
-        primal, tangent = (
-            _at_once(rule, effect, primals, tangents, attributes)
-            if self.outer is bottom and not effect.multiple
-            else rule(primals, tangents, **attributes)
-        )
+        if self.outer is bottom and not effect.multiple:
+            primal, tangent = _at_once(rule, effect, primals, tangents, attributes)
+        elif self.outer.records and source.at is None and not effect.higher_order:
+            # The line is looked for once, from near it, and not by each effect of the rule.
+            source.at = Origin(user_frame(), "", None)
+            try:
+                primal, tangent = rule(primals, tangents, **attributes)
+            finally:
+                source.at = None
+        else:
+            primal, tangent = rule(primals, tangents, **attributes)
         if effect.multiple:
             return [self.dual(p, t) for p, t in zip(primal, tangent, strict=True)]
         if tangent is None or self.in_pieces:

@@ -17,6 +17,9 @@ from effax.interpreters.jvp.dual import fixed, rule, still, total
 def chain_rule(effect: Effect) -> Callable[..., Any]:
     """The rule of an effect in the table: the sum of its partial derivatives times the tangents."""
 
+    if len(partials[effect]) == 1 and callable(partials[effect][0]):
+        return _unary_chain_rule(effect)
+
     def chain_rule_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
         ans = effect(*primals, **attributes)
         terms = [
@@ -27,6 +30,18 @@ def chain_rule(effect: Effect) -> Callable[..., Any]:
         return ans, total(terms)
 
     return chain_rule_jvp
+
+
+def _unary_chain_rule(effect: Effect) -> Callable[..., Any]:
+    """The same where there is one operand, with a formula for its derivative."""
+    (derivative,) = partials[effect]
+
+    def unary_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
+        (x,), (dx,) = primals, tangents
+        ans = effect(x, **attributes)
+        return ans, None if dx is None else mul(dx, derivative(ans, x, **attributes))
+
+    return unary_jvp
 
 
 def differentiate(family: str) -> None:

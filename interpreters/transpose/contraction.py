@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from effax.effects import contraction, conversion, shape
@@ -10,13 +11,15 @@ from effax.effects.contraction import free_dims
 from effax.effects.types import typeof
 from effax.interpreters.transpose.linear import Linear, is_linear, rule, value_type
 
+Pair = tuple[tuple[int, ...], tuple[int, ...]]
+
 
 def _share(
     ct: Any,
     x: Linear,
     other: Any,
-    contracted: tuple[tuple[int, ...], tuple[int, ...]],
-    batch: tuple[tuple[int, ...], tuple[int, ...]],
+    contracted: Pair,
+    batch: Pair,
     first: bool,
     precision: Any,
     preferred_element_type: Any,
@@ -26,32 +29,40 @@ def _share(
     `contracted` and `batch` name the operand's axes before those of `other`; `first` says whether
     it was the left one.
     """
-    (xc, yc), (xb, yb) = contracted, batch
-    x_free = free_dims(x.ndim, xc, xb)
     other_type = value_type(other)
-    y_free = free_dims(other_type.ndim, yc, yb)
-    in_ct = tuple(range(len(xb)))
-    start = len(xb) + (len(x_free) if first else 0)
-    y_in_ct = tuple(range(start, start + len(y_free)))
+    dimension_numbers, order = _axes(x.ndim, other_type.ndim, contracted, batch, first)
     if typeof(ct).dtype != other_type.dtype:
         other = conversion.convert_element_type(other, dtype=typeof(ct).dtype)
     # With the cotangent on the side where the result's axes are met in order.
     out = contraction.dot_general(
         ct,
         other,
-        dimension_numbers=((y_in_ct, y_free), (in_ct, yb)),
+        dimension_numbers=dimension_numbers,
         precision=precision if first else contraction.swapped(precision),
         preferred_element_type=preferred_element_type,
     )
-    # Its axes: batch, the operand's free ones, and the contracted ones in the other's order.
-    by_other = [xc[yc.index(j)] for j in sorted(yc)]
-    have = (*xb, *x_free, *by_other)
-    order = tuple(have.index(i) for i in range(x.ndim))
-    if order != tuple(range(x.ndim)):
+    if order is not None:
         out = shape.transpose(out, permutation=order)
     if typeof(out).dtype != x.dtype:
         out = conversion.convert_element_type(out, dtype=x.dtype)
     return out
+
+
+@lru_cache(1024)
+def _axes(ndim: int, other: int, contracted: Pair, batch: Pair, first: bool) -> tuple[Any, Any]:
+    """What is contracted with what, and the order of the result's axes, None where they are in
+    order."""
+    (xc, yc), (xb, yb) = contracted, batch
+    x_free, y_free = free_dims(ndim, xc, xb), free_dims(other, yc, yb)
+    in_ct = tuple(range(len(xb)))
+    start = len(xb) + (len(x_free) if first else 0)
+    y_in_ct = tuple(range(start, start + len(y_free)))
+    # The axes: batch, the operand's free ones, and the contracted ones in the other's order.
+    by_other = [xc[yc.index(j)] for j in sorted(yc)]
+    have = (*xb, *x_free, *by_other)
+    order = tuple(have.index(i) for i in range(ndim))
+    in_order = order == tuple(range(ndim))
+    return ((y_in_ct, y_free), (in_ct, yb)), None if in_order else order
 
 
 @rule(contraction.dot_general, one=True)

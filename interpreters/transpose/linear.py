@@ -127,16 +127,17 @@ def backward(tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variab
 
 def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool) -> None:
     """`tracks` says that types tell along which axes of a mesh values may differ."""
+    owns = tape.owns
     for e in reversed(tape.equations):
         outs = [cotangents.pop(x, None) for x in e.outputs]
-        if all(ct is None for ct in outs):
+        if not any([ct is not None for ct in outs]):
             continue
         if tracks:
             outs = [along(ct, x.type) for ct, x in zip(outs, e.outputs, strict=True)]
         transpose = rules.get(e.effect)
         if transpose is None:
             raise NotLinearError(e, "or has no transpose rule")
-        operands = [Linear(x.type) if tape.owns(x) else x for x in e.inputs]
+        operands = [Linear(x.type) if owns(x) else x for x in e.inputs]
         if e.effect in limits:
             refusal = limits[e.effect].refusal(operands)
             if refusal:
@@ -144,7 +145,7 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool) -> None:
         source.at = transposed(e) if e.scope else e
         given = transpose(outs if e.effect.multiple else outs[0], *operands, **e.attributes)
         for x, ct in zip(e.inputs, given, strict=True):
-            if ct is not None and tape.owns(x):
+            if ct is not None and owns(x):
                 ct = along(ct, x.type) if tracks else ct
                 cotangents[x] = add_cotangents(cotangents.get(x), ct)
 

@@ -52,7 +52,7 @@ _ARCTANGENT = [(-1) ** n / (2 * n + 1) for n in range(1, 12)]
 
 def _large_float32(*operands: Name, least: int = LARGE) -> bool:
     type = operands[0].type
-    return type.dtype == float32 and type.size >= least
+    return type.size >= least and type.dtype == float32
 
 
 def _series(z: Any, coefficients: Sequence[float]) -> Any:

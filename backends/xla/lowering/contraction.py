@@ -10,7 +10,11 @@ import numpy as np
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects import contraction
 from effax.effects.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
+from effax.effects.dtypes import bit_width, narrow_floats
 from effax.effects.types import ShapedArray, bfloat16, element_name, float16, float32, float64
+
+_WIDE: Final = np.dtype(np.float32)
+_NARROW: Final = frozenset(d for d in narrow_floats if bit_width(d) <= 8)
 
 
 def precision_names(precision: Any) -> str:
@@ -89,11 +93,8 @@ def widened(w: Writer, *operands: Name) -> list[Name]:
     """Operands as XLA multiplies them: on the CPU, narrow floats are widened first."""
     if w.platform != "cpu":
         return list(operands)
-    wide = np.dtype(np.float32)
     return [
-        w.simple("convert", [x], x.type.update(dtype=wide))
-        if x.dtype.name.startswith(("float8_", "float6_", "float4_"))
-        else x
+        w.simple("convert", [x], x.type.update(dtype=_WIDE)) if x.dtype in _NARROW else x
         for x in operands
     ]
 

@@ -59,7 +59,7 @@ def operation(name: str) -> Callable[..., Name]:
         return write
 
     def write_short(w: Writer, types: Sequence[ShapedArray], *xs: Name, **_: Any) -> Name:
-        return w.op(f"{name} {', '.join(xs)} : {tensor(types[0])}", types[0])
+        return w.same(name, xs, types[0])
 
     return write_short
 

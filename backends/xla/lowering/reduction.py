@@ -91,16 +91,14 @@ def reduce_text(
 
 
 def _lower_with(effect: Effect, identity: Callable[[Any], Any], combine: Combine) -> None:
+    """A reduction whose combination may take several operations."""
+
     def lower_reduction(
         w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: tuple[int, ...]
     ) -> Name:
         type = types[0]
-        if effect is reduction.reduce_sum and not config.trace_key().allow_f16_reductions:
-            _refuse_half(x.type)
         init = w.constant(identity(x.dtype), ShapedArray((), x.dtype))
-        if effect is reduction.reduce_xor or (
-            combine in (maximum, minimum) and is_complex(x.dtype)
-        ):
+        if is_complex(x.dtype):
             x = _together(w, x, axes)
         return reduce_text(w, [type], [x], [init], axes, lambda a, b: [combine(w, a, b)])[0]
 
@@ -126,13 +124,34 @@ def _refuse_half(type: ShapedArray) -> None:
         )
 
 
-_lower_with(reduction.reduce_sum, lambda _: 0, add)
-_lower_with(reduction.reduce_prod, lambda _: 1, mul)
+def _lower_by(effect: Effect, identity: Callable[[Any], Any], operation: str) -> None:
+    """A reduction by one operation, which needs no region to be written."""
+
+    def lower_reduction(
+        w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: tuple[int, ...]
+    ) -> Name:
+        type = types[0]
+        if effect is reduction.reduce_sum and not config.trace_key().allow_f16_reductions:
+            _refuse_half(x.type)
+        init = w.constant(identity(x.dtype), ShapedArray((), x.dtype))
+        if effect is reduction.reduce_xor:
+            x = _together(w, x, axes)
+        return w.op(
+            f"stablehlo.reduce({x!s} init: {init!s}) applies stablehlo.{operation} across "
+            f"dimensions = {listed(axes)} : ({x.text}, {init.text}) -> {tensor(type)}",
+            type,
+        )
+
+    rule(effect)(lower_reduction)
+
+
+_lower_by(reduction.reduce_sum, lambda _: 0, "add")
+_lower_by(reduction.reduce_prod, lambda _: 1, "multiply")
 _lower_with(reduction.reduce_max, lowest, maximum)
 _lower_with(reduction.reduce_min, highest, minimum)
-_lower_with(reduction.reduce_and, all_bits, plain("and"))
-_lower_with(reduction.reduce_or, lambda _: 0, plain("or"))
-_lower_with(reduction.reduce_xor, lambda _: 0, plain("xor"))
+_lower_by(reduction.reduce_and, all_bits, "and")
+_lower_by(reduction.reduce_or, lambda _: 0, "or")
+_lower_by(reduction.reduce_xor, lambda _: 0, "xor")
 
 
 def _exact_extremum(effect: Effect, worst: Callable[[Any], Any]) -> None:

@@ -56,7 +56,7 @@ def lower_sin(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     """sin(a + bi) = sin a cosh b + i cos a sinh b; real where a is zero, whatever cosh b."""
     type = types[0]
     if not is_complex(type.dtype):
-        return w.simple("sine", [x], type)
+        return w.same("stablehlo.sine", (x,), type)
     a, sine, cosine, ch, sh = _circle_and_hyperbola(w, x)
     zero = w.constant(0, a.type)
     on_axis = compare(w, "EQ", a, zero)
@@ -70,7 +70,7 @@ def lower_cos(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     """cos(a + bi) = cos a cosh b - i sin a sinh b; real where a is zero, whatever sinh b."""
     type = types[0]
     if not is_complex(type.dtype):
-        return w.simple("cosine", [x], type)
+        return w.same("stablehlo.cosine", (x,), type)
     a, sine, cosine, ch, sh = _circle_and_hyperbola(w, x)
     zero = w.constant(0, a.type)
     im = w.simple("multiply", [w.simple("negate", [sine], a.type), sh], a.type)

@@ -14,7 +14,7 @@ from effax.effects.columns import load
 from effax.effects.effect import Effect
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.program import Program, Variable
-from effax.effects.types import ShapedArray, element_name
+from effax.effects.types import ShapedArray, element_name, is_integer
 
 rules: Final[dict[Effect, Callable[..., Any]]] = {}
 _texts: Final[dict[ShapedArray, str]] = {}
@@ -132,7 +132,18 @@ class Writer:
         self.counter += 1
         name = Name(f"%{self.counter}")
         name.type = type
-        self.lines.append(f"{name} = {text}")
+        self.lines.append("".join((name, " = ", text)))
+        return name
+
+    def same(self, operation: str, operands: Sequence[Name], type: ShapedArray) -> Name:
+        """`%n = operation operands : type`: operands and result have one type."""
+        self.counter += 1
+        name = Name(f"%{self.counter}")
+        name.type = type
+        xs = operands[0] if len(operands) == 1 else ", ".join(operands)
+        text = _texts.get(type) or tensor(type)
+        # A join takes half the time of an f-string, whose formatting of a `Name` is a call.
+        self.lines.append("".join((name, " = ", operation, " ", xs, " : ", text)))
         return name
 
     def ops(self, text: str, types: Sequence[ShapedArray]) -> list[Name]:
@@ -153,12 +164,18 @@ class Writer:
 
     def constant(self, value: Any, type: ShapedArray) -> Name:
         """A splat: the scalar everywhere in a tensor of that type."""
+        key: Any = value, type
+        # Zero may be -0.0, and a Boolean is equal to a number.
+        plain = value.__class__ in _PLAIN and value
+        if plain and key in self.constants:
+            return self.constants[key]
         text = number(value, type.dtype)
-        key = text, type
-        found = self.constants.get(key)
+        found = self.constants.get((text, type))
         if found is None:
             found = Splat(self.op(f"stablehlo.constant dense<{text}> : {tensor(type)}", type))
             found.type = type
+            self.constants[text, type] = found
+        if plain:
             self.constants[key] = found
         return found
 
@@ -317,6 +334,7 @@ def nested(value: np.ndarray[Any, Any]) -> str:
     return "[" + ", ".join(map(nested, value)) + "]"
 
 
+_PLAIN: Final = frozenset({float, int})
 _HEX_BITS: Final = {2: np.uint16, 4: np.uint32, 8: np.uint64, 1: np.uint8}
 
 
@@ -330,7 +348,7 @@ def number(value: Any, dtype: Any) -> str:
         value = complex(value)
         real, imag = np.dtype(part), np.dtype(part)
         return f"({number(value.real, real)}, {number(value.imag, imag)})"
-    if kind in "iu" or "int" in dtype.name:
+    if kind in "iu" or (kind == "V" and is_integer(dtype)):
         return str(int(value))
     exact = np.asarray(value).astype(dtype)
     as_float = float(exact)
