@@ -52,7 +52,11 @@ def sampler(library: str):
     def samples(name: str) -> list[float]:
         workload = WORKLOADS[name]
         call = workload.make(*modules, np) if modules else workload.peers[library]()
-        return measure(call, time.process_time if workload.processor else time.perf_counter)
+        clock = time.process_time if workload.processor else time.perf_counter
+        if not workload.factor:
+            return measure(call, clock)
+        call, base = call
+        return [min(measure(call, clock)) / min(measure(base, clock))]
 
     return samples
 

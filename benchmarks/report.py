@@ -16,6 +16,10 @@ def seconds(value: float) -> str:
     return f"{value * 1e9:.3g} ns"
 
 
+def amount(value: float, row: Mapping[str, Any]) -> str:
+    return f"{value:.3g} ×" if row["factor"] else seconds(value)
+
+
 def ratio(ours: list[Any], theirs: list[Any]) -> tuple[float, float, float]:
     """Ratio of the medians, and the least and greatest ratio of a round."""
     rounds = [a / b for a, b in zip(ours, theirs, strict=True)]
@@ -30,10 +34,12 @@ def summarize(
     why: str,
     samples: Mapping[str, list[Any]],
     within: Mapping[str, float],
+    factor: bool = False,
 ) -> dict[str, Any]:
-    """One row: `samples` has, for each library, one number per round or the text of an error."""
+    """One row, of seconds or of factors: `samples` has, for each library, one number per round or
+    the text of an error."""
     row: dict[str, Any] = {"title": title, "subject": subject, "target": target, "limit": limit}
-    row |= {"why": why, "samples": dict(samples), "ratios": {}, "met": None}
+    row |= {"why": why, "factor": factor, "samples": dict(samples), "ratios": {}, "met": None}
     errors = {
         library: value
         for library, values in samples.items()
@@ -72,8 +78,8 @@ def _cells(row: dict[str, Any]) -> list[str]:
     peers = ", ".join(f"{n} {r[0]:.2f}" for n, r in row["ratios"].items() if n != "jax")
     return [
         row["title"],
-        seconds(median(row["samples"]["effax"])),
-        seconds(median(theirs)) if theirs else shown,
+        amount(median(row["samples"]["effax"]), row),
+        amount(median(theirs), row) if theirs else shown,
         "{:.2f} ({:.2f} to {:.2f})".format(*against) if against else "",
         _targets(row),
         {True: "met", False: "**missed**", None: ""}[row["met"]],
@@ -84,7 +90,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
 def _targets(row: dict[str, Any]) -> str:
     """The greatest ratios allowed, to jax unless named, and the greatest time."""
     ratios = [f"≤ {x}" + (f" {n}" if n != "jax" else "") for n, x in row["within"].items()]
-    times = [f"≤ {seconds(row['limit'])}"] if row["limit"] is not None else []
+    times = [f"≤ {amount(row['limit'], row)}"] if row["limit"] is not None else []
     return ", ".join(ratios + times)
 
 

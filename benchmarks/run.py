@@ -227,7 +227,9 @@ def summary(name: str, samples: dict[str, list[Any]]) -> dict[str, Any]:
         title, target, why = STARTUP[name]
         return report.summarize(title, STARTUP_SUBJECT, target, None, why, samples, {})
     w = WORKLOADS[name]
-    return report.summarize(w.title, w.subject, w.target, w.limit, w.why, samples, w.within)
+    return report.summarize(
+        w.title, w.subject, w.target, w.limit, w.why, samples, w.within, w.factor
+    )
 
 
 def told(record: dict[str, Any]) -> str:

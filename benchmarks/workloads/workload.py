@@ -21,6 +21,8 @@ class Workload(NamedTuple):
     `limit`: the greatest time that it allows, in seconds, or None.
     `processor`: whether time of the processor is counted, of all threads, not that on the wall:
     for work that waits for nothing, on a machine that does other work too.
+    `factor`: whether `make` gives a pair of calls, and the first's time over the second's counts,
+    in either library; `limit` is then the greatest factor.
     `per`: of how many things (equations) a call is: the table shows the time of one.
     `why`: where the target is missed, the reason, from a profile.
     `peers`: the same work by other libraries; `peers["numpy"]()` gives the call that is timed.
@@ -37,6 +39,7 @@ class Workload(NamedTuple):
     limit: float | None = None
     per: int = 1
     processor: bool = False
+    factor: bool = False
 
 
 WORKLOADS: dict[str, Workload] = {}
@@ -52,6 +55,7 @@ def workload(
     limit: float | None = None,
     per: int = 1,
     processor: bool = False,
+    factor: bool = False,
     **peers: Callable[[], Call],
 ):
     """Enters `make` in the table, under its own name or `name`."""
@@ -62,7 +66,7 @@ def workload(
             raise ValueError(f"two workloads are called {key}")
         subject = make.__module__.rpartition(".")[2]
         WORKLOADS[key] = Workload(
-            make, title, target, why, peers, subject, within, limit, per, processor
+            make, title, target, why, peers, subject, within, limit, per, processor, factor
         )
         return make
 

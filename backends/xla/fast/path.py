@@ -56,7 +56,7 @@ def fast_path(
             w: Writer, types: Sequence[ShapedArray], *operands: Name, **attributes: Any
         ) -> Any:
             fits = w.platform in on and name not in w.paths and when(*operands, **attributes)
-            if not fits or not taken(name):
+            if not fits or w.plainly or not taken(name):
                 return plain(w, types, *operands, **attributes)
 
             def written(*values: Any) -> Sequence[Any]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
+
+from effax.backends.xla.lowering.reduction import reduce_text
+from effax.backends.xla.lowering.replay import again
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.check import NAN, check, debug_check, detect
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.frames import describe
-from effax.effects.types import ShapedArray, bool_, int32, is_float, is_integer
+from effax.effects.types import ShapedArray, bool_, int32, is_float, is_integer, uint32
 
 
 @rule(check)
@@ -40,30 +44,115 @@ def lower_detect(
 
     XLA:CPU would otherwise fuse all that leads to an array into each question about it: quadratic
     in the length of a chain, in time to compile and to run. Which branch is taken depends on data
-    that the compiler doesn't know; it is always the first. Inside, what is covered is asked only
-    if something that isn't is found. On other platforms a branch costs more than it saves.
+    that the compiler doesn't know; it is always the first. Inside, what is covered is computed
+    again and asked only if something that isn't is found. On other platforms a branch costs more
+    than it saves.
     """
+    large = next((x for x in xs if x.type.size > 1), None)
+    if w.platform != "cpu" or large is None:
+        return [_any(w, t, x, q, lanes) for t, x, q in zip(types, xs, what, strict=True)]
+    places = [i for i, c in enumerate(covered) if not c]
+    rest = [i for i, c in enumerate(covered) if c]
 
-    def ask(wanted: bool) -> list[Name]:
+    def ask_first() -> list[Name]:
+        return [_any(w, types[i], xs[i], what[i], lanes) for i in places]
+
+    seen = next((xs[i] for i in places if xs[i].type.size > 1), None)
+    some = [types[i] for i in places]
+    found = ask_first() if seen is None else _branch(w, _never(w, seen), ask_first, some)
+    if rest:
+        found += _ask_again(w, found, [(xs[i], what[i], types[i]) for i in rest], rest, lanes)
+    return [found[k] for k in np.argsort([*places, *rest])]
+
+
+_WORD: Final = 32
+"""Answers about as many arrays are the bits of one number."""
+
+
+def _ask_again(
+    w: Writer,
+    flags: Sequence[Name],
+    questions: Sequence[tuple[Name, str, ShapedArray]],
+    places: Sequence[int],
+    lanes: int,
+) -> list[Name]:
+    """What is asked of the arrays at these places, if a flag is up; they are computed again for it.
+
+    Time does not matter there, but the length of the program does: for arrays of one shape a
+    single loop computes them, and a bit for each.
+    """
+    if w.mesh is not None:  # numbers whose bits are flags are not combined between CPUs
+        return _if_any(
+            w,
+            flags,
+            lambda: [_any(w, t, x, q, lanes) for x, q, t in questions],
+            [t for _, _, t in questions],
+        )
+    names, what = [x for x, _, _ in questions], [q for _, q, _ in questions]
+    shapes = dict.fromkeys(x.shape for x in names)
+    groups = [_words([i for i, x in enumerate(names) if x.shape == shape]) for shape in shapes]
+    replayed = again(w, [w.equation.inputs[i] for i in places])
+
+    def ask() -> list[Name]:
+        xs, found = replayed(), []
+        for group in groups:
+            words = [_bits(w, [xs[i] for i in g], [what[i] for i in g]) for g in group]
+            found += _any_bits(w, words, lanes)
+        return found
+
+    parts = [part for group in groups for part in group]
+    types = [ShapedArray(names[part[0]].shape[:lanes], uint32) for part in parts]
+    answers: list[Any] = [None] * len(names)
+    for part, bits in zip(parts, _if_any(w, flags, ask, types), strict=True):
+        zero, verdict = w.constant(0, bits.type), bits.type.update(dtype=bool_)
+        for k, i in enumerate(part):
+            one = w.same("stablehlo.and", (bits, w.constant(1 << k, bits.type)), bits.type)
+            answers[i] = _compare(w, "NE", one, zero, verdict)
+    return answers
+
+
+def _words(places: Sequence[int]) -> list[Sequence[int]]:
+    """The arrays that have a bit in each word; there are at least two words, of which the second
+    may repeat the first, since XLA reduces several arrays at once in code that is faster to
+    compile."""
+    size = min(_WORD, -(-len(places) // 2))
+    found = [places[i : i + size] for i in range(0, len(places), size)]
+    return found if len(found) > 1 else found * 2
+
+
+def _bits(w: Writer, xs: Sequence[Name], what: Sequence[str]) -> Name:
+    """Numbers whose bit k is set where an element of array k is what is asked."""
+    words, flags = (ShapedArray(xs[0].shape, d) for d in (uint32, bool_))
+    zero, total = w.constant(0, words), None
+    for k, (x, asked) in enumerate(zip(xs, what, strict=True)):
+        how, other = ("NE", x) if asked == NAN else ("EQ", w.constant(0, x.type))
+        found = _compare(w, how, x, other, flags)
+        bit = w.constant(1 << k, words)
+        bit = w.op(
+            f"stablehlo.select {found!s}, {bit!s}, {zero!s} : {found.text}, {zero.text}", words
+        )
+        total = bit if total is None else w.same("stablehlo.or", (total, bit), words)
+    assert total is not None  # of no arrays nothing is asked
+    return total
+
+
+def _any_bits(w: Writer, words: Sequence[Name], lanes: int) -> list[Name]:
+    """The bits set anywhere, for each lane."""
+    shape = words[0].shape
+    if len(shape) == lanes:
+        return list(words)
+    zero = w.constant(0, ShapedArray((), uint32))
+    of_lanes = [ShapedArray(shape[:lanes], uint32)] * len(words)
+
+    def combine(*pairs: Name) -> list[Name]:
+        n = len(words)
         return [
-            _any(w, t, x, q, lanes)
-            for t, x, q, c in zip(types, xs, what, covered, strict=True)
-            if c is wanted
+            w.same("stablehlo.or", pair, zero.type)
+            for pair in zip(pairs[:n], pairs[n:], strict=True)
         ]
 
-    def ask_all() -> list[Name]:
-        seen = ask(False)
-        of_covered = [t for t, c in zip(types, covered, strict=True) if c]
-        if not any(covered):
-            return seen
-        rest = _if_any(w, seen, lambda: ask(True), of_covered)
-        answers = {False: iter(seen), True: iter(rest)}
-        return [next(answers[c]) for c in covered]
-
-    seen = next((x for x in xs if x.type.size > 1), None)
-    if w.platform != "cpu" or seen is None:
-        return [_any(w, t, x, q, lanes) for t, x, q in zip(types, xs, what, strict=True)]
-    return _branch(w, _never(w, seen), ask_all, types)
+    axes = range(lanes, len(shape))
+    return reduce_text(w, of_lanes, words, [zero] * len(words), axes, combine)
 
 
 def _if_any(
@@ -96,15 +185,9 @@ def _branch(
 def _any(w: Writer, type: ShapedArray, x: Name, what: str, lanes: int) -> Name:
     """Whether an element of x is what is looked for, over all but the first axes."""
     bits = x.type.update(dtype=bool_, weak_type=False)
-    if what == NAN:
-        if x.type.ndim > lanes and w.mesh is not None:  # between CPUs maxima lose NaN
-            flags = _compare(w, "NE", x, x, bits)
-            return _reduce(w, "or", flags, w.constant(False, ShapedArray((), bool_)), lanes, type)
-        if x.type.ndim > lanes:  # the maximum is NaN if an element is; XLA finds it fastest
-            least = w.constant(float("-inf"), ShapedArray((), x.dtype))
-            x = _reduce(w, "maximum", x, least, lanes, type.update(dtype=x.dtype))
-        return _compare(w, "NE", x, x, type)
-    found = _compare(w, "EQ", x, w.constant(0, x.type), bits)
+    # Not by the maximum, which XLA:CPU takes in kernels that lose a NaN among many elements.
+    how, other = ("NE", x) if what == NAN else ("EQ", w.constant(0, x.type))
+    found = _compare(w, how, x, other, bits)
     if x.type.ndim == lanes:
         return found
     return _reduce(w, "or", found, w.constant(False, ShapedArray((), bool_)), lanes, type)

@@ -95,8 +95,13 @@ class Writer:
     """One module being written: its functions, and the lines of the one now open.
 
     Lines say where they come from if `locations` are given. `scoped` is whether an equation has a
-    scope by name, so that they should.
+    scope by name, so that they should. While a rule works, `equation` is its equation, of
+    `program`, whose variables have `names`. `plainly` is whether no fast path is worth its length.
     """
+
+    program: Program
+    equation: Any
+    names: dict[Any, Name]
 
     def __init__(self, platform: str = "cpu", locations: Locations | None = None) -> None:
         load("effax.backends.xla.lowering")
@@ -116,6 +121,7 @@ class Writer:
         self.paths: set[str] = set()
         self.locations = locations
         self.scoped = False
+        self.plainly = False
 
     @property
     def is_partly_mapped(self) -> bool:
@@ -210,6 +216,7 @@ class Writer:
             if found is None:
                 raise UnhandledEffectError.at_lowering(e)
             outputs = e.outputs
+            self.program, self.equation, self.names = program, e, names
             result = found(self, [x.type for x in outputs], *operands, **e.attributes)
             if e.effect.multiple:
                 names.update(zip(outputs, result, strict=True))
