@@ -12,6 +12,7 @@ import time
 
 SAMPLES = 9
 SERIES_SECONDS = 0.03
+LONG_SECONDS, FEW_SAMPLES = 0.5, 3
 
 
 def load(library: str):
@@ -26,7 +27,7 @@ def load(library: str):
 
 
 def measure(call, clock=time.perf_counter) -> list[float]:
-    """Seconds per call in `SAMPLES` series, each of about `SERIES_SECONDS`."""
+    """Seconds per call in `SAMPLES` series, each of about `SERIES_SECONDS`; fewer of long ones."""
 
     def series(count: int) -> float:
         start = clock()
@@ -39,7 +40,8 @@ def measure(call, clock=time.perf_counter) -> list[float]:
     count = 1
     while (taken := series(count)) < SERIES_SECONDS:
         count = max(count + 1, int(count * min(10, 1.2 * SERIES_SECONDS / max(taken, 1e-9))))
-    return [series(count) / count for _ in range(SAMPLES)]
+    samples = SAMPLES if taken < LONG_SECONDS else FEW_SAMPLES
+    return [series(count) / count for _ in range(samples)]
 
 
 def sampler(library: str):

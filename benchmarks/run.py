@@ -45,12 +45,17 @@ def default_jax_python() -> str:
     return named or (str(known) if known.exists() else sys.executable)
 
 
-def start(python: str, library: str, *words: str, cold: bool = False) -> tuple[float, Any]:
-    """Runs child.py; gives the clock at its start and what it printed."""
+def environment() -> dict[str, str]:
+    """What a measuring process sees: the CPU alone; and compiled bytecode, as when installed."""
     env = dict(os.environ)
-    # Both start from compiled bytecode, as installed packages do.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     env["JAX_PLATFORMS"] = env["EFFAX_PLATFORMS"] = "cpu"
+    return env
+
+
+def start(python: str, library: str, *words: str, cold: bool = False) -> tuple[float, Any]:
+    """Runs child.py; gives the clock at its start and what it printed."""
+    env = environment()
     if cold:
         env["EFFAX_EAGER_CACHE"] = "0"
     began = time.time()

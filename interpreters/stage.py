@@ -49,7 +49,7 @@ class Stage(Handler):
 
     def input(self, type: ShapedArray) -> Any:
         """A fresh input of the program: a variable, or a reference that stands for one."""
-        variable = Variable(self, type, user_frame())
+        variable = Variable(self, type, source.frame or user_frame())
         self.inputs.append(variable)
         return Given(self, variable) if isinstance(type, AbstractRef) else variable
 

@@ -52,12 +52,12 @@ def compile_pair(jax: Any, jnp: Any, size: int) -> tuple[Call, Call]:
     return lambda: compiled(lambda g: checking(jax, g)), lambda: compiled(lambda g: g)
 
 
-@workload("run time, float32[1000]", limit=2.0, factor=True)
+@workload("run time, float32[1000]", limit=2.0, factor=True, processor=True)
 def checked_run_small(jax, jnp, np):
     return run_pair(jax, jnp, np, 1000)
 
 
-@workload("run time, float32[1000000]", limit=2.0, factor=True)
+@workload("run time, float32[1000000]", limit=2.0, factor=True, processor=True)
 def checked_run_large(jax, jnp, np):
     return run_pair(jax, jnp, np, 1_000_000)
 

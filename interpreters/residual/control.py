@@ -14,7 +14,15 @@ from effax.effects.types import ShapedArray
 from effax.interpreters.checkpoints import forward
 from effax.interpreters.lifting import without_trail
 from effax.interpreters.residual.hoisting import hoisted_scan
-from effax.interpreters.residual.partition import Plan, Split, pick, plan_call, planners, split
+from effax.interpreters.residual.partition import (
+    Plan,
+    Split,
+    pick,
+    plan_call,
+    planners,
+    settle,
+    split,
+)
 from effax.interpreters.residual.saving import plan_remat
 from effax.interpreters.stage import stage
 
@@ -90,9 +98,9 @@ def _from_slots(
     for at, x in zip(places, p.inputs[n : n + part.made], strict=True):
         residuals[at] = x
     rest = p.inputs[n + part.made :]
-    return Program(
-        [*(sent[i] for i in forwarded), *residuals, *rest], p.equations, p.outputs, p.name
-    )
+    given = [*(sent[i] for i in forwarded), *residuals]
+    made = Program([*given, *rest], p.equations, p.outputs, p.name)
+    return settle(made, [*[False] * len(given), *[True] * len(rest)])
 
 
 def plan_scan(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
@@ -288,12 +296,15 @@ def _reorder_linear(parts: Split, shares: _Shares, consts: int, carry: int) -> P
     f = len(parts.forwarded)
     made, rest = p.inputs[f : f + parts.made], p.inputs[f + parts.made :]
     pick = {kind: [p.inputs[k] for s, k in shares.order if s == kind] for kind in ("const", "scan")}
-    return Program(
-        [*pick["const"], *rest[: consts + carry], *pick["scan"], *made, *rest[consts + carry :]],
-        p.equations,
-        p.outputs,
-        p.name,
-    )
+    inputs = [
+        *pick["const"],
+        *rest[: consts + carry],
+        *pick["scan"],
+        *made,
+        *rest[consts + carry :],
+    ]
+    linear = set(rest)
+    return settle(Program(inputs, p.equations, p.outputs, p.name), [x in linear for x in inputs])
 
 
 def _stored_carries(parts: Split, mask: Sequence[bool], n: int, m: int) -> Split:

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import attrs
 
+from effax.effects import control
 from effax.effects.effect import Effect
-from effax.effects.program import Equation, Program, Variable, without_dead_code
+from effax.effects.program import Equation, Program, Variable, programs_in, without_dead_code
 from effax.effects.provenance import source
 from effax.interpreters.residual.recomputing import recompute
 
@@ -52,6 +53,29 @@ class Split:
     unknown_outputs: tuple[bool, ...]
     forwarded: tuple[int, ...]
     made: int
+
+
+def settle(program: Program, unknown: Sequence[bool]) -> Program:
+    """Mark a linear half: split again by the same inputs, it would be what it is."""
+    program.memo["settled"] = tuple(unknown)
+    return program
+
+
+_SETTLING: Final = frozenset({control.call, control.cond, control.scan})
+
+
+def settled(effect: Effect, unknown: tuple[bool, ...], attributes: dict[str, Any]) -> bool:
+    """Whether a higher-order effect is a linear half already, in these operands.
+
+    Without asking, each level of a nest would be split once for every level around it.
+    """
+    if effect not in _SETTLING:
+        return False
+    if effect is control.cond:
+        if unknown[0]:
+            return False
+        unknown = unknown[1:]
+    return all(p.memo.get("settled") == unknown for p in programs_in(attributes))
 
 
 def split(
@@ -102,6 +126,7 @@ def _split(
         draft.outputs,
         program.name,
     )
+    settle(linear, [*[False] * len(needed), *[True] * len(linear_inputs)])
     known_outputs = [x for x, u in zip(program.outputs, later, strict=True) if not u]
     known = without_dead_code(
         Program(known_inputs, known_equations, [*known_outputs, *made], program.name)
@@ -137,6 +162,10 @@ class _Partition:
     def halves(self, e: Equation, planner: Callable[..., Plan]) -> None:
         """Write both halves of a higher-order effect as equations."""
         unknown = tuple(map(self.is_unknown, e.inputs))
+        if settled(e.effect, unknown, e.attributes):
+            self.linear.append(e)
+            self.mark(e.outputs)
+            return
         before, source.at = source.at, e
         try:
             plan = planner(unknown, e.attributes)

@@ -18,7 +18,7 @@ from effax.effects.handler import Handler, outside
 from effax.effects.program import Equation, Variable
 from effax.effects.provenance import scope_of, source
 from effax.effects.types import ShapedArray
-from effax.interpreters.residual.partition import Plan, merge, pick, planners
+from effax.interpreters.residual.partition import Plan, merge, pick, planners, settled
 
 
 class Record(Handler):
@@ -37,7 +37,7 @@ class Record(Handler):
 
     def unknown(self, type: ShapedArray) -> Variable:
         """A value not known yet."""
-        return Variable(self, type, user_frame())
+        return Variable(self, type, source.frame or user_frame())
 
     def finish(self) -> Tape:
         """Hand over what was recorded: the handler keeps no hold of it."""
@@ -85,6 +85,8 @@ class Record(Handler):
     ) -> list[Any]:
         """Perform the known half of a higher-order effect outside, record the linear half."""
         unknown = tuple(self.owns(x) for x in operands)
+        if settled(effect, unknown, attributes):
+            return self.record(effect, operands, attributes)  # type: ignore[no-any-return]
         plan = planner(unknown, attributes)
         results = (plan.known_effect or effect)(*plan.known(operands), **plan.known_attributes)
         own = plan.unknown_outputs.count(False)

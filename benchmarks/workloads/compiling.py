@@ -1,0 +1,102 @@
+"""From a Python function to an executable: programs that are new each time, or found on disk."""
+
+import functools
+import itertools
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks import models
+from benchmarks.workloads.workload import Call
+from benchmarks.workloads.workload import workload as any_workload
+
+workload = functools.partial(any_workload, processor=True)
+_numbers = itertools.count(1)
+
+
+def compiled(jax: Any, f: Callable, *args: Any) -> Call:
+    """Tracing, lowering and compiling; with another constant each time, so that nothing is found."""
+
+    def call():
+        scale = 1.0 + next(_numbers) * 1e-6
+        return jax.jit(lambda x, *rest: f(x * scale, *rest)).lower(*args).compile()
+
+    return call
+
+
+@workload("one operation, jnp.sin of float32[1000]", 1.0)
+def compile_sin(jax, jnp, np):
+    x = jnp.linspace(0.0, 1.0, 1000)
+    call = compiled(jax, jnp.sin, x)
+    np.testing.assert_allclose(call()(x), np.sin(np.linspace(0, 1, 1000)), rtol=1e-3)
+    return call
+
+
+@workload("12 transformer layers, unrolled, value_and_grad", 1.0)
+def compile_transformer(jax, jnp, np):
+    loss = models.transformer(jax, jnp, 12)
+    params, x = models.transformer_inputs(np, 12)
+    models.assert_gradient(jax, np, loss, params, x)
+    return compiled(jax, lambda x, params: jax.value_and_grad(loss)(params, x), x, params)
+
+
+@workload("12 transformer layers, each a call of one jitted function", 1.0)
+def compile_layers(jax, jnp, np):
+    params, x = models.transformer_inputs(np, 12)
+
+    def f(x, params):
+        layer = jax.jit(models.transformer(jax, jnp, 1))
+        return sum(layer([p], x * float(i)) for i, p in enumerate(params))
+
+    np.testing.assert_allclose(jax.jit(f)(x, params), f(x, params), rtol=1e-3)
+    return compiled(jax, f, x, params)
+
+
+@workload("a training step of an MLP, 3 layers", 1.0)
+def compile_mlp_step(jax, jnp, np):
+    loss = models.network(jnp)
+    params, x = models.network_inputs(np, 3, width=64, rows=32)
+    models.assert_gradient(jax, np, loss, params, x)
+
+    def step(x, params):
+        slopes = jax.grad(loss)(params, x)
+        return jax.tree.map(lambda p, g: p - 0.1 * g, params, slopes)
+
+    return compiled(jax, step, x, params)
+
+
+@workload("a scan of 100 steps of tanh(x @ w), gradient", 1.0)
+def compile_scan(jax, jnp, np):
+    (w, _), x = models.network_inputs(np, 1)[0][0], models.network_inputs(np, 1)[1]
+
+    def loss(w, x):
+        return jnp.sum(jax.lax.scan(lambda c, _: (jnp.tanh(c @ w), None), x, None, length=100)[0])
+
+    models.assert_gradient(jax, np, loss, w, x)
+    return compiled(jax, lambda x, w: jax.grad(loss)(w, x), x, w)
+
+
+@workload("an MLP's training step found on disk by a process that has not compiled it", 1.0)
+def compile_from_disk(jax, jnp, np):
+    loss = models.network(jnp)
+    params, x = models.network_inputs(np, 8)
+    settings = {
+        "jax_compilation_cache_dir": tempfile.mkdtemp(),
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_entry_size_bytes": 0,
+    }
+
+    def call():
+        before = {name: getattr(jax.config, name) for name in settings}
+        for name, value in settings.items():
+            jax.config.update(name, value)
+        jax.clear_caches()
+        try:
+            return jax.jit(jax.grad(lambda *args: loss(*args))).lower(params, x).compile()
+        finally:
+            for name, value in before.items():
+                jax.config.update(name, value)
+
+    found = call()(params, x)
+    np.testing.assert_allclose(call()(params, x)[0][0], found[0][0], rtol=1e-6)
+    return call
