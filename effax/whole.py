@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -41,12 +40,9 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        parameters = list(inspect.signature(function).parameters.values())
-        positional = [
-            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        ]
+        positional, others = _parameters(function)
         names = frozenset(static)
-        unknown = names - {p.name for p in parameters}
+        unknown = names.difference(positional, others)
         if unknown:
             raise TypeError(f"{function.__name__} has no parameters {sorted(unknown)}")
         calls = _Calls(function, tuple(name in names for name in positional), names)
@@ -82,6 +78,18 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _parameters(function: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of a function's positional and other parameters, of what it wraps if it does.
+
+    `inspect.signature` says the same, in a tenth of the time that importing everything takes.
+    """
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = function.__code__
+    n = code.co_argcount
+    return code.co_varnames[:n], code.co_varnames[n : n + code.co_kwonlyargcount]
 
 
 class _Calls:

@@ -48,7 +48,12 @@ def grad_grad_product(jax, jnp, np):
     return lambda: curvature(x)
 
 
-@workload("jvp of sin(x) * x", TARGET)
+@workload(
+    "jvp of sin(x) * x",
+    TARGET,
+    why="each of the two rules is one executable of two results, 5.5 µs of the runtime's; handlers, "
+    "checks and trees take the other 17 µs. Effect by effect it was seven executables, and 0.33",
+)
 def jvp_product(jax, jnp, np):
     x = jnp.float32(0.7)
 
