@@ -294,6 +294,8 @@ class DeferredJVP(Handler):
             while len(_plans) >= _LIMIT:
                 del _plans[next(iter(_plans))]
             found = _plans[key] = Plan()
+        elif len(_plans) > _LIMIT // 2:  # what is used stays
+            _plans[key] = _plans.pop(key)
         return found
 
     def close(self) -> None:
