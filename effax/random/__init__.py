@@ -4,7 +4,6 @@ A key is made of a seed, or split from a key; each sampler is a function of a ke
 Threefry-2x32 on counters, so that every element can be computed by itself.
 """
 
-from effax.api.placed import give_out_sharding as _give_out_sharding
 from effax.effects.frames import cut_at as _cut_at
 from effax.random.bits import bits as bits
 from effax.random.counts import binomial as binomial
@@ -55,42 +54,4 @@ from effax.random.vectors import multivariate_normal as multivariate_normal
 from effax.random.vectors import orthogonal as orthogonal
 from effax.random.vectors import wald as wald
 
-_give_out_sharding(
-    globals(),
-    (
-        "ball",
-        "bernoulli",
-        "beta",
-        "bits",
-        "categorical",
-        "cauchy",
-        "chisquare",
-        "dirichlet",
-        "exponential",
-        "f",
-        "gamma",
-        "generalized_normal",
-        "geometric",
-        "gumbel",
-        "laplace",
-        "loggamma",
-        "logistic",
-        "lognormal",
-        "maxwell",
-        "multivariate_normal",
-        "normal",
-        "orthogonal",
-        "pareto",
-        "permutation",
-        "poisson",
-        "rademacher",
-        "randint",
-        "rayleigh",
-        "t",
-        "triangular",
-        "truncated_normal",
-        "uniform",
-        "wald",
-    ),
-)
 _cut_at(globals())

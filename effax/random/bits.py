@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from functools import wraps
 from math import prod
 from typing import Any, Final
 
@@ -12,6 +9,7 @@ import numpy as np
 
 from effax import lax
 from effax import numpy as jnp
+from effax.api.placed import placed
 from effax.effects.types import (
     DType,
     canonical_shape,
@@ -71,22 +69,6 @@ def _bits_in_a_row(words: Any, width: int, shape: tuple[int, ...]) -> Any:
 @whole("width", "shape")
 def _bits(words: Any, width: int, shape: tuple[int, ...]) -> Any:
     return random_bits(words, width, shape)
-
-
-def placed(sampler: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a sampler take `out_sharding` too: where its result lies, as for JAX's samplers."""
-    signature = inspect.signature(sampler)
-    more = inspect.Parameter("out_sharding", inspect.Parameter.KEYWORD_ONLY, default=None)
-
-    @wraps(sampler)
-    def call(*args: Any, out_sharding: Any = None, **keywords: Any) -> Any:
-        drawn = sampler(*args, **keywords)
-        return drawn if out_sharding is None else lax.with_sharding_constraint(drawn, out_sharding)
-
-    call.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), more]
-    )
-    return call
 
 
 @placed

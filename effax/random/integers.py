@@ -11,6 +11,7 @@ import numpy as np
 
 from effax import lax
 from effax import numpy as jnp
+from effax.api.placed import placed
 from effax.effects.types import (
     DType,
     canonical_shape,
@@ -24,7 +25,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.random.bits import UNSIGNED, int_dtype, placed, random_bits, result_shape, shape_of
+from effax.random.bits import UNSIGNED, int_dtype, random_bits, result_shape, shape_of
 from effax.random.keys import split_words, words_of
 from effax.random.samplers import gumbel_mode, gumbel_words, uniform_words
 from effax.whole import whole

@@ -11,10 +11,11 @@ import numpy as np
 from effax import lax
 from effax import numpy as jnp
 from effax.api.custom import custom_jvp
+from effax.api.placed import placed
 from effax.api.vmap import vmap
 from effax.effects.types import DType, canonical_shape, finfo, float32, iinfo
 from effax.key_arrays import KeyArray
-from effax.random.bits import float_dtype, int_dtype, placed, result_shape, shape_of, spread
+from effax.random.bits import float_dtype, int_dtype, result_shape, shape_of, spread
 from effax.random.keys import split_words, twin, words_of
 from effax.random.samplers import (
     exponential_words,

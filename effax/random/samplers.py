@@ -8,6 +8,7 @@ import numpy as np
 
 from effax import lax
 from effax import numpy as jnp
+from effax.api.placed import placed
 from effax.effects.config import read
 from effax.effects.types import (
     DType,
@@ -21,7 +22,6 @@ from effax.effects.types import (
 from effax.random.bits import (
     UNSIGNED,
     float_dtype,
-    placed,
     random_bits,
     result_shape,
     shape_of,

@@ -9,8 +9,9 @@ import numpy as np
 
 from effax import lax
 from effax import numpy as jnp
+from effax.api.placed import placed
 from effax.effects.types import DType, canonical_shape
-from effax.random.bits import float_dtype, placed, result_shape, shape_of, spread
+from effax.random.bits import float_dtype, result_shape, shape_of, spread
 from effax.random.integers import rademacher_words
 from effax.random.keys import split_words, words_of
 from effax.random.rejection import gamma_words
@@ -156,6 +157,7 @@ def _generalized_normal(words: Any, p: Any, shape: Shape, dtype: DType) -> Any:
     return rademacher_words(keys[1], shape=shape, dtype=dtype) * drawn ** (1 / p)
 
 
+@placed
 def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Numbers with a density proportional to `exp(-|x| ** p)`.
 
