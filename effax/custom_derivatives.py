@@ -6,6 +6,8 @@ from effax.api.custom import CustomVJPPrimal as CustomVJPPrimal
 from effax.api.custom import SymbolicZero as SymbolicZero
 from effax.api.custom import custom_jvp as custom_jvp
 from effax.api.custom import custom_vjp as custom_vjp
+from effax.effects.effect import Effect
+from effax.extend.core import primitives
 
 __all__ = [
     "CustomVJPPrimal",
@@ -15,3 +17,8 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
 ]
+
+
+def __getattr__(name: str) -> Effect:
+    """`custom_jvp_call_p` and `custom_vjp_call_p`: the effects."""
+    return getattr(primitives, name)  # type: ignore[no-any-return]

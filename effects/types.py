@@ -113,6 +113,14 @@ class ShapedArray:
         """Along which axes of a mesh values may differ, as JAX's object."""
         return ManualAxisType(varying=self.varying)
 
+    def to_tangent_aval(self) -> ShapedArray:
+        """The type of the tangents of its values, by JAX's name."""
+        return tangent_type(self)
+
+    def strip_weak_type(self) -> ShapedArray:
+        """`strong`, by JAX's name."""
+        return self.strong()
+
     def strong(self) -> ShapedArray:
         """The type without weakness."""
         return self.update(weak_type=False) if self.weak_type else self

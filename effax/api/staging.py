@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 import attrs
@@ -11,7 +12,8 @@ import numpy as np
 from effax.api.arguments import as_tuple, flat_function, name_of, normalise
 from effax.effects.frames import filtered
 from effax.effects.program import Program
-from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.shape import full
+from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.effects.types import ShapedArray, canonical_dtype
 from effax.interpreters.stage import stage
 from effax.key_arrays import KeyArray, KeyType
@@ -77,7 +79,7 @@ class ShapeDtypeStruct:
 def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
     """The types of a function's results, without computing anything.
 
-    Arguments may be arrays or `ShapeDtypeStruct`s.
+    Arguments may be arrays or `ShapeDtypeStruct`s; so may what the function returns.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.eval_shape(jnp.ones, (2, 3))
@@ -85,10 +87,21 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
     """
     from effax.api.jit import jit
 
+    @wraps(fun, updated=())
+    def of_arrays(*a: Any, **k: Any) -> Any:
+        return tree_map(_as_array, fun(*a, **k))
+
     leaves = tree_flatten((args, keywords))[0]
     if any(not hasattr(x, "dtype") for x in leaves):
-        return _eval_shape_with_values(fun, args, keywords)
-    return jit(lambda *a, **k: fun(*a, **k)).eval_shape(*args, **keywords)
+        return _eval_shape_with_values(of_arrays, args, keywords)
+    return jit(of_arrays).eval_shape(*args, **keywords)
+
+
+def _as_array(x: Any) -> Any:
+    """What only has a type as an array of that type; its elements don't matter."""
+    if isinstance(x, ShapeDtypeStruct):
+        return full(x.shape, 0, x.type.dtype)
+    return x
 
 
 def _eval_shape_with_values(

@@ -1,5 +1,7 @@
 """Operations close to the machine, under JAX's names: nothing is broadcast or promoted for you."""
 
+from typing import Any as _Any
+
 from effax.api.custom import stop_gradient as stop_gradient
 from effax.api.meshes import with_sharding_constraint as with_sharding_constraint
 from effax.api.placed import give_out_sharding as _give_out_sharding
@@ -223,6 +225,7 @@ from effax.lax.tokens import create_token as create_token
 from effax.lax.tokens import dce_sink as dce_sink
 from effax.lax.tokens import precv as precv
 from effax.lax.tokens import psend as psend
+from effax.numpy.removed import missing as _missing
 
 _give_out_sharding(
     globals(),
@@ -244,3 +247,12 @@ _give_out_sharding(
 )
 _cut_at(globals())
 _accept_keys(globals())
+
+
+def __getattr__(name: str) -> _Any:
+    """`add_p` is the effect `add`, as in `extend.core.primitives`."""
+    if name.endswith("_p"):
+        from effax.extend.core import primitives
+
+        return getattr(primitives, name)
+    return _missing(__name__, name)

@@ -115,7 +115,7 @@ def _number(x: Any, wanted: Any) -> Any:
             return conversion.convert_element_type(x, dtype=wanted, weak_type=False)
     if current.get() is bottom:
         return device_array(x)
-    return conversion.convert_element_type(x, dtype=type_.dtype, weak_type=True)
+    return conversion.convert_element_type(x, dtype=type_.dtype, weak_type=type_.weak_type)
 
 
 def _is_arraylike(x: Any) -> bool:

@@ -245,3 +245,17 @@ def test_at_compile_time_transforms_keep_what_is_theirs(staged):
     np.testing.assert_array_equal(effax.vmap(f)(jnp.ones(3)), [16, 16, 16])
     np.testing.assert_array_equal(effax.jvp(f, (1.0,), (1.0,)), [16, 16])
     np.testing.assert_array_equal(effax.jit(effax.vmap(effax.grad(f)))(jnp.ones(2)), [16, 16])
+
+
+def test_truth_values_are_never_weak():
+    seen = []
+    effax.jit(lambda x: seen.append(jnp.array(False).weak_type))(1.0)
+    effax.vmap(lambda x: seen.append(jnp.asarray(True).weak_type))(jnp.ones(2))
+    assert seen == [False, False]
+
+
+def test_types_may_be_returned_where_types_are_asked():
+    asked = effax.ShapeDtypeStruct((2,), "float32")
+    assert effax.eval_shape(lambda x: (x, asked), jnp.ones(3))[1] == asked
+    with pytest.raises(TypeError, match="ShapeDtypeStruct"):
+        effax.jit(lambda: asked)()
