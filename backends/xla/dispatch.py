@@ -359,7 +359,7 @@ def _tell(program: Program, layout: Layout) -> None:
         persistent=False,
     )
     for (told, _), spec in zip(own, made.out_specs, strict=True):
-        told(layout.name(spec.placement) or spec.placement)
+        told(layout.name(spec.placement, spec.type.ndim) or spec.placement)
 
 
 def _result_specs(program: Program, layout: Layout, executable: Any) -> list[Spec]:
@@ -369,7 +369,7 @@ def _result_specs(program: Program, layout: Layout, executable: Any) -> list[Spe
     else:
         places = [spec.placement for spec in executable.out_specs]
     return [
-        Spec(t, place, layout.committed, layout.name(place, asked))
+        Spec(t, place, layout.committed, layout.name(place, t.ndim, asked))
         for t, place, asked in zip(program.out_types, places, outs, strict=True)
     ]
 

@@ -28,16 +28,25 @@ class Layout:
     committed: bool = False
     mesh: Mesh | None = None
     outs: tuple[Sharding | None, ...] | None = None
+    known: tuple[NamedSharding, ...] = ()
 
     @property
     def is_single(self) -> bool:
         """Whether there is one device."""
         return self.where.is_single
 
-    def name(self, placement: Placement, asked: Sharding | None = None) -> Sharding | None:
-        """What a result's placement is called: as it was asked for, or in the words of the mesh."""
+    def name(
+        self, placement: Placement, ndim: int, asked: Sharding | None = None
+    ) -> Sharding | None:
+        """What the placement of a result with so many axes is called.
+
+        As it was asked for, as that of an operand is, or in the words of the mesh.
+        """
         if asked is not None and asked is not placement:
             return asked
+        for named in self.known:
+            if named.placement() is placement and len(named.spec) <= ndim:
+                return named
         return None if self.mesh is None else self.mesh.named(placement)
 
 
@@ -63,6 +72,7 @@ def layout_of(
     place: tuple[Any, str] | None = None
     mesh: Mesh | None = None
     committed = False
+    known: dict[NamedSharding, None] = {}
     for i, spec in enumerate(specs):
         wish = asked[i]
         here = spec.placement if wish is None else wish.placement()
@@ -73,6 +83,8 @@ def layout_of(
         described = f"argument {i}{of} with {spec.type.str_short()} and with", here.devices
         place = _agree(place, described)
         mesh = mesh or _mesh_of(named)
+        if isinstance(named, NamedSharding):
+            known[named] = None
     for sharding in outs or ():
         if sharding is not None:
             committed = True
@@ -95,7 +107,8 @@ def layout_of(
     for spec, wish in zip(specs, asked, strict=True):
         at = spec.placement if wish is None else wish.placement()
         found.append(at if at.devices == devices else where)
-    return Layout(where, tuple(found), committed, mesh, None if outs is None else tuple(outs))
+    given = None if outs is None else tuple(outs)
+    return Layout(where, tuple(found), committed, mesh, given, tuple(known))
 
 
 def _mesh_of(named: Any) -> Mesh | None:

@@ -334,7 +334,12 @@ class Compiled(_Stage):
         layout = self._call.layout
         filled: tuple[Any, Any] = tree_unflatten(
             self._call.in_tree,
-            [layout.name(p) or p for p in layout.ins[len(self._call.captured) :]],
+            [
+                layout.name(place, t.ndim) or place
+                for place, t in zip(
+                    layout.ins[len(self._call.captured) :], self._call.in_types, strict=True
+                )
+            ],
         )
         return filled
 

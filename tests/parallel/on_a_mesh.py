@@ -154,6 +154,16 @@ def test_derivatives_and_batches_follow_data(cut):
     np.testing.assert_allclose(rows, np.sort(np.cos(HOST), 1), rtol=1e-5)
 
 
+def test_results_are_named_as_arguments_are():
+    x = effax.device_put(HOST, over("x", None))
+    assert (x + 1).sharding == over("x", None) and x.sum(1).sharding == over("x")
+    thin = effax.make_mesh((8, 1), ("x", "y"))
+    w = effax.device_put(HOST, NamedSharding(thin, P("x", "y")))
+    assert (w * 2).sharding.spec == P("x", "y") and w.T.sharding.spec == P(None, "x")
+    one = effax.device_put(HOST, NamedSharding(effax.make_mesh((1,), ("x",)), P("x")))
+    assert (one + 1).sharding.spec == P("x") and one.sum().sharding.spec == P()
+
+
 def test_random_numbers_are_the_same_wherever_they_are_drawn():
     key = effax.random.key(3)
     draw = effax.jit(lambda k: effax.random.normal(k, (8, 4)), out_shardings=over("y", None))
