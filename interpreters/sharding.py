@@ -25,17 +25,23 @@ from effax.interpreters.stage import stage
 
 
 def lift_shard_map(
-    handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+    handler: Lifting,
+    effect: Effect,
+    operands: tuple[Any, ...],
+    attributes: dict[str, Any],
+    inner: Lifting | None = None,
+    along: Any = None,
 ) -> list[Any]:
     """Lift the program that each place runs; leaves are cut as their values are.
 
     A handler with a state gets one state back, not one from each place: for it the pieces are a
-    batch of the whole.
+    batch of the whole. `inner` is the handler as one place sees it, where axes that leaves have in
+    front are cut `along` axes of the mesh.
     """
     program: Program = attributes["program"]
     state = handler.state_mode()
     modes = tuple(map(handler.mode, operands))
-    lifted = lift(program, handler, modes, state)
+    lifted = lift(program, inner or handler, modes, state)
     if handler.state_types(state) or handler.state_types(lifted.state_mode) or lifted.log:
         whole = in_blocks(**{k: v for k, v in attributes.items() if k != "name"})
         return lift_call(handler, call, operands, {"program": whole, "name": attributes["name"]})
@@ -44,12 +50,12 @@ def lift_shard_map(
     for x, mode, spec in zip(operands, modes, attributes["in_specs"], strict=True):
         leaves = leaves_of(handler, x, mode)
         flat += leaves
-        in_specs += _leaf_specs(handler, mode, spec, len(leaves))
+        in_specs += _leaf_specs(handler, mode, spec, len(leaves), along)
     out_specs: list[PartitionSpec] = []
     for mode, t, spec in zip(
         lifted.out_modes, program.out_types, attributes["out_specs"], strict=True
     ):
-        out_specs += _leaf_specs(handler, mode, spec, leaf_count(handler, mode, t))
+        out_specs += _leaf_specs(handler, mode, spec, leaf_count(handler, mode, t), along)
     rest = effect(
         *lifted.captured,
         *flat,
@@ -69,13 +75,13 @@ def lift_shard_map(
 
 
 def _leaf_specs(
-    handler: Lifting, mode: Any, spec: PartitionSpec, count: int
+    handler: Lifting, mode: Any, spec: PartitionSpec, count: int, along: Any
 ) -> list[PartitionSpec]:
     """A value's spec for each of its leaves, which may have more axes in front."""
     if mode is PLAIN:
         return [spec]
     axes = handler.leaf_axes(mode) or (0,) * count
-    return [PartitionSpec(*(None,) * n, *spec) for n in axes]
+    return [PartitionSpec(*(along,) * n, *spec) for n in axes]
 
 
 functor[sharding.shard_map] = lift_shard_map

@@ -46,7 +46,7 @@ def vmap(
       axis_name: a name for the axis, by which collectives such as `psum` call it.
       axis_size: its length, needed only when no argument is mapped.
       spmd_axis_name: the axes of a mesh that the batch is cut along where a function inside says
-        how its values are cut (`with_sharding_constraint`).
+        how its values are cut (`with_sharding_constraint`, `shard_map` over other axes).
 
     Returns:
       A function of the same arguments with one more axis.

@@ -193,6 +193,22 @@ def test_second_derivatives_and_batches_of_gradients():
     )
 
 
+def test_a_batch_cut_along_a_mesh_axis():
+    shapes = []
+
+    def f(x):
+        shapes.append(effax.typeof(x).shape)
+        return lax.psum(x, "y") * 2
+
+    batch = effax.vmap(mapped(f, P("y"), P(), axis_names={"y"}), spmd_axis_name="x")
+    found = effax.jit(batch)(HOST)
+    np.testing.assert_allclose(found, 2 * HOST.reshape(8, 4, 2).sum(1), rtol=1e-5)
+    assert found.sharding == NamedSharding(MESH, P("x")) and shapes == [(2,)]
+    gradient = effax.jit(effax.grad(lambda x: jnp.sum(batch(x) ** 2)))(HOST)
+    wanted = np.tile(8 * HOST.reshape(8, 4, 2).sum(1), (1, 4))
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-4)
+
+
 def test_trees_captured_values_and_no_arguments():
     table = jnp.arange(8.0)
 
