@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from effax.effects import shape, sharding
@@ -11,6 +12,7 @@ from effax.effects.effect import Effect
 from effax.effects.mesh import PartitionSpec
 from effax.effects.program import Program
 from effax.effects.types import typeof
+from effax.interpreters.batch.batched import Batch
 from effax.interpreters.batch.parallel import as_batch
 from effax.interpreters.lifting import (
     PLAIN,
@@ -85,6 +87,28 @@ def _leaf_specs(
 
 
 functor[sharding.shard_map] = lift_shard_map
+
+
+def batch_shard_map(
+    handler: Batch, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> list[Any]:
+    """Each place has all of the batch, or its piece along the mesh axes that the batch is given.
+
+    A batch whose axis has a name is whole: collectives speak to all of it.
+    """
+    along = handler.spmd_axes
+    names = along if isinstance(along, tuple) else () if along is None else (along,)
+    mesh, binds = attributes["mesh"], attributes["binds"]
+    n = prod(mesh.shape.get(name, 1) for name in names)
+    known = all(name in mesh.shape and name not in binds for name in names)
+    if not names or not known or handler.size % n or handler.axis_name is not None:
+        return lift_shard_map(handler, effect, operands, attributes)
+    both = tuple(name for name in mesh.axis_names if name in binds or name in names)
+    piece = Batch(handler.outer, handler.size // n)
+    return lift_shard_map(handler, effect, operands, {**attributes, "binds": both}, piece, names)
+
+
+Batch.overrides[sharding.shard_map] = batch_shard_map
 
 
 def in_blocks(
