@@ -6,6 +6,7 @@ import effax
 import effax.numpy as jnp
 from effax import random
 from effax.errors import KeyReuseError
+from tests.samples.calls import calls, environment
 
 
 def twice():
@@ -184,3 +185,21 @@ def test_proper_use_passes(program):
     with effax.debug_key_reuse(True):
         program()
         program()
+
+
+KEEPING = ("clone", "fold_in", "key_data", "key_impl")
+DRAWS = [text for name, text in calls("random") if "(KEY" in text and name not in KEEPING]
+
+
+@pytest.mark.parametrize("text", DRAWS)
+def test_each_sampler_uses_its_key_once(text):
+    """Drawing is one use, whatever a sampler is made of; drawing again is found."""
+    variables = environment("random")
+
+    def draw(key):
+        return eval(text, {**variables, "KEY": key})
+
+    with effax.debug_key_reuse(True):
+        effax.make_program(draw)(random.key(0))
+        with pytest.raises(KeyReuseError, match="was used before"):
+            effax.make_program(lambda key: (draw(key), draw(key)))(random.key(0))
