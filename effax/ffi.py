@@ -33,6 +33,10 @@ __all__ = [
     "register_ffi_type",
 ]
 
+_FUNCTION: Final[Any] = ctypes.CFUNCTYPE(None).__mro__[
+    1
+]  # what ctypes calls functions of libraries
+
 _METHODS: Final = (
     "sequential",
     "sequential_unrolled",
@@ -60,7 +64,7 @@ def pycapsule(funcptr: Any) -> Any:
     >>> pycapsule(ctypes.pythonapi.Py_IncRef)
     <capsule object NULL at ...>
     """
-    if not isinstance(funcptr, ctypes._CFuncPtr):
+    if not isinstance(funcptr, _FUNCTION):
         raise TypeError(
             f"pycapsule takes a function of a library loaded by ctypes, and not {funcptr!r}"
         )

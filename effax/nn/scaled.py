@@ -154,7 +154,7 @@ def scaled_dot_general(
     [14.0, 38.0]
     """
     (contract, batch) = dimension_numbers
-    dims = tuple(tuple(map(tuple, pair)) for pair in (contract, batch))
+    dims: Any = tuple(tuple(map(tuple, pair)) for pair in (contract, batch))
     dtype = jnp.dtype(preferred_element_type)
     if configs is None:
         return dot_general(lhs, rhs, dims, preferred_element_type=dtype)
@@ -171,7 +171,10 @@ def scaled_dot_general(
 def _scaled_dot_general(
     lhs: Array, rhs: Array, levels: Sequence[Any], dims: Any, dtype: Any, kinds: Any
 ) -> Array:
-    configs = [BlockScaleConfig(*kind, x) for kind, x in zip(kinds, levels, strict=True)]
+    configs = [
+        BlockScaleConfig(mode, block, narrow, of_scales, level)
+        for (mode, block, narrow, of_scales), level in zip(kinds, levels, strict=True)
+    ]
     return _differentiable(dims, dtype, configs)(jnp.asarray(lhs), jnp.asarray(rhs))
 
 

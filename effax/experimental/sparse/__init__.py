@@ -1,0 +1,68 @@
+"""Arrays that are mostly zero, by their other elements: `BCOO` (positions), `BCSR` (rows).
+
+>>> import effax, effax.numpy as jnp
+>>> from effax.experimental import sparse
+>>> m = sparse.BCOO.fromdense(jnp.array([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]]))
+>>> m
+BCOO(float32[2, 3], nse=3)
+>>> effax.jit(lambda m, v: m @ v)(m, jnp.arange(3.0))
+Array([1., 6.], dtype=float32)
+>>> sparse.grad(lambda m, v: jnp.sum(m @ v))(m, jnp.arange(3.0)).data
+Array([1., 0., 2.], dtype=float32)
+"""
+
+from effax.experimental.sparse.bcoo import BCOO as BCOO
+from effax.experimental.sparse.bcoo import JAXSparse as JAXSparse
+from effax.experimental.sparse.bcsr import BCSR as BCSR
+from effax.experimental.sparse.bcsr import bcsr_dot_general as bcsr_dot_general
+from effax.experimental.sparse.bcsr import bcsr_fromdense as bcsr_fromdense
+from effax.experimental.sparse.bcsr import bcsr_todense as bcsr_todense
+from effax.experimental.sparse.creation import empty as empty
+from effax.experimental.sparse.creation import eye as eye
+from effax.experimental.sparse.creation import random_bcoo as random_bcoo
+from effax.experimental.sparse.derivatives import grad as grad
+from effax.experimental.sparse.derivatives import value_and_grad as value_and_grad
+from effax.experimental.sparse.elements import bcoo_concatenate as bcoo_concatenate
+from effax.experimental.sparse.elements import bcoo_extract as bcoo_extract
+from effax.experimental.sparse.elements import bcoo_fromdense as bcoo_fromdense
+from effax.experimental.sparse.elements import bcoo_multiply_dense as bcoo_multiply_dense
+from effax.experimental.sparse.elements import bcoo_multiply_sparse as bcoo_multiply_sparse
+from effax.experimental.sparse.elements import bcoo_reduce_sum as bcoo_reduce_sum
+from effax.experimental.sparse.elements import bcoo_reshape as bcoo_reshape
+from effax.experimental.sparse.elements import bcoo_slice as bcoo_slice
+from effax.experimental.sparse.elements import bcoo_sort_indices as bcoo_sort_indices
+from effax.experimental.sparse.elements import bcoo_squeeze as bcoo_squeeze
+from effax.experimental.sparse.elements import bcoo_sum_duplicates as bcoo_sum_duplicates
+from effax.experimental.sparse.elements import bcoo_todense as bcoo_todense
+from effax.experimental.sparse.elements import bcoo_transpose as bcoo_transpose
+from effax.experimental.sparse.elements import todense as todense
+from effax.experimental.sparse.products import bcoo_dot_general as bcoo_dot_general
+
+__all__ = [
+    "BCOO",
+    "BCSR",
+    "JAXSparse",
+    "bcoo_concatenate",
+    "bcoo_dot_general",
+    "bcoo_extract",
+    "bcoo_fromdense",
+    "bcoo_multiply_dense",
+    "bcoo_multiply_sparse",
+    "bcoo_reduce_sum",
+    "bcoo_reshape",
+    "bcoo_slice",
+    "bcoo_sort_indices",
+    "bcoo_squeeze",
+    "bcoo_sum_duplicates",
+    "bcoo_todense",
+    "bcoo_transpose",
+    "bcsr_dot_general",
+    "bcsr_fromdense",
+    "bcsr_todense",
+    "empty",
+    "eye",
+    "grad",
+    "random_bcoo",
+    "todense",
+    "value_and_grad",
+]

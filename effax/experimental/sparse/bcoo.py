@@ -1,0 +1,320 @@
+"""`BCOO`: elements with their positions, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import effax.numpy as jnp
+from effax.effects.tree import register_pytree_node_class
+
+Array = Any
+
+
+class JAXSparse:
+    """What sparse arrays have in common: a shape, a dtype, and no implicit way to be dense."""
+
+    shape: tuple[int, ...]
+    data: Array
+    nse: int
+    __array_priority__ = 100
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the elements."""
+        return self.data.dtype
+
+    def todense(self) -> Array:
+        """The dense array, which each format makes in its way."""
+        raise TypeError(f"{type(self).__name__} does not say how it is made dense")
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements there are, zeros counted."""
+        return prod(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        try:
+            batch = f", n_batch={self.n_batch}" if self.n_batch else ""  # type: ignore[attr-defined]
+            dense = f", n_dense={self.n_dense}" if self.n_dense else ""  # type: ignore[attr-defined]
+            return f"{kind}({self.dtype}{list(self.shape)}, nse={self.nse}{batch}{dense})"
+        except AttributeError:  # of a tree that holds other things than arrays
+            return f"{kind}(<invalid>)"
+
+    def __array__(self, *args: Any, **keywords: Any) -> Any:
+        raise TypeError(
+            f"{self!r} is not made dense unasked: write todense() where that is what you mean"
+        )
+
+
+@register_pytree_node_class
+class BCOO(JAXSparse):
+    """A sparse array by the positions of its elements, in batches.
+
+    `data` has shape (*batch, nse, *dense) and `indices` (*batch, nse, n_sparse): the axes of
+    `shape` are batch axes, sparse ones and dense ones, in this order. Elements whose position lies
+    outside do not count, which is how unused places are filled; those at one position are summed.
+
+    >>> import effax.numpy as jnp
+    >>> BCOO((jnp.array([1.0, 2.0]), jnp.array([[0, 2], [1, 0]])), shape=(2, 3)).todense()
+    Array([[0., 0., 1.],
+           [2., 0., 0.]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        args: tuple[Array, Array],
+        *,
+        shape: Sequence[int],
+        indices_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> None:
+        data, indices = (jnp.asarray(x) for x in args)
+        self.data, self.indices = data, indices
+        self.shape = tuple(int(n) for n in shape)
+        self.indices_sorted = bool(indices_sorted)
+        self.unique_indices = bool(unique_indices)
+        self._check()
+
+    def _check(self) -> None:
+        data, indices, shape = self.data.shape, self.indices.shape, self.shape
+        batch, dense = len(indices) - 2, len(data) - len(indices) + 1
+        fits = (
+            batch >= 0
+            and dense >= 0
+            and batch + indices[-1] + dense == len(shape)
+            and data[: batch + 1] == indices[: batch + 1]
+            and data[:batch] == shape[:batch]
+            and data[batch + 1 :] == shape[len(shape) - dense :]
+            and jnp.issubdtype(self.indices.dtype, jnp.integer)
+        )
+        if not fits:
+            raise ValueError(
+                f"Invalid BCOO: data of shape {data} and indices {self.indices.dtype}"
+                f"{list(indices)} do not fit shape {shape}: they are (*batch, nse, *dense) and "
+                "(*batch, nse, n_sparse)"
+            )
+
+    def tree_flatten(self) -> tuple[tuple[Array, Array], Any]:
+        """Data and indices; the shape is metadata."""
+        return (self.data, self.indices), (self.shape, self.indices_sorted, self.unique_indices)
+
+    @classmethod
+    def tree_unflatten(cls, metadata: Any, children: Sequence[Any]) -> BCOO:
+        """The array of these parts: of a lane, or of many, where `vmap` took or gave an axis."""
+        made: BCOO = object.__new__(cls)
+        made.data, made.indices = data, indices = children
+        shape, made.indices_sorted, made.unique_indices = metadata
+        if hasattr(data, "shape") and hasattr(indices, "shape") and indices.shape:
+            more = data.ndim + indices.shape[-1] - 1 - len(shape)
+            shape = (*data.shape[: max(0, more)], *shape[max(0, -more) :])
+        made.shape = shape
+        return made
+
+    @property
+    def nse(self) -> int:  # type: ignore[override]
+        """How many elements are specified, in each batch."""
+        return int(self.indices.shape[-2])
+
+    @property
+    def n_batch(self) -> int:
+        """How many axes, the first ones, are batch axes."""
+        return self.indices.ndim - 2
+
+    @property
+    def n_sparse(self) -> int:
+        """How many axes positions are along."""
+        return int(self.indices.shape[-1])
+
+    @property
+    def n_dense(self) -> int:
+        """How many axes, the last ones, are dense in each element."""
+        return self.data.ndim - self.n_batch - 1
+
+    def like(self, data: Array, **changed: Any) -> BCOO:
+        """Other elements at the same positions."""
+        known: dict[str, Any] = {
+            "shape": self.shape,
+            "indices_sorted": self.indices_sorted,
+            "unique_indices": self.unique_indices,
+        }
+        return BCOO((data, self.indices), **known | changed)
+
+    # What follows is written in elements.py and products.py.
+
+    @classmethod
+    def fromdense(
+        cls,
+        mat: Array,
+        *,
+        nse: int | None = None,
+        index_dtype: Any = jnp.int32,
+        n_dense: int = 0,
+        n_batch: int = 0,
+    ) -> BCOO:
+        """The elements of a dense array that are not zero: see `bcoo_fromdense`."""
+        from effax.experimental.sparse.elements import bcoo_fromdense
+
+        return bcoo_fromdense(
+            mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch
+        )
+
+    @classmethod
+    def from_scipy_sparse(
+        cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0, n_batch: int = 0
+    ) -> BCOO:
+        """The elements of a matrix of `scipy.sparse`."""
+        if n_dense or n_batch:
+            raise NotImplementedError("BCOO.from_scipy_sparse with nonzero n_dense/n_batch.")
+        coo = mat.tocoo()
+        indices = jnp.stack([jnp.asarray(x) for x in coo.coords], axis=1)
+        return cls(
+            (jnp.asarray(coo.data), indices.astype(index_dtype or jnp.int32)), shape=mat.shape
+        )
+
+    def todense(self) -> Array:
+        """The dense array."""
+        from effax.experimental.sparse.elements import bcoo_todense
+
+        return bcoo_todense(self)
+
+    def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
+        """The same array with each position once, in order: see `bcoo_sum_duplicates`."""
+        from effax.experimental.sparse.elements import bcoo_sum_duplicates, without_zeros
+
+        return bcoo_sum_duplicates(without_zeros(self) if remove_zeros else self, nse=nse)
+
+    def sort_indices(self) -> BCOO:
+        """The same array, its positions in order."""
+        from effax.experimental.sparse.elements import bcoo_sort_indices
+
+        return bcoo_sort_indices(self)
+
+    def transpose(self, axes: Sequence[int] | None = None) -> BCOO:
+        """The axes in another order; batch, sparse and dense axes stay among themselves."""
+        from effax.experimental.sparse.elements import bcoo_transpose
+
+        order = tuple(range(self.ndim))[::-1] if axes is None else tuple(axes)
+        return bcoo_transpose(self, permutation=order)
+
+    @property
+    def T(self) -> BCOO:  # noqa: N802
+        """The axes in opposite order."""
+        return self.transpose()
+
+    def reshape(self, *shape: Any, order: str = "C") -> BCOO:
+        """The elements in another shape; without batch and dense axes."""
+        from effax.experimental.sparse.elements import bcoo_reshape
+
+        if order != "C":
+            raise NotImplementedError(f"BCOO.reshape: order={order!r}; elements are in order 'C'")
+        sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        return bcoo_reshape(self, new_sizes=sizes)
+
+    def sum(self, axis: int | Sequence[int] | None = None) -> Any:
+        """The sum of the elements: a number, or a sparse array if it is along some axes."""
+        from effax.experimental.sparse.elements import bcoo_reduce_sum
+
+        axes = range(self.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+        found = bcoo_reduce_sum(self, axes=tuple(axes))
+        return found if axis is not None else found.todense()
+
+    def astype(self, dtype: Any) -> BCOO:
+        """The elements as another dtype."""
+        return self.like(self.data.astype(dtype))
+
+    def block_until_ready(self) -> BCOO:
+        """Wait until the elements are computed."""
+        self.data.block_until_ready()
+        self.indices.block_until_ready()
+        return self
+
+    def __getitem__(self, index: Any) -> BCOO:
+        from effax.experimental.sparse.elements import at
+
+        return at(self, index)
+
+    def __neg__(self) -> BCOO:
+        return self.like(-self.data)
+
+    def __pos__(self) -> BCOO:
+        return self
+
+    def _each_once(self) -> BCOO:
+        from effax.experimental.sparse.elements import bcoo_sum_duplicates
+
+        return self if self.unique_indices else bcoo_sum_duplicates(self, nse=self.nse)
+
+    def __abs__(self) -> BCOO:
+        found = self._each_once()
+        return found.like(abs(found.data))
+
+    def __pow__(self, power: Any) -> BCOO:
+        if jnp.ndim(power) or isinstance(power, JAXSparse) or not power > 0:
+            raise NotImplementedError(
+                f"a sparse array to the power of {power!r} is dense, or not of its shape; powers "
+                "are positive numbers"
+            )
+        found = self._each_once()
+        return found.like(found.data**power)
+
+    def __mul__(self, other: Any) -> Any:
+        from effax.experimental.sparse import elements
+
+        if isinstance(other, BCOO):
+            return elements.bcoo_multiply_sparse(self, other)
+        if isinstance(other, JAXSparse):
+            return NotImplemented
+        return self.like(elements.bcoo_multiply_dense(self, jnp.asarray(other)))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, JAXSparse):
+            return NotImplemented
+        return self * (1 / jnp.asarray(other))
+
+    def __add__(self, other: Any) -> Any:
+        from effax.experimental.sparse.elements import added
+
+        if isinstance(other, BCOO):
+            return added(self, other)
+        return NotImplemented if isinstance(other, JAXSparse) else self.todense() + other
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, JAXSparse) and not isinstance(other, BCOO):
+            return NotImplemented
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __eq__(self, other: object) -> Any:
+        raise NotImplementedError(
+            f"{self!r} == ... is dense: compare the dense arrays, by todense()"
+        )
+
+    __ne__ = __eq__
+
+    def __matmul__(self, other: Any) -> Any:
+        from effax.experimental.sparse.products import matmul
+
+        return matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        from effax.experimental.sparse.products import matmul
+
+        return matmul(other, self)

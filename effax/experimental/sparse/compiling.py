@@ -1,0 +1,31 @@
+"""Functions of sparse arrays, each compiled as one when it is called eagerly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from effax.api.jit import jit
+
+
+def compiled(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a function to be jitted; its keywords `static` are numbers, or sequences of them."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        jitted = jit(function, static_argnames=static)
+
+        @wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            fixed = {k: _fixed(v) if k in static else v for k, v in keywords.items()}
+            return jitted(*args, **fixed)
+
+        return call
+
+    return decorate
+
+
+def _fixed(value: Any) -> Any:
+    if not isinstance(value, list | tuple | range):
+        return value
+    return tuple(_fixed(x) for x in value)

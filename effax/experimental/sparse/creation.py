@@ -1,0 +1,102 @@
+"""Sparse arrays made of nothing: without elements, with ones on a diagonal, at random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import effax.numpy as jnp
+from effax import random
+from effax.experimental.sparse.bcoo import BCOO
+from effax.experimental.sparse.bcsr import BCSR
+
+Array = Any
+
+
+def _as_format(made: BCOO, sparse_format: str) -> Any:
+    if sparse_format == "bcoo":
+        return made
+    if sparse_format == "bcsr":
+        return BCSR.from_bcoo(made)
+    raise ValueError(f"sparse_format={sparse_format!r} not recognized; there are 'bcoo' and 'bcsr'")
+
+
+def empty(
+    shape: Sequence[int],
+    dtype: Any = None,
+    index_dtype: Any = "int32",
+    sparse_format: str = "bcoo",
+) -> Any:
+    """A sparse array without elements.
+
+    >>> empty((2, 3))
+    BCOO(float32[2, 3], nse=0)
+    """
+    data = jnp.zeros(0, float if dtype is None else dtype)
+    indices = jnp.zeros((0, len(shape)), index_dtype)
+    made = BCOO((data, indices), shape=shape, indices_sorted=True, unique_indices=True)
+    return _as_format(made, sparse_format)
+
+
+def eye(
+    N: int,  # noqa: N803
+    M: int | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: Any = None,
+    index_dtype: Any = "int32",
+    sparse_format: str = "bcoo",
+) -> Any:
+    """A matrix with ones on its k-th diagonal.
+
+    >>> eye(2, 3, k=1).todense()
+    Array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    rows, columns = int(N), int(N if M is None else M)
+    count = max(0, min(rows + min(k, 0), columns - max(k, 0)))
+    place = jnp.arange(count, dtype=index_dtype)
+    indices = jnp.stack([place - min(k, 0), place + max(k, 0)], 1)
+    data = jnp.ones(count, float if dtype is None else dtype)
+    made = BCOO((data, indices), shape=(rows, columns), indices_sorted=True, unique_indices=True)
+    return _as_format(made, sparse_format)
+
+
+def random_bcoo(
+    key: Array,
+    shape: Sequence[int],
+    *,
+    dtype: Any = float,
+    indices_dtype: Any = None,
+    nse: float = 0.2,
+    unique_indices: bool = True,
+    sorted_indices: bool = False,
+    generator: Callable[..., Array] = random.uniform,
+) -> BCOO:
+    """A sparse array with elements of a distribution at random positions.
+
+    Args:
+      key: a random key.
+      shape: the shape; all axes are sparse.
+      dtype: the dtype of elements.
+      indices_dtype: the dtype of positions, int32 by default.
+      nse: how many elements, or below 1 which part of all.
+      unique_indices: whether no position is there twice.
+      sorted_indices: whether positions are in order.
+      generator: draws elements, `generator(key, shape, dtype)`.
+
+    >>> import effax
+    >>> random_bcoo(effax.random.key(0), (10, 10), nse=0.1)
+    BCOO(float32[10, 10], nse=10)
+    """
+    size = prod(shape)
+    count = int(nse * size) if 0 < nse < 1 else int(nse)
+    if not 0 <= count <= size:
+        raise ValueError(f"random_bcoo: nse={nse} of {size} elements")
+    of_places, of_data = random.split(key)
+    places = random.choice(of_places, size, (count,), replace=not unique_indices)
+    found = jnp.stack(jnp.unravel_index(places, tuple(shape)), 1)
+    data = generator(of_data, (count,), dtype)
+    indices = found.astype(indices_dtype or jnp.int32)
+    made = BCOO((data, indices), shape=shape, unique_indices=unique_indices)
+    return made.sort_indices() if sorted_indices else made
