@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from effax.backends.xla.dispatch import check_row
+from effax.backends.xla.lowering.arrays import array_constant
 from effax.backends.xla.lowering.writer import Name, Writer, named, tensor, written
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray
@@ -40,7 +41,7 @@ def module_text(
 def _main(w: Writer, program: Program, captured: Sequence[Any], entries: Sequence[str]) -> str:
     types = program.in_types[len(captured) :]
     w.lines = []
-    operands = [_constant(w, np.asarray(x)) for x in captured]
+    operands = [array_constant(w, np.asarray(x)) for x in captured]
     operands += [named(f"%a{i}", t) for i, t in enumerate(types)]
     head = [f"{x}: {x.text}" for x in operands[len(captured) :]]
     if len(entries) == 1:
@@ -72,18 +73,3 @@ def _case(
     return w.ops(
         f'"stablehlo.case"(%p) ({", ".join(regions)}) : ({tensor(_PLATFORM)}) -> ({outs})', types
     )
-
-
-def _constant(w: Writer, value: np.ndarray[Any, Any]) -> Name:
-    """An array written out, as the bytes of its elements where each takes whole ones."""
-    type = ShapedArray(value.shape, value.dtype)
-    if value.size == 0:
-        return w.op(f"stablehlo.constant dense<> : {tensor(type)}", type)
-    if value.dtype.kind == "b" or value.dtype.name in _NARROW:
-        bytes_ = _constant(w, value.astype(np.int8))
-        return w.op(f"stablehlo.convert {bytes_} : ({bytes_.text}) -> {tensor(type)}", type)
-    text = np.ascontiguousarray(value).tobytes().hex().upper()
-    return w.op(f'stablehlo.constant dense<"0x{text}"> : {tensor(type)}', type)
-
-
-_NARROW: Final = frozenset({"int2", "int4", "uint2", "uint4", "float4_e2m1fn"})

@@ -14,7 +14,7 @@ from effax.effects.frames import filtered
 from effax.effects.program import Program
 from effax.effects.shape import full
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
-from effax.effects.types import ShapedArray, canonical_dtype
+from effax.effects.types import ShapedArray, canonical_dtype, register_type
 from effax.interpreters.stage import stage
 from effax.key_arrays import KeyArray, KeyType
 
@@ -70,9 +70,20 @@ class ShapeDtypeStruct:
         """The number of elements."""
         return self.type.size
 
+    def update(self, **parts: Any) -> Any:
+        """The same with some parts replaced."""
+        return attrs.evolve(self, **parts)
+
+    def __len__(self) -> int:
+        """The length of the first axis."""
+        return len(self.type)
+
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
+
+
+register_type(ShapeDtypeStruct, lambda x: x.type)
 
 
 @filtered

@@ -16,10 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from effax import effects as effects
 from effax import traits as traits
 from effax.backends.reference import table as reference
 from effax.backends.xla.lowering import writer as lowering
+from effax.backends.xla.lowering.arrays import array_constant
 from effax.backends.xla.lowering.writer import Name, Writer
 from effax.effects.columns import load, ready
 from effax.effects.effect import Effect as Effect
@@ -44,6 +47,7 @@ from effax.interpreters.interpreter import State as State
 from effax.interpreters.interpreter import Static as Static
 from effax.interpreters.jvp import dual as jvp
 from effax.interpreters.lifting import Lifting as Lifting
+from effax.interpreters.stage import Staged
 from effax.interpreters.stage import stage as stage
 from effax.interpreters.transpose import linear as transpose
 from effax.propagate import Propagation as Propagation
@@ -125,16 +129,17 @@ def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         def lower_expanded(
             w: Writer, types: Sequence[ShapedArray], *operands: Name, **attributes: Any
         ) -> Any:
-            program = _expanded(effect, function, [x.type for x in operands], attributes)
-            results = w.body(program, operands)
+            staged = _expanded(effect, function, [x.type for x in operands], attributes)
+            held = [array_constant(w, np.asarray(x)) for x in staged.captured]
+            results = w.body(staged.program, [*held, *operands])
             return results if effect.multiple else results[0]
 
         @reference.rule(effect)
         def evaluate_expanded(*operands: Any, **attributes: Any) -> Any:
             from effax.backends.reference.evaluate import run
 
-            program = _expanded(effect, function, [typeof(x) for x in operands], attributes)
-            results = run(program, operands)
+            staged = _expanded(effect, function, [typeof(x) for x in operands], attributes)
+            results = run(staged.program, [*map(np.asarray, staged.captured), *operands])
             return results if effect.multiple else results[0]
 
         return function
@@ -144,9 +149,9 @@ def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def _expanded(
     effect: Effect, function: Callable[..., Any], types: Sequence[ShapedArray], attributes: Any
-) -> Program:
+) -> Staged:
     def body(*values: Any) -> Sequence[Any]:
         result = function(*values, **attributes)
         return list(result) if effect.multiple else [result]
 
-    return stage(body, types, effect.name).program
+    return stage(body, types, effect.name)

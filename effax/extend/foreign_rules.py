@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from effax.backends.reference import table as reference
 from effax.backends.xla.ir import function_text
 from effax.backends.xla.lowering import writer as lowering
+from effax.backends.xla.lowering.arrays import array_constant
 from effax.backends.xla.lowering.writer import Name, Writer, tensor
 from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray
@@ -16,7 +19,7 @@ from effax.interpreters.mlir import (
     LoweringRuleContext,
     lowerings,
 )
-from effax.interpreters.stage import stage
+from effax.interpreters.stage import Staged, stage
 
 
 def lower_by_table(effect: Effect) -> None:
@@ -35,7 +38,9 @@ def lower_by_table(effect: Effect) -> None:
                 "mlir.lower_fun(function, multiple_results=...))"
             )
         if isinstance(rule, Expansion):
-            results = w.body(_expanded(effect, rule, operands, attributes), operands)
+            staged = _expanded(effect, rule, operands, attributes)
+            held = [array_constant(w, np.asarray(x)) for x in staged.captured]
+            results = w.body(staged.program, [*held, *operands])
         else:
             results = _written(w, effect, rule, types, operands, attributes)
         return results if effect.multiple else results[0]
@@ -47,12 +52,12 @@ def lower_by_table(effect: Effect) -> None:
 
 def _expanded(
     effect: Effect, rule: Expansion, operands: Sequence[Name], attributes: dict[str, Any]
-) -> Any:
+) -> Staged:
     def body(*values: Any) -> Sequence[Any]:
         result = rule.function(*values, **attributes)
         return list(result) if rule.multiple_results else [result]
 
-    return stage(body, [x.type for x in operands], effect.name).program
+    return stage(body, [x.type for x in operands], effect.name)
 
 
 def _written(

@@ -167,6 +167,20 @@ def test_linear_and_bilinear_and_by_operand():
     assert float(effax.grad(power.bind)(2.0, 3.0)) == 12
 
 
+def test_lowerings_may_hold_arrays():
+    held = jnp.array([1.0, np.nan, -0.0])
+    p = Primitive("plus_held")
+    p.def_impl(lambda x: x + held)
+    p.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(p, mlir.lower_fun(lambda x: x + held, multiple_results=False))
+    np.testing.assert_array_equal(effax.jit(p.bind)(jnp.ones(3)), [2, np.nan, 1])
+
+    mine = effax.extend.Effect("plus_held_too", family="mine", typing=lambda x: x)
+    effax.extend.expand(mine)(lambda x: effax.effects.elementwise.add(x, held))
+    np.testing.assert_array_equal(effax.jit(mine)(jnp.ones(3)), [2, np.nan, 1])
+    np.testing.assert_array_equal(mine(jnp.ones(3)), [2, np.nan, 1])
+
+
 def test_rules_that_are_told_of_the_axis():
     def plus_size(table, rule):
         p = Primitive("plus_size")
