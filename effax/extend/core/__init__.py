@@ -23,6 +23,8 @@ from effax.interpreters.stage import Stage
 __all__ = [
     "ClosedJaxpr",
     "DropVar",
+    "Effect",
+    "Effects",
     "InconclusiveDimensionOperation",
     "Jaxpr",
     "JaxprEqn",
@@ -56,6 +58,13 @@ JaxprEqn = Equation
 Var = Variable
 get_aval = typeof
 no_effects: frozenset[str] = frozenset()
+
+
+class Effect:
+    """The base of a user's classes of effects. Rows here hold strings: none is an instance."""
+
+
+Effects = frozenset
 
 
 class DropVar(Variable):

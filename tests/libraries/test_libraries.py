@@ -1,0 +1,31 @@
+"""Libraries written for JAX run here with the import line changed: `make libraries`.
+
+The programs are what users of the libraries write. They run where `renamed.py` put the libraries:
+build/libraries, or the folder that EFFAX_LIBRARIES names.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import ROOT
+
+HERE = Path(__file__).parent
+FOLDER = Path(os.environ.get("EFFAX_LIBRARIES", ROOT / "build/libraries"))
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (FOLDER / "optax").is_dir(), reason="`make libraries` installs them"),
+]
+
+
+@pytest.mark.parametrize("program", sorted(p.stem for p in (HERE / "programs").glob("*.py")))
+def test_a_program_of_its_users_runs(program):
+    paths = [FOLDER, FOLDER / "dependencies", ROOT]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+    command = [sys.executable, str(HERE / f"programs/{program}.py")]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-3000:]
