@@ -217,3 +217,40 @@ def test_seeds_of_generators():
     assert stateful.stateful_rng(1, impl="rbg")._base_key.dtype.name == "key<rbg>"
     with pytest.raises(TypeError, match="explicit seed"):
         effax.jit(lambda: stateful.stateful_rng().random())()
+
+
+# --------------------------------------------------------------------------- names of earlier days
+
+
+def test_names_of_earlier_days():
+    from effax.experimental.mesh_utils import create_device_mesh, create_hybrid_device_mesh
+    from effax.experimental.pjit import pjit
+    from effax.experimental.shard_map import shard_map
+
+    devices = create_device_mesh((1, 1))
+    mesh = effax.sharding.Mesh(devices, ("x", "y"))
+    assert mesh.shape == {"x": 1, "y": 1}
+    assert create_hybrid_device_mesh((1, 1), (1, 1), effax.devices()).tolist() == devices.tolist()
+    for wrong in (
+        lambda: create_device_mesh((2,)),
+        lambda: create_device_mesh((-1,)),
+        lambda: create_hybrid_device_mesh((1,), (2,)),
+        lambda: create_hybrid_device_mesh((1,), (1, 1)),
+    ):
+        with pytest.raises(ValueError, match="mesh_shape"):
+            wrong()
+    summed = shard_map(
+        lambda x: effax.lax.psum(x, "x"), mesh, effax.P("x"), effax.P(), check_rep=False
+    )
+    assert_array_equal(pjit(summed)(X), X)
+
+
+def test_the_host_of_the_cpu_is_the_cpu():
+    from effax.experimental.compute_on import compute_on
+
+    with compute_on("device_host"):
+        assert_array_equal(effax.jit(lambda x: x + 1)(X), X + 1)
+    with pytest.raises(ValueError, match="Invalid compute type foo"), compute_on("foo"):
+        pass
+    with pytest.raises(NotImplementedError, match="gpu_stream"), compute_on("gpu_stream:1"):
+        pass

@@ -34,7 +34,6 @@ REFUSED = {
     "jax.experimental.EArray": _INTERNAL,
     "jax.experimental.cur_qdd": _INTERNAL,
     "jax.experimental.primal_tangent_dtype": _INTERNAL,
-    "jax.experimental.shard_map": "deprecated in JAX: shard_map",
     "jax.ffi.*lowering*": "for rules of primitives written with MLIR's bindings; ffi_call lowers",
     "jax.ffi.register_ffi_type_id": "deprecated in JAX: register_ffi_type",
     "jax.example_libraries.optimizers.*": _IMPORTED,
