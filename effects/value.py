@@ -48,6 +48,16 @@ class Value:
         return self.type.size
 
     @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return int(self.type.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.type.size * int(self.type.dtype.itemsize)
+
+    @property
     def weak_type(self) -> bool:
         """Whether the dtype yields to that of any array it meets, as a Python number's does."""
         return self.type.weak_type

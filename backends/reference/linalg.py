@@ -35,7 +35,7 @@ def reference_cholesky(x: Array) -> Array:
         try:
             return (np.linalg.cholesky(whole),)
         except np.linalg.LinAlgError:
-            return (np.full(a.shape, np.nan, a.dtype),)
+            return (np.tril(np.full(a.shape, np.nan, a.dtype)),)
 
     return each(one, x)[0]
 

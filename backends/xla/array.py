@@ -143,7 +143,7 @@ class Array(Value):
     @filtered
     def __index__(self) -> int:
         type = self.spec.type
-        if type.shape or (type.dtype.kind not in "biu" and "int" not in type.dtype.name):
+        if type.shape or (type.dtype.kind not in "iu" and "int" not in type.dtype.name):
             raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
         return operator.index(self.host().item())
 
@@ -232,16 +232,6 @@ class Array(Value):
     def unsafe_buffer_pointer(self) -> int:
         """The address of the memory on the array's one device."""
         return memory.address(self.buffer)
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes that the elements take together."""
-        return self.spec.type.size * self.spec.type.dtype.itemsize
-
-    @property
-    def itemsize(self) -> int:
-        """The bytes that one element takes."""
-        return int(self.spec.type.dtype.itemsize)
 
     # -- where it lies
 

@@ -387,6 +387,8 @@ from effax.numpy.sorting import partition as partition
 from effax.numpy.sorting import searchsorted as searchsorted
 from effax.numpy.sorting import sort as sort
 from effax.numpy.sorting import sort_complex as sort_complex
+from effax.numpy.standard import VERSION as _VERSION
+from effax.numpy.standard import ArrayNamespaceInfo as _ArrayNamespaceInfo
 from effax.numpy.statistics import average as average
 from effax.numpy.statistics import corrcoef as corrcoef
 from effax.numpy.statistics import cov as cov
@@ -420,6 +422,8 @@ from effax.numpy.windows import hanning as hanning
 from effax.numpy.windows import kaiser as kaiser
 
 ndarray = Value
+__array_api_version__ = _VERSION
+__array_namespace_info__ = _ArrayNamespaceInfo
 bool = bool_
 
 _give_out_sharding(

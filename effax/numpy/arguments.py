@@ -85,6 +85,10 @@ def asked_dtype(name: str, dtype: Any) -> Any:
     return None if dtype is None else user_dtype(dtype, name)
 
 
+class BroadcastError(TypeError, ValueError):
+    """Shapes that can't be brought to one: a `TypeError` as in lax, a `ValueError` as in NumPy."""
+
+
 def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     """The value with another dtype; a weak one becomes strong unless `weak_type`."""
     given = typeof(x)
@@ -100,6 +104,10 @@ def broadcast(x: Any, lengths: Sequence[int]) -> Any:
     if given == wanted:
         return x
     first = len(wanted) - len(given)
+    if first < 0 or any(m not in (1, n) for m, n in zip(given, wanted[first:], strict=True)):
+        raise BroadcastError(
+            f"Incompatible shapes for broadcasting: {given} and requested {wanted}"
+        )
     return shape.broadcast_in_dim(x, shape=wanted, dims=tuple(range(first, len(wanted))))
 
 

@@ -28,7 +28,6 @@ from effax.numpy.arguments import (
 from effax.numpy.creation import constant
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import moveaxis, ravel, reshape
-from effax.numpy.operands import promote_dtypes
 from effax.whole import whole
 
 
@@ -301,6 +300,8 @@ def resize(a: Any, new_shape: Any) -> Any:
     [[0, 1], [2, 0]]
     """
     check_arrays("resize", a)
+    if any(n < 0 for n in (new_shape if isinstance(new_shape, tuple | list) else (new_shape,))):
+        raise ValueError("all elements of `new_shape` must be non-negative")
     lengths = canonical_shape(new_shape)
     size, given = prod(lengths), prod(shape_of(a))
     if size == 0 or given == 0:
@@ -314,22 +315,30 @@ def _resize(a: Any, lengths: tuple[int, ...], times: int, size: int) -> Any:
     return effects.reshape(effects.slice_axis(flat, 0, 0, size), shape=lengths)
 
 
-def trim_zeros(filt: Any, trim: str = "fb") -> Any:
-    """A vector without the zeros at its front ("f") and back ("b"). Its values must be known.
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """An array without the zeros at the front ("f") and back ("b") of axes, all of them for None.
+
+    Its values must be known.
 
     >>> trim_zeros(np.array([0, 1, 0])).tolist()
     [1]
+    >>> trim_zeros(np.array([[0, 0], [0, 3]]), axis=0).tolist()
+    [[0, 3]]
     """
     check_arrays("trim_zeros", filt)
     if isinstance(filt, Carrier):
         raise ConcretizationTypeError(
             filt, "trim_zeros: the length of the result depends on the elements."
         )
-    nonzero = np.flatnonzero(np.asarray(filt))
-    n = shape_of(filt)[0]
-    first = int(nonzero[0]) if nonzero.size and "f" in trim.lower() else 0
-    last = int(nonzero[-1]) + 1 if nonzero.size and "b" in trim.lower() else n
-    return effects.slice_axis(filt, 0, first if nonzero.size else n, last)
+    ends = trim.lower()
+    lengths = shape_of(filt)
+    places = np.nonzero(np.asarray(filt))
+    for i in canonical_axes(axis, len(lengths)):
+        some = places[i].size > 0
+        first = (int(places[i].min()) if some else lengths[i]) if "f" in ends else 0
+        last = (int(places[i].max()) + 1 if some else first) if "b" in ends else lengths[i]
+        filt = effects.slice_axis(filt, i, first, last)
+    return filt
 
 
 def delete(
@@ -355,7 +364,10 @@ def delete(
         return _delete_unknown(arr, obj, axis)
     else:
         check_arrays("delete", arr, obj)
-        kept = np.delete(np.arange(n), np.asarray(obj))
+        places = np.asarray(obj)
+        if not places.shape:
+            places = canonical_axis(places, n)  # an error of both classes, JAX's and NumPy's
+        kept = np.delete(np.arange(n), places)
     return _pick(arr, constant(kept.astype(np.int32)), axis)
 
 
@@ -402,7 +414,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 def _insert(arr: Any, places: Any, values: Any, axis: int | None, scalar: bool) -> Any:
     """Old and new elements are sorted by where they go: before the element they are put before."""
     arr, axis = _along(arr, axis)
-    arr, values = promote_dtypes(arr, values)
+    values = cast(values, typeof(arr).dtype, typeof(arr).weak_type)
     lengths = shape_of(arr)
     n = lengths[axis]
     places = cast(ravel(places), int32)

@@ -111,7 +111,8 @@ def gcd(x1: Any, x2: Any) -> Any:
     Array(6, dtype=int32, weak_type=True)
     """
     x1, x2 = _integers("gcd", x1, x2)
-    return _common_divisor(absolute(x1), absolute(x2))
+    # The least integer has no absolute value: what it is reduced to may be negative.
+    return absolute(_common_divisor(absolute(x1), absolute(x2)))
 
 
 @whole()

@@ -11,7 +11,7 @@ from effax.effects import selection, shape
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.types import int32, typeof
-from effax.numpy.arguments import cast, check_arrays, refuse_out
+from effax.numpy.arguments import cast, check_arrays, refuse_out, strong
 from effax.numpy.arithmetic import remainder
 from effax.numpy.choosing import clip, where
 from effax.numpy.comparing import truth
@@ -63,7 +63,7 @@ def choose(
 def _choose(a: Array, choices: tuple[Array, ...], mode: str) -> Array:
     n = len(choices)
     which = remainder(array(a), n) if mode == "wrap" else clip(array(a), 0, n - 1)
-    return _select_n(which, promote_dtypes(*choices))
+    return strong(_select_n(which, promote_dtypes(*choices)))
 
 
 def _select_n(which: Any, cases: Sequence[Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from effax.effects import comparison, complex, elementwise, logical, reduction
 from effax.effects.effect import LITERALS, Effect
+from effax.effects.promotion import lattice_result
 from effax.effects.shape import full
 from effax.effects.types import bool_, is_bool, is_complex, is_float, typeof
 from effax.numpy import folds
@@ -118,7 +119,9 @@ def truth(x: Any) -> Any:
 
 
 def _truths(name: str, *xs: Any) -> tuple[Any, ...]:
-    truths = [truth(array(x)) for x in arraylike(name, *xs)]
+    opened = arraylike(name, *xs)
+    lattice_result([typeof(x) for x in opened])  # dtypes that don't meet are refused
+    truths = [truth(array(x)) for x in opened]
     return broadcast_to_common(*truths, name=name)
 
 

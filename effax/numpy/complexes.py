@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from effax.effects import complex, elementwise, transcendental
+from effax.effects import complex, transcendental
 from effax.effects.shape import full
-from effax.effects.types import is_complex, typeof
-from effax.numpy.arguments import cast, strong
-from effax.numpy.operands import array, unary, unary_inexact
+from effax.effects.types import default_float, is_complex, is_float, is_inexact, typeof
+from effax.numpy.arguments import cast
+from effax.numpy.elementary import rad2deg
+from effax.numpy.operands import array, unary
 from effax.whole import whole
 
 
@@ -59,14 +59,18 @@ conj = conjugate
 def angle(z: Any, deg: bool = False) -> Any:
     """The angle of a complex number, in radians, or with `deg` in degrees.
 
+    Integers, and single real numbers, are computed in the default dtype of floats.
+
     >>> angle(-1)
     Array(3.1415927, dtype=float32)
     """
-    z = unary_inexact("angle", z)
-    z = z if is_complex(typeof(z).dtype) else strong(z)
+    z = array(unary("angle", z))
+    kind = typeof(z)
+    if not is_inexact(kind.dtype) or (is_float(kind.dtype) and not kind.shape):
+        z = cast(z, default_float())
     re, im = real(z), imag(z)
     result = transcendental.atan2(im, re)
-    return elementwise.mul(result, 180 / math.pi) if deg else result
+    return rad2deg(result) if deg else result
 
 
 def iscomplexobj(x: Any) -> bool:

@@ -19,7 +19,7 @@ from effax.effects.types import (
     typeof,
 )
 from effax.lax.contraction import canonical_precision, preferred
-from effax.numpy.arguments import canonical_axis, cast, check_arrays, refuse_out
+from effax.numpy.arguments import BroadcastError, canonical_axis, cast, check_arrays, refuse_out
 from effax.numpy.operands import array, broadcast_to_common, promote_dtypes
 from effax.numpy.pairwise import contract, diagonals, summed
 from effax.whole import whole
@@ -128,7 +128,7 @@ def _batched_product(
     except TypeError as error:
         if "equal lengths" not in str(error):
             raise
-        raise TypeError(
+        raise BroadcastError(
             f"{name}: the shapes {typeof(a).str_short()} and {typeof(b).str_short()} don't fit: "
             f"{error}"
         ) from error

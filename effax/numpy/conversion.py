@@ -11,7 +11,7 @@ from effax.backends.xla.array import asarray as device_array
 from effax.effects import conversion, elementwise, shape
 from effax.effects.effect import LITERALS
 from effax.effects.handler import bottom, current
-from effax.effects.types import canonical_dtype, is_complex, is_inexact, typeof, user_dtype
+from effax.effects.types import canonical_dtype, is_bool, is_complex, is_inexact, typeof, user_dtype
 from effax.effects.value import Value
 from effax.numpy.arguments import cast
 from effax.numpy.operands import asarray as operand
@@ -48,7 +48,7 @@ def array(
     if order not in (None, "C", "A", "K"):
         raise NotImplementedError(f"array: order={order!r} is not supported; layouts are XLA's")
     if object is None:
-        raise TypeError("None is not a valid value for jnp.array")
+        raise ValueError("None is not a valid value for jnp.array")
     wanted = None if dtype is None else user_dtype(dtype, "array")
     result = _value(object, wanted)
     if wanted is not None:
@@ -79,17 +79,13 @@ def _value(x: Any, wanted: Any) -> Any:
         return found
     host = np.asarray(found)
     if host.dtype == object:
+        if None in host.reshape(-1).tolist():
+            raise ValueError("None is not a valid value for jnp.array")
         raise TypeError(f"Value {x!r} with dtype object is not a valid array type")
-    if wanted is not None and host.dtype != wanted and not isinstance(x, (np.ndarray, np.generic)):
-        host = _converted(x, host, wanted)
+    if isinstance(x, (list, tuple)):
+        # Python numbers become the dtype at once, by NumPy's rules of what does not fit into it.
+        host = np.asarray(x, canonical_dtype(host.dtype) if wanted is None else wanted)
     return device_array(host)
-
-
-def _converted(x: Any, host: np.ndarray[Any, Any], wanted: Any) -> np.ndarray[Any, Any]:
-    """Python numbers to a dtype at once, so that none is squeezed through another."""
-    if is_complex(host.dtype) and not is_complex(wanted):
-        return host
-    return host.astype(wanted)
 
 
 def number_of(x: Any, wanted: Any) -> Any:
@@ -109,6 +105,8 @@ def _number(x: Any, wanted: Any) -> Any:
     type_ = typeof(x)
     if wanted is not None:
         kind_fits = is_complex(wanted) or not isinstance(x, complex)
+        if not kind_fits and not is_bool(wanted):
+            raise TypeError(f"{x} is complex, and can't be made a {wanted}")
         if kind_fits and current.get() is bottom:
             return device_array(x, type_.update(dtype=wanted, weak_type=False))
         if kind_fits:

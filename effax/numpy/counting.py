@@ -17,6 +17,7 @@ from effax.effects.types import (
     inexact_dtype,
     int32,
     is_bool,
+    is_complex,
     is_inexact,
     is_integer,
     is_unsigned,
@@ -30,6 +31,7 @@ from effax.numpy.arguments import (
     concrete_int,
     shape_of,
 )
+from effax.numpy.comparing import greater_equal
 from effax.numpy.creation import linspace
 from effax.numpy.manipulation import ravel
 from effax.numpy.operands import promote_dtypes
@@ -80,7 +82,7 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
         check_arrays("bincount", x, weights)
         if shape_of(weights) != (n,):
             raise ValueError("shape of weights must match shape of x.")
-    x = cast(x, int32) if is_bool(typeof(x).dtype) else x
+    x = x if typeof(x).dtype.kind in "iu" else cast(x, int32)  # no index has four bits
     if not is_unsigned(typeof(x).dtype):
         x = elementwise.max(x, 0)
     kind = typeof(weights).dtype
@@ -123,7 +125,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
         return up
     down = searchsorted(shape.rev(bins, dims=(0,)), x, side, method=way)
     first, last = shape.slice_axis(bins, 0, 0, 1), shape.slice_axis(bins, 0, n - 1, n)
-    ascending = shape.reshape(comparison.ge(last, first), shape=())
+    ascending = shape.reshape(greater_equal(last, first), shape=())
     return selection.select_n(
         broadcast(ascending, shape_of(x)),
         elementwise.sub(shape.full(shape_of(down), n, typeof(down).dtype), down),
@@ -190,10 +192,19 @@ def histogram(
     return counts, edges
 
 
+def _weighed(columns: Sequence[Any], weights: Any) -> tuple[list[Any], Any]:
+    """Data and real weights in the floating-point dtype in which they meet."""
+    if weights is None or is_complex(typeof(weights).dtype):
+        return list(columns), weights
+    kind = inexact_dtype(result_type(*columns, weights))
+    return [cast(x, kind) for x in columns], cast(weights, kind)
+
+
 @whole("count", "density")
 def _histogram(
     a: Any, given: Any, limits: Any, weights: Any, count: int | None, density: bool
 ) -> tuple[Any, Any]:
+    (a,), weights = _weighed((a,), weights)
     edges = _edges(a, given, limits, count)
     values = ravel(a)
     if weights is None:
@@ -313,6 +324,7 @@ def _grid(
         columns = [ravel(x) for x in promote_dtypes(*sample)]
     else:
         columns = [_column(sample, i) for i in range(shape_of(sample)[1])]
+    columns, weights = _weighed(columns, weights)
     edges = [
         _edges(c, given, None if limits is None else limits[i], count)
         for i, (c, given, count) in enumerate(zip(columns, givens, bins, strict=True))

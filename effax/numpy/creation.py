@@ -21,6 +21,7 @@ from effax.effects.types import (
     default_float,
     inexact_dtype,
     is_bool,
+    is_complex,
     is_integer,
     real_dtype,
     typeof,
@@ -136,6 +137,12 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     return _everywhere("empty", 0, shape, dtype, device)
 
 
+def _check_fits(name: str, value: Any, dtype: Any) -> None:
+    """Raises `TypeError` for a complex number that is to be a real one."""
+    if isinstance(value, complex) and not is_complex(dtype):
+        raise TypeError(f"{name}: {value} is not a real number, as {dtype} has to hold")
+
+
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """An array of a value everywhere; an array is broadcast.
 
@@ -147,6 +154,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     check_arrays("full", fill_value)
     lengths = _shape("full", shape)
     given = typeof(fill_value)
+    if wanted is not None:
+        _check_fits("full", fill_value, wanted)
     if given.ndim > len(lengths) or common_shape(given.shape, lengths) != lengths:
         raise ValueError(f"Incompatible shapes for broadcasting: {given.shape} and {lengths}")
     result = _spread(fill_value, lengths, wanted, False)
@@ -218,6 +227,7 @@ def full_like(
     wanted, kind, weak = _like("full_like", a, dtype, shape)
     fill_value = number_of(fill_value, kind)
     check_arrays("full_like", 0, fill_value)
+    _check_fits("full_like", fill_value, kind)
     result = _spread(fill_value, wanted, kind, weak)
     return result if device is None else device_put(result, device)
 
@@ -359,6 +369,8 @@ def logspace(
     working = kind if kind is not None and not is_integer(kind) else None
     if working is None:
         working = inexact_dtype(result_type(start, stop))
+    if concrete_int(num, "num argument of logspace") < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
     ladder = _linspace(start, stop, num, endpoint, False, working, axis)
     result = combine(elementwise.pow, cast(base, working), ladder)
     return cast(result, kind) if kind is not None else result

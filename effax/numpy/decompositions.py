@@ -142,6 +142,11 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
+def _require_square(x: Array) -> None:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"The input to eig must be a square matrix. Got shape {x.shape}.")
+
+
 @whole()
 def eig(a: ArrayLike) -> EigResult:
     """Eigenvalues and right eigenvectors of square matrices, complex. On the CPU only.
@@ -151,6 +156,7 @@ def eig(a: ArrayLike) -> EigResult:
     Array([1.+0.j, 2.+0.j], dtype=complex64)
     """
     (x,) = floats("linalg.eig", a)
+    _require_square(x)
     return EigResult(*linalg.eig(x, compute_left_eigenvectors=False))
 
 
@@ -163,6 +169,7 @@ def eigvals(a: ArrayLike) -> Array:
     Array([1.+0.j, 2.+0.j], dtype=complex64)
     """
     (x,) = floats("linalg.eigvals", a)
+    _require_square(x)
     return linalg.eig(x, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 

@@ -167,6 +167,11 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     return strong_unless_all_weak(choose(infinite, math.inf, result), *given)
 
 
+def _times(x: Any, constant: float) -> Any:
+    """Times a constant; more than one number becomes strongly typed by it, as in JAX."""
+    return elementwise.mul(strong(x) if typeof(x).shape else x, constant)
+
+
 @whole()
 def sinc(x: Any, /) -> Any:
     """`sin(pi x) / (pi x)`, and 1 at zero.
@@ -174,7 +179,7 @@ def sinc(x: Any, /) -> Any:
     >>> sinc(0)
     Array(1., dtype=float32, weak_type=True)
     """
-    angle = elementwise.mul(unary_inexact("sinc", x), math.pi)
+    angle = _times(unary_inexact("sinc", x), math.pi)
     near = comparison.lt(elementwise.abs(angle), 0.1)
     # Near zero the series, which has the right derivatives there too.
     power = elementwise.square(choose(near, angle, 0.0))
@@ -195,6 +200,8 @@ def i0(x: Any, /) -> Any:
     1.2661
     """
     x = unary_inexact("i0", x)
+    if is_complex(typeof(x).dtype):
+        raise ValueError(f"Unsupported input type to jax.numpy.i0: {typeof(x).dtype}")
     # As the larger of x and -x, the absolute value has the derivative 0 at zero.
     size = elementwise.max(x, elementwise.neg(x))
     return elementwise.mul(transcendental.exp(size), special.bessel_i0e(x))
@@ -207,7 +214,7 @@ def deg2rad(x: Any, /) -> Any:
     >>> deg2rad(180)
     Array(3.1415927, dtype=float32, weak_type=True)
     """
-    return elementwise.mul(unary_inexact("deg2rad", x), math.pi / 180)
+    return _times(unary_inexact("deg2rad", x), math.pi / 180)
 
 
 @whole()
@@ -217,7 +224,7 @@ def rad2deg(x: Any, /) -> Any:
     >>> rad2deg(0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return elementwise.mul(unary_inexact("rad2deg", x), 180 / math.pi)
+    return _times(unary_inexact("rad2deg", x), 180 / math.pi)
 
 
 radians, degrees = deg2rad, rad2deg

@@ -16,6 +16,7 @@ from effax.effects.elementwise import mul
 from effax.effects.types import (
     complex_dtype,
     default_float,
+    float32,
     inexact_dtype,
     is_complex,
     typeof,
@@ -75,7 +76,7 @@ def _transform(
         return x
     dtype = inexact_dtype(type.dtype)
     if dtype.itemsize < 4:
-        dtype = default_float()
+        dtype = float32
     if kind == "RFFT":
         if is_complex(dtype):
             raise ValueError(f"jnp.fft.{name} only accepts real-valued input, got {type.dtype}")
@@ -324,7 +325,8 @@ def _frequencies(d: ArrayLike, n: int, count: int, dtype: Any) -> Array:
     places = jnp.arange(count)
     if count == n:
         places = jnp.where(places < (n + 1) // 2, places, places - n)
-    return jnp.true_divide(places.astype(dtype), jnp.asarray(d, dtype) * n)
+    # Of integers, the quotients are cut.
+    return jnp.true_divide(places.astype(dtype), jnp.asarray(d, dtype) * n).astype(dtype)
 
 
 def _shifted(x: ArrayLike, axes: Any, forwards: bool) -> Array:

@@ -28,7 +28,7 @@ from effax.numpy.arguments import (
 from effax.numpy.creation import arange, linspace
 from effax.numpy.joining import concatenate, stack
 from effax.numpy.manipulation import moveaxis, ravel, reshape
-from effax.numpy.operands import promote_dtypes
+from effax.numpy.operands import array, promote_dtypes
 from effax.whole import whole
 
 
@@ -60,6 +60,8 @@ def eye(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     kind = default_float() if dtype is None else user_dtype(dtype, "eye")
+    if any(isinstance(n, int) and n < 0 for n in (N, M)):
+        raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
     rows = canonical_shape(concrete_int(N, "eye: the number of rows"))[0]
     columns = (
         rows if M is None else canonical_shape(concrete_int(M, "eye: the number of columns"))[0]
@@ -221,6 +223,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
 def _fill_diagonal(a: Any, val: Any) -> Any:
     type = typeof(a)
     n = min(type.shape)
+    if not n:
+        return array(a)
     axes = range(type.ndim)
     rows = [shape.iota(dtype=np.dtype(np.int32), shape=type.shape, dimension=i) for i in axes]
     on = comparison.eq(rows[0], rows[1])

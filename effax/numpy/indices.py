@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from effax.effects.conversion import convert_element_type
 from effax.effects.errors import NonConcreteBooleanIndexError
 from effax.effects.handler import Carrier
-from effax.effects.types import typeof
+from effax.effects.types import int32, is_integer, typeof
 from effax.effects.value import Value
 from effax.numpy.operands import asarray
 
@@ -244,8 +245,10 @@ def _expanded(item: Any) -> list[Any]:
     dtype = typeof(item).dtype
     if dtype.kind == "b":
         return _positions(item)
-    if dtype.kind not in "iu":
+    if not is_integer(dtype):
         _refuse_dtype(dtype)
+    if dtype.kind not in "iu":  # of four bits, or two: no index for XLA
+        item = convert_element_type(item, dtype=int32)
     return [item]
 
 

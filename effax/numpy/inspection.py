@@ -89,9 +89,15 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     >>> jnp.can_cast("int32", "float64"), jnp.can_cast("float32", "int32")
     (True, False)
     """
-    if casting == "safe" and "bfloat16" in (as_dtype(from_).name, as_dtype(to).name):
-        return bool(safe_to_cast(as_dtype(from_), as_dtype(to)))
-    return bool(np.can_cast(as_dtype(from_), as_dtype(to), casting=casting))  # type: ignore[arg-type]
+    given, wanted = _host_dtype(from_), _host_dtype(to)
+    if casting == "safe" and "bfloat16" in (given.name, wanted.name):
+        return bool(safe_to_cast(given, wanted))
+    return bool(np.can_cast(given, wanted, casting=casting))  # type: ignore[arg-type]
+
+
+def _host_dtype(x: Any) -> np.dtype[Any]:
+    """NumPy's dtype for a Python type, of 64 bits; any other as it is."""
+    return np.dtype(x) if x in (int, float, complex) else as_dtype(x)
 
 
 def isscalar(element: Any) -> bool:

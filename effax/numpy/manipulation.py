@@ -30,7 +30,7 @@ def _wanted_shape(lengths: Any, given: tuple[int, ...]) -> tuple[int, ...]:
     wanted = [concrete_int(n, "the length of an axis") for n in lengths]
     size = prod(given)
     if wanted.count(-1) > 1:
-        raise ValueError(f"reshape: only one length can be -1, not several in {tuple(wanted)}")
+        raise TypeError(f"reshape: only one length can be -1, not several in {tuple(wanted)}")
     if -1 in wanted:
         known = prod(n for n in wanted if n != -1)
         if known == 0 or size % known:
@@ -111,6 +111,9 @@ def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
     (3, 4, 2)
     """
     check_arrays("permute_dims", a)
+    ndim = len(shape_of(a))
+    if sorted(n + ndim if n < 0 else n for n in axes) != list(range(ndim)):
+        raise TypeError(f"permute_dims: {axes} is not a permutation of {ndim} axes")
     return transpose(a, axes)
 
 

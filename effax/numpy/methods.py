@@ -15,9 +15,11 @@ from effax.api.placed import placed
 from effax.backends.xla.array import Array
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.effects.config import trace_key
+from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import boundary, filtered, strip
 from effax.effects.handler import bottom, current
 from effax.effects.value import Value
+from effax.numpy.standard import array_namespace
 from effax.whole import compiled_calls
 
 BINARY: Final = {
@@ -55,7 +57,6 @@ METHODS: Final = (
     "astype",
     "choose",
     "clip",
-    "compress",
     "conj",
     "cumprod",
     "cumsum",
@@ -157,6 +158,7 @@ def install(numpy: ModuleType) -> None:
         setattr(Value, name, _method(getattr(numpy, name)))
     _install_shapes(numpy)
     _install_indexing(numpy)
+    Value.__array_namespace__ = filtered(array_namespace)  # type: ignore[attr-defined]
     Value.__array_priority__ = 100  # type: ignore[attr-defined]
 
 
@@ -182,18 +184,25 @@ def _install_shapes(numpy: Any) -> None:
         """The bits read as another dtype."""
         if type is not None:
             raise NotImplementedError("`type` argument of array.view() is not supported.")
-        from effax.effects.conversion import bitcast_convert_type
-        from effax.effects.types import user_dtype
+        from effax.numpy.viewing import viewed
 
-        if dtype is None:
-            return self
-        target = user_dtype(dtype, "view")
-        if target.itemsize != self.dtype.itemsize:
-            raise NotImplementedError(
-                f"view from {self.dtype} to {target}: dtypes of different sizes; use "
-                "lax.bitcast_convert_type"
-            )
-        return bitcast_convert_type(self, dtype=target)
+        return self if dtype is None else viewed(self, dtype)
+
+    def compress(
+        self: Any,
+        condition: Any,
+        axis: int | None = None,
+        *,
+        out: None = None,
+        size: int | None = None,
+        fill_value: Any = 0,
+    ) -> Any:
+        """The slices where a vector of conditions is true; see `effax.numpy.compress`."""
+        return numpy.compress(condition, self, axis, out, size=size, fill_value=fill_value)
+
+    def tobytes(self: Any, order: str = "C") -> bytes:
+        """The elements' bytes; refused for what is not known."""
+        raise ConcretizationTypeError(self, "tobytes() needs the elements.")
 
     def byteswap(self: Any) -> Any:
         """The bytes of each number in the opposite order; of both parts of complex ones."""
@@ -232,7 +241,19 @@ def _install_shapes(numpy: Any) -> None:
         where = getattr(self, "spec", None)
         return str((default() if where is None else where.placement).device.platform)
 
-    for method in (reshape, transpose, flatten, view, byteswap, copy, clone, to_device, platform):
+    for method in (
+        reshape,
+        transpose,
+        flatten,
+        view,
+        compress,
+        tobytes,
+        byteswap,
+        copy,
+        clone,
+        to_device,
+        platform,
+    ):
         setattr(Value, method.__name__, filtered(method))
     setattr(Array, "reshape", array_reshape)  # noqa: B010
     Value.conjugate = Value.conj  # type: ignore[attr-defined]
@@ -242,9 +263,13 @@ def _install_shapes(numpy: Any) -> None:
     Value.mT = property(lambda self: numpy.matrix_transpose(self))  # type: ignore[attr-defined]
     Value.real = property(lambda self: numpy.real(self))  # type: ignore[attr-defined]
     Value.imag = property(lambda self: numpy.imag(self))  # type: ignore[attr-defined]
-    Value.__round__ = lambda self, ndigits=None: numpy.round(  # type: ignore[attr-defined]
-        self, ndigits or 0
-    )
+
+    def rounded(self: Any, ndigits: int | None = None) -> Any:
+        """Of so many decimals; integers where nothing is said, as Python rounds its own numbers."""
+        result = numpy.round(self, ndigits or 0)
+        return result.astype(int) if ndigits is None else result
+
+    Value.__round__ = filtered(rounded)  # type: ignore[attr-defined]
 
 
 def _install_indexing(numpy: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from effax.effects import comparison, elementwise, logical, reduction, selection, shape
-from effax.effects.types import default_int, is_complex, is_float, is_inexact, typeof
+from effax.effects.types import default_int, is_bool, is_complex, is_float, is_inexact, typeof
 from effax.numpy import reductions
 from effax.numpy.arguments import asked_dtype, cast, check_arrays, combine, refuse_out, shape_of
 from effax.numpy.operands import array
@@ -147,6 +147,8 @@ def nanmean(
     """
     refuse_out("nanmean", out)
     check_arrays("nanmean", a)
+    if where is not None and not is_bool(typeof(where).dtype):
+        raise ValueError(f"jnp.nanmean: where must be None or a boolean array, not {typeof(where)}")
     kind = typeof(a).dtype
     if not is_inexact(kind):
         return mean(a, axis, dtype, None, keepdims, where=where)

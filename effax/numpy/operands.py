@@ -22,8 +22,8 @@ from effax.effects.types import (
     ShapedArray,
     bit_width,
     bool_,
-    default_int,
     inexact_dtype,
+    int32,
     is_bool,
     is_inexact,
     is_integer,
@@ -31,12 +31,7 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Value
-from effax.numpy.arguments import broadcast, cast, check_arrays, common_shape
-
-
-class BroadcastError(TypeError, ValueError):
-    """Shapes that can't be brought to one: a `TypeError` as in lax, a `ValueError` as in NumPy."""
-
+from effax.numpy.arguments import BroadcastError, broadcast, cast, check_arrays, common_shape
 
 Kind = Callable[[DType], DType]
 
@@ -47,8 +42,8 @@ def as_they_are(dtype: DType) -> DType:
 
 
 def numeric_dtype(dtype: DType) -> DType:
-    """The dtype itself, the default integer for Booleans."""
-    return default_int() if dtype == bool_ else dtype
+    """The dtype itself, int32 for Booleans, whether 64 bits are on or not."""
+    return int32 if dtype == bool_ else dtype
 
 
 def asarray(x: Any, name: str = "asarray") -> Any:

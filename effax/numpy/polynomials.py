@@ -294,6 +294,8 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     (p,) = _vectors("roots", p)
     if not strip_zeros:
         return _all_roots(p)
+    if _length(p) < 2:
+        return _companion_roots(p, 0)
     if not is_static(p):
         raise ConcretizationTypeError(
             p,

@@ -127,7 +127,7 @@ def ravel_multi_index(
     if order not in ("C", "F"):
         raise ValueError(f"invalid order={order!r}. Expected 'C' or 'F'")
     if any(typeof(i).dtype.kind not in "iu" for i in multi_index):
-        raise TypeError("only int indices permitted")
+        raise ValueError("only int indices permitted")
     wanted = (
         lattice_result([typeof(0), *map(typeof, multi_index)])[0]
         if dtype is None

@@ -34,6 +34,7 @@ from effax.numpy.arguments import (
     shape_of,
 )
 from effax.numpy.manipulation import ravel
+from effax.numpy.operands import numeric_dtype
 from effax.whole import whole
 
 STATICS = ("axis", "dtype", "keepdims")
@@ -141,10 +142,11 @@ def _totalled(
     refuse_out(name, out)
     check_arrays(name, a)
     asked = asked_dtype(name, dtype)
+    given = numeric_dtype(typeof(a).dtype)
     a = _numeric(a)
     kind = asked or typeof(a).dtype
-    if asked is None and promote_integers:
-        kind = wide_integer(kind)
+    if asked is None:
+        kind = wide_integer(kind) if promote_integers else given
     working = accumulator(kind) if asked is None else kind
     if is_bool(working):
         effect, pair = (

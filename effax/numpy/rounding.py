@@ -12,6 +12,7 @@ from effax.effects.shape import full
 from effax.effects.types import (
     bit_width,
     bool_,
+    default_float,
     finfo,
     float32,
     int32,
@@ -82,9 +83,8 @@ def rint(x: Any, /) -> Any:
     >>> rint(2.5)
     Array(2., dtype=float32, weak_type=True)
     """
-    given = typeof(unary("rint", x))
-    x = unary_inexact("rint", x)
-    return _round_to_even(x if is_inexact(given.dtype) else strong(x))
+    x = array(unary("rint", x))
+    return _round_to_even(x if is_inexact(typeof(x).dtype) else cast(x, default_float()))
 
 
 def _round_to_even(x: Any) -> Any:
@@ -109,7 +109,7 @@ def _round(a: Any, decimals: int) -> Any:
     a = array(unary("round", a))
     dtype = typeof(a).dtype
     if is_bool(dtype):
-        raise TypeError("round takes numbers, but was given Booleans")
+        raise ValueError("round takes numbers, but was given Booleans")
     if not is_inexact(dtype):
         if decimals < 0:
             raise NotImplementedError("integer np.round not implemented for decimals < 0")
@@ -118,7 +118,7 @@ def _round(a: Any, decimals: int) -> Any:
         return _round_to_even(a)
     if is_complex(dtype):
         parts = complex.real(a), complex.imag(a)
-        return complex.complex(*(_round(x, decimals) for x in parts))
+        return complex.complex(*(strong(_round(x, decimals)) for x in parts))
     wide = cast(a, float32, typeof(a).weak_type) if bit_width(dtype) < 32 else a
     scale = 10.0**decimals
     whole_number = _round_to_even(elementwise.mul(wide, scale))
@@ -181,9 +181,9 @@ def spacing(x: Any, /) -> Any:
     """The distance to the next float away from zero, with the sign of x.
 
     >>> spacing(1.0)
-    Array(1.1920929e-07, dtype=float32, weak_type=True)
+    Array(1.1920929e-07, dtype=float32)
     """
-    x = array(unary_inexact("spacing", x))
+    x = strong(unary_inexact("spacing", x))
     dtype = typeof(x).dtype
     if is_complex(dtype):
         raise ValueError("jnp.spacing is not defined for complex inputs.")

@@ -202,6 +202,10 @@ def _compressed(condition: Any, a: Any, axis: int, size: Any, fill_value: Any) -
     elif m < n:
         a = shape.slice_axis(a, axis, 0, m)
     count = known_count("compress", number, size)
+    if count > shape_of(a)[axis]:
+        raise ValueError(
+            f"size must not be greater than the array's axis; got {size=} for {shape_of(a)[axis]}"
+        )
     return _slices(a, mask, number, fill_value, axis, count)
 
 

@@ -86,6 +86,8 @@ def _collected(
 ) -> tuple[Any, Any, Any, Any]:
     """The new rows, filled up to `size`; where each was first; which each row is; how often."""
     n, width = shape_of(ordered)
+    if not n and size and fill is None:
+        raise ValueError("unique: of no elements, size can be filled up with a fill_value only")
     kind = default_int()
     first = places(new, size)
     there = comparison.lt(
@@ -101,12 +103,8 @@ def _collected(
         values = selection.select_n(mask, padding, values)
         indices = pick(order, first, 0)
     else:
-        padding = 0 if fill is None else cast(fill, typeof(ordered).dtype)
-        values = (
-            shape.full((size, width), 0, typeof(ordered).dtype)
-            if fill is None
-            else broadcast(padding, (size, width))
-        )
+        padding = cast(0 if fill is None else fill, typeof(ordered).dtype)
+        values = broadcast(padding, (size, width))
         indices = first
     which = how_often = None
     if inverse:
@@ -294,10 +292,9 @@ def _among_all(x: Any, others: Any) -> Any:
     return reduce_or(comparison.eq(one, other), axes=(len(lengths),))
 
 
-def _chosen(
-    values: Any, mask: Any, size: Any, fill_value: Any, name: str, first: Any = None
-) -> Any:
-    """The elements where a mask is true, filled up with `fill_value`, or with the first of them."""
+def _chosen(values: Any, mask: Any, size: Any, fill_value: Any, name: str) -> Any:
+    """The elements where a mask is true, filled up with `fill_value`, or with the first of them,
+    0 if there are none."""
     number = sum(mask)
     count = known_count(name, number, size)
     if not shape_of(values)[0]:
@@ -315,7 +312,9 @@ def _filled(values: Any, mask: Any, number: Any, fill: Any, size: int) -> Any:
     if fill is None:
         if not size:
             return taken
-        padding = broadcast(shape.slice_axis(taken, 0, 0, 1), (size,))
+        first = shape.slice_axis(there, 0, 0, 1), shape.slice_axis(taken, 0, 0, 1)
+        nothing = shape.full((1,), 0, typeof(taken).dtype)
+        padding = broadcast(selection.select_n(first[0], nothing, first[1]), (size,))
     else:
         padding = broadcast(cast(fill, typeof(taken).dtype), (size,))
     return selection.select_n(there, padding, taken)
@@ -337,6 +336,7 @@ def setdiff1d(
     [1, 3]
     """
     check_arrays("setdiff1d", ar1, ar2)
+    fill_value = 0 if fill_value is None else fill_value
     flat = ravel(ar1)
     if assume_unique:
         return _chosen(flat, isin(flat, ar2, invert=True), size, fill_value, "setdiff1d")

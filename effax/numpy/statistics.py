@@ -280,7 +280,7 @@ def cov(
     weights = _observation_weights(fweights, aweights, n, kind)
     if weights is None:
         centre = mean(x, 1, keepdims=True)
-        number: Any = shape.scalar(n - ddof, real_dtype(kind))
+        number: Any = shape.scalar(n - ddof if n > ddof else 0, real_dtype(kind))
     else:
         total = sum(weights)
         centre = elementwise.div(

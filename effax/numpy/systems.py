@@ -121,9 +121,12 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """
     (x,) = floats("linalg.slogdet", a)
     _square("slogdet()", x)
+    if method == "qr":
+        q, r = linalg.qr(x, full_matrices=False)
+        diagonal = matrices.diagonal(r)
+        sign = _slogdet(q)[0] * jnp.prod(jnp.sign(diagonal), axis=-1)
+        return SlogdetResult(sign, jnp.sum(jnp.log(jnp.abs(diagonal)), axis=-1))
     if method not in (None, "lu"):
-        if method == "qr":
-            raise NotImplementedError("slogdet: method='qr' is not supported; leave it out")
         raise ValueError(
             f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'."
         )
@@ -299,6 +302,40 @@ def lstsq(
     return x, residuals, rank, s
 
 
+def _counted(s: Array, rcond: Array) -> Array:
+    """Which singular values are not as good as zero."""
+    return (s > 0) & (s >= rcond * s[0])
+
+
+@custom_jvp
+def _least_squares(x: Array, right: Array, rcond: Array) -> tuple[Array, Array]:
+    """The shortest solution, and the singular values."""
+    u, s, vh = svd(x, full_matrices=False)
+    large = _counted(s, rcond)
+    inverse = jnp.where(large, 1 / jnp.where(large, s, 1), 0).astype(x.dtype)
+    seen = matrices.product(matrices.adjoint(u), right)
+    return matrices.product(matrices.adjoint(vh), inverse[:, None] * seen), s
+
+
+@_least_squares.defjvp
+def _least_squares_jvp(primals: Any, tangents: Any) -> Any:
+    """Of the solution as `pinv(x) @ right`, which has a derivative where the singular vectors have
+    none: where singular values are equal, as those of orthonormal columns."""
+    x, right, rcond = primals
+    dx, moved = tangents[:2]
+    product, adjoint = matrices.product, matrices.adjoint
+    u, s, vh = svd(x, full_matrices=False)
+    inverse = _pinv(x, rcond, False)
+    found = product(inverse, right)
+    rest = right - product(x, found)
+    back = product(product(inverse, adjoint(inverse)), product(adjoint(dx), rest))
+    out = product(adjoint(dx), product(adjoint(inverse), found))
+    out = out - product(inverse, product(x, out))
+    along = matrices.diagonal(product(product(adjoint(u), dx), adjoint(vh)))
+    moved = product(inverse, moved - product(dx, found)) + back + out
+    return (found, s), (moved, jnp.real(along))
+
+
 @whole()
 def _lstsq(a: ArrayLike, b: ArrayLike, rcond: Any) -> tuple[Array, Array, Array, Array]:
     x, y = floats("linalg.lstsq", a, b)
@@ -319,12 +356,9 @@ def _lstsq(a: ArrayLike, b: ArrayLike, rcond: Any) -> tuple[Array, Array, Array,
             rcond = eps * max(x.shape)
         else:
             rcond = jnp.where(jnp.asarray(rcond) < 0, eps, rcond)
-        u, s, vh = svd(x, full_matrices=False)
-        large = (s > 0) & (s >= jnp.asarray(rcond, dtype=s.dtype) * s[0])
-        rank = jnp.sum(large)
-        inverse = jnp.where(large, 1 / jnp.where(large, s, 1), 0).astype(x.dtype)
-        seen = matrices.product(matrices.adjoint(u), right)
-        found = matrices.product(matrices.adjoint(vh), inverse[:, None] * seen)
+        rcond = jnp.asarray(rcond, dtype=real_dtype(x.dtype))
+        found, s = _least_squares(x, right, rcond)
+        rank = jnp.sum(_counted(s, rcond))
     rest = right - matrices.product(x, found)
     residuals = jnp.sum(jnp.real(mul(rest, matrices.conj(rest))), axis=0)
     return (jnp.ravel(found) if y.ndim == 1 else found), residuals, rank, s

@@ -8,7 +8,7 @@ import numpy as np
 
 from effax.effects import indexing, shape
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
-from effax.effects.types import int32, int64, typeof
+from effax.effects.types import int32, int64, is_integer, typeof
 from effax.lax.slicing import from_front
 from effax.numpy.arguments import broadcast, canonical_axis, cast, check_arrays, refuse_out
 from effax.numpy.indexing import update
@@ -204,7 +204,7 @@ def take_along_axis(
            [2]], dtype=int32)
     """
     check_arrays("take_along_axis", arr, indices)
-    if typeof(indices).dtype.kind not in "iu":
+    if not is_integer(typeof(indices).dtype):
         raise TypeError(
             f"take_along_axis indices must be of integer type, got {typeof(indices).dtype}"
         )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import pi
 from typing import Any
 
-from effax.effects import elementwise, selection, shape, special, transcendental
+from effax.effects import elementwise, selection, shape, transcendental
 from effax.effects.comparison import le
 from effax.effects.types import default_float, typeof
-from effax.numpy.arguments import broadcast, cast, check_arrays, concrete_int
+from effax.numpy.arguments import broadcast, cast, concrete_int
+from effax.numpy.elementary import i0
 from effax.whole import whole
 
 
@@ -82,21 +83,6 @@ def hanning(M: int) -> Any:  # noqa: N803
         return shape.full((n,), 1, default_float())
     x = elementwise.div(elementwise.mul(_steps(n), 2 * pi), float(n - 1))
     return elementwise.mul(elementwise.sub(1.0, _cosine(x, 1.0)), 0.5)
-
-
-@whole()
-def i0(x: Any) -> Any:
-    """The modified Bessel function of the first kind, of order 0.
-
-    >>> round(i0(0.0).tolist(), 5)
-    1.0
-    """
-    from effax.numpy.operands import unary_inexact
-
-    check_arrays("i0", x)
-    x = unary_inexact("i0", x)
-    size = elementwise.abs(x)
-    return elementwise.mul(transcendental.exp(size), special.bessel_i0e(x))
 
 
 @whole("M")

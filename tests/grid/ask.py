@@ -11,6 +11,7 @@ import importlib
 import os
 import pickle
 import re
+import select
 import subprocess
 import sys
 import warnings
@@ -131,31 +132,70 @@ def answer(library: Library, case: Case) -> Answer:
     return Answer(leaves, error, traced)
 
 
+def types(library: Library, case: Case) -> Answer:
+    """What a library answers when only asked for types, as `float32*[2,3]`: nothing is compiled."""
+    with warnings.catch_warnings(), library.top.enable_x64(case.x64):
+        warnings.simplefilter("ignore")
+        function = case.function(library.names)
+        given = operands(library, case)
+        try:
+            found = library.top.eval_shape(lambda *xs: arrays(library, function(*xs)), *given)
+        except Exception as raised:
+            return Answer(None, classes(raised), [])
+    spelled = [_spelled(x) for x in found]
+    return Answer(list(spelled), [], [])
+
+
+def _spelled(x: Any) -> str:
+    return f"{x.dtype}{'*' * bool(x.weak_type and x.dtype != bool)}{list(x.shape)}"
+
+
 def arrays(library: Library, tree: Any) -> list[Any]:
     """The leaves of a result that a traced function may return."""
     return [x for x in library.top.tree.leaves(tree) if hasattr(x, "dtype") and hasattr(x, "shape")]
 
 
 class Oracle:
-    """JAX, in its own process."""
+    """JAX, in its own process, which is started again after a case that it doesn't come back from."""
 
-    def __init__(self, python: str) -> None:
+    def __init__(self, python: str, patience: float = 120.0) -> None:
+        self.python, self.patience = python, patience
+        self.start()
+
+    def start(self) -> None:
         env = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(
-            [python, "-m", "tests.grid.ask"],
+            [self.python, "-m", "tests.grid.ask"],
             cwd=ROOT,
             env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            bufsize=0,
         )
 
-    def ask(self, case: Case) -> Answer:
+    def ask(self, case: Case, *, typed: bool = False) -> Answer:
+        """JAX's answer to a case; `typed`: of types alone. A `TimeoutError` where there is none."""
         assert self.process.stdin and self.process.stdout
-        pickle.dump(tuple(case), self.process.stdin)
-        self.process.stdin.flush()
-        leaves, error, traced = pickle.load(self.process.stdout)
+        self.process.stdin.write(pickle.dumps((*case, typed)))
+        if not select.select([self.process.stdout], [], [], self.patience)[0]:
+            self.close()
+            self.start()
+            return Answer(None, ["TimeoutError"], [])
+        size = int.from_bytes(self.read(8), "little")
+        leaves, error, traced = pickle.loads(self.read(size))
         made = leaves if leaves is None else [x if isinstance(x, str) else Leaf(*x) for x in leaves]
         return Answer(made, error, traced)
+
+    def read(self, size: int) -> bytes:
+        """So many bytes of what the process says."""
+        assert self.process.stdout
+        parts = b""
+        while len(parts) < size:
+            some = self.process.stdout.read(size - len(parts))
+            if not some:
+                raise EOFError("the process of the oracle has ended")
+            parts += some
+        return parts
 
     def close(self) -> None:
         self.process.kill()
@@ -180,12 +220,14 @@ def serve() -> None:
     library = jax_library()
     while True:
         try:
-            code, given, x64 = pickle.load(sys.stdin.buffer)
+            code, given, x64, typed = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        found = answer(library, Case(code, tuple(Operand(*o) for o in given), x64))
+        case = Case(code, tuple(Operand(*o) for o in given), x64)
+        found = (types if typed else answer)(library, case)
         leaves = found.leaves and [x if isinstance(x, str) else tuple(x) for x in found.leaves]
-        pickle.dump((leaves if leaves else found.leaves, found.error, found.traced), out)
+        said = pickle.dumps((leaves if leaves else found.leaves, found.error, found.traced))
+        out.write(len(said).to_bytes(8, "little") + said)
         out.flush()
 
 

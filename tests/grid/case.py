@@ -193,8 +193,10 @@ def _few(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, word: s
 
 
 def _definite(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, word: str) -> Any:
-    """Hermitian positive definite matrices, well conditioned."""
+    """Hermitian positive definite matrices, well conditioned; what is not square, anyhow."""
     x = _normal(rng, shape, np.complex128 if is_complex(dtype) else np.float64, word)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        return x
     return x @ np.conj(np.swapaxes(x, -1, -2)) + 2 * np.eye(shape[-1])
 
 
@@ -247,5 +249,5 @@ KINDS: dict[str, Callable[[np.random.RandomState, tuple[int, ...], Any, str], An
     "among": _among,
     "within": _within,
 }
-TAME = set(KINDS) - {"edges", "extreme", "singular"}  # NumPy, computing wide, has something to say
-SMOOTH = TAME - {"few", "index", "sorted", "among"}  # differences in all directions are defined
+# Where differences in all directions are defined.
+SMOOTH = set(KINDS) - {"edges", "extreme", "singular", "few", "index", "sorted", "among"}

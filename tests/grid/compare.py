@@ -15,7 +15,7 @@ from tests.grid.case import is_complex, is_inexact
 UNITS = {8: 256, 4: 64, 2: 4, 1: 1}
 # Errors by which JAX says that it did not foresee a case: whatever we do is as good.
 FAULTS = {"AssertionError", "KeyError", "JaxRuntimeError", "XlaRuntimeError", "NotImplementedError"}
-FAULTS |= {"UnboundLocalError", "RecursionError", "AttributeError"}
+FAULTS |= {"TimeoutError", "UnboundLocalError", "RecursionError", "AttributeError"}
 
 
 def epsilon(dtype: Any) -> float:
@@ -99,7 +99,7 @@ def compare_leaves(
             continue
         if f.dtype != w.dtype:
             return f"dtype {f.dtype} instead of {w.dtype}"
-        if weak and f.weak != w.weak:
+        if weak and f.weak != w.weak and f.dtype != "bool":  # a weak bool is like any other
             return f"weak_type {f.weak} instead of {w.weak}"
         why = differ(f.values, w.values, slack=slack, scale=scale)
         if not why and signs:
@@ -115,6 +115,8 @@ def compare_errors(found: Sequence[str], wanted: Sequence[str]) -> str:
         return ""
     if not found:
         return f"no error instead of {wanted[0]}"
+    if wanted[0] == "TracerBoolConversionError" and "ConcretizationTypeError" in found:
+        return ""  # what was made concrete first is an accident
     return "" if wanted[0] in found else f"{found[0]} instead of {wanted[0]}"
 
 

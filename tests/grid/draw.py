@@ -1,12 +1,12 @@
 """What hypothesis draws: dtypes, shapes, values, arguments; put together they are a `Case`.
 
-A drawer is a function of a `Grid`, which has the operands, and the name of a public function; it
-returns the code of a call:
+A drawer is a function of a `Grid`, which has the operands, and the dotted name of a public
+function; it returns the code of a call:
 
 >>> def softmaxes(g, name):
 ...     a = g.array(g.shape(), g.dtype("f"))
-...     return f"nn.{name}({a}{g.words(axis=g.axes(a))})"
->>> cases(softmaxes, "softmax").example()  # doctest: +SKIP
+...     return f"{name}({a}{g.words(axis=lambda: g.axes(a))})"
+>>> cases(softmaxes, "nn.softmax").example()  # doctest: +SKIP
 Case(code='nn.softmax(a, axis=-1)', operands=(Operand('float16', (2, 3), 'edges', 7),), x64=False)
 
 `g.pick` of anything, `g.chance(p)`, `g.dtype("bif c")`, `g.shape()`, `g.broadcast()`, `g.array(...)`
@@ -17,14 +17,13 @@ the oracle says which class of error it is.
 
 from __future__ import annotations
 
-import math
 import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.grid.case import Case, Operand, dtype_of, is_complex, is_inexact
+from tests.grid.case import Case, Operand
 
 # Per letter: dtypes with and without 64 bits. Often drawn ones stand more than once.
 BITS = {
@@ -182,12 +181,6 @@ def cases(drawer: Callable[[Grid, str], str], name: str) -> st.SearchStrategy[Ca
     return drawn()
 
 
-def elements(shape: Sequence[int]) -> int:
-    return math.prod(shape)
-
-
-def result_is_smooth(operands: Sequence[Operand]) -> bool:
-    """Whether some operand can be moved a little."""
-    return any(
-        is_inexact(dtype_of(o.dtype)) and not is_complex(dtype_of(o.dtype)) for o in operands
-    )
+def named(words: str, module: str = "jnp") -> list[str]:
+    """Names in a module: `named("sin cos")` is `["jnp.sin", "jnp.cos"]`."""
+    return [f"{module}.{word}" for word in words.split()]

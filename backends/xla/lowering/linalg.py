@@ -119,7 +119,7 @@ def lower_cholesky(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     factor, info = foreign(
         w, lapack_name(w, x, "potrf"), [x], [types[0], info_type(x, batch)], batch, attributes, 0
     )
-    return or_nan(w, written_out(w, _tril, factor), info)
+    return written_out(w, _tril, or_nan(w, factor, info))
 
 
 def _tril(x: Any) -> Any:
