@@ -16,11 +16,12 @@ WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
 
-.PHONY: help test test-all check lint types layers unit demo papers bench docs dist format sizes names clean
+.PHONY: help test test-all check lint types layers paths unit demo papers bench docs dist format sizes names clean
 
 help:
 	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
 	@echo "make test-all  the same with the slow ones"
+	@echo "make paths     laws, effects and back ends with fast paths switched off"
 	@echo "make demo      examples/demo.py: a small training run"
 	@echo "make papers    the papers, reproduced"
 	@echo "make bench     measurements, against jax where it can be installed"
@@ -68,6 +69,10 @@ types: $(VENV)/.test
 
 layers: $(VENV)/.test
 	$(VENV)/bin/lint-imports
+
+# Every fast path off, then each off by itself; `make test` has them all on.
+paths: $(VENV)/.test
+	$(PYTEST) tests/backends/test_fast_paths.py -k without
 
 unit: $(VENV)/.test
 	$(PYTEST) -m "not slow"

@@ -22,8 +22,8 @@ from benchmarks.report import seconds
 from benchmarks.run import default_jax_python, environment, imports, machine, told
 
 HERE = Path(__file__).resolve().parent
-CALLS = 5
-TOO_LONG = 4.0
+CALLS = 3
+TOO_LONG = 1.0
 """Seconds of one call after which no larger size is tried."""
 
 Points = list[tuple[int, float]]
@@ -120,6 +120,13 @@ What is not in proportion:
 """
 
 
+def write(found: dict[str, dict[str, Points | str]], how: str) -> None:
+    """The page and the picture of the curves found so far."""
+    page = PAGE.format(limit=TOO_LONG, told=how, table=table(found))
+    (HERE / "CURVES.md").write_text(page)
+    (HERE / "CURVES.svg").write_text(drawn({CURVES[n].title: by for n, by in found.items()}))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", help=",".join(CURVES))
@@ -138,11 +145,8 @@ def main() -> None:
     for name in names:
         found[name] = {lib: in_process(python, lib, name) for lib, python in pythons.items()}
         print(table({name: found[name]}).splitlines()[-1], flush=True)
-    if options.write:
-        text = told({"machine": machine(pythons), "rounds": CALLS})
-        page = PAGE.format(limit=TOO_LONG, told=text, table=table(found))
-        (HERE / "CURVES.md").write_text(page)
-        (HERE / "CURVES.svg").write_text(drawn({CURVES[n].title: by for n, by in found.items()}))
+        if options.write:
+            write(found, told({"machine": machine(pythons), "rounds": CALLS}))
 
 
 if __name__ == "__main__":

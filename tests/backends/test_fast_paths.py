@@ -1,5 +1,9 @@
 """Each fast path gives the values of the rule it stands before, at special values too."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -9,9 +13,18 @@ import effax.numpy as jnp
 from effax.backends.xla.fast.path import PATHS
 from effax.effects import config
 from effax.effects.columns import load
+from tests.architecture.sources import ROOT
 
 load("effax.backends.xla.lowering")
 load("effax.backends.xla.fast")
+
+
+@pytest.fixture(autouse=True)
+def all_paths():
+    """Whatever the environment asks for."""
+    with config.fast_paths("all"):
+        yield
+
 
 RNG = np.random.default_rng(0)
 SPECIAL = np.array(
@@ -175,3 +188,33 @@ def test_a_large_extremum_keeps_its_nan(dtype, axis):
         x[7, 5] = -np.nan
         for ours, theirs in ((jnp.max, np.max), (jnp.min, np.min)):
             np.testing.assert_array_equal(ours(x, axis), theirs(x, axis))
+
+
+def _without(paths, *tests):
+    """What pytest says of tests in a process of its own that takes only these paths."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow", "-p", "no:cacheprovider"]
+        + [*tests],
+        cwd=ROOT,
+        env={**os.environ, "EFFAX_FAST_PATHS": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tests", ["tests/laws", "tests/effects", "tests/backends"])
+def test_laws_and_backends_hold_without_any_path(tests):
+    done = _without("none", tests)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PATHS)
+def test_operators_hold_without_a_path(name):
+    effect = PATHS[name]
+    file = ROOT / "tests" / "effects" / f"test_{effect.family}.py"
+    tests = file if file.exists() else ROOT / "tests" / "effects" / "test_elementwise.py"
+    done = _without(f"-{name}", str(tests), "-k", effect.name)
+    assert done.returncode == 0, done.stdout[-2000:]
