@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from effax.backends.xla.lowering.elementwise import compare, operation
-from effax.backends.xla.lowering.writer import Name, Writer, rule
+from effax.backends.xla.lowering.reduction import select
+from effax.backends.xla.lowering.writer import Name, Writer, rule, rules
 from effax.effects import transcendental
 from effax.effects.effect import Effect
 from effax.effects.transcendental import cos, exp2, logistic, sin
 from effax.effects.types import ShapedArray, is_complex, real_dtype
 
 _OPERATIONS: Final[dict[Effect, str]] = {
-    transcendental.exp: "stablehlo.exponential",
     transcendental.expm1: "stablehlo.exponential_minus_one",
     transcendental.log: "stablehlo.log",
     transcendental.log1p: "stablehlo.log_plus_one",
@@ -23,8 +23,6 @@ _OPERATIONS: Final[dict[Effect, str]] = {
     transcendental.acos: "chlo.acos",
     transcendental.atan: "chlo.atan",
     transcendental.atan2: "stablehlo.atan2",
-    transcendental.sinh: "chlo.sinh",
-    transcendental.cosh: "chlo.cosh",
     transcendental.tanh: "stablehlo.tanh",
     transcendental.asinh: "chlo.asinh",
     transcendental.acosh: "chlo.acosh",
@@ -35,11 +33,37 @@ for _effect, _name in _OPERATIONS.items():
     rule(_effect)(operation(_name))
 
 
+def _of_known_nan(name: str) -> Callable[..., Name]:
+    """XLA's CPU backend converts the argument of an exponential to an integer, which for a NaN is
+    anything: where it knows of one, what was in memory comes out. So it is told the result.
+    """
+    plain = operation(name)
+
+    def lower(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
+        result = plain(w, types, x)
+        if w.platform != "cpu" or is_complex(x.dtype):
+            return result
+        if not w.knows_nan:
+            w.careless = True
+            return result
+        return select(w, compare(w, "NE", x, x), x, result)
+
+    return lower
+
+
+for _effect, _name in {
+    transcendental.exp: "stablehlo.exponential",
+    transcendental.sinh: "chlo.sinh",
+    transcendental.cosh: "chlo.cosh",
+}.items():
+    rule(_effect)(_of_known_nan(_name))
+
+
 @rule(exp2)
 def lower_exp2(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     type = types[0]
     scaled = w.simple("multiply", [x, w.constant(math.log(2.0), type)], type)
-    return w.simple("exponential", [scaled], type)
+    return rules[transcendental.exp](w, types, scaled)
 
 
 @rule(logistic)

@@ -62,7 +62,9 @@ class NotMapped:
 class Splat(Name):
     """The name of a constant that is one number everywhere."""
 
-    __slots__ = ()
+    __slots__ = ("value",)
+
+    value: Any
 
 
 def named(text: str, type: ShapedArray) -> Name:
@@ -97,13 +99,17 @@ class Writer:
     Lines say where they come from if `locations` are given. `scoped` is whether an equation has a
     scope by name, so that they should. While a rule works, `equation` is its equation, of
     `program`, whose variables have `names`. `plainly` is whether no fast path is worth its length.
+    `knows_nan` is whether the compiler will meet a NaN, `found_nan` whether one was written, and
+    `careless` whether something was that it spoils.
     """
 
     program: Program
     equation: Any
     names: dict[Any, Name]
 
-    def __init__(self, platform: str = "cpu", locations: Locations | None = None) -> None:
+    def __init__(
+        self, platform: str = "cpu", locations: Locations | None = None, knows_nan: bool = False
+    ) -> None:
         load("effax.backends.xla.lowering")
         load("effax.backends.xla.fast")
         self.platform = platform
@@ -122,6 +128,9 @@ class Writer:
         self.locations = locations
         self.scoped = False
         self.plainly = False
+        self.knows_nan = knows_nan
+        self.found_nan = False
+        self.careless = False
 
     @property
     def is_partly_mapped(self) -> bool:
@@ -176,10 +185,12 @@ class Writer:
         if plain and key in self.constants:
             return self.constants[key]
         text = number(value, type.dtype)
+        self.found_nan = self.found_nan or value != value
         found = self.constants.get((text, type))
         if found is None:
             found = Splat(self.op(f"stablehlo.constant dense<{text}> : {tensor(type)}", type))
             found.type = type
+            found.value = value
             self.constants[text, type] = found
         if plain:
             self.constants[key] = found
@@ -188,6 +199,7 @@ class Writer:
     def array(self, value: np.ndarray[Any, Any]) -> Name:
         """A small constant array, element by element."""
         type = ShapedArray(value.shape, value.dtype)
+        self.found_nan = self.found_nan or bool((value != value).any())
         return self.op(f"stablehlo.constant dense<{nested(value)}> : {tensor(type)}", type)
 
     def scope(self) -> Scope:
@@ -415,14 +427,16 @@ def _cut(mesh: ModuleMesh, layout: Layout, program: Program) -> tuple[Sequence[s
 
 
 def written(
-    write: Callable[[Writer], str], platform: str, located: bool = False
+    write: Callable[[Writer], str], platform: str, located: bool = False, knows_nan: bool = False
 ) -> tuple[str, list[Callable[..., Any]]]:
     """The module that a function writes, and the host callbacks it calls, in order.
 
-    It is written once more, with locations, if that is not asked for but there are scopes.
+    It is written once more, with locations, if that is not asked for but there are scopes; and with
+    care, if there is a NaN in it and something that it spoils.
     """
-    writer = Writer(platform, Locations() if located else None)
+    writer = Writer(platform, Locations() if located else None, knows_nan)
     text = write(writer)
-    if writer.scoped and not located:
-        return written(write, platform, located=True)
+    scoped, spoiled = writer.scoped and not located, writer.found_nan and writer.careless
+    if scoped or spoiled:
+        return written(write, platform, located or scoped, knows_nan or spoiled)
     return text, writer.callbacks
