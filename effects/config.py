@@ -408,7 +408,8 @@ default_matmul_precision = _choice(
 fast_paths = Option(
     "fast_paths",
     "all",
-    "other ways to write effects that XLA is slow at: all, none, names, or -names to leave out",
+    "other ways to write effects that XLA is slow at: all, none, names, or -names to leave out; "
+    "under none gradients that nobody jitted are performed effect by effect, too",
     str,
     str,
 )

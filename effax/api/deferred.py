@@ -31,6 +31,7 @@ from effax.effects.handler import Carrier, Handler, bottom, current
 from effax.effects.program import Equation, Literal, Program, Variable, row_of
 from effax.effects.provenance import scope_of, source
 from effax.effects.state import Ref
+from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import DUAL, JVP, is_librarys, moves, still, tangent_type
 from effax.interpreters.lifting import PLAIN, lift
@@ -45,8 +46,13 @@ _LIMIT: Final = 256
 _plans: Final[dict[Any, Plan]] = remembered()
 
 
-def linearized(function: Callable[..., Sequence[Any]], values: Sequence[Any]) -> Any:
-    """A function linearized at values: `primals`, and `pull` for the cotangents of the values."""
+def linearized(
+    function: Callable[..., Sequence[Any]], values: Sequence[Any], aux: list[Any]
+) -> Any:
+    """A function linearized at values: `primals`, and `pull` for the cotangents of the values.
+
+    `aux` is empty, or holds after the call what else the function computed.
+    """
     if not _may_put_off():
         return Linearized(function, values)
     refuse_references(values)
@@ -57,9 +63,13 @@ def linearized(function: Callable[..., Sequence[Any]], values: Sequence[Any]) ->
             results = function(*handler.arguments)
         finally:
             current.reset(token)
-        return handler.finish(results)
+        leaves, tree = tree_flatten(aux)
+        done = handler.finish([*results, *leaves])
     finally:
         handler.close()
+    aux[:] = tree_unflatten(tree, done.primals[len(results) :])
+    del done.primals[len(results) :], done.tangents[len(results) :]
+    return done
 
 
 def _may_put_off() -> bool:

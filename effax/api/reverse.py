@@ -199,7 +199,7 @@ def value_and_grad(
             check_input(x, holomorphic, allow_int, what)
         value_only, aux = split_aux(fun, has_aux)
         flat, out = flat_function(with_chosen(value_only, places, args, keywords), tree)
-        done = Linearized(flat, leaves) if has_aux else linearized(flat, leaves)
+        done = linearized(flat, leaves, aux)
         if len(done.primals) != 1 or done.primals[0] is None:
             raise TypeError(
                 "Gradient only defined for scalar-output functions. "

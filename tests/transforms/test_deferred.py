@@ -10,6 +10,8 @@ import effax
 import effax.numpy as jnp
 from effax import lax
 from effax.api import deferred
+from effax.backends.xla.array import Array
+from effax.effects.config import fast_paths
 
 
 @pytest.fixture(params=["noted", "compiled"])
@@ -97,8 +99,33 @@ def test_second_derivatives_vjps_and_trees(way):
     both = effax.grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 3.0)
     assert [float(g) for g in both] == [3.0, 2.0]
     assert all(g.weak_type for g in both)
-    value, aux = effax.value_and_grad(lambda x: (x * x, x + 1.0), has_aux=True)(3.0)[0]
-    assert (float(value), float(aux)) == (9.0, 4.0)
+
+
+def test_auxiliary_data(way):
+    def f(x):
+        y = x * x
+        return y, {
+            "twice": y * 2.0,
+            "known": jnp.ones(2),
+            "name": "f",
+            "none": None,
+            "x": x,
+            "n": 3,
+        }
+
+    for _ in range(2):
+        (value, aux), gradient = effax.value_and_grad(f, has_aux=True)(3.0)
+        assert (float(value), float(gradient)) == (9.0, 6.0)
+        assert (float(aux["twice"]), float(aux["x"]), aux["name"], aux["n"]) == (18.0, 3.0, "f", 3)
+        assert aux["known"].shape == (2,) and aux["none"] is None
+        assert all(type(aux[name]) is Array for name in ("twice", "x", "known"))
+    assert float(effax.grad(lambda x: (x, jnp.sum(x)), has_aux=True)(2.0)[1]) == 2.0
+    inside = effax.grad(lambda x: effax.grad(f, has_aux=True)(x)[1]["twice"] * x)(2.0)
+    assert float(inside) == 24.0
+    with pytest.raises(TypeError, match=r"has_aux|pair|tuple"):
+        effax.grad(lambda x: x, has_aux=True)(1.0)
+    with fast_paths("none"):
+        assert float(effax.grad(f, has_aux=True)(3.0)[0]) == 6.0
 
 
 def test_rules_of_the_users_are_called_as_before(way):
