@@ -36,7 +36,7 @@ def platform_dependent(
     unknown = per_platform.keys() - _KINDS.keys()
     if unknown:
         raise ValueError(f"platform_dependent: no platform is called {', '.join(sorted(unknown))}")
-    here = _platform()
+    here = platform()
     for name, function in per_platform.items():
         if here in _KINDS[name]:
             return function(*args)
@@ -48,7 +48,8 @@ def platform_dependent(
     return default(*args)
 
 
-def _platform() -> str:
+def platform() -> str:
+    """The name of the platform that new arrays go to."""
     return str(default().device.platform)
 
 

@@ -190,13 +190,19 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         width = steps(x, 0 if len(shape_of(x)) == 1 else canonical_axis(axis, len(shape_of(x))))
     axis = canonical_axis(axis, len(shape_of(y)))
     n = shape_of(y)[axis]
+    if len(shape_of(width)) == 0 and n >= 2:
+        # One sum of the array as it lies is several times faster than one of its neighbours' sums.
+        ends = [shape.squeeze(shape.slice_axis(y, axis, i, i + 1), (axis,)) for i in (0, n - 1)]
+        inside = reduction.reduce_sum(shape.slice_axis(y, axis, 1, n - 1), axes=(axis,))
+        total = elementwise.add(inside, elementwise.mul(elementwise.add(*ends), 0.5))
+        return strong(combine(elementwise.mul, total, width))
     sums = elementwise.add(
         shape.slice_axis(y, axis, min(1, n), n), shape.slice_axis(y, axis, 0, max(n - 1, 0))
     )
     if len(shape_of(width)) == 1:
         width = shape.broadcast_in_dim(width, shape=shape_of(sums), dims=(axis,))
-    area = elementwise.mul(combine(elementwise.mul, sums, width), 0.5)
-    return strong(reduction.reduce_sum(area, axes=(axis,)))
+    twice = reduction.reduce_sum(combine(elementwise.mul, sums, width), axes=(axis,))
+    return strong(elementwise.mul(twice, 0.5))
 
 
 @whole("axis")

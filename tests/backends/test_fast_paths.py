@@ -38,6 +38,7 @@ NUMBERS = RNG.standard_normal(4096).astype(np.float32)
 INTEGERS = RNG.integers(-(2**31), 2**31, 4096).astype(np.int32)
 DIVISORS = np.concatenate([RNG.integers(-9, 9, 4000), np.full(96, -1)]).astype(np.int32)
 INTEGERS[-50:] = -(2**31)
+SIGNED_ZEROS = np.where(RNG.integers(0, 2, 4096) > 0, 0.0, -0.0).astype(np.float32)
 IMAGES = np.round(RNG.standard_normal((2, 9, 11, 6)) * 3).astype(np.float32)
 
 
@@ -46,6 +47,17 @@ def _pool(window, strides, padding):
         return (lax.reduce_window(x, -jnp.inf, lax.max, window, strides, padding) ** 2).sum()
 
     return fx.grad(loss)
+
+
+TRIANGLES = (NUMBERS[:2048].reshape(2, 32, 32) / 32 + 2 * np.eye(32)).astype(np.float32)
+
+
+def _first_of_segment(before, after):
+    return before[0] | after[0], jnp.where(after[0], after[1], before[1])
+
+
+def _solve(**how):
+    return lambda a, b: lax.linalg.triangular_solve(a, b, **how)
 
 
 MOVED = {
@@ -65,6 +77,8 @@ MOVED = {
         (lambda x: jnp.argmax(x.reshape(64, 64), 0), FLOATS),
         (lambda x: jnp.argmax(x.reshape(2, 32, 64), 1), NUMBERS),
         (lambda x: jnp.argmax(x.reshape(64, 64), 0), DIVISORS),
+        (lambda x: jnp.argmax(x), DIVISORS),
+        (lambda x: jnp.argmax(x.reshape(16, 256) > 60, 1), FLOATS),
     ],
     "argmin": [
         (lambda x: jnp.argmin(x.reshape(16, 256), 1), FLOATS),
@@ -79,6 +93,42 @@ MOVED = {
     "cummin": [
         (lambda x: lax.cummin(x, 0, reverse=True), FLOATS),
         (lambda x: lax.cummin(x.reshape(64, 64), 1), FLOATS),
+    ],
+    "reduce_max": [
+        (lambda x: jnp.max(x), FLOATS),
+        (lambda x: jnp.max(x), SIGNED_ZEROS),
+        (lambda x: jnp.max(x.reshape(64, 64), 1), FLOATS),
+        (lambda x: jnp.max(x.reshape(2, 8, 256), (1, 2)), HALVES),
+        (lambda x: jnp.max(jnp.tile(x, 3)[:12285].reshape(189, 65), 1), NUMBERS),
+        (lambda x: jnp.max(jnp.tile(x, 3)[:8191]), INTEGERS),
+        (lambda x: jnp.max(x.reshape(64, 64), 1), INTEGERS.view("u4")),
+    ],
+    "reduce_min": [
+        (lambda x: jnp.min(x), FLOATS),
+        (lambda x: jnp.min(x), SIGNED_ZEROS),
+        (lambda x: jnp.min(x.reshape(64, 64), 1), INTEGERS),
+        (lambda x: jnp.min(jnp.tile(x, 3)[:8191]), NUMBERS),
+    ],
+    "associative_scan": [
+        (lambda x: lax.associative_scan(jnp.maximum, x.reshape(32, 128)), FLOATS),
+        (lambda x: lax.associative_scan(jnp.maximum, x.reshape(128, 32), axis=1), FLOATS),
+        (lambda x: lax.associative_scan(jnp.add, x.reshape(64, 64), reverse=True), INTEGERS),
+        (
+            lambda x: fx.vmap(lambda x: lax.associative_scan(jnp.minimum, x))(
+                x.reshape(2, 16, 128)
+            ),
+            FLOATS,
+        ),
+        (
+            lambda x: fx.grad(
+                lambda x: (lax.associative_scan(jnp.maximum, x.reshape(32, 128)) ** 2).sum()
+            )(x),
+            IMAGES.ravel()[:1].repeat(4096) * np.arange(4096, dtype=np.float32),
+        ),
+        (
+            lambda x: lax.associative_scan(_first_of_segment, (x > 100, x), axis=1),
+            DIVISORS.reshape(2, 32, 64),
+        ),
     ],
     "select_and_scatter_add": [
         (_pool((1, 2, 2, 1), (1, 2, 2, 1), "VALID"), IMAGES),
@@ -101,10 +151,45 @@ ROUNDED = {
         (lambda x: lax.cumsum(jnp.tile(x, 9).reshape(288, 128), 0), NUMBERS),
         (lambda x: lax.cumsum(x, 0), INTEGERS),
     ],
+    "triangular_solve": [
+        (_solve(left_side=True, lower=True), TRIANGLES, NUMBERS.reshape(2, 32, 64)),
+        (_solve(left_side=False, lower=False), TRIANGLES, NUMBERS.reshape(2, 64, 32)),
+        (
+            _solve(left_side=True, lower=False, transpose_a=True),
+            TRIANGLES,
+            NUMBERS[:64].reshape(2, 32, 1),
+        ),
+        (
+            _solve(left_side=False, lower=True, unit_diagonal=True),
+            TRIANGLES,
+            NUMBERS.reshape(2, 64, 32),
+        ),
+        (
+            _solve(left_side=True, lower=True, transpose_a=True, conjugate_a=True),
+            TRIANGLES * (1 + 0.5j),
+            NUMBERS.reshape(2, 32, 64).astype(np.complex64),
+        ),
+        (
+            _solve(left_side=True, lower=True, conjugate_a=True),
+            TRIANGLES * (1 + 0.5j),
+            NUMBERS.reshape(2, 32, 64).astype(np.complex64),
+        ),
+    ],
     "cumprod": [
         (lambda x: lax.cumprod(1 + 0.01 * x.reshape(64, 64), 0), NUMBERS),
         (lambda x: lax.cumprod(x, 0, reverse=True), INTEGERS),
     ],
+    "pow": [
+        (jnp.power, FLOATS, RNG.permutation(FLOATS)),
+        (
+            jnp.power,
+            *np.meshgrid(
+                SPECIAL[[0, 1, 2, 3, 4, 5, 6, 10, 11, 12]].repeat(20), np.linspace(-8, 8, 33)
+            ),
+        ),
+        (lambda x: jnp.abs(x) ** 1.5, NUMBERS),
+    ],
+    "cbrt": [(jnp.cbrt, FLOATS), (jnp.cbrt, NUMBERS)],
     "sin": [(jnp.sin, np.tile(FLOATS, 2)), (jnp.sin, np.tile(NUMBERS, 2))],
     "cos": [(jnp.cos, np.tile(FLOATS, 2)), (jnp.cos, np.tile(NUMBERS, 2))],
     "tan": [(jnp.tan, np.tile(FLOATS, 2)), (jnp.tan, np.tile(NUMBERS, 2))],
@@ -140,8 +225,19 @@ def test_a_path_gives_what_the_plain_rule_gives(name, i):
         if name in MOVED:
             np.testing.assert_array_equal(x, y)
         else:
-            tolerance = 0 if x.dtype.kind != "f" else 2e-5 if name.startswith("cum") else 1e-6
+            tolerance = 0 if x.dtype.kind not in "fc" else 2e-5 if name.startswith("cum") else 1e-6
             np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("length", [32768, 40003])
+@pytest.mark.parametrize("function", [lax.cumsum, lambda x: lax.cumprod(1 + x / 100)])
+def test_prefixes_in_one_dimension_are_those_of_xla_to_the_bit(function, length):
+    """Random choices search them."""
+    x = np.resize(NUMBERS, length)
+    fast = np.asarray(fx.jit(lambda x: function(x))(x))
+    with config.fast_paths("none"):
+        plain = np.asarray(fx.jit(lambda x: function(x) + 0)(x))
+    np.testing.assert_array_equal(fast, plain)
 
 
 @pytest.mark.parametrize("name", ["sin", "cos", "tan", "asin", "acos", "atan"])
@@ -218,3 +314,24 @@ def test_operators_hold_without_a_path(name):
     tests = file if file.exists() else ROOT / "tests" / "effects" / "test_elementwise.py"
     done = _without(f"-{name}", str(tests), "-k", effect.name)
     assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.mark.parametrize("function", [jnp.exp, jnp.exp2, jnp.sinh, jnp.cosh, lambda x: 2.0**x])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_an_exponential_of_a_nan_that_the_compiler_knows_is_nan(function, dtype):
+    """XLA's CPU backend (and with it JAX 0.10) gives what was in memory."""
+    x = np.linspace(0.1, 1, 1000).astype(dtype)
+
+    def scaled(x):
+        return function(x * jnp.nan)
+
+    def chosen(x):
+        return function(jnp.where(x[0] < 2, jnp.nan, x))
+
+    def called(x):
+        return function(x) + fx.jit(lambda y: function(y))(x * jnp.nan)
+
+    for f in (scaled, chosen, called):
+        assert np.isnan(fx.jit(f)(x)).all()
+    text = fx.jit(lambda x: function(x)).lower(x).as_text()
+    assert "select" not in text, "it costs nothing where there is no NaN"

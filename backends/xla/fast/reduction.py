@@ -1,6 +1,8 @@
-"""Places of extrema: XLA's CPU backend reduces pairs of value and place one element at a time.
+"""Extrema and their places: XLA's CPU backend folds neighbours, and pairs, one element at a time.
 
-Measured at 10^6 elements, plain over this: 6.7 along the last axis, 1.6 to 5 along the first.
+What lies side by side is folded as lanes, which vectorize, and then the lanes. Measured at 10^6
+elements, plain over this: max of integers 4 to 6, of floats 2.5 to 4 (with the NaNs that JAX 0.10
+loses); argmax 7 in one dimension, 10 along the last axis, 1.6 to 5 along the first.
 """
 
 from __future__ import annotations
@@ -11,8 +13,9 @@ from typing import Any
 
 from effax.backends.xla.fast.path import fast_path
 from effax.backends.xla.lowering.writer import Name
-from effax.effects import comparison, control, logical, reduction, selection, shape
-from effax.effects.dtypes import iinfo, is_float
+from effax.effects import comparison, control, elementwise, logical, reduction, selection, shape
+from effax.effects.conversion import convert_element_type, from_ordered_bits, ordered_bits
+from effax.effects.dtypes import bit_width, iinfo, is_bool, is_float, is_integer
 from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.stage import stage
@@ -32,7 +35,7 @@ def _large(x: Name, *, axis: int, index_dtype: Any) -> bool:
     if type.size < LARGE:
         return False
     if inner == 1:
-        return n >= LONG and is_float(type.dtype)
+        return n >= LONG
     return inner >= WIDE and n >= 16
 
 
@@ -46,6 +49,8 @@ def _place(effect: Effect, extremum: Effect, better: Callable[[Any, Any], Any]) 
 
 def _by_value(x: Any, extremum: Effect, index_dtype: Any) -> Any:
     """The extremum, then the first place on the last axis that has it."""
+    if is_bool(typeof(x).dtype):
+        x = convert_element_type(x, dtype=index_dtype)
     lengths = typeof(x).shape
     axis = len(lengths) - 1
     most = shape.expand_dims(extremum(x, axes=(axis,)), (axis,))
@@ -92,3 +97,64 @@ def _by_rows(x: Any, axis: int, better: Callable[[Any, Any], Any], index_dtype: 
 
 _place(reduction.argmax, reduction.reduce_max, comparison.gt)
 _place(reduction.argmin, reduction.reduce_min, comparison.lt)
+
+
+FEW = 4096
+"""Elements from which lanes are worth compiling."""
+MANY = 64
+"""Rows from which a vector of lanes is enough for each; fewer have as many as fill loops."""
+
+
+def _folds_neighbours(x: Name, *, axes: tuple[int, ...]) -> bool:
+    type = x.type
+    first = type.ndim - len(axes)
+    if type.size < FEW or tuple(sorted(axes)) != tuple(range(first, type.ndim)):
+        return False
+    ordered = is_integer(type.dtype) or is_float(type.dtype)
+    length = math.prod(type.shape[first:])
+    return ordered and bit_width(type.dtype) >= 16 and length >= 64
+
+
+def _in_lanes(effect: Effect, opposite: Effect, worst: str) -> None:
+    @fast_path(effect, effect.name, on=("cpu",), when=_folds_neighbours)
+    def extremum(x: Any, *, axes: tuple[int, ...]) -> Any:
+        type = typeof(x)
+        kept = type.shape[: type.ndim - len(axes)]
+        rows = shape.reshape(x, shape=(math.prod(kept), type.size // math.prod(kept)))
+        if is_float(type.dtype):
+            keys = ordered_bits(rows)
+            nan = getattr(iinfo(typeof(keys).dtype), worst)
+            rows = selection.select_n(comparison.ne(rows, rows), keys, nan)
+        found = _fold(effect, opposite, rows)
+        if is_float(type.dtype):
+            found = from_ordered_bits(found, type.dtype)
+        return shape.reshape(found, shape=kept)
+
+
+def _lanes(count: int, length: int) -> int:
+    """How many lanes rows are folded into: a divisor of their length, if there is a good one."""
+    wanted = (16, 8) if count >= MANY else range(4096, 127, -1)
+    return next(
+        (n for n in wanted if length % n == 0 and length >= 8 * n), min(wanted[0], length // 4)
+    )
+
+
+def _fold(effect: Effect, opposite: Effect, rows: Any) -> Any:
+    """Extrema of rows of integers, lane by lane; what fills no lane is folded apart.
+
+    The lanes are folded by the opposite of their complements: XLA would make one of two folds.
+    """
+    count, length = typeof(rows).shape
+    lanes = _lanes(count, length)
+    whole = length // lanes * lanes
+    laned = shape.slice_axis(rows, 1, 0, whole)
+    laned = shape.reshape(laned, shape=(count, whole // lanes, lanes))
+    found = logical.not_(opposite(logical.not_(effect(laned, axes=(1,))), axes=(1,)))
+    if whole == length:
+        return found
+    rest = effect(shape.slice_axis(rows, 1, whole, length), axes=(1,))
+    return (elementwise.max if effect is reduction.reduce_max else elementwise.min)(found, rest)
+
+
+_in_lanes(reduction.reduce_max, reduction.reduce_min, "max")
+_in_lanes(reduction.reduce_min, reduction.reduce_max, "min")
