@@ -7,12 +7,14 @@ child.py LIBRARY work NAME...        seconds per call of each workload, several 
                                      a library other than the two is a peer that the workload names
 """
 
+import os
 import sys
 import time
 
 SAMPLES = 9
 SERIES_SECONDS = 0.03
 LONG_SECONDS, FEW_SAMPLES = 0.5, 3
+CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
 
 def load(library: str):
@@ -26,8 +28,11 @@ def load(library: str):
     return jax, jnp
 
 
-def measure(call, clock=time.perf_counter) -> list[float]:
-    """Seconds per call in `SAMPLES` series, each of about `SERIES_SECONDS`; fewer of long ones."""
+def measure(call, clock) -> list[float]:
+    """Seconds per call in `SAMPLES` series, each of about `SERIES_SECONDS`; fewer of long ones;
+    bytes as they are."""
+    if isinstance(call, int):
+        return [call]
 
     def series(count: int) -> float:
         start = clock()
@@ -54,7 +59,8 @@ def sampler(library: str):
     def samples(name: str) -> list[float]:
         workload = WORKLOADS[name]
         call = workload.make(*modules, np) if modules else workload.peers[library]()
-        clock = time.process_time if workload.processor else time.perf_counter
+        wanted = "processor" if workload.processor else os.environ.get("EFFAX_BENCH_CLOCK", "wall")
+        clock = CLOCKS[wanted]
         if not workload.factor:
             return measure(call, clock)
         call, base = call

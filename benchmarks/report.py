@@ -6,6 +6,7 @@ from statistics import median
 from typing import Any
 
 README = Path(__file__).resolve().parent / "README.md"
+MEMORY_SUBJECT = "memory"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
@@ -17,13 +18,20 @@ def seconds(value: float) -> str:
 
 
 def amount(value: float, row: Mapping[str, Any]) -> str:
+    if row["subject"] == MEMORY_SUBJECT:
+        return f"{value / 1e6:.4g} MB" if value >= 1e5 else f"{value / 1e3:.4g} kB"
     return f"{value:.3g} ×" if row["factor"] else seconds(value)
 
 
 def ratio(ours: list[Any], theirs: list[Any]) -> tuple[float, float, float]:
     """Ratio of the medians, and the least and greatest ratio of a round."""
-    rounds = [a / b for a, b in zip(ours, theirs, strict=True)]
-    return median(ours) / median(theirs), min(rounds), max(rounds)
+    rounds = [_over(a, b) for a, b in zip(ours, theirs, strict=True)]
+    return _over(median(ours), median(theirs)), min(rounds), max(rounds)
+
+
+def _over(ours: float, theirs: float) -> float:
+    """The ratio; no bytes are as much as no bytes."""
+    return 1.0 if ours == theirs else ours / theirs if theirs else float("inf")
 
 
 def summarize(

@@ -4,15 +4,30 @@ from benchmarks.workloads import (
     checked,
     compiling,
     dispatch,
+    memory,
+    operators,
+    outputs,
     programs,
     staging,
+    tensors,
+    training,
     unjitted,
 )
 from benchmarks.workloads.workload import WORKLOADS, Workload
 
-SUBJECTS = {
-    module.__name__.rpartition(".")[2]: module.__doc__
-    for module in (dispatch, unjitted, staging, compiling, checked, programs)
-}
+MODULES = (
+    dispatch,
+    unjitted,
+    staging,
+    compiling,
+    checked,
+    programs,
+    training,
+    outputs,
+    operators,
+    tensors,
+    memory,
+)
+SUBJECTS = {module.__name__.rpartition(".")[2]: module.__doc__ for module in MODULES}
 
 __all__ = ["SUBJECTS", "WORKLOADS", "Workload"]

@@ -1,11 +1,9 @@
-"""Run time of compiled programs: the functions of the seeds, and training steps."""
+"""Run time of compiled programs: elementwise chains, loops, and decompositions."""
 
-import itertools
-
-from benchmarks.workloads.workload import blocking, workload
+from benchmarks.workloads.workload import program
 
 
-@workload("x + x*x + x*x*x, float32[2000, 2000]", 1.0)
+@program("x + x*x + x*x*x, float32[2000, 2000]")
 def powers(jax, jnp, np):
     def fn(x):
         return x + x * x + x * x * x
@@ -13,10 +11,10 @@ def powers(jax, jnp, np):
     host = np.random.default_rng(0).standard_normal((2000, 2000), "f4")
     jax_fn, x = jax.jit(fn), jnp.array(host)
     np.testing.assert_allclose(jax_fn(x), fn(host), rtol=1e-4, atol=1e-5)
-    return blocking(jax_fn, x)
+    return (jax_fn, x)
 
 
-@workload("(x + x*x + 3) * (x*x + x*x.T), float32[1500, 1500]", 1.0)
+@program("(x + x*x + 3) * (x*x + x*x.T), float32[1500, 1500]")
 def transposed(jax, jnp, np):
     def f(x):
         y1 = x + x * x + 3
@@ -26,17 +24,17 @@ def transposed(jax, jnp, np):
     host = np.random.default_rng(1).standard_normal((1500, 1500), "f4")
     jax_f, x = jax.jit(f), jnp.array(host)
     np.testing.assert_allclose(jax_f(x), f(host), rtol=1e-4, atol=1e-4)
-    return blocking(jax_f, x)
+    return (jax_f, x)
 
 
-@workload("x*x + x*2, float32[2000, 2000]", 1.0)
+@program("x*x + x*2, float32[2000, 2000]")
 def slow_f(jax, jnp, np):
     fast_f, x = jax.jit(lambda x: x * x + x * 2.0), jnp.ones((2000, 2000))
     np.testing.assert_array_equal(fast_f(x)[0, :2], [3, 3])
-    return blocking(fast_f, x)
+    return (fast_f, x)
 
 
-@workload("selu, float32[1000000]", 1.0)
+@program("selu, float32[1000000]")
 def selu(jax, jnp, np):
     def fn(x, alpha=1.67, lambda_=1.05):
         return lambda_ * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
@@ -46,20 +44,20 @@ def selu(jax, jnp, np):
     wide = host.astype("f8")
     expected = 1.05 * np.where(wide > 0, wide, 1.67 * np.expm1(wide))
     np.testing.assert_allclose(selu_jit(x), expected, rtol=1e-5, atol=1e-6)
-    return blocking(selu_jit, x)
+    return (selu_jit, x)
 
 
-@workload("sgd with weight decay, float32[1000000]", 1.0)
+@program("sgd with weight decay, float32[1000000]")
 def sgd(jax, jnp, np):
     opt_fn = jax.jit(lambda params, updates: 1e-1 * (params + 1e-5 * updates))
     params, updates = np.random.default_rng(2).standard_normal((2, 1_000_000), "f4")
     np.testing.assert_allclose(
         opt_fn(params, updates), 0.1 * params + 1e-6 * updates, rtol=1e-4, atol=1e-6
     )
-    return blocking(opt_fn, jnp.array(params), jnp.array(updates))
+    return (opt_fn, jnp.array(params), jnp.array(updates))
 
 
-@workload("gradient descent of 20 unrolled steps, float32[1000]", 1.0)
+@program("gradient descent of 20 unrolled steps, float32[1000]")
 def minimize(jax, jnp, np):
     @jax.jit
     def run(params):
@@ -70,48 +68,91 @@ def minimize(jax, jnp, np):
 
     x = jnp.ones(1000)
     np.testing.assert_allclose(run(x)[1], np.full(1000, (0.9 - 2e-6) ** 20), rtol=1e-4)
-    return blocking(run, x)
+    return (run, x)
 
 
-@workload("MLP train step, 784-512-512-10, batch 128", 1.0)
-def mlp_step(jax, jnp, np):
-    sizes = (784, 512, 512, 10)
-    rng = np.random.default_rng(3)
-    host = [
-        ((rng.standard_normal((m, n)) / np.sqrt(m)).astype("f4"), np.zeros(n, "f4"))
-        for m, n in itertools.pairwise(sizes)
-    ]
-    inputs = rng.standard_normal((128, 784)).astype("f4")
-    targets = np.eye(10, dtype="f4")[rng.integers(0, 10, 128)]
+@program("x + x*x + x*x*x, float32[10000, 10000]")
+def powers_large(jax, jnp, np):
+    host = np.random.default_rng(0).standard_normal((10_000, 10_000), "f4")
+    function, x = jax.jit(lambda x: x + x * x + x * x * x), jnp.array(host)
+    part = host[:3].astype("f8")
+    np.testing.assert_allclose(function(x)[:3], part + part**2 + part**3, rtol=1e-4, atol=1e-5)
+    return function, x
 
-    def logits(params, x):
-        for w, b in params[:-1]:
-            x = jnp.maximum(x @ w + b, 0)
-        return x @ params[-1][0] + params[-1][1]
 
-    def loss(params, x, y):
-        z = logits(params, x)
-        z = z - jnp.max(z, axis=1, keepdims=True)
-        return -jnp.mean(jnp.sum(y * (z - jnp.log(jnp.sum(jnp.exp(z), 1, keepdims=True))), 1))
+@program("(x + x*x + 3) * (x*x + x*x.T), float32[3000, 3000]")
+def transposed_large(jax, jnp, np):
+    def f(x):
+        return (x + x * x + 3) * (x * x + x * x.T)
 
-    @jax.jit
-    def step(params, x, y):
-        value, grads = jax.value_and_grad(loss)(params, x, y)
-        updated = [
-            (w - 0.1 * gw, b - 0.1 * gb) for (w, b), (gw, gb) in zip(params, grads, strict=True)
-        ]
-        return value, updated
+    host = np.random.default_rng(1).standard_normal((3000, 3000), "f4")
+    jax_f, x = jax.jit(f), jnp.array(host)
+    np.testing.assert_allclose(jax_f(x), f(host), rtol=1e-4, atol=1e-4)
+    return jax_f, x
 
-    # The last layer's bias, by hand: softmax minus target.
-    x = inputs
-    for w, b in host[:-1]:
-        x = np.maximum(x @ w + b, 0)
-    z = x @ host[-1][0] + host[-1][1]
-    p = np.exp(z - z.max(1, keepdims=True))
-    p /= p.sum(1, keepdims=True)
-    params = [(jnp.array(w), jnp.array(b)) for w, b in host]
-    args = params, jnp.array(inputs), jnp.array(targets)
-    value, updated = step(*args)
-    np.testing.assert_allclose(value, -np.mean(np.log((p * targets).sum(1))), rtol=1e-4)
-    np.testing.assert_allclose(updated[-1][1], -0.1 * (p - targets).mean(0), rtol=1e-3, atol=1e-6)
-    return blocking(step, *args)
+
+@program("scan of 10000 steps, c = 0.99 c + x, float32[8]")
+def scan_tiny(jax, jnp, np):
+    def step(c, x):
+        c = 0.99 * c + x
+        return c, c[0]
+
+    xs = np.random.default_rng(0).standard_normal((10_000, 8)).astype("f4")
+    function = jax.jit(lambda c, xs: jax.lax.scan(step, c, xs))
+    expected, c = [], np.zeros(8)
+    for x in xs:
+        c = 0.99 * c + x
+        expected.append(c[0])
+    start, found = jnp.zeros(8), jnp.array(xs)
+    np.testing.assert_allclose(function(start, found)[1], expected, rtol=1e-3, atol=1e-4)
+    return function, start, found
+
+
+@program("while of 10000 steps, x = cos x")
+def while_tiny(jax, jnp, np):
+    def run(x):
+        return jax.lax.while_loop(
+            lambda s: s[0] < 10_000, lambda s: (s[0] + 1, jnp.cos(s[1])), (0, x)
+        )[1]
+
+    function, x = jax.jit(run), jnp.array(1.0)
+    np.testing.assert_allclose(function(x), 0.73908513, rtol=1e-5)
+    return function, x
+
+
+@program("scatter-add of 100000 rows of 16 to 1000")
+def scatter_add(jax, jnp, np):
+    rng = np.random.default_rng(0)
+    rows, places = rng.standard_normal((100_000, 16)).astype("f4"), rng.integers(0, 1000, 100_000)
+    expected = np.zeros((1000, 16))
+    np.add.at(expected, places, rows)
+    function = jax.jit(lambda places, rows: jnp.zeros((1000, 16)).at[places].add(rows))
+    args = jnp.array(places.astype("i4")), jnp.array(rows)
+    np.testing.assert_allclose(function(*args), expected, rtol=1e-3, atol=1e-3)
+    return function, *args
+
+
+@program("Cholesky, float32[500, 500]")
+def cholesky(jax, jnp, np):
+    host = np.random.default_rng(0).standard_normal((500, 500)).astype("f4")
+    host = host @ host.T / 500 + np.eye(500, dtype="f4")
+    function, x = jax.jit(lambda x: jnp.linalg.cholesky(x)), jnp.array(host)
+    np.testing.assert_allclose(function(x), np.linalg.cholesky(host), rtol=1e-3, atol=1e-4)
+    return function, x
+
+
+@program("SVD, float32[200, 200]")
+def svd(jax, jnp, np):
+    host = np.random.default_rng(0).standard_normal((200, 200)).astype("f4")
+    function, x = jax.jit(lambda x: jnp.linalg.svd(x)), jnp.array(host)
+    u, s, vh = map(np.asarray, function(x))
+    np.testing.assert_allclose((u * s) @ vh, host, atol=1e-3)
+    return function, x
+
+
+@program("FFT and back, float32[256, 4096]")
+def fft_back(jax, jnp, np):
+    host = np.random.default_rng(0).standard_normal((256, 4096)).astype("f4")
+    function, x = jax.jit(lambda x: jnp.fft.irfft(jnp.fft.rfft(x))), jnp.array(host)
+    np.testing.assert_allclose(function(x), host, atol=1e-5)
+    return function, x

@@ -1,9 +1,9 @@
 """What a workload is, and the table that they are written in.
 
 A workload is `make(jax, jnp, np) -> call`: it builds its inputs, asserts with NumPy that the
-result is right, and returns the function without arguments that is timed. Work of less than a
-millisecond is dispatched without waiting (the harness waits once after a series); the rest waits
-for each result.
+result is right, and returns the function without arguments that is timed, or a number of bytes.
+Work of less than a millisecond is dispatched without waiting (the harness waits once after a
+series); the rest waits for each result.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ class Workload(NamedTuple):
     `subject`: the heading that the row stands under, the name of its module.
     """
 
-    make: Callable[[Any, Any, Any], Call]
+    make: Callable[[Any, Any, Any], Call | int]
     title: str
     target: float | None
     why: str
@@ -43,6 +43,8 @@ class Workload(NamedTuple):
 
 
 WORKLOADS: dict[str, Workload] = {}
+PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {}
+"""Titles and makers of the programs whose memory is measured too: `(function, *arguments)`."""
 
 
 def workload(
@@ -83,3 +85,18 @@ def blocking(fn: Callable, *args: Any) -> Call:
         return result.block_until_ready()
 
     return call
+
+
+def program(title: str, *, why: str = ""):
+    """Enters a maker of `(compiled function, *arguments)`, which asserts that results are right."""
+
+    def register(make):
+        def timed(jax, jnp, np):
+            return blocking(*make(jax, jnp, np))
+
+        timed.__module__ = make.__module__
+        PROGRAMS[make.__name__] = title, make
+        workload(title, 1.0, why=why, name=make.__name__)(timed)
+        return make
+
+    return register
