@@ -240,9 +240,7 @@ _give_out_sharding(
         "ragged_dot",
         "ragged_dot_general",
         "reduce",
-        "reduce_sum",
         "reshape",
-        "rng_bit_generator",
     ),
 )
 _cut_at(globals())

@@ -183,8 +183,6 @@ def dot_general(
     dimension_numbers: DotDimensionNumbers,
     precision: Any = None,
     preferred_element_type: Any = None,
-    *,
-    out_sharding: Any = None,
 ) -> Array:
     """Sums of products over paired axes.
 
@@ -222,7 +220,6 @@ def dot(
     dimension_numbers: DotDimensionNumbers | None = None,
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: Any = None,
 ) -> Array:
     """Vector and matrix products: the last axis of lhs with the first of rhs.
 

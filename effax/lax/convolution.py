@@ -131,7 +131,6 @@ def conv_general_dilated(
     batch_group_count: int = 1,
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: Any = None,
 ) -> Array:
     """A convolution over any number of spatial axes, with all of XLA's options.
 

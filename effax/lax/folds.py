@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.api.placed import placed
 from effax.effects import cumulative, reduction, sorting, window
 from effax.effects.effect import Effect
 from effax.effects.tree import tree_flatten, tree_unflatten
@@ -43,11 +44,8 @@ def from_front(axis: Any, ndim: int) -> int:
 def _reduction(
     name: str, effect: Effect, meaning: str, example: str
 ) -> Callable[[ArrayLike, Sequence[int]], Array]:
-    def reduction_over(
-        operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None
-    ) -> Array:
-        if out_sharding is not None:
-            raise NotImplementedError(f"lax.{name}: give the result to device_put to shard it")
+    @placed
+    def reduction_over(operand: ArrayLike, axes: Sequence[int]) -> Array:
         ndim = typeof(operand).ndim
         found = tuple(from_front(a, ndim) for a in axes)
         if len({*found}) != len(found):

@@ -203,7 +203,6 @@ def repeat(
     axis: int | None = None,
     *,
     total_repeat_length: int | None = None,
-    out_sharding: Any = None,
 ) -> Any:
     """Each element repeated, all equally often or each by a number of its own.
 
@@ -366,7 +365,8 @@ def delete(
         check_arrays("delete", arr, obj)
         places = np.asarray(obj)
         if not places.shape:
-            places = canonical_axis(places, n)  # an error of both classes, JAX's and NumPy's
+            # An error of both classes, JAX's and NumPy's.
+            places = np.asarray(canonical_axis(places, n))
         kept = np.delete(np.arange(n), places)
     return _pick(arr, constant(kept.astype(np.int32)), axis)
 

@@ -63,7 +63,6 @@ def dot(
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: Any = None,
 ) -> Array:
     """The last axis of a with the last but one of b (its only one, for a vector).
 
@@ -141,7 +140,6 @@ def matmul(
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: Any = None,
 ) -> Array:
     """The matrix product, for all of the leading axes, which are broadcast: `a @ b`.
 
@@ -265,7 +263,6 @@ def tensordot(
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: Any = None,
 ) -> Array:
     """Sums of products over some axes of both.
 

@@ -115,7 +115,6 @@ def einsum(
     precision: Any = None,
     preferred_element_type: Any = None,
     _dot_general: Any = None,
-    out_sharding: Any = None,
 ) -> Array:
     """The sum of products that letters for axes describe.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.api.placed import placed
 from effax.effects import elementwise, indexing, selection, shape
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current
@@ -80,6 +81,7 @@ class IndexUpdateHelper:
     def __repr__(self) -> str:
         return f"IndexUpdateHelper({self.array!r}, {self.index!r})"
 
+    @placed
     @filtered
     def get(
         self,
@@ -88,7 +90,6 @@ class IndexUpdateHelper:
         unique_indices: bool = False,
         mode: Mode = None,
         fill_value: Any = None,
-        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
         """The part itself; with mode='fill', `fill_value` where an index lies outside."""
@@ -252,6 +253,7 @@ _COMBINE: dict[str, Any] = {
 _NOT_DROPPED = (GatherScatterMode.CLIP, GatherScatterMode.PROMISE_IN_BOUNDS)
 
 
+@placed
 def update(
     x: Any,
     index: Any,
@@ -261,7 +263,6 @@ def update(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: Mode = None,
-    out_sharding: Any = None,
     wrap_negative_indices: bool = True,
 ) -> Array:
     """An array with a part of it combined with values, broadcast to the shape of the part."""

@@ -74,8 +74,8 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
     raise ValueError(f"Unexpected value for 'order' argument: {order}.")
 
 
-@whole("order", "out_sharding")
-def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+@whole("order")
+def ravel(a: Any, order: str = "C") -> Any:
     """The elements along one axis.
 
     >>> ravel(np.ones((2, 3))).shape
@@ -228,8 +228,8 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     return effects.squeeze(a, axes) if axes else array_of(a)
 
 
-@whole("shape", "out_sharding")
-def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+@whole("shape")
+def broadcast_to(array: Any, shape: Any) -> Any:
     """The array repeated along axes of length 1 and along new ones, to a shape.
 
     >>> broadcast_to(np.arange(3), (2, 3)).tolist()

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import effax.numpy as jnp
+from effax.api.placed import placed
 from effax.effects.types import finfo, typeof
 from effax.numpy.arguments import canonical_axis
 from effax.numpy.decompositions import floats, svd, svdvals
@@ -266,6 +267,7 @@ def matmul(
     return jnp.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
 
 
+@placed
 def tensordot(
     x1: ArrayLike,
     x2: ArrayLike,
@@ -274,7 +276,6 @@ def tensordot(
     axes: Any = 2,
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: Any = None,
 ) -> Array:
     """Sums of products over paired axes, as `jnp.tensordot`.
 
@@ -288,7 +289,6 @@ def tensordot(
         axes=axes,
         precision=precision,
         preferred_element_type=preferred_element_type,
-        out_sharding=out_sharding,
     )
 
 

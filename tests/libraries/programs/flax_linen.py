@@ -64,7 +64,7 @@ x = jnp.ones((2, 5, 16))
 params = Transformer().init(key, x)
 grads = jax.grad(lambda p: Transformer().apply(p, x).sum())(params)
 kernels = grads["params"]["ScanCheckpointBlock_0"]["Dense_0"]["kernel"]
-assert kernels.shape == (3, 16, 32) and jnp.all(jnp.isfinite(kernels))
+assert kernels.shape == (3, 32, 16) and jnp.all(jnp.isfinite(kernels))
 rnn = nn.RNN(nn.LSTMCell(8))
 assert rnn.apply(rnn.init(key, x), x).shape == (2, 5, 8)
 assert "Dense_1" in nn.tabulate(net, key, console_kwargs={"width": 200})(
