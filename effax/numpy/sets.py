@@ -298,7 +298,8 @@ def _chosen(values: Any, mask: Any, size: Any, fill_value: Any, name: str) -> An
     number = sum(mask)
     count = known_count(name, number, size)
     if not shape_of(values)[0]:
-        return shape.full((count,), 0 if fill_value is None else fill_value, typeof(values).dtype)
+        filler = cast(0 if fill_value is None else fill_value, typeof(values).dtype)
+        return broadcast(filler, (count,))
     return _filled(values, mask, number, fill_value, count)
 
 
