@@ -124,6 +124,7 @@ def _sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_
     degrees = jnp.minimum(degrees, n_max)
     size = jnp.abs(orders).astype(polar.dtype)
     cosine, sine = jnp.cos(polar), jnp.sin(polar)
+    sine = jnp.where(sine < 0, -sine, sine)  # a function of the cosine alone, beyond pi too
 
     def up(state: Any, degree: Array) -> Any:
         """Legendre's functions, normalised, of one more degree: up to the order, then above it."""

@@ -10,6 +10,7 @@ import effax.numpy as jnp
 from effax import nn
 from effax.effects import special, transcendental
 from effax.effects.effect import Effect
+from effax.effects.types import is_integer, typeof
 from effax.lax import bessel_i0e, bessel_i1e
 from effax.lax import lgamma as _lgamma
 from effax.nn import logsumexp as logsumexp
@@ -130,12 +131,14 @@ betainc = _effect(
 
 @whole()
 def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
-    """The n-th derivative of `digamma`.
+    """The n-th derivative of `digamma`. Raises `ValueError` for an n of no integer type.
 
     >>> from effax.scipy import special
     >>> float(special.polygamma(1, 1.0))
     1.644...
     """
+    if not is_integer(typeof(n).dtype):
+        raise ValueError(f"polygamma: n must be of an integer type, not {typeof(n).str_short()}")
     return special.polygamma(*_real("polygamma", n, x))
 
 
@@ -349,7 +352,8 @@ def entr(x: ArrayLike) -> Array:
     """
     (x,) = _real("entr", x)
     positive = jnp.where(x > 0, x, 1)
-    return jnp.where(x > 0, -positive * jnp.log(positive), jnp.where(x == 0, 0, -math.inf))
+    elsewhere = jnp.where(x == 0, 0, jnp.where(jnp.isnan(x), math.nan, -math.inf))
+    return jnp.where(x > 0, -positive * jnp.log(positive), elsewhere)
 
 
 @whole()
@@ -364,7 +368,8 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     both = (p > 0) & (q > 0)
     safe_p, safe_q = jnp.where(both, p, 1), jnp.where(both, q, 1)
     value = safe_p * jnp.log(safe_p) - safe_p * jnp.log(safe_q)
-    return jnp.where(both, value, jnp.where((p == 0) & (q >= 0), 0, math.inf))
+    unknown = jnp.where(jnp.isnan(p) | jnp.isnan(q), math.nan, math.inf)
+    return jnp.where(both, value, jnp.where((p == 0) & (q >= 0), 0, unknown))
 
 
 @whole()

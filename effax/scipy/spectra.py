@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import effax.numpy as jnp
-from effax.effects.types import default_float, is_complex
+from effax.effects.types import is_complex
 from effax.numpy.arguments import canonical_axis
 from effax.numpy.decompositions import floats
 from effax.scipy.spectral_windows import window_of
@@ -161,7 +161,8 @@ def _spectra(
         return jnp.moveaxis(jnp.zeros((*outer, shortest)), -1, where)
     length = max(each.shape[-1] for each in both)
     both = [jnp.pad(e, [(0, 0)] * len(outer) + [(0, length - e.shape[-1])]) for e in both]
-    plan = _plan(window, *lengths, length)
+    real = jnp.promote_types(both[0].real.dtype, "float32")
+    plan = _in_dtype(_plan(window, *lengths, length), real)
     both = [_extended(each, plan.segment // 2, border) for each in both]
     if padded:
         more = -(both[0].shape[-1] - plan.segment) % plan.step % plan.segment
@@ -174,9 +175,16 @@ def _spectra(
     half = plan.segment / 2
     begin = 0.0 if border is not None else half
     count = values.shape[-2]
-    times = (jnp.arange(count, dtype=default_float()) * plan.step + begin) / fs
+    times = (jnp.arange(count, dtype=real) * plan.step + begin) / fs
     values = jnp.moveaxis(jnp.swapaxes(values, -1, -2), -2, where)
-    return _Spectra(_frequencies(plan.transform, onesided, fs), times, values)
+    return _Spectra(_frequencies(plan.transform, onesided, fs).astype(real), times, values)
+
+
+def _in_dtype(plan: _Plan, dtype: Any) -> _Plan:
+    """A plan whose window is as precise as the data."""
+    if is_complex(plan.window.dtype):
+        return plan
+    return plan._replace(window=plan.window.astype(dtype))
 
 
 def _powers(found: list[Array], plan: _Plan, scaling: str, onesided: bool, fs: Any) -> Array:
@@ -421,7 +429,8 @@ def istft(
     if times == places:
         raise ValueError("Must specify differing time and frequency axes!")
     z = jnp.moveaxis(z, (places, times), (-2, -1))
-    plan = _inverse_plan(z, window, nperseg, noverlap, nfft, input_onesided)
+    real = jnp.promote_types(z.real.dtype, "float32")
+    plan = _in_dtype(_inverse_plan(z, window, nperseg, noverlap, nfft, input_onesided), real)
     inverse: Callable[..., Array] = jnp.fft.irfft if input_onesided else jnp.fft.ifft
     cut = inverse(z, n=plan.transform, axis=-2)[..., : plan.segment, :]
     cut = jnp.swapaxes(cut, -1, -2) * (plan.window * jnp.sum(plan.window))
@@ -437,7 +446,7 @@ def istft(
     x = x / jnp.where(weight > _NO_WEIGHT, weight, 1)
     if x.ndim > 1 and times != z.ndim - 1:
         x = jnp.moveaxis(x, -1, times - 1 if places < times else times)
-    return jnp.arange(x.shape[0], dtype=default_float()) / fs, x
+    return jnp.arange(x.shape[0], dtype=real) / fs, x
 
 
 def _inverse_plan(

@@ -29,7 +29,8 @@ _BY_HAND = {
         lax.FftType lax.GatherDimensionNumbers lax.GatherScatterMode lax.Precision
         lax.PrecisionLike lax.RaggedDotDimensionNumbers lax.RandomAlgorithm lax.RoundingMethod
         lax.ScatterDimensionNumbers lax.linalg.EigImplementation lax.linalg.EighImplementation
-        lax.linalg.SvdAlgorithm jax.image.ResizeMethod nn.initializers.Initializer
+        lax.linalg.SvdAlgorithm lax.AccuracyMode lax.Tolerance lax.DotAlgorithm
+        lax.DotAlgorithmPreset jax.image.ResizeMethod nn.initializers.Initializer
         jsp.optimize.OptimizeResults
     """,
     "loops and branches: tests/transforms, tests/laws": """
@@ -38,9 +39,14 @@ _BY_HAND = {
     """,
     "collectives: tests/parallel": """
         lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pmax
+        lax.pcast lax.with_sharding_constraint lax.ragged_all_to_all lax.psend lax.precv
         lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes
     """,
     "groups along any axis: tests/lax/test_ragged.py": "lax.ragged_dot_general",
+    "tokens: tests/lax/test_tokens.py": "lax.after_all lax.create_token lax.dce_sink",
+    "scaled products: tests/nn/test_scaled.py": """
+        lax.scaled_dot nn.get_scaled_dot_general_config nn.scaled_dot_general nn.scaled_matmul
+    """,
     "random bits: tests/random": "lax.rng_bit_generator lax.rng_uniform",
     "classes and registrations of trees: tests/effects/test_tree.py": """
         jax.tree.static jax.tree_util.DictKey jax.tree_util.FlattenedIndexKey

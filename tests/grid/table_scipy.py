@@ -12,7 +12,7 @@ MODES = ["'full'", "'same'", "'valid'", "'half'"]
 def convolved(g: Grid, name: str) -> str:
     dtype = g.dtype("fffci")
     n = 2 if name.endswith("2d") else g.pick(1, 1, 2)
-    a = g.array(tuple(g.integer(2, 5) for _ in range(n)), dtype, "normal")
+    a = g.array(tuple(g.integer(3, 5) for _ in range(n)), dtype, "normal")
     b = g.array(
         tuple(g.integer(1, 3) for _ in range(n)), dtype if g.usually(80) else "int32", "normal"
     )
@@ -29,7 +29,8 @@ def trended(g: Grid, name: str) -> str:
 
 
 def spectral(g: Grid, name: str) -> str:
-    a = g.array(g.pick((20,), (2, 20)), g.dtype("ffc"), "normal")
+    dtype = g.pick("float32", "float32", "complex64", *(("float64",) if g.x64 else ()))
+    a = g.array(g.pick((20,), (2, 20)), dtype, "normal")
     first = f"{a}, {g.array(g.shape_of(a), 'float32', 'normal')}" if name.endswith("csd") else a
     options = {
         "fs": ["2.0"],
@@ -136,7 +137,9 @@ def slerped(g: Grid, name: str) -> str:
     q = g.array((3, 4), "float32", "normal")
     made = f"jsp.spatial.transform.Rotation.from_quat({q})"
     t = g.array((4,), "float32", "within:0:3")
-    return f"jnp.abs({name}.init(jnp.array([0.0, 1.0, 3.0]), {made})({t}).as_quat())"
+    return (
+        f"jnp.abs({name}.init(jnp.array([0.0, 1.0, 3.0], dtype='float32'), {made})({t}).as_quat())"
+    )
 
 
 def _entries(table: dict[str, Drawer], **how: object) -> dict[str, Entry]:

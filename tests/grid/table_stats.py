@@ -22,6 +22,12 @@ PARAMETER = {
 }
 
 
+def _operand(g: Grid, shape: tuple[int, ...], dtype: str, *kinds: str) -> str:
+    """An array, or NumPy's, or a Python scalar."""
+    plain = dtype in ("float32", "int32") and not g.x64 and shape == ()
+    return g.array(shape, dtype, *kinds, form=g.pick("array", "host", *(["scalar"] * plain)))
+
+
 def distribution(where: str, *parameters: str, scale: bool = True) -> Drawer:
     """A function of a distribution: a point, its parameters, a place and perhaps a scale."""
 
@@ -29,16 +35,18 @@ def distribution(where: str, *parameters: str, scale: bool = True) -> Drawer:
         quantile = name.endswith(("ppf", "isf"))
         left, right = g.broadcast()
         dtype = g.dtype("ffffi") if where != "counts" else g.dtype("iif")
+        if ".norm." in name and not name.endswith("pdf"):  # JAX takes no small floats here
+            dtype = "float64" if g.x64 else "float32"
         points = WHERE["unit" if quantile else where]
-        call = [g.operand(left, dtype, *points)]
+        call = [_operand(g, left, dtype, *points)]
         other = g.dtype("f") if g.chance(30) or not dtype.startswith("f") else dtype
-        call += [g.operand(right, other, *PARAMETER[p]) for p in parameters]
+        call += [_operand(g, right, other, *PARAMETER[p]) for p in parameters]
         place = (
             ["0.5", "-1.0", "2", "jnp.array([[1.0], [0.0]])"] if where != "counts" else ["1", "2"]
         )
         words = g.words(30, loc=place)
         if scale:
-            words += g.words(30, scale=["2.0", "0.5", "3", "0.0", "-1.0"])
+            words += g.words(30, scale=["2.0", "0.5", "3"])
         return f"{name}({', '.join(call)}{words})"
 
     return drawer

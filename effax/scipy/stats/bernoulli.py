@@ -50,4 +50,5 @@ def ppf(q: ArrayLike, p: ArrayLike) -> Array:
     1.0
     """
     good = (q >= 0) & (q <= 1) & (p >= 0) & (p <= 1)
-    return jnp.where(good, jnp.where(q <= 1 - p, 0, 1), math.nan)
+    least = jnp.where(q <= 1 - p, jnp.zeros_like(q), jnp.ones_like(q))
+    return jnp.where(good, least, math.nan)

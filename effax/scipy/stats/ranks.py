@@ -76,7 +76,7 @@ def mode(
     else:
         ordered = jnp.sort(x, axis=-1)
         starts, first, last = _runs(ordered)
-        counts = jnp.where(starts, last - first + 1, 0)
+        counts = jnp.where(starts, last - first + 1, 0).astype(int)
         place = jnp.argmax(counts, axis=-1, keepdims=True)
         value = jnp.take_along_axis(ordered, place, axis=-1)[..., 0]
         found = value, jnp.max(counts, axis=-1)
