@@ -339,7 +339,7 @@ def categorical(
 
     `shape` ends in the shape of the other axes, or one that they broadcast to. Without `replace`,
     what stands before that are draws that differ; raises `ValueError` where they are more than
-    the categories.
+    the categories, and `IndexError` for an axis that is not there.
 
     >>> import effax.numpy as jnp
     >>> from effax import random
@@ -348,7 +348,9 @@ def categorical(
     """
     words = words_of("categorical", key)
     logits = jnp.asarray(logits)
-    axis = _axis(axis, logits.ndim)
+    if not -logits.ndim <= axis < logits.ndim:
+        raise IndexError(f"axis {axis} is out of bounds for logits of dimension {logits.ndim}")
+    axis %= logits.ndim
     batch = logits.shape[:axis] + logits.shape[axis + 1 :]
     found = result_shape("categorical", shape, batch)
     draws = prod(found[: len(found) - len(batch)])

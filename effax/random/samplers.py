@@ -59,7 +59,8 @@ def uniform(
 ) -> Any:
     """Uniform floats in [minval, maxval).
 
-    `minval` and `maxval` broadcast to `shape`. Raises `ValueError` for a dtype that is no float.
+    `minval` and `maxval` broadcast to `shape`. Raises `ValueError` for a dtype that is no float,
+    and `TypeError` for bounds that do not broadcast.
 
     >>> from effax import random
     >>> random.uniform(random.PRNGKey(0), (2,)).shape
@@ -67,7 +68,10 @@ def uniform(
     """
     words = words_of("uniform", key)
     asked = float_dtype("uniform", dtype)
-    found = result_shape("uniform", shape, shape_of(minval), shape_of(maxval))
+    try:
+        found = result_shape("uniform", shape, shape_of(minval), shape_of(maxval))
+    except ValueError as error:  # of this class in JAX, for this sampler alone
+        raise TypeError(str(error)) from None
     if type(minval) is float and minval == 0 and type(maxval) is float and maxval == 1:
         return _uniform_unit(words, shape=found, dtype=asked)
     return uniform_words(words, minval, maxval, shape=found, dtype=asked)
