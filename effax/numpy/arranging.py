@@ -363,7 +363,7 @@ def delete(
         return _delete_unknown(arr, obj, axis)
     else:
         check_arrays("delete", arr, obj)
-        places = np.asarray(obj)
+        places: Any = np.asarray(obj)
         if not places.shape:
             # An error of both classes, JAX's and NumPy's.
             places = np.asarray(canonical_axis(places, n))
