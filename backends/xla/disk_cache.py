@@ -36,13 +36,14 @@ class DiskCache:
     Where the limit (in bytes, None for no limit) is passed, the entries longest unused go.
     """
 
-    __slots__ = ("directory", "limit", "writes")
+    __slots__ = ("directory", "limit", "unswept", "writes")
 
     def __init__(self, directory: Path, limit: int | None = None) -> None:
         self.directory = directory
         self.limit = limit
         # Processes that write little sweep seldom, and not all at the same entry.
         self.writes = os.getpid() % _SWEEP_EVERY
+        self.unswept = 0
 
     def path(self, key: str) -> Path:
         """The file of an entry."""
@@ -79,9 +80,13 @@ class DiskCache:
         except OSError as error:
             self._complain(f"can't keep an executable in {self.directory}: {error}")
             return
-        if self.limit is not None and self.writes % _SWEEP_EVERY == 0:
-            self.sweep()
         self.writes += 1
+        self.unswept += len(payload)
+        # Large entries pass the limit long before there are many.
+        much = self.limit is not None and self.unswept * 8 > self.limit
+        if much or self.writes % _SWEEP_EVERY == 0:
+            self.unswept = 0
+            self.sweep()
 
     def discard(self, key: str, reason: str) -> None:
         """Drop an entry that is of no use, and say so."""

@@ -138,6 +138,36 @@ def test_the_limit_holds(tmp_path):
     assert kept == list(range(20 - len(kept), 20)) and 4 <= len(kept) <= 8
 
 
+def test_the_limit_holds_while_entries_are_written(tmp_path):
+    cache = DiskCache(tmp_path, limit=100_000)
+    for i in range(40):
+        cache.store(f"{i}", bytes(20_000))
+        os.utime(cache.path(f"{i}"), (i, i))
+        assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 100_000
+    assert cache.load("39") == bytes(20_000) and cache.load("0") is None
+
+
+def test_processes_write_and_sweep_at_the_same_time(tmp_path):
+    """What is read is whole, whoever else writes or sweeps; at the end the limit holds."""
+    code = f"""
+import sys, warnings
+warnings.simplefilter("error")
+from pathlib import Path
+from effax.backends.xla.disk_cache import DiskCache
+cache = DiskCache(Path({str(tmp_path)!r}), limit=200_000)
+for i in range(300):
+    key = str(i % 23)
+    cache.store(key, key.encode() * 5_000)
+    found = cache.load(str((i * 7) % 23))
+    assert found is None or found == str((i * 7) % 23).encode() * 5_000
+cache.sweep()
+"""
+    running = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) for _ in range(3)]
+    assert [process.wait() for process in running] == [0, 0, 0]
+    assert sum(path.stat().st_size for path in tmp_path.glob("*.xla")) <= 200_000
+    assert not list(tmp_path.glob(".writing-*"))
+
+
 def test_many_writers_of_one_entry(tmp_path):
     cache = DiskCache(tmp_path)
     payloads = [bytes([i]) * 100_000 for i in range(8)]

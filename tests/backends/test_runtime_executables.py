@@ -150,3 +150,30 @@ def test_what_is_no_program_is_refused():
             out_types=[ShapedArray((), "float32")],
             options={"xla_no_such_flag": True},
         )
+
+
+def test_identical_programs_become_one_function():
+    """Layers that are one jitted function, made anew at each call, or rematerialized."""
+    import effax as fx
+    import effax.numpy as jnp
+
+    def layer(x, w):
+        return jnp.tanh(x @ w)
+
+    def count(layer, transform=lambda f: f):
+        def network(x, weights):
+            for w in weights:
+                x = layer(x, w)
+            return x.sum()
+
+        arguments = np.ones((2, 4), np.float32), [np.eye(4, dtype=np.float32) * i for i in range(5)]
+        lowered = fx.jit(transform(network)).lower(*arguments)
+        assert np.isfinite(np.asarray(fx.tree.leaves(lowered.compile()(*arguments))[0])).all()
+        return lowered.as_text().count("func.func")
+
+    once = fx.jit(layer)
+    anew = lambda x, w: fx.jit(lambda x, w: layer(x, w))(x, w)  # noqa: E731
+    again = lambda x, w: fx.checkpoint(lambda x, w: layer(x, w))(x, w)  # noqa: E731
+    assert [count(f) for f in (once, anew, again)] == [2, 2, 2]
+    assert [count(f, fx.grad) for f in (once, anew, again)] == [3, 3, 3]
+    assert count(lambda x, w: once(x, w) + fx.jit(lambda x, w: x @ w)(x, w)) == 3

@@ -115,6 +115,7 @@ class Writer:
         self.platform = platform
         self.functions: list[str] = []
         self.function_names: dict[Program, str] = {}
+        self.function_texts: dict[str, str] = {}
         self.taken: set[str] = set()
         self.lines: list[str] = []
         self.counter = 0
@@ -244,11 +245,16 @@ class Writer:
         ]
 
     def function(self, program: Program, name: str | None = None) -> str:
-        """The function a program is written as, once per program."""
+        """The function a program is written as, once for all programs of the same text."""
         found = self.function_names.get(program)
         if found is None:
-            found = self.function_names[program] = self._name(name or program.name)
-            self.functions.append(self.function_text(program, found, "private"))
+            wanted = self._name(name or program.name)
+            text = self.function_text(program, "", "private")
+            found = self.function_names[program] = self.function_texts.setdefault(text, wanted)
+            if found is wanted:
+                self.functions.append(text.replace(" @(", f" @{found}(", 1))
+            else:
+                self.taken.remove(wanted)
         return found
 
     def function_text(
