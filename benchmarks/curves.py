@@ -112,8 +112,8 @@ that would take more than {limit:.0f} s is left out; the size reached stands beh
 {table}
 What is not in proportion:
 
-- *jvp and grad n times*: the derivative of order n of sin x · x has a number of equations that grows with 2^n in either library;
-  n counts orders, and no measure of the program.
+- *jvp and grad n times*: n nested derivatives of sin x · x trace about 2^n equations in either library, of which effax keeps
+  159 at n = 9 and JAX lowers 245 lines (118 and 362 ms). Derivatives of high order are for `effax.experimental.jet`.
 - *branches n deep, derivatives*: each level hands the index of every level inside it to the one around it, so the operands are
   quadratic in number, with a small factor; equations are not.
 - *vmap n times*: ranks grow, and types are longer to write.
