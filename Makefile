@@ -25,6 +25,7 @@ help:
 	@echo "make demo      examples/demo.py: a small training run"
 	@echo "make papers    the papers, reproduced"
 	@echo "make bench     measurements, against jax where it can be installed"
+	@echo "make libraries  optax, flax and others, with the import line changed"
 	@echo "make docs      the reference of all public names, in build/reference"
 	@echo "make dist      wheel and sdist, in dist/"
 	@echo "make format    let ruff format and fix;  make names: accept a change of the public names"
@@ -88,6 +89,12 @@ papers: $(VENV)/.test
 
 bench: $(VENV)-bench/.bench
 	$(VENV)-bench/bin/python -m benchmarks.run
+
+# Libraries written for JAX, their import lines changed, and what their users write.
+libraries: $(VENV)/.test
+	$(PY) $(INSTALL) --no-deps --upgrade --target build/libraries-as-published -r requirements/libraries.txt
+	$(PY) tests/libraries/renamed.py build/libraries-as-published build/libraries
+	$(PY) -m pytest -q tests/libraries
 
 docs: $(VENV)/.test
 	$(PY) docs/make_reference.py build/reference

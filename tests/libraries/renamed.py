@@ -2,11 +2,10 @@
 
     python renamed.py SITE TARGET
 
-copies each library of `PRIVATE` that the folder SITE holds into TARGET, with the module `jax`
-called `effax`, and replaces what the libraries take from JAX's private modules.
+copies what the folder SITE holds into TARGET: each library of `PRIVATE` with the module `jax`
+called `effax`, and with something in place of what it takes from JAX's private modules.
 """
 
-import importlib.metadata
 import re
 import shutil
 import sys
@@ -113,7 +112,7 @@ PRIVATE: dict[str, dict[str, list[tuple[str, str]]]] = {
 
 
 def copy(package: str, site: Path, target: Path) -> None:
-    """Copies one library, and what pip says of it, with `jax` called `effax`."""
+    """Copies one library, with `jax` called `effax`."""
     shutil.rmtree(target / package, ignore_errors=True)
     shutil.copytree(site / package, target / package, ignore=shutil.ignore_patterns("__pycache__"))
     for path in (target / package).rglob("*.py"):
@@ -132,9 +131,12 @@ def main(site: Path, target: Path) -> None:
     for package in PRIVATE:
         if (site / package).is_dir():
             copy(package, site, target)
-    for held in importlib.metadata.distributions(path=[str(site)]):
-        folder = Path(str(held._path))  # type: ignore[attr-defined]
-        shutil.copytree(folder, target / folder.name, dirs_exist_ok=True)
+    for held in site.iterdir():  # what they import besides
+        if held.name not in PRIVATE and held.name != "bin":
+            if held.is_dir():
+                shutil.copytree(held, target / held.name, dirs_exist_ok=True)
+            else:
+                shutil.copy(held, target)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("program", sorted(p.stem for p in (HERE / "programs").glob("*.py")))
 def test_a_program_of_its_users_runs(program):
-    paths = [FOLDER, FOLDER / "dependencies", ROOT]
+    paths = [FOLDER, ROOT]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     command = [sys.executable, str(HERE / f"programs/{program}.py")]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)

@@ -46,9 +46,7 @@ def recurrent(params, key, action, embedding):
     return out, embedding
 
 
-root = mctx.RootFnOutput(
-    prior_logits=jnp.zeros((2, 3)), value=jnp.zeros(2), embedding=jnp.zeros(2)
-)
+root = mctx.RootFnOutput(prior_logits=jnp.zeros((2, 3)), value=jnp.zeros(2), embedding=jnp.zeros(2))
 policy = mctx.gumbel_muzero_policy(None, jax.random.key(0), root, recurrent, num_simulations=16)
 assert policy.action.tolist() == [2, 2]
 
