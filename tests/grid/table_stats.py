@@ -44,8 +44,8 @@ def distribution(where: str, *parameters: str, scale: bool = True) -> Drawer:
         place = (
             ["0.5", "-1.0", "2", "jnp.array([[1.0], [0.0]])"] if where != "counts" else ["1", "2"]
         )
-        words = g.words(30, loc=place)
-        if scale:
+        words = g.words(30, loc=place) if where == "counts" or dtype[0] in "fb" else ""
+        if scale and dtype[0] in "fb":
             words += g.words(30, scale=["2.0", "0.5", "3"])
         return f"{name}({', '.join(call)}{words})"
 

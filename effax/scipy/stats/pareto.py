@@ -41,7 +41,9 @@ def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     >>> round(float(pareto.cdf(2.0, 3.0)), 3)
     0.875
     """
-    return -jnp.expm1(-b * _standard(x, loc, scale)[1])
+    steps = _standard(x, loc, scale)[1]
+    # At the lower end it is 0, for infinite b too.
+    return -jnp.expm1(jnp.where(jnp.isinf(b) & (steps == 0), 0, -b * steps))
 
 
 logcdf = logarithm("logcdf", cdf, "2.0, 3.0", "-0.134")
