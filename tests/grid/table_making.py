@@ -221,7 +221,10 @@ TABLE: dict[str, Entry] = {
     ),
     **dict.fromkeys(
         ["jnp.tril_indices", "jnp.triu_indices"],
-        Entry(codes("3", "2, 1", "3, -1, 4", "0", "2, m=3", "-1")),
+        Entry(
+            codes("3", "2, 1", "3, -1, 4", "0", "2, m=3", "-1"),
+            more="of negative lengths, as NumPy",
+        ),
     ),
     "jnp.diag_indices": Entry(codes("3", "2, 3", "0", "2, ndim=1", "-1")),
     "jnp.mask_indices": Entry(
