@@ -108,6 +108,13 @@ def precv(
     Raises:
       ValueError: for a token of no such send: there is no receiving before sending.
       TypeError: where something else was sent.
+
+    >>> import effax, effax.numpy as jnp
+    >>> def shift(x):
+    ...     token = effax.lax.psend(x, "i", [(0, 1)])
+    ...     return effax.lax.precv(token, x, "i", [(0, 1)])
+    >>> effax.vmap(shift, axis_name="i")(jnp.array([1.0, 2.0])).tolist()
+    [0.0, 1.0]
     """
     if not isinstance(token, Token):
         raise TypeError(f"precv takes a token of psend first, and not {token!r}")
