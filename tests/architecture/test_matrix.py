@@ -18,7 +18,7 @@ COLUMNS = {
     "interpreters/transpose": {"linear"},
     "interpreters/checkify": {"checking", "payload"},
     "interpreters/residual": {"hoisting", "partition", "recomputing", "record", "saving"},
-    "backends/xla/lowering": {"locations", "replay", "writer"},
+    "backends/xla/lowering": {"arrays", "locations", "replay", "writer"},
     "backends/xla/fast": {"path"},
     "backends/reference": {"table", "evaluate"},
 }
