@@ -301,7 +301,7 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = None
     Array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
     wanted = _frequency_dtype("fftfreq", n, dtype)
-    return _placed(_frequencies(d, n=n, count=n, dtype=wanted), device)
+    return _placed(_frequencies(d, n=n, half=False, dtype=wanted), device)
 
 
 def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
@@ -312,18 +312,18 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = Non
     Array([0.  , 0.25, 0.5 ], dtype=float32)
     """
     wanted = _frequency_dtype("rfftfreq", n, dtype)
-    return _placed(_frequencies(d, n=n, count=n // 2 + 1, dtype=wanted), device)
+    return _placed(_frequencies(d, n=n, half=True, dtype=wanted), device)
 
 
 def _placed(x: Array, device: Any) -> Array:
     return x if device is None else device_put(x, device)
 
 
-@whole("n", "count", "dtype")
-def _frequencies(d: ArrayLike, n: int, count: int, dtype: Any) -> Array:
-    """The first `count` frequencies; of a full transform those of the second half are negative."""
-    places = jnp.arange(count)
-    if count == n:
+@whole("n", "half", "dtype")
+def _frequencies(d: ArrayLike, n: int, half: bool, dtype: Any) -> Array:
+    """The frequencies of a half or a full transform, whose second half is of negative ones."""
+    places = jnp.arange(n // 2 + 1 if half else n)
+    if not half:
         places = jnp.where(places < (n + 1) // 2, places, places - n)
     # Of integers, the quotients are cut.
     return jnp.true_divide(places.astype(dtype), jnp.asarray(d, dtype) * n).astype(dtype)

@@ -30,6 +30,7 @@ _NUMBERS = "mish softplus soft_sign squareplus log_sigmoid softmax log_softmax"
 _F = ("float32", (3,), "normal")
 _I = ("int32", (3,), "normal")
 _B = ("bool", (3,), "normal")
+_E = ("float32", (9,), "among:nan:0:-0.0:1:-1:2")
 _X = ("float32", (2, 3, 4), "normal")
 _C = ("complex64", (3,), "normal")
 _ROWS = "jnp.array([[1], [1]]), b, lax.ScatterDimensionNumbers((1,), (0,), (0,))"
@@ -147,6 +148,17 @@ TABLE = {
         ("float32", (3,), "positive"),
         ("float32", (3,), "within:-1:0"),
         slack=200,
+    ),
+    "NaN among entropies": _entry("jsp.special.rel_entr(a, b)", _E, _E),
+    "harmonics beyond pi": _entry(
+        "jsp.special.sph_harm_y(jnp.array([4] * 3), jnp.array([3] * 3), a, a)",
+        ("float32", (3,), "within:3.2:6"),
+        slack=100,
+        smooth=False,
+    ),
+    "two frequencies": _entry("jnp.fft.rfftfreq(2)"),
+    "spectra of narrow data": _entry(
+        "jsp.signal.stft(a, nperseg=4)[0]", ("float32", (8,), "normal")
     ),
     "Owen's function of integers": _entry("jsp.special.owens_t(a, a)", _I),
 }
