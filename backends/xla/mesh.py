@@ -30,8 +30,8 @@ class Mesh(MeshShape):
     """Devices in an array whose axes have names.
 
     >>> mesh = Mesh(all_devices()[:1], "x")
-    >>> mesh.shape
-    OrderedDict({'x': 1})
+    >>> mesh.shape["x"]
+    1
     """
 
     __slots__ = ("__weakref__", "_entered", "_flat", "_hash", "_named", "devices")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
+from effax.effects.frames import boundary, strip
+
 _KEYWORD = inspect.Parameter("out_sharding", inspect.Parameter.KEYWORD_ONLY, default=None)
 
 
@@ -15,17 +17,22 @@ def placed(function: Callable[..., Any]) -> Callable[..., Any]:
     context (or a prefix tree of them), by which its result is cut up; None leaves it alone.
     """
 
+    @boundary
     @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        if "out_sharding" not in keywords:
-            return function(*args, **keywords)
-        where = keywords.pop("out_sharding")
-        result = function(*args, **keywords)
-        if where is None:
-            return result
-        from effax.api.meshes import reshard
+        try:
+            if "out_sharding" not in keywords:
+                return function(*args, **keywords)
+            where = keywords.pop("out_sharding")
+            result = function(*args, **keywords)
+            if where is None:
+                return result
+            from effax.api.meshes import reshard
 
-        return reshard(result, where)
+            return reshard(result, where)
+        except Exception as error:
+            strip(error)
+            raise
 
     signature = inspect.signature(function)
     given = [p for p in signature.parameters.values() if p.name != "out_sharding"]
