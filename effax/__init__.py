@@ -19,8 +19,8 @@ from effax.api.checkpoint import checkpoint_policies as checkpoint_policies
 from effax.api.checkpoint import remat as remat
 from effax.api.closure import closure_convert as closure_convert
 from effax.api.closure import custom_gradient as custom_gradient
-from effax.api.custom import custom_jvp as custom_jvp
-from effax.api.custom import custom_vjp as custom_vjp
+from effax.api.custom_jvp import custom_jvp as custom_jvp
+from effax.api.custom_vjp import custom_vjp as custom_vjp
 from effax.api.devices import block_until_ready as block_until_ready
 from effax.api.devices import clear_caches as clear_caches
 from effax.api.devices import copy_to_host_async as copy_to_host_async

@@ -7,7 +7,7 @@ from functools import update_wrapper
 from typing import Any
 
 from effax.api.arguments import name_of
-from effax.api.custom import by_position
+from effax.api.custom_calls import by_position
 from effax.effects import custom
 from effax.effects.errors import RefError
 from effax.effects.frames import filtered

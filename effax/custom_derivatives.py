@@ -2,10 +2,10 @@
 
 from effax.api.closure import closure_convert as closure_convert
 from effax.api.closure import custom_gradient as custom_gradient
-from effax.api.custom import CustomVJPPrimal as CustomVJPPrimal
-from effax.api.custom import SymbolicZero as SymbolicZero
-from effax.api.custom import custom_jvp as custom_jvp
-from effax.api.custom import custom_vjp as custom_vjp
+from effax.api.custom_calls import SymbolicZero as SymbolicZero
+from effax.api.custom_jvp import custom_jvp as custom_jvp
+from effax.api.custom_vjp import CustomVJPPrimal as CustomVJPPrimal
+from effax.api.custom_vjp import custom_vjp as custom_vjp
 from effax.effects.effect import Effect
 from effax.extend.core import primitives
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from effax.api.arguments import as_tuple, name_of, static_positions
-from effax.api.custom import staged_over
+from effax.api.custom_calls import staged_over
 from effax.effects import contraction, control, convolution
 from effax.effects.effect import Effect
 from effax.effects.frames import filtered

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from effax.api.arguments import flat_function, name_of
-from effax.api.custom import custom_vjp
+from effax.api.custom_vjp import custom_vjp
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.program import Program

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from effax.api.arguments import as_tuple, name_of, static_positions, with_references
 from effax.api.calls import CompiledCall, find
-from effax.api.custom import keeps_references
+from effax.api.custom_calls import keeps_references
 from effax.api.differentiable import typeof_like
 from effax.api.float0 import set_aside
 from effax.api.in_place import run_in_place

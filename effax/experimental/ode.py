@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import effax.numpy as jnp
 from effax import lax
 from effax.api.closure import closure_convert
-from effax.api.custom import custom_vjp
+from effax.api.custom_vjp import custom_vjp
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import is_float, is_inexact, typeof
 from effax.flatten_util import ravel_pytree

@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from effax.api.custom import custom_vjp
+from effax.api.custom_vjp import custom_vjp
 from effax.api.jit import Jit
 from effax.api.reverse import vjp
 from effax.api.stages import Traced

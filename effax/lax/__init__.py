@@ -2,7 +2,7 @@
 
 from typing import Any as _Any
 
-from effax.api.custom import stop_gradient as stop_gradient
+from effax.api.custom_jvp import stop_gradient as stop_gradient
 from effax.api.meshes import with_sharding_constraint as with_sharding_constraint
 from effax.api.placed import give_out_sharding as _give_out_sharding
 from effax.effects.frames import cut_at as _cut_at

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from effax.api.arguments import name_of
-from effax.api.custom import staged_over
+from effax.api.custom_calls import staged_over
 from effax.effects import comparison, control
 from effax.effects import config as settings
 from effax.effects.conversion import convert_element_type

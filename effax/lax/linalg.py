@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.api.custom import stop_gradient
+from effax.api.custom_jvp import stop_gradient
 from effax.effects import condensed, elementwise, linalg, matrices, shape, sorting
 from effax.effects.conversion import convert_element_type
 from effax.effects.types import float32, int32, typeof

@@ -144,7 +144,7 @@ def custom_root(
     (Array(2., dtype=float32, weak_type=True), Array(0.25, dtype=float32, weak_type=True))
     """
     from effax import jvp
-    from effax.api.custom import custom_jvp, stop_gradient
+    from effax.api.custom_jvp import custom_jvp, stop_gradient
     from effax.interpreters.jvp.dual import zeros_like
 
     guess, tree = tree_flatten(initial_guess)

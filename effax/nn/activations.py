@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from effax.api.custom import custom_jvp
+from effax.api.custom_jvp import custom_jvp
 from effax.effects import (
     comparison,
     conversion,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import effax.numpy as jnp
-from effax.api.custom import stop_gradient
+from effax.api.custom_jvp import stop_gradient
 from effax.effects import contraction, shape
 from effax.effects.types import finfo, float32, int32, is_bool, typeof
 from effax.nn.functions import logsumexp, softmax

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 import effax.numpy as jnp
-from effax.api.custom import custom_vjp
+from effax.api.custom_vjp import custom_vjp
 from effax.effects.contraction import free_dims
 from effax.effects.types import typeof
 from effax.lax.contraction import dot_general

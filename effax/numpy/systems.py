@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import effax.numpy as jnp
-from effax.api.custom import custom_jvp
+from effax.api.custom_jvp import custom_jvp
 from effax.effects import matrices, shape
 from effax.effects.complex import complex as complex_of
 from effax.effects.elementwise import mul

@@ -10,7 +10,7 @@ import numpy as np
 
 from effax import lax
 from effax import numpy as jnp
-from effax.api.custom import custom_jvp
+from effax.api.custom_jvp import custom_jvp
 from effax.api.placed import placed
 from effax.api.vmap import vmap
 from effax.effects.types import DType, canonical_shape, finfo, float32, iinfo

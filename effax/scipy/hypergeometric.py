@@ -12,7 +12,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
-from effax.api.custom import custom_jvp
+from effax.api.custom_jvp import custom_jvp
 from effax.api.forward import jvp
 from effax.scipy.faddeeva import widened
 from effax.scipy.normal import real

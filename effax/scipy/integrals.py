@@ -8,7 +8,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
-from effax.api.custom import custom_jvp
+from effax.api.custom_jvp import custom_jvp
 from effax.effects.types import is_complex
 from effax.scipy.faddeeva import faddeeva, widened
 from effax.scipy.normal import real, spread

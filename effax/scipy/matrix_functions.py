@@ -8,7 +8,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
-from effax.api.custom import custom_jvp, stop_gradient
+from effax.api.custom_jvp import custom_jvp, stop_gradient
 from effax.api.forward import jvp
 from effax.effects import matrices
 from effax.effects.types import is_complex

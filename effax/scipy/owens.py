@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.api.custom import custom_jvp
+from effax.api.custom_jvp import custom_jvp
 from effax.effects import special
 from effax.effects.types import default_float, is_float, typeof
 from effax.scipy.faddeeva import widened

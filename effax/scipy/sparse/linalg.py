@@ -11,7 +11,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
-from effax.api.custom import stop_gradient
+from effax.api.custom_jvp import stop_gradient
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import inexact_dtype, is_complex, typeof
 from effax.flatten_util import ravel_pytree

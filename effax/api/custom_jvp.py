@@ -1,0 +1,178 @@
+"""`custom_jvp`: functions that bring their own tangents; and `stop_gradient`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, update_wrapper
+from typing import Any
+
+from effax.api.arguments import name_of, normalise
+from effax.api.custom_calls import (
+    CustomCall,
+    as_numbers,
+    by_position,
+    direction_of,
+    is_symbolic,
+    refuse_captured,
+)
+from effax.effects import custom
+from effax.effects.frames import filtered
+from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
+from effax.effects.types import float0, typeof
+from effax.interpreters.jvp.dual import moves, tangent_type
+
+
+class _JvpRule:
+    """A user's forward rule, on flat values."""
+
+    __slots__ = ("call", "captured", "function", "symbolic")
+
+    def __init__(self, call: CustomCall, function: Any, captured: int, symbolic: bool) -> None:
+        self.call = call
+        self.function = function
+        self.captured = captured
+        self.symbolic = symbolic
+
+    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        call, n = self.call, self.captured
+        name = name_of(call.function)
+        refuse_captured(name, "custom_jvp", tangents[:n])
+        directions = [
+            direction_of(typeof(p), t, self.symbolic)
+            for p, t in zip(primals[n:], tangents[n:], strict=True)
+        ]
+        result = self.function(
+            *call.statics,
+            call.filled(primals[n:]),
+            call.filled(directions),
+        )
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            raise TypeError(
+                f"Custom JVP rule {name_of(self.function)} for function {name} must produce a pair "
+                f"(list or tuple of length two) representing primal and tangent outputs, but got "
+                f"{type(result).__name__}"
+            )
+        outs, out_tree = tree_flatten(result[0])
+        moved, moved_tree = tree_flatten(result[1], is_leaf=is_symbolic)
+        if out_tree != moved_tree:
+            raise TypeError(
+                f"Custom JVP rule {name_of(self.function)} for function {name} must produce primal "
+                f"and tangent outputs with equal container (pytree) structures, but got {out_tree} "
+                f"and {moved_tree} respectively"
+            )
+        if out_tree != call.out_tree:
+            raise TypeError(
+                f"Custom JVP rule {name_of(self.function)} for function {name} must produce primal "
+                f"outputs with the structure of the function's, {call.out_tree}, but got {out_tree}"
+            )
+        return outs, [
+            _checked_tangent(p, t, name, self.function) for p, t in zip(outs, moved, strict=True)
+        ]
+
+
+def _checked_tangent(primal: Any, tangent: Any, name: str, rule: Any) -> Any:
+    if is_symbolic(tangent):
+        return None
+    expected = tangent_type(typeof(primal))
+    if expected.dtype == float0:
+        return None
+    found = typeof(tangent)
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        raise TypeError(
+            f"Custom JVP rule {name_of(rule)} for function {name} must produce primal and tangent "
+            "outputs with corresponding shapes and dtypes. Expected "
+            f"{expected.str_short()} for a primal {typeof(primal).str_short()}, but got "
+            f"{found.str_short()}"
+        )
+    return tangent
+
+
+class custom_jvp:  # noqa: N801  (JAX's name)
+    """A function with a forward-mode rule of its own.
+
+    `defjvp(rule)`: `rule(primals, tangents)` returns the result and its tangent; arguments at
+    `nondiff_argnums` come before both. `defjvps(*rules)`: one `rule(t, ans, *primals)` an
+    argument, None for a zero derivative.
+
+    >>> import effax, effax.numpy as jnp
+    >>> @effax.custom_jvp
+    ... def f(x):
+    ...     return jnp.sin(x)
+    >>> @f.defjvp
+    ... def f_jvp(primals, tangents):
+    ...     return f(primals[0]), 100.0 * tangents[0]
+    >>> effax.grad(f)(1.0)
+    Array(100., dtype=float32, weak_type=True)
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ) -> None:
+        self.fun = fun
+        self.nondiff_argnums = as_numbers(fun, nondiff_argnums, nondiff_argnames)
+        self.jvp: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
+        update_wrapper(self, fun)
+
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """Give the rule."""
+        self.jvp = jvp
+        self.symbolic_zeros = symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Give one rule an argument."""
+        if self.nondiff_argnums:
+            raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
+
+        def jvp(primals: Any, tangents: Any) -> Any:
+            from effax.interpreters.jvp.dual import total
+
+            ans = self(*primals)
+            terms = [
+                rule(t, ans, *primals)
+                for rule, t in zip(jvps, tangents, strict=False)
+                if rule is not None
+            ]
+            leaves = [tree_flatten(t)[0] for t in terms]
+            tree = tree_structure(ans)
+            sums = [total(parts) for parts in zip(*leaves, strict=True)]
+            return ans, tree_unflatten(tree, sums)
+
+        self.defjvp(jvp)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+
+        return self if instance is None else partial(self, instance)
+
+    @filtered
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """The function's value; its rule is used where a derivative is asked."""
+        name = name_of(self.fun)
+        if self.jvp is None:
+            raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.")
+        given = by_position(self.fun, args, keywords)
+        fixed = normalise(self.nondiff_argnums, len(given), "nondiff_argnums")
+        call = CustomCall(self.fun, given, fixed)
+        staged = call.staged()
+        rule = _JvpRule(call, self.jvp, len(staged.captured), self.symbolic_zeros)
+        results = custom.custom_jvp_call(
+            *staged.captured, *call.taken(), program=staged.program, rule=rule, name=name
+        )
+        return tree_unflatten(call.out_tree, results)
+
+
+def stop_gradient(x: Any) -> Any:
+    """The value, as a constant to every derivative.
+
+    >>> import effax
+    >>> effax.grad(lambda x: x * effax.lax.stop_gradient(x))(3.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    from effax.effects.elementwise import stop_gradient as effect
+    from effax.effects.tree import tree_map
+
+    return tree_map(lambda v: effect(v) if moves(typeof(v)) else v, x)

@@ -1,0 +1,261 @@
+"""`custom_vjp`: functions that bring their own backward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, update_wrapper
+from typing import Any
+
+import attrs
+
+from effax.api.arguments import name_of, normalise, with_references
+from effax.api.custom_calls import (
+    CustomCall,
+    as_numbers,
+    by_position,
+    direction_of,
+    is_symbolic,
+    refuse_captured,
+)
+from effax.effects import custom
+from effax.effects.conversion import convert_element_type
+from effax.effects.frames import filtered
+from effax.effects.state import Ref
+from effax.effects.tree import broadcast_prefix, tree_flatten, tree_structure, tree_unflatten
+from effax.effects.types import ShapedArray, is_inexact, typeof
+from effax.interpreters.jvp.dual import tangent_type, zeros
+
+
+@attrs.frozen(slots=True, eq=False)
+class CustomVJPPrimal:
+    """An argument of a forward rule that asks for symbolic zeros."""
+
+    value: Any
+    perturbed: bool
+
+
+class _VjpRule:
+    """A user's forward and backward functions, on flat values."""
+
+    __slots__ = (
+        "backwards",
+        "bwd",
+        "call",
+        "captured",
+        "fwd",
+        "optimize_remat",
+        "residual_refs",
+        "residual_tree",
+        "symbolic",
+    )
+
+    def __init__(
+        self,
+        call: CustomCall,
+        fwd: Any,
+        bwd: Any,
+        captured: int,
+        symbolic: bool,
+        optimize_remat: bool,
+    ) -> None:
+        self.symbolic = symbolic
+        self.optimize_remat = optimize_remat
+        self.call = call
+        self.fwd = fwd
+        self.bwd = bwd
+        self.captured = captured
+        self.residual_tree: Any = None
+        self.residual_refs: dict[int, Ref] = {}
+        self.backwards: dict[Any, _Backward] = {}
+
+    def forward(
+        self, primals: Sequence[Any], moving: Sequence[bool]
+    ) -> tuple[list[Any], list[Any]]:
+        call, n = self.call, self.captured
+        name = name_of(call.function)
+        refuse_captured(name, "custom_vjp", [m or None for m in moving[:n]])
+        values = primals[n:]
+        if self.symbolic:
+            values = [CustomVJPPrimal(*pair) for pair in zip(values, moving[n:], strict=True)]
+        pair = self.fwd(*call.merged(call.filled(values)))
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(
+                f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
+                "(list or tuple of length two) where the first element represents the primal "
+                "output and the second element represents residuals (i.e. values stored from the "
+                f"forward pass for use on the backward pass), but got {type(pair).__name__}"
+            )
+        outs, out_tree = tree_flatten(pair[0])
+        if out_tree != call.out_tree:
+            raise TypeError(
+                f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
+                "where the first element represents the primal output with the same container "
+                f"(pytree) structure as the function's, {call.out_tree}, but it has {out_tree}"
+            )
+        residuals, self.residual_tree = tree_flatten(pair[1])
+        self.residual_refs = {i: x for i, x in enumerate(residuals) if isinstance(x, Ref)}
+        return outs, [x for x in residuals if not isinstance(x, Ref)]
+
+    def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> _Backward:
+        """The backward function between the results and the operands that move."""
+        key = moving, wanted
+        if key not in self.backwards:
+            self.backwards[key] = _Backward(self, moving, wanted)
+        return self.backwards[key]
+
+
+class _Backward:
+    """A user's backward function, restricted to what moves, on flat values."""
+
+    __slots__ = ("memo", "moving", "rule", "wanted")
+
+    def __init__(self, rule: _VjpRule, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> None:
+        self.rule = rule
+        self.moving = moving
+        self.wanted = wanted
+        self.memo: dict[Any, Any] = {}
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether the rule takes None for cotangents that are zero."""
+        return self.rule.symbolic
+
+    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        rule, call = self.rule, self.rule.call
+        given = dict(zip(self.moving, cotangents, strict=True))
+        full = [direction_of(t, given.get(i), rule.symbolic) for i, t in enumerate(call.out_types)]
+        answers = rule.bwd(
+            *call.statics,
+            tree_unflatten(rule.residual_tree, with_references(rule.residual_refs, residuals)),
+            tree_unflatten(call.out_tree, full),
+        )
+        flat = _flat_cotangents(answers, call, rule)
+        types = [tangent_type(t) for t in call.types]
+        return [
+            *(None for w in self.wanted[: rule.captured] if w),
+            *(
+                zeros(t) if ct is None or is_symbolic(ct) else _checked_ct(ct, t, rule)
+                for ct, t, w in zip(flat, types, self.wanted[rule.captured :], strict=True)
+                if w
+            ),
+        ]
+
+
+def _checked_ct(ct: Any, type: ShapedArray, rule: _VjpRule) -> Any:
+    found = typeof(ct)
+    if found.shape == type.shape and is_inexact(found.dtype) and is_inexact(type.dtype):
+        if found.dtype != type.dtype:
+            ct = convert_element_type(ct, dtype=type.dtype)
+    elif found is not type and (found.shape != type.shape or found.dtype != type.dtype):
+        raise ValueError(
+            f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the shapes and "
+            f"dtypes of the arguments: expected {type.str_short()}, got {found.str_short()}"
+        )
+    return ct
+
+
+def _flat_cotangents(answers: Any, call: CustomCall, rule: _VjpRule) -> list[Any]:
+    """Cotangents per leaf; None stands for zeros of a whole argument, or of a part of it."""
+    args = tree_unflatten(call.tree, range(call.tree.num_leaves))
+    if not isinstance(answers, (tuple, list)) or len(answers) != len(args):
+        raise TypeError(
+            f"Custom VJP bwd rule {name_of(rule.bwd)} must produce a tuple with one cotangent for "
+            f"each of the {len(args)} differentiated arguments, but got "
+            f"{type(answers).__name__} of length "
+            f"{len(answers) if isinstance(answers, (tuple, list)) else 'none'}"
+        )
+    flat: list[Any] = []
+    for answer, arg in zip(answers, args, strict=True):
+        try:
+            flat += broadcast_prefix(answer, arg, is_leaf=lambda x: x is None or is_symbolic(x))
+        except ValueError:
+            raise TypeError(
+                f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the trees "
+                f"of the arguments: expected {tree_structure(arg)}, got {tree_structure(answer)}"
+            ) from None
+    return [ct for i, ct in enumerate(flat) if i not in call.refs]
+
+
+class custom_vjp:  # noqa: N801  (JAX's name)
+    """A function with a reverse-mode rule of its own, `defvjp(fwd, bwd)`.
+
+    `fwd(*args)` returns the result and residuals; `bwd(*nondiff, residuals, cotangent)` a tuple
+    of cotangents, one an argument that is differentiated. Forward mode works too: the backward
+    function is linear in the cotangent, and is transposed.
+
+    >>> import effax, effax.numpy as jnp
+    >>> @effax.custom_vjp
+    ... def f(x):
+    ...     return jnp.sin(x)
+    >>> f.defvjp(lambda x: (f(x), x), lambda x, ct: (10.0 * ct,))
+    >>> effax.grad(f)(1.0), effax.jvp(f, (1.0,), (1.0,))[1]
+    (Array(10., dtype=float32, weak_type=True), Array(10., dtype=float32, weak_type=True))
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ) -> None:
+        self.fun = fun
+        self.nondiff_argnums = as_numbers(fun, nondiff_argnums, nondiff_argnames)
+        self.fwd: Callable[..., Any] | None = None
+        self.bwd: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
+        self.optimize_remat = False
+        update_wrapper(self, fun)
+
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """Give the forward and the backward function.
+
+        With `symbolic_zeros`, each leaf of the forward function's arguments is a
+        `CustomVJPPrimal`: its `value`, and whether it is `perturbed`, that is differentiated; and
+        cotangents that are zero are given to the backward function as a `SymbolicZero`.
+
+        With `optimize_remat`, under `checkpoint` the function itself is done on the way forward,
+        where no residuals are wanted, and the forward function only when they are: on the way
+        back. It must give the same results.
+
+        Raises `NotImplementedError` where both are asked for.
+        """
+        if optimize_remat and symbolic_zeros:
+            raise NotImplementedError(
+                "defvjp: optimize_remat does not go with symbolic_zeros, as the function itself "
+                "can't be told which of its arguments are perturbed; leave one of them out"
+            )
+        self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
+        self.optimize_remat = optimize_remat
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+
+        return self if instance is None else partial(self, instance)
+
+    @filtered
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """The function's value; its rule is used where a derivative is asked."""
+        name = name_of(self.fun)
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(f"No VJP defined for custom_vjp function {name} using defvjp.")
+        given = by_position(self.fun, args, keywords)
+        fixed = normalise(self.nondiff_argnums, len(given), "nondiff_argnums")
+        call = CustomCall(self.fun, given, fixed)
+        staged = call.staged()
+        rule = _VjpRule(
+            call,
+            self.fwd,
+            self.bwd,
+            len(staged.captured),
+            self.symbolic_zeros,
+            self.optimize_remat,
+        )
+        results = custom.custom_vjp_call(
+            *staged.captured, *call.taken(), program=staged.program, rule=rule, name=name
+        )
+        return tree_unflatten(call.out_tree, results)
