@@ -181,6 +181,9 @@ def options_of(argv: list[str] | None = None) -> argparse.Namespace:
         help="of workloads; processor time of all threads suffers less from what else runs",
     )
     parser.add_argument("--output", type=Path, help="default: results/<time>.json")
+    parser.add_argument(
+        "--beside", type=Path, help="an earlier record: what is not measured now is taken from it"
+    )
     parser.add_argument("--readme", action="store_true", help="write the table into README.md")
     options = parser.parse_args(argv)
     names: list[str] = []
@@ -224,6 +227,10 @@ def main() -> None:
                 startup(pythons[library], library)
     results = collect(pythons, options.rounds, plan(names, pythons))
     rows = {name: summary(name, samples) for name, samples in results.items() if name in names}
+    if options.beside:
+        earlier = json.loads(options.beside.read_text())["rows"]
+        held = {n: summary(n, row["samples"]) for n, row in earlier.items() if n not in rows}
+        rows = {n: (rows | held)[n] for n in [*STARTUP, *WORKLOADS] if n in rows or n in held}
     record = {"machine": machine(pythons), "clock": options.clock, "rounds": options.rounds}
     record["rows"] = rows
     moment = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H%M%S")
