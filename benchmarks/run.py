@@ -241,7 +241,8 @@ def main() -> None:
     print(text)
     print(f"{options.rounds} rounds; {record['machine']['cpu']}; all samples in {output}")
     if options.readme:
-        report.write(f"{told(record)}\n\n{text}")
+        others = f" Rows not measured then are of {options.beside.name}." if options.beside else ""
+        report.write(f"{told(record)}{others}\n\n{text}")
     sys.exit(any(row["errors"] for row in rows.values()))
 
 
