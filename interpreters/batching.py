@@ -14,10 +14,10 @@ from typing import Any
 
 import attrs
 
-from effax.effects import shape
 from effax.effects.effect import Effect
 from effax.effects.types import typeof
 from effax.interpreters.batch import batched as column
+from effax.interpreters.lifting import move_axis
 
 __all__ = [
     "AxisData",
@@ -44,9 +44,7 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
     (3, 4, 2)
     """
     n = len(typeof(x).shape)
-    order = [i for i in range(n) if i != source % n]
-    order.insert(destination % n, source % n)
-    return shape.transpose(x, permutation=tuple(order))
+    return move_axis(x, source % n, destination % n)
 
 
 def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any = None) -> Any:

@@ -45,7 +45,7 @@ def _main(w: Writer, program: Program, captured: Sequence[Any], entries: Sequenc
     operands += [named(f"%a{i}", t) for i, t in enumerate(types)]
     head = [f"{x}: {x.text}" for x in operands[len(captured) :]]
     if len(entries) == 1:
-        results = _call(w, entries[0], operands, program.out_types)
+        results = w.call(entries[0], operands, program.out_types)
     else:
         head.insert(0, f'%p: {tensor(_PLATFORM)} {{jax.global_constant = "_platform_index"}}')
         results = _case(w, entries, operands, program.out_types)
@@ -55,18 +55,11 @@ def _main(w: Writer, program: Program, captured: Sequence[Any], entries: Sequenc
     return f"func.func public @main({', '.join(head)}) -> ({outs}) {{\n{body}\n}}"
 
 
-def _call(
-    w: Writer, entry: str, operands: Sequence[Name], types: Sequence[ShapedArray]
-) -> list[Name]:
-    ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
-    return w.ops(f"func.call @{entry}({', '.join(operands)}) : ({ins}) -> ({outs})", types)
-
-
 def _case(
     w: Writer, entries: Sequence[str], operands: Sequence[Name], types: Sequence[ShapedArray]
 ) -> list[Name]:
     regions = [
-        w.region([], lambda entry=entry: _call(w, entry, operands, types), "stablehlo.return")
+        w.region([], lambda entry=entry: w.call(entry, operands, types), "stablehlo.return")
         for entry in entries
     ]
     outs = ", ".join(map(tensor, types))

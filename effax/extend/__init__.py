@@ -22,7 +22,6 @@ from effax import effects as effects
 from effax import traits as traits
 from effax.backends.reference import table as reference
 from effax.backends.xla.lowering import writer as lowering
-from effax.backends.xla.lowering.arrays import array_constant
 from effax.backends.xla.lowering.writer import Name, Writer
 from effax.effects.columns import load, ready
 from effax.effects.effect import Effect as Effect
@@ -37,6 +36,7 @@ from effax.effects.program import Variable as Variable
 from effax.effects.types import ShapedArray as ShapedArray
 from effax.effects.types import typeof as typeof
 from effax.effects.value import Value as Value
+from effax.extend.expansion import expanded, write
 from effax.interpreters.batch import batched as batch
 from effax.interpreters.definitions import definition
 from effax.interpreters.interpreter import Interpreter as Interpreter
@@ -125,33 +125,24 @@ def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         if effect.row:
             lowering.answered.add(effect.row)
 
+        def staged(types: Sequence[ShapedArray], attributes: dict[str, Any]) -> Staged:
+            return expanded(function, types, attributes, effect.name, effect.multiple)
+
         @lowering.rule(effect)
         def lower_expanded(
             w: Writer, types: Sequence[ShapedArray], *operands: Name, **attributes: Any
         ) -> Any:
-            staged = _expanded(effect, function, [x.type for x in operands], attributes)
-            held = [array_constant(w, np.asarray(x)) for x in staged.captured]
-            results = w.body(staged.program, [*held, *operands])
+            results = write(w, staged([x.type for x in operands], attributes), operands)
             return results if effect.multiple else results[0]
 
         @reference.rule(effect)
         def evaluate_expanded(*operands: Any, **attributes: Any) -> Any:
             from effax.backends.reference.evaluate import run
 
-            staged = _expanded(effect, function, [typeof(x) for x in operands], attributes)
-            results = run(staged.program, [*map(np.asarray, staged.captured), *operands])
+            found = staged([typeof(x) for x in operands], attributes)
+            results = run(found.program, [*map(np.asarray, found.captured), *operands])
             return results if effect.multiple else results[0]
 
         return function
 
     return fill
-
-
-def _expanded(
-    effect: Effect, function: Callable[..., Any], types: Sequence[ShapedArray], attributes: Any
-) -> Staged:
-    def body(*values: Any) -> Sequence[Any]:
-        result = function(*values, **attributes)
-        return list(result) if effect.multiple else [result]
-
-    return stage(body, types, effect.name)

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from effax.backends.reference import table as reference
 from effax.backends.xla.ir import function_text
 from effax.backends.xla.lowering import writer as lowering
-from effax.backends.xla.lowering.arrays import array_constant
-from effax.backends.xla.lowering.writer import Name, Writer, tensor
+from effax.backends.xla.lowering.writer import Name, Writer
 from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray
+from effax.extend.expansion import expanded, write
 from effax.interpreters.mlir import (
     Expansion,
     LoweringRuleContext,
     lowerings,
 )
-from effax.interpreters.stage import Staged, stage
 
 
 def lower_by_table(effect: Effect) -> None:
@@ -38,9 +35,10 @@ def lower_by_table(effect: Effect) -> None:
                 "mlir.lower_fun(function, multiple_results=...))"
             )
         if isinstance(rule, Expansion):
-            staged = _expanded(effect, rule, operands, attributes)
-            held = [array_constant(w, np.asarray(x)) for x in staged.captured]
-            results = w.body(staged.program, [*held, *operands])
+            types_in = [x.type for x in operands]
+            several = rule.multiple_results
+            staged = expanded(rule.function, types_in, attributes, effect.name, several)
+            results = write(w, staged, operands)
         else:
             results = _written(w, effect, rule, types, operands, attributes)
         return results if effect.multiple else results[0]
@@ -48,16 +46,6 @@ def lower_by_table(effect: Effect) -> None:
     @reference.rule(effect)
     def evaluate_impl(*operands: Any, **attributes: Any) -> Any:
         return effect._evaluate(*operands, **attributes)  # type: ignore[attr-defined]
-
-
-def _expanded(
-    effect: Effect, rule: Expansion, operands: Sequence[Name], attributes: dict[str, Any]
-) -> Staged:
-    def body(*values: Any) -> Sequence[Any]:
-        result = rule.function(*values, **attributes)
-        return list(result) if rule.multiple_results else [result]
-
-    return stage(body, [x.type for x in operands], effect.name)
 
 
 def _written(
@@ -74,5 +62,4 @@ def _written(
     name = w._name(effect.name)
     text = function_text(name, ins, types, lambda *xs: rule(told, *xs, **attributes))
     w.functions.append(text)
-    texts, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
-    return w.ops(f"func.call @{name}({', '.join(operands)}) : ({texts}) -> ({outs})", types)
+    return w.call(name, operands, types)

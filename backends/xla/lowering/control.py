@@ -20,9 +20,7 @@ _PRED = ShapedArray((), np.dtype(np.bool_))
 def lower_call(
     w: Writer, types: Sequence[ShapedArray], *operands: Name, program: Program, **_: Any
 ) -> list[Name]:
-    name = w.function(program)
-    ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
-    return w.ops(f"func.call @{name}({', '.join(operands)}) : ({ins}) -> ({outs})", types)
+    return w.call(w.function(program), operands, types)
 
 
 @rule(control.remat)

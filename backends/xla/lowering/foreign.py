@@ -43,8 +43,7 @@ def lower_exported_call(
     if len(module.platforms) > 1:
         index = module.platforms.index(platform) if platform in module.platforms else 0
         operands = (w.constant(index, _PLATFORM), *operands)
-    ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
-    return w.ops(f"func.call @{entry}({', '.join(operands)}) : ({ins}) -> ({outs})", types)
+    return w.call(entry, operands, types)
 
 
 def _lower_target(acts: bool) -> Any:

@@ -20,10 +20,7 @@ def lower_threefry2x32(
     if name not in w.taken:
         w.taken.add(name)
         w.functions.append(_function(name, text))
-    operands = ", ".join((k1, k2, x1, x2))
-    return w.ops(
-        f"func.call @{name}({operands}) : ({', '.join([text] * 4)}) -> ({text}, {text})", types
-    )
+    return w.call(name, (k1, k2, x1, x2), types)
 
 
 @rule(random.use_key)

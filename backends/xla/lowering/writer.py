@@ -171,6 +171,14 @@ class Writer:
         self.lines.append(f"{base}:{len(types)} = {text}" if types else text)
         return [named(f"{base}#{i}", t) for i, t in enumerate(types)]
 
+    def call(
+        self, function: str, operands: Sequence[Name], types: Sequence[ShapedArray]
+    ) -> list[Name]:
+        """Call a function of the module; the names of its results."""
+        ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
+        line = f"func.call @{function}({', '.join(operands)}) : ({ins}) -> ({outs})"
+        return self.ops(line, types)
+
     def simple(self, operation: str, operands: Sequence[Name], type: ShapedArray) -> Name:
         """`%n = stablehlo.operation operands : (types) -> type`."""
         types = ", ".join(tensor(x.type) for x in operands)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from effax.effects.errors import ConcretizationTypeError, InconclusiveDimensionOperation
-from effax.effects.handler import Carrier, current, stack
+from effax.effects.handler import Carrier, current, outside, stack
 from effax.effects.program import Equation, Literal, Program, Variable, programs_in
 from effax.effects.types import ShapedArray, tangent_type, typeof
 from effax.effects.value import Value
@@ -169,11 +169,8 @@ def set_current_trace(trace: Any) -> Iterator[None]:
     >>> with set_current_trace(take_current_trace()):
     ...     pass
     """
-    token = current.set(trace)
-    try:
+    with outside(trace):
         yield
-    finally:
-        current.reset(token)
 
 
 def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # noqa: N802
