@@ -20,6 +20,7 @@ from typing import Any, Final
 from effax.backends.xla import foreign_targets
 from effax.backends.xla.lowering.foreign import attribute_text
 from effax.effects import foreign
+from effax.effects.callback import VMAP_METHODS
 from effax.effects.frames import filtered
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
@@ -33,18 +34,8 @@ __all__ = [
     "register_ffi_type",
 ]
 
-_FUNCTION: Final[Any] = ctypes.CFUNCTYPE(None).__mro__[
-    1
-]  # what ctypes calls functions of libraries
-
-_METHODS: Final = (
-    "sequential",
-    "sequential_unrolled",
-    "expand_dims",
-    "broadcast_all",
-    "legacy_vectorized",
-    None,
-)
+# What ctypes calls functions of libraries.
+_FUNCTION: Final[Any] = ctypes.CFUNCTYPE(None).__mro__[1]
 
 
 def include_dir() -> str:
@@ -163,9 +154,9 @@ def ffi_call(
     """
     if not isinstance(target_name, str):
         raise TypeError(f"ffi_call takes the name of a target, a string, and not {target_name!r}")
-    if vmap_method not in _METHODS:
+    if vmap_method not in VMAP_METHODS:
         raise ValueError(
-            f"vmap_method must be one of the allowed methods {list(_METHODS)}, but got: "
+            f"vmap_method must be one of the allowed methods {list(VMAP_METHODS)}, but got: "
             f"{vmap_method}"
         )
     if legacy_backend_config is not None and custom_call_api_version >= 4:

@@ -7,7 +7,7 @@ hashable, and equal to another exactly when the two may stand for each other in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import numpy as np
@@ -22,6 +22,16 @@ FAMILY = "callback"
 
 TOKEN = ShapedArray((), np.dtype(np.bool_))
 """The type of what ordered callbacks hand on from one to the next; its value means nothing."""
+
+VMAP_METHODS: Final = (
+    "sequential",
+    "sequential_unrolled",
+    "expand_dims",
+    "broadcast_all",
+    "legacy_vectorized",
+    None,
+)
+"""What a call of foreign code is to do under `vmap`, by JAX's words."""
 
 
 def _nothing(*operands: ShapedArray, **attributes: Any) -> Sequence[ShapedArray]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
 from effax.backends.xla.array import asarray
 from effax.backends.xla.executable import effects_barrier as effects_barrier
 from effax.effects import callback as effects
+from effax.effects.callback import VMAP_METHODS
 from effax.effects.frames import filtered
 from effax.effects.tree import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from effax.effects.types import ShapedArray, canonical_dtype, typeof
@@ -43,16 +44,6 @@ def _result_types(announced: Any) -> tuple[tuple[ShapedArray, ...], PyTreeDef]:
             )
         types.append(ShapedArray(x.shape, x.dtype))
     return tuple(types), tree
-
-
-_METHODS: Final = (
-    "sequential",
-    "sequential_unrolled",
-    "expand_dims",
-    "broadcast_all",
-    "legacy_vectorized",
-    None,
-)
 
 
 @filtered
@@ -94,9 +85,9 @@ def pure_callback(
     >>> effax.jit(lambda x: pure_callback(by_numpy, out, x))(np.float32([2, 3, 1]))
     Array([1., 2., 3.], dtype=float32)
     """
-    if vmap_method not in _METHODS:
+    if vmap_method not in VMAP_METHODS:
         raise ValueError(
-            f"vmap_method must be one of the allowed methods {list(_METHODS)}, but got: "
+            f"vmap_method must be one of the allowed methods {list(VMAP_METHODS)}, but got: "
             f"{vmap_method}"
         )
     leaves, tree = tree_flatten((args, kwargs))
