@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 import importlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.grid.ask import Oracle, jax_python
+from tests.grid.ask import Oracle
 from tests.grid.elsewhere import ELSEWHERE, MODULES
 from tests.grid.play import Entry, Record, examples, recorded, replay, search
 from tests.names.refused import reason
@@ -55,16 +54,6 @@ def test_transformed(part: str, name: str) -> None:
     """The same under jit, vmap and differences: CI asks one case of some functions."""
     complaints = replay(table(part)[name], records(part)[name][:1], transformed=1)
     assert not complaints, "\n".join(complaints)
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[Oracle]:
-    python = jax_python()
-    if python is None:
-        pytest.skip("no Python with jax is here: EFFAX_BENCH_JAX can name one")
-    asked = Oracle(python)
-    yield asked
-    asked.close()
 
 
 @pytest.mark.slow

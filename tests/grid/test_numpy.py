@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterator
 
 import pytest
 
@@ -22,7 +21,7 @@ from tests.grid import (
     table_making,
     table_methods,
 )
-from tests.grid.ask import ROOT, Oracle, jax_python
+from tests.grid.ask import ROOT
 from tests.grid.play import Entry, examples, recorded, replay, search
 
 TABLES = (
@@ -93,16 +92,6 @@ def test_numpy_agreed_to_cases_of_all_but_those_that_it_does_not_have():
         if entry.wide and not any(record.numpy for record in RECORDED[name])
     ]
     assert not silent
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[Oracle]:
-    python = jax_python()
-    if python is None:
-        pytest.skip("no Python with jax here: EFFAX_BENCH_JAX names one")
-    asked = Oracle(python)
-    yield asked
-    asked.close()
 
 
 @pytest.mark.slow
