@@ -29,23 +29,14 @@ from effax.api.devices import device_put as device_put
 from effax.api.environment import print_environment_info as print_environment_info
 from effax.api.forward import jvp as jvp
 from effax.api.forward import linearize as linearize
-from effax.api.global_arrays import make_array_from_callback as make_array_from_callback
-from effax.api.global_arrays import (
-    make_array_from_process_local_data as make_array_from_process_local_data,
-)
-from effax.api.global_arrays import (
-    make_array_from_single_device_arrays as make_array_from_single_device_arrays,
-)
 from effax.api.jacobian import hessian as hessian
 from effax.api.jacobian import jacfwd as jacfwd
 from effax.api.jacobian import jacobian as jacobian
 from effax.api.jacobian import jacrev as jacrev
 from effax.api.jit import jit as jit
-from effax.api.living import live_arrays as live_arrays
 from effax.api.meshes import make_mesh as make_mesh
 from effax.api.meshes import reshard as reshard
 from effax.api.meshes import set_mesh as set_mesh
-from effax.api.passes import fwd_and_bwd as fwd_and_bwd
 from effax.api.pmap import pmap as pmap
 from effax.api.references import empty_ref as empty_ref
 from effax.api.references import free_ref as free_ref
@@ -58,8 +49,6 @@ from effax.api.reverse import vjp as vjp
 from effax.api.scopes import ensure_compile_time_eval as ensure_compile_time_eval
 from effax.api.scopes import named_call as named_call
 from effax.api.scopes import named_scope as named_scope
-from effax.api.shard_map import shard_map as shard_map
-from effax.api.shard_map import smap as smap
 from effax.api.staging import ShapeDtypeStruct as ShapeDtypeStruct
 from effax.api.staging import eval_shape as eval_shape
 from effax.api.staging import make_jaxpr as make_jaxpr
@@ -150,6 +139,17 @@ if _TYPE_CHECKING:
     from effax import tree_util as tree_util
     from effax import typing as typing
     from effax import version as version
+    from effax.api.global_arrays import make_array_from_callback as make_array_from_callback
+    from effax.api.global_arrays import (
+        make_array_from_process_local_data as make_array_from_process_local_data,
+    )
+    from effax.api.global_arrays import (
+        make_array_from_single_device_arrays as make_array_from_single_device_arrays,
+    )
+    from effax.api.living import live_arrays as live_arrays
+    from effax.api.passes import fwd_and_bwd as fwd_and_bwd
+    from effax.api.shard_map import shard_map as shard_map
+    from effax.api.shard_map import smap as smap
     from effax.seeing.drawing import visualize as visualize
     from effax.seeing.explain import explain as explain
     from effax.seeing.stepping import stepper as stepper
@@ -198,6 +198,13 @@ _ON_DEMAND = frozenset(
 
 _FUNCTIONS_ON_DEMAND = {
     "explain": "seeing.explain",
+    "fwd_and_bwd": "api.passes",
+    "live_arrays": "api.living",
+    "make_array_from_callback": "api.global_arrays",
+    "make_array_from_process_local_data": "api.global_arrays",
+    "make_array_from_single_device_arrays": "api.global_arrays",
+    "shard_map": "api.shard_map",
+    "smap": "api.shard_map",
     "stepper": "seeing.stepping",
     "visualize": "seeing.drawing",
 }

@@ -11,10 +11,12 @@ from typing import Any, Final
 from effax.backends.xla.array import Array
 from effax.backends.xla.client import backend
 from effax.effects import config
+from effax.effects.frames import filtered
 
 _log: Final = logging.getLogger("effax")
 
 
+@filtered
 def live_arrays(platform: str | None = None) -> list[Any]:
     """The arrays of a platform (by default the default one) that something in Python holds.
 

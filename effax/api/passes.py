@@ -16,6 +16,7 @@ from effax.api.reverse import VJP, vjp
 from effax.effects.frames import filtered
 
 
+@filtered
 def fwd_and_bwd(
     fun: Callable[..., Any],
     argnums: int | Sequence[int],

@@ -341,6 +341,7 @@ def _inferred(x: Any, mesh: Mesh) -> PartitionSpec:
     )
 
 
+@filtered
 def shard_map(
     f: Callable[..., Any] | None = None,
     /,
@@ -396,6 +397,7 @@ def shard_map(
     return ShardMap(f, mesh, in_specs, out_specs, frozenset(axis_names), bool(check_vma))
 
 
+@filtered
 def smap(
     f: Callable[..., Any] | None = None,
     /,
