@@ -13,7 +13,6 @@ from benchmarks.workloads import (
     training,
     unjitted,
 )
-from benchmarks.workloads.reasons import REASONS
 from benchmarks.workloads.workload import WORKLOADS, Workload
 
 MODULES = (
@@ -30,11 +29,5 @@ MODULES = (
     memory,
 )
 SUBJECTS = {module.__name__.rpartition(".")[2]: module.__doc__ for module in MODULES}
-
-WORKLOADS.update(
-    (name, WORKLOADS[name]._replace(why=why))
-    for name, why in REASONS.items()
-    if not WORKLOADS[name].why
-)
 
 __all__ = ["SUBJECTS", "WORKLOADS", "Workload"]

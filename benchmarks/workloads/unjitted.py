@@ -40,7 +40,13 @@ def grad_product(jax, jnp, np):
     return lambda: gradient(x)
 
 
-@workload("grad of grad of sin(x) * x", TARGET, within=WITHIN, autograd=autograd_of(2))
+@workload(
+    "grad of grad of sin(x) * x",
+    TARGET,
+    within=WITHIN,
+    autograd=autograd_of(2),
+    why="at the limit: 1.65 to 2.04 of autograd in three measurements; not taken apart yet",
+)
 def grad_grad_product(jax, jnp, np):
     curvature = jax.grad(jax.grad(lambda x: jnp.sin(x) * x))
     np.testing.assert_allclose(curvature(0.7), 2 * np.cos(0.7) - 0.7 * np.sin(0.7), rtol=1e-5)
