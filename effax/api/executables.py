@@ -89,6 +89,11 @@ def deserialize_and_load(
       ValueError: for bytes that are damaged or something else, or that this jaxlib can't load.
 
     Loading an executable may run what is in it: read only those of whom you trust.
+
+    >>> import effax
+    >>> compiled = effax.jit(lambda x: 2 * x).lower(1.5).compile()
+    >>> deserialize_and_load(*serialize(compiled))(4.0)
+    Array(8., dtype=float32, weak_type=True)
     """
     header, parts = _parts(bytes(serialized))
     where = default() if backend is None else single(devices(backend)[0])

@@ -68,19 +68,10 @@ NO_EXAMPLE = {
 """Public functions whose docstrings have no example, and why."""
 
 
-NOT_YET = tuple(
-    f"effax.experimental.{name}"
-    for name in ("compilation_cache", "multihost_utils", "serialize_executable", "sparse")
-)
-"""Modules that came lately, whose functions are not held to it yet."""
-
-
 def test_functions_have_examples():
     """Every other public function has one in its docstring; pytest runs them where they stand."""
     without = set()
     for module, names in _script().public().items():
-        if module.startswith(NOT_YET):
-            continue
         for name in names:
             thing = getattr(importlib.import_module(module), name)
             ours = (getattr(thing, "__module__", None) or "").startswith("effax")

@@ -1,7 +1,4 @@
-"""The directory in which executables of jitted functions are kept.
-
->>> set_cache_dir(None)  # nowhere, as by default
-"""
+"""The directory in which executables of jitted functions are kept."""
 
 from __future__ import annotations
 
@@ -14,10 +11,16 @@ __all__ = ["reset_cache", "set_cache_dir"]
 
 
 def set_cache_dir(path: str | os.PathLike[str] | None) -> None:
-    """Keep executables in a directory, from now on: the setting `compilation_cache_dir`."""
+    """Keep executables in a directory, from now on: the setting `compilation_cache_dir`.
+
+    >>> set_cache_dir(None)  # nowhere, as by default
+    """
     config.update("compilation_cache_dir", None if path is None else os.fspath(path))
 
 
 def reset_cache() -> None:
-    """Forget the directory that was opened: the next compilation opens what the settings say."""
+    """Forget the directory that was opened: the next compilation opens what the settings say.
+
+    >>> reset_cache()
+    """
     disk_cache.reset()

@@ -144,12 +144,27 @@ class BCSR(JAXSparse):
 
 
 def bcsr_fromdense(mat: Array, *, nse: int | None = None, index_dtype: Any = jnp.int32) -> BCSR:
-    """The elements of a dense matrix that are not zero, by rows."""
+    """The elements of a dense matrix that are not zero, by rows.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.bcsr_fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> m.indptr
+    Array([0, 2, 3], dtype=int32)
+    """
     return BCSR.fromdense(mat, nse=nse, index_dtype=index_dtype)
 
 
 def bcsr_todense(mat: BCSR) -> Array:
-    """The dense matrix of a sparse one."""
+    """The dense matrix of a sparse one.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCSR.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> sparse.bcsr_todense(m)
+    Array([[1., 0., 2.],
+           [0., 3., 0.]], dtype=float32)
+    """
     return mat.todense()
 
 
@@ -161,7 +176,15 @@ def bcsr_dot_general(
     precision: None = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """`dot_general` where an operand is a `BCSR`: see `bcoo_dot_general`."""
+    """`dot_general` where an operand is a `BCSR`: see `bcoo_dot_general`.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCSR.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> numbers = (([1], [0]), ([], []))
+    >>> sparse.bcsr_dot_general(m, jnp.array([1.0, 2.0, 3.0]), dimension_numbers=numbers)
+    Array([7., 6.], dtype=float32)
+    """
     a, b = (x.to_bcoo() if isinstance(x, BCSR) else x for x in (lhs, rhs))
     return bcoo_dot_general(
         a,

@@ -23,6 +23,13 @@ def value_and_grad(
 
     The derivative by a sparse array is a sparse array with its positions: what changes zeros in
     between is not looked at.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> value, slope = sparse.value_and_grad(lambda m: (m @ jnp.ones(3)).sum())(m)
+    >>> value, slope.data
+    (Array(6., dtype=float32), Array([1., 1., 1.], dtype=float32))
     """
 
     @wraps(fun)

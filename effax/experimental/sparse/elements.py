@@ -56,7 +56,15 @@ def todense(arr: Any) -> Array:
 
 @compiled()
 def bcoo_todense(mat: BCOO) -> Array:
-    """The dense array of a sparse one."""
+    """The dense array of a sparse one.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> sparse.bcoo_todense(m)
+    Array([[1., 0., 2.],
+           [0., 3., 0.]], dtype=float32)
+    """
     shape = mat.shape[mat.n_batch :]
 
     def one(data: Array, indices: Array) -> Array:
@@ -95,6 +103,12 @@ def bcoo_fromdense(
     Raises:
       ConcretizationTypeError: without `nse` for a traced array.
       ValueError: for more batch and dense axes than there are.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.bcoo_fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> m.data
+    Array([1., 2., 3.], dtype=float32)
     """
     mat = jnp.asarray(mat)
     n_sparse = mat.ndim - n_batch - n_dense
@@ -147,6 +161,12 @@ def bcoo_extract(sparr: BCOO, arr: Array, *, assume_unique: bool | None = None) 
     """The elements of a dense array at the positions of a sparse one.
 
     Where a position is there several times, the first has the element, unless `assume_unique`.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> sparse.bcoo_extract(m, jnp.arange(6.0).reshape(2, 3)).data
+    Array([0., 2., 4.], dtype=float32)
     """
     arr = jnp.asarray(arr)
     if arr.shape != sparr.shape:
@@ -170,6 +190,12 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Array) -> Array:
 
     The data of the result: its positions are those of `sp_mat`. Raises `ValueError` for a dense
     array of more axes, or one that does not broadcast.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> sparse.bcoo_multiply_dense(m, jnp.array([1.0, 2.0, 3.0]))
+    Array([1., 6., 6.], dtype=float32)
     """
     v = jnp.asarray(v)
     if v.ndim == 0:
@@ -199,6 +225,13 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     """The product of two sparse arrays of one shape: every pair of elements is looked at.
 
     Raises `NotImplementedError` for dense axes or other shapes, which are not broadcast.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> sparse.bcoo_multiply_sparse(m, m).todense()
+    Array([[1., 0., 4.],
+           [0., 9., 0.]], dtype=float32)
     """
     _alike("multiply", lhs, rhs)
     lengths = jnp.array(sparse_shape(lhs), lhs.indices.dtype)
@@ -244,7 +277,14 @@ def _joined(operands: Sequence[BCOO]) -> tuple[Array, Array]:
 
 @compiled("dimension")
 def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
-    """Sparse arrays end to end along a sparse axis. Raises `NotImplementedError` for others."""
+    """Sparse arrays end to end along a sparse axis. Raises `NotImplementedError` for others.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> sparse.bcoo_concatenate([m, m], dimension=1).shape
+    (2, 6)
+    """
     first = operands[0]
     axis = dimension - first.n_batch
     if not 0 <= axis < first.n_sparse:
@@ -266,7 +306,14 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
 
 @compiled()
 def bcoo_sort_indices(mat: BCOO) -> BCOO:
-    """The same array, its positions in order."""
+    """The same array, its positions in order.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO((jnp.array([5., 7.]), jnp.array([[2], [0]])), shape=(3,))
+    >>> sparse.bcoo_sort_indices(m).data
+    Array([7., 5.], dtype=float32)
+    """
 
     def one(data: Array, indices: Array) -> tuple[Array, Array]:
         order = jnp.lexsort(_at(indices)[::-1])
@@ -297,6 +344,12 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
 
     `nse` is the room for them; by default as much as is needed, which is not known of a traced
     array (`ConcretizationTypeError`).
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO((jnp.array([5., 7.]), jnp.array([[1], [1]])), shape=(3,))
+    >>> sparse.bcoo_sum_duplicates(m).data
+    Array([12.], dtype=float32)
     """
     ordered, counted = _in_order(mat)
     if nse is None:
@@ -344,6 +397,12 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     """The axes in another order; batch, sparse and dense axes stay among themselves.
 
     Raises `NotImplementedError` where they don't.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> sparse.bcoo_transpose(m, permutation=(1, 0)).shape
+    (3, 2)
     """
     order = tuple(int(p) % mat.ndim for p in permutation)
     if sorted(order) != list(range(mat.ndim)):
@@ -362,7 +421,14 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
 
 @compiled("axes")
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
-    """The sum along some axes, still sparse along the others."""
+    """The sum along some axes, still sparse along the others.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> sparse.bcoo_reduce_sum(m, axes=[1]).todense()
+    Array([3., 3.], dtype=float32)
+    """
     along = {int(a) % mat.ndim for a in axes}
     b, s = mat.n_batch, mat.n_batch + mat.n_sparse
     if any(a < b for a in along):
@@ -381,7 +447,16 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
 def bcoo_reshape(
     mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None
 ) -> BCOO:
-    """The elements in another shape. Raises `NotImplementedError` with batch or dense axes."""
+    """The elements in another shape. Raises `NotImplementedError` with batch or dense axes.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> sparse.bcoo_reshape(m, new_sizes=(3, 2)).todense()
+    Array([[1., 0.],
+           [2., 0.],
+           [3., 0.]], dtype=float32)
+    """
     if dimensions is not None or mat.n_batch or mat.n_dense:
         raise NotImplementedError(
             f"bcoo_reshape of {mat!r}: without batch and dense axes, and without `dimensions`"
@@ -414,7 +489,15 @@ def bcoo_slice(
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
 ) -> BCOO:
-    """A box of the array; elements outside of it stay, but do not count."""
+    """A box of the array; elements outside of it stay, but do not count.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> sparse.bcoo_slice(m, start_indices=(0, 1), limit_indices=(2, 3)).todense()
+    Array([[0., 2.],
+           [3., 0.]], dtype=float32)
+    """
     steps = [1] * mat.ndim if strides is None else [int(s) for s in strides]
     spans = [
         (int(a), int(z), s) for a, z, s in zip(start_indices, limit_indices, steps, strict=True)
@@ -439,7 +522,14 @@ def bcoo_slice(
 
 @compiled("dimensions")
 def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
-    """The array without some axes of length 1. Raises `ValueError` for other axes."""
+    """The array without some axes of length 1. Raises `ValueError` for other axes.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.]]))
+    >>> sparse.bcoo_squeeze(m, dimensions=[0]).shape
+    (3,)
+    """
     gone = {int(d) % arr.ndim for d in dimensions}
     if any(arr.shape[d] != 1 for d in gone):
         raise ValueError(f"bcoo_squeeze: axes {sorted(gone)} of {arr!r} are not all of length 1")

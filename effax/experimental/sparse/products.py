@@ -39,6 +39,13 @@ def bcoo_dot_general(
       TypeError: for contracted axes of different lengths.
       NotImplementedError: for contracted axes that are dense in a sparse operand, and for other
         batch axes.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> numbers = (([1], [0]), ([], []))
+    >>> sparse.bcoo_dot_general(m, jnp.array([1.0, 2.0, 3.0]), dimension_numbers=numbers)
+    Array([7., 6.], dtype=float32)
     """
     if precision is not None:
         raise NotImplementedError("bcoo_dot_general: precision must be None")
