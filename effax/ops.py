@@ -17,7 +17,7 @@ from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
 from effax.effects.types import ShapedArray, int32, is_bool, is_integer, typeof
-from effax.lax.slicing import scatter_add, scatter_max, scatter_min, scatter_mul
+from effax.lax.gathering import scatter_add, scatter_max, scatter_min, scatter_mul
 from effax.numpy.arguments import check_arrays
 from effax.numpy.operands import asarray
 from effax.whole import whole

@@ -16,7 +16,7 @@ from effax.effects.indexing import GatherScatterMode, scatter_dims
 from effax.effects.promotion import lattice_result
 from effax.effects.types import iinfo, typeof
 from effax.effects.value import Value
-from effax.lax.slicing import gather_mode
+from effax.lax.gathering import gather_mode
 from effax.numpy.arguments import broadcast, cast
 from effax.numpy.indices import Fixed, New, Skeleton, Span, is_mask, read
 from effax.numpy.operands import asarray, promote_dtypes
@@ -414,7 +414,7 @@ def _apply(
     wrap_negative_indices: bool = True,
 ) -> Array:
     """The function applied where the index points, once for each time it does."""
-    from effax.lax.slicing import scatter_apply
+    from effax.lax.gathering import scatter_apply
 
     if has_slices(index):
         found, inner = cut(x, index)

@@ -1,0 +1,261 @@
+"""Gathering and scattering of slices at computed indices, as `lax` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from effax.effects import comparison, elementwise, indexing, selection, shape
+from effax.effects.effect import Effect
+from effax.effects.indexing import GatherDimensionNumbers as GatherDimensionNumbers
+from effax.effects.indexing import GatherScatterMode as GatherScatterMode
+from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
+from effax.effects.types import int32, is_bool, typeof
+from effax.lax.slicing import ints
+from effax.whole import whole
+
+Array = Any
+ArrayLike = Any
+Mode = str | GatherScatterMode | None
+
+
+def _number(fill_value: Any) -> Any:
+    """A fill value as a hashable Python or NumPy number."""
+    if fill_value is None or isinstance(fill_value, (bool, int, float, complex, np.generic)):
+        return fill_value
+    return np.asarray(fill_value)[()]
+
+
+def gather_mode(mode: Mode) -> GatherScatterMode:
+    """The mode of a gather: by default, indices are promised to be in bounds."""
+    return GatherScatterMode.from_any("promise_in_bounds" if mode is None else mode)
+
+
+def gather(
+    operand: ArrayLike,
+    start_indices: ArrayLike,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Sequence[int],
+    *,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    mode: Mode = None,
+    fill_value: Any = None,
+) -> Array:
+    """The slices of an array that start at given indices.
+
+    Args:
+      operand: the array.
+      start_indices: integers; the last axis holds the components of one index.
+      dimension_numbers: how the axes of operand, indices and result belong together.
+      slice_sizes: the shape of each slice.
+      unique_indices: a promise that slices don't overlap (for the derivative).
+      indices_are_sorted: a promise that indices ascend.
+      mode: what an index outside means: 'fill', 'clip' or 'promise_in_bounds' (the default;
+        the nearest slice is read, and derivatives drop it).
+      fill_value: the number for 'fill': by default NaN, or the extreme of an integer type.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> rows = lax.GatherDimensionNumbers((1,), collapsed_slice_dims=(0,), start_index_map=(0,))
+    >>> lax.gather(jnp.arange(6).reshape(3, 2), jnp.array([[2], [0]]), rows, (1, 2)).tolist()
+    [[4, 5], [0, 1]]
+    """
+    how = gather_mode(mode)
+    return indexing.gather(
+        operand,
+        start_indices,
+        dimension_numbers=GatherDimensionNumbers(*map(ints, dimension_numbers)),
+        slice_sizes=ints(slice_sizes),
+        mode=how,
+        fill_value=_number(fill_value) if how is GatherScatterMode.FILL_OR_DROP else None,
+        indices_are_sorted=bool(indices_are_sorted),
+        unique_indices=bool(unique_indices),
+    )
+
+
+def scatter_with(
+    effect: Effect,
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Mode = None,
+) -> Array:
+    """Perform one of the scatter effects, attributes in canonical form."""
+    sums = effect in (indexing.scatter_add, indexing.scatter_mul)
+    if sums and is_bool(typeof(operand).dtype) and typeof(updates).size:
+        raise TypeError(f"{effect.name} takes numbers, not Booleans; see scatter_max")
+    return effect(
+        operand,
+        scatter_indices,
+        updates,
+        dimension_numbers=ScatterDimensionNumbers(*map(ints, dimension_numbers)),
+        mode=GatherScatterMode.from_any(mode),
+        indices_are_sorted=bool(indices_are_sorted),
+        unique_indices=bool(unique_indices),
+    )
+
+
+def _scatter_function(name: str, effect: Effect, what: str, answer: float) -> Callable[..., Array]:
+    def scatter_function(
+        operand: ArrayLike,
+        scatter_indices: ArrayLike,
+        updates: ArrayLike,
+        dimension_numbers: ScatterDimensionNumbers,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Mode = None,
+    ) -> Array:
+        return scatter_with(
+            effect,
+            operand,
+            scatter_indices,
+            updates,
+            dimension_numbers,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            mode=mode,
+        )
+
+    scatter_function.__name__ = scatter_function.__qualname__ = name
+    scatter_function.__doc__ = f"""An array in which, at given indices, {what}.
+
+    The mirror image of `gather`: the slices that it would read are written. An index outside is
+    dropped, unless mode is 'clip'. `x.at[...]` is the easier way to say it.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> x, places = jnp.array([2.0, 3.0]), jnp.array([[1]])
+    >>> lax.{name}(x, places, jnp.array([5.0]), elements).tolist()
+    [2.0, {answer}]
+    """
+    return scatter_function
+
+
+scatter = _scatter_function("scatter", indexing.scatter, "updates replace what is there", 5.0)
+scatter_add = _scatter_function(
+    "scatter_add", indexing.scatter_add, "updates are added, repeatedly where indices repeat", 8.0
+)
+scatter_mul = _scatter_function(
+    "scatter_mul", indexing.scatter_mul, "updates multiply what is there", 15.0
+)
+scatter_min = _scatter_function(
+    "scatter_min", indexing.scatter_min, "the lesser number remains", 3.0
+)
+scatter_max = _scatter_function(
+    "scatter_max", indexing.scatter_max, "the greater number remains", 5.0
+)
+
+
+@whole("dimension_numbers", "indices_are_sorted", "unique_indices", "mode")
+def scatter_sub(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Mode = None,
+) -> Array:
+    """An array in which, at given indices, updates are subtracted; see `scatter_add`.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> lax.scatter_sub(jnp.zeros(3), jnp.array([[1]]), jnp.ones(1), elements).tolist()
+    [0.0, -1.0, 0.0]
+    """
+    return scatter_with(
+        indexing.scatter_add,
+        operand,
+        scatter_indices,
+        elementwise.neg(updates),
+        dimension_numbers,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        mode=mode,
+    )
+
+
+def scatter_apply(
+    operand: Array,
+    scatter_indices: Array,
+    func: Callable[[Array], Array],
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    update_shape: Sequence[int] = (),
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Mode = None,
+) -> Array:
+    """An array in which a function of one number is applied at given indices.
+
+    Where an index repeats the function is applied repeatedly; reverse-mode derivatives then need
+    unique_indices=True, since the number of repetitions is known only at run time.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> x, places = jnp.array([1.0, 2.0, 3.0]), jnp.array([[1]])
+    >>> lax.scatter_apply(x, places, jnp.square, elements, update_shape=(1,)).tolist()
+    [1.0, 4.0, 3.0]
+    """
+    from effax.lax.control import while_loop
+
+    type = typeof(operand)
+    visits = scatter_add(
+        shape.full(type.shape, 0, int32),
+        scatter_indices,
+        shape.full(ints(update_shape), 1, int32),
+        dimension_numbers,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        mode=mode,
+    )
+    once = selection.select_n(comparison.gt(visits, 0), operand, func(operand))
+    if unique_indices:
+        return once
+
+    def again(carry: tuple[Any, Any]) -> tuple[Any, Any]:
+        left, x = carry
+        left = elementwise.sub(left, 1)
+        return left, selection.select_n(comparison.gt(left, 0), x, func(x))
+
+    from effax.effects.reduction import reduce_max
+
+    def unfinished(carry: tuple[Any, Any]) -> Any:
+        most = reduce_max(carry[0], axes=tuple(range(type.ndim)))
+        return comparison.gt(most, 1)
+
+    if type.size == 0:
+        return once
+    return while_loop(unfinished, again, (visits, once))[1]
+
+
+@whole("axes")
+def index_take(src: Array, idxs: Sequence[Array], axes: Sequence[int]) -> Array:
+    """The slices at index vectors, one vector for each of the axes; indices wrap around.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.index_take(jnp.arange(6).reshape(2, 3), (jnp.array([0, 3]),), (0,))
+    Array([[0, 1, 2],
+           [3, 4, 5]], dtype=int32)
+    """
+    lengths = typeof(src).shape
+    columns = []
+    for index, axis in zip(idxs, axes, strict=True):
+        rest = elementwise.rem(index, lengths[axis])
+        below = comparison.lt(rest, 0)
+        rest = selection.select_n(below, rest, elementwise.add(rest, lengths[axis]))
+        columns.append(shape.expand_dims(rest, (1,)))
+    indices = shape.concatenate(*columns, axis=1)
+    sizes = tuple(1 if i in axes else n for i, n in enumerate(lengths))
+    dims = GatherDimensionNumbers(
+        tuple(range(1, 1 + len(lengths) - len(axes))), tuple(axes), tuple(axes)
+    )
+    return gather(src, indices, dims, sizes)
