@@ -142,7 +142,7 @@ def gradient(
 def _slope(f: Any, axis: int, h: Any) -> Any:
     n = shape_of(f)[axis]
     if isinstance(h, float):
-        h = shape.scalar(h, typeof(f).dtype)
+        h = cast(h, typeof(f).dtype, typeof(f).weak_type)
     gaps = shape_of(h)
     if len(gaps) > 1:
         raise ValueError("Spacing arguments must be scalars or vectors")

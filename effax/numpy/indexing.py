@@ -345,9 +345,9 @@ def _scatter_with(
         box = box_of(type.shape, entries, dynamic, wrap)
         out = _write_box(x, values, box, combine if operation != "set" else None)
         return cast(out, type.dtype, type.weak_type)
-    plan = planned(type.shape, entries, dynamic, skeleton.together, wrap)
+    plan = planned(type.shape, entries, dynamic, skeleton.together, wrap, reading=False)
     values = _fitted(values, plan.shape)
-    if 0 in plan.shape:
+    if 0 in plan.shape or 0 in type.shape:
         return cast(x, type.dtype, type.weak_type)
     values = _reshaped(values, plan.bare_shape)
     if operation == "subtract":
@@ -428,8 +428,10 @@ def _apply(
         box = box_of(lengths, entries, values, wrap_negative_indices)
         there = _read_box(x, entries, values, wrap_negative_indices)
         return _write_box(x, func(there), box, None)
-    plan = planned(lengths, entries, values, skeleton.together, wrap_negative_indices)
-    if 0 in plan.shape:
+    plan = planned(
+        lengths, entries, values, skeleton.together, wrap_negative_indices, reading=False
+    )
+    if 0 in plan.shape or 0 in lengths:
         return x
     if plan.truths:
         x = shape.expand_dims(x, plan.truths)

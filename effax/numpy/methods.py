@@ -89,7 +89,12 @@ def _accepts(x: Any) -> bool:
     return isinstance(x, _KNOWN) or hasattr(x, "__jax_array__") or hasattr(x, "__effax_array__")
 
 
-def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
+# Python would compare these with an array by identity, and say False of equal elements.
+_CONTAINERS: Final = (list, tuple, set, dict)
+
+
+def _forward(function: Callable[..., Any], symbol: str = "") -> Callable[..., Any]:
+    """The operator; a comparison `symbol` is one that Python would answer itself."""
     compiled = compiled_calls(function)
     installed = current.get
 
@@ -108,6 +113,12 @@ def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
                     return Array(outs[0], spec)
             if isinstance(other, _KNOWN) or _accepts(other):
                 return function(self, other)
+            if symbol and isinstance(other, _CONTAINERS):
+                kind = type(other).__name__
+                raise TypeError(
+                    f"unsupported operand type(s) for {symbol}: 'Array' and {kind!r}; make an "
+                    "array of it first, with jnp.asarray"
+                )
         except Exception as error:
             strip(error)
             raise
@@ -151,7 +162,8 @@ def install(numpy: ModuleType) -> None:
         setattr(Value, f"__{name}__", _forward(function))
         setattr(Value, f"__r{name}__", _reflected(function))
     for name, target in COMPARISONS.items():
-        setattr(Value, f"__{name}__", _forward(getattr(numpy, target)))
+        symbol = {"eq": "==", "ne": "!="}.get(name, "")
+        setattr(Value, f"__{name}__", _forward(getattr(numpy, target), symbol))
     for name, target in UNARY.items():
         setattr(Value, f"__{name}__", _method(getattr(numpy, target)))
     for name in METHODS:

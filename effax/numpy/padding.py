@@ -209,7 +209,7 @@ def _statistic(near: Any, axis: int, mode: str) -> Any:
             result = effects.squeeze(elementwise.mul(elementwise.add(low, high), 0.5), (axis,))
         if is_integer(dtype):
             result = elementwise.round(result, rounding_method=1)
-            result = conversion.convert_element_type(result, dtype=dtype)
+        result = conversion.convert_element_type(result, dtype=dtype)
     return effects.expand_dims(result, (axis,))
 
 

@@ -137,10 +137,12 @@ def planned(
     values: Sequence[Any],
     together: bool,
     wrap: bool,
+    reading: bool = True,
 ) -> Plan:
-    """The gather that reads what an index names.
+    """The gather that reads what an index names, or that of the scatter that writes there.
 
-    Integers count as index arrays once there is one; the axes of all of them, broadcast, come
+    Nothing can be read at computed places of an empty axis, which raises `IndexError`; what is
+    written there falls outside.     Integers count as index arrays once there is one; the axes of all of them, broadcast, come
     where the first stands, or first if they are not together.
     """
     given = iter(values)
@@ -194,7 +196,7 @@ def planned(
             case Moving():
                 components.append((axis, value, ()))
             case _:
-                if n == 0 and 0 not in typeof(value).shape:
+                if reading and n == 0 and 0 not in typeof(value).shape:
                     raise IndexError(f"index is out of bounds for axis {axis} with size 0")
                 components.append((axis, _front(value, n, wrap), tuple(range(end - e.ndim, end))))
         collapsed.append(axis)

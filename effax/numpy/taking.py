@@ -47,6 +47,8 @@ def _take(
     fill_value: Any,
 ) -> Array:
     a, indices = array(a), array(indices)
+    if typeof(indices).dtype == np.bool_:
+        indices = cast(indices, int32)
     if axis is None:
         a, axis = shape.reshape(a, shape=(typeof(a).size,)), 0
     lengths, rows = typeof(a).shape, typeof(indices).shape
@@ -92,7 +94,7 @@ def take(
 
     Args:
       a: the array.
-      indices: integers, of any shape.
+      indices: integers, of any shape; truth values are 0 and 1.
       axis: the axis; None for the array read as a vector.
       mode: what a position outside gives: 'fill' (the default) `fill_value`, 'clip' the nearest
         element, 'wrap' counts round.
@@ -108,7 +110,7 @@ def take(
     """
     refuse_out("take", out)
     check_arrays("take", a, indices)
-    if typeof(indices).dtype.kind not in "iu":
+    if typeof(indices).dtype.kind not in "iub":
         raise ValueError(f"take: indices must have an integer type, got {typeof(indices).dtype}")
     if mode == "raise":
         raise NotImplementedError(

@@ -77,6 +77,14 @@ of another width | Array.view | ["a.view('int8')", [["float32", [2, 3]]], false]
 ... | Array.view | ["a.view('complex64')", [["float32", [2, 4]]], false]
 ... | Array.view | ["a.view(bool)", [["int8", [3], "few"]], false]
 literals make no weak result | Array.choose | ["a.choose([1, 2])", [["int32", [3], "index:0:2"]], false]
+a statistic of Booleans | jnp.pad | ["jnp.pad(a, 1, mode='mean')", [["bool", [3]]], false]
+Booleans as positions | jnp.take | ["jnp.take(a, b)", [["float32", [3]], ["bool", [3], "few"]], false]
+weak under jit too | jnp.gradient | ["jnp.gradient(a, 2.0)", [["int32", [3]]], false]
+Python would have answered | Array.__ne__ | ["[1, 2] != a", [["float32", [2]]], false]
+... | Array.__eq__ | ["a == (1, 2)", [["float32", [2]]], false]
+outside of nothing | Array.at[].power | ["a.at[jnp.array([0, -1])].power(2)", [["float32", [0]]], false]
+... | Array.at[].set | ["a.at[jnp.array([0, -1])].set(1)", [["float32", [0, 2]]], false]
+... | Array.at[].apply | ["a.at[jnp.array([0, -1])].apply(jnp.square)", [["float32", [0, 2]]], false]
 """
 
 FOUND: dict[str, list[Case]] = {}

@@ -134,7 +134,12 @@ def powers(g: Grid, name: str) -> str:
     if g.chance(40):
         a = g.operand(g.shape(), g.dtype("bifc48"))
         return f"{name}({a}, {g.pick('2', '3', '0', '-1', '0.5', '-2.0', '1', '1j', 'True')})"
-    return binary(g, name)
+    found = binary(g, name)
+    base, exponent = g.operands[-2:]
+    if base.dtype == "bool" and not exponent.shape:
+        # Not under jit, JAX gives a Boolean's power by a narrow integer another dtype.
+        g.operands[-1] = exponent._replace(dtype="int32")
+    return found
 
 
 PLAIN = Entry(unary, signs=True)
