@@ -77,9 +77,7 @@ def _tell(freed: int, level: str) -> None:
 _watch: Final = _Watch()
 
 
-def _install(level: str | None) -> None:
-    if level not in (None, "allow") and _watch not in gc.callbacks:
+def watch_collections() -> None:
+    """From now on, look at what the collector frees where the setting asks for it."""
+    if _watch not in gc.callbacks:
         gc.callbacks.append(_watch)
-
-
-config.watch("array_garbage_collection_guard", _install)

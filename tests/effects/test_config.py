@@ -92,6 +92,7 @@ def test_an_exception_ends_an_override():
 
 
 def test_keys_are_interned_and_say_what_is_in_force(restored):
+    config.update("fast_paths", "all")  # whatever the environment asks for
     plain = config.trace_key()
     with enable_x64(True):
         wide = config.trace_key()

@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import os
 import subprocess
 import sys
 import warnings
@@ -95,15 +96,18 @@ def test_arrays_left_to_the_collector_are_told_of(caplog):
             assert caplog.text == ""
 
 
-@pytest.mark.slow
-def test_they_can_be_fatal():
+@pytest.mark.parametrize("asked", ["update", "environment"])
+def test_they_can_be_fatal(asked):
+    update = "effax.config.update('array_garbage_collection_guard', 'fatal')"
     code = (
-        "import gc, effax, effax.numpy as jnp\n"
-        "effax.config.update('array_garbage_collection_guard', 'fatal')\n"
+        f"import gc, effax, effax.numpy as jnp\n{update if asked == 'update' else ''}\n"
         "knot = [jnp.zeros(3)]; knot.append(knot); del knot\n"
         "gc.collect(); print('alive')"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    env = os.environ | (
+        {"EFFAX_ARRAY_GARBAGE_COLLECTION_GUARD": "fatal"} if asked == "environment" else {}
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     assert done.returncode != 0
     assert "alive" not in done.stdout
     assert "freed 1 arrays" in done.stderr

@@ -14,6 +14,13 @@ from effax.backends.xla.array import Array
 from effax.effects.config import fast_paths
 
 
+@pytest.fixture(autouse=True)
+def put_off():
+    """Whatever the environment asks for: under `none` nothing is put off."""
+    with fast_paths("all"):
+        yield
+
+
 @pytest.fixture(params=["noted", "compiled"])
 def way(request, monkeypatch):
     """Each test twice: performed effect by effect, and compiled the first time."""
