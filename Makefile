@@ -21,7 +21,7 @@ SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples
 help:
 	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
 	@echo "make test-all  the same with the slow ones"
-	@echo "make paths     laws, effects and back ends with fast paths switched off"
+	@echo "make paths     the tests with fast paths switched off, all and each, and on at all sizes"
 	@echo "make demo      examples/demo.py: a small training run"
 	@echo "make papers    the papers, reproduced"
 	@echo "make bench     measurements, against jax where it can be installed"
@@ -71,9 +71,13 @@ types: $(VENV)/.test
 layers: $(VENV)/.test
 	$(VENV)/bin/lint-imports
 
-# Every fast path off, then each off by itself; `make test` has them all on.
+# `make test` has every fast path on. Here the whole suite has every one off; what is tested of
+# effects, laws and back ends has them on for small operands, too; and each is off by itself for
+# the files whose tests take it.
 paths: $(VENV)/.test
-	$(PYTEST) tests/backends/test_fast_paths.py -k without
+	EFFAX_FAST_PATHS=none $(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow" -p tests.backends.paths_at_all_sizes tests/effects tests/laws tests/backends
+	$(PY) -m tests.backends.without_paths -n $(WORKERS)
 
 unit: $(VENV)/.test
 	$(PYTEST) -m "not slow"

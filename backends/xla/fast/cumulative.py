@@ -28,6 +28,9 @@ LARGE = 4096
 """Elements from which the loop is worth its start."""
 LONG = 32768
 """The same for sums of floats in one dimension, of which the program is longer."""
+ROWS = 16
+"""Rows, and elements of each, from which one row at a time is faster."""
+WIDE = 64
 BLOCK = 128
 XLA_BLOCK = 16
 
@@ -36,11 +39,11 @@ def _long_rows(exact: bool) -> Callable[..., bool]:
     def when(x: Name, *, axis: int, reverse: bool) -> bool:
         type = x.type
         n = type.shape[axis]
-        if type.size < LARGE or n < 16 or is_complex(type.dtype):
+        if type.size < LARGE or n < ROWS or is_complex(type.dtype):
             return False
         if type.ndim == 1:
             return _in_any_order(exact, type) or (n >= LONG and not reverse)
-        return type.size // n >= 64
+        return type.size // n >= WIDE
 
     return when
 

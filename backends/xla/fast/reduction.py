@@ -25,7 +25,8 @@ LARGE = 2048
 LONG = 128
 """Length of the last axis from which reducing it twice is faster than once by pairs."""
 WIDE = 64
-"""Elements of a row from which a loop over rows is."""
+"""Elements of a row from which a loop over rows is, and rows."""
+ROWS = 16
 
 
 def _large(x: Name, *, axis: int, index_dtype: Any) -> bool:
@@ -36,7 +37,7 @@ def _large(x: Name, *, axis: int, index_dtype: Any) -> bool:
         return False
     if inner == 1:
         return n >= LONG
-    return inner >= WIDE and n >= 16
+    return inner >= WIDE and n >= ROWS
 
 
 def _place(effect: Effect, extremum: Effect, better: Callable[[Any, Any], Any]) -> None:
@@ -101,6 +102,8 @@ _place(reduction.argmin, reduction.reduce_min, comparison.lt)
 
 FEW = 4096
 """Elements from which lanes are worth compiling."""
+LEAST = 64
+"""Elements of a row from which lanes are."""
 MANY = 64
 """Rows from which a vector of lanes is enough for each; fewer have as many as fill loops."""
 
@@ -112,7 +115,7 @@ def _folds_neighbours(x: Name, *, axes: tuple[int, ...]) -> bool:
         return False
     ordered = is_integer(type.dtype) or is_float(type.dtype)
     length = math.prod(type.shape[first:])
-    return ordered and bit_width(type.dtype) >= 16 and length >= 64
+    return ordered and bit_width(type.dtype) >= 16 and length >= LEAST
 
 
 def _in_lanes(effect: Effect, opposite: Effect, worst: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from effax.backends.xla.fast.path import fast_path
@@ -50,9 +49,13 @@ _COSINE = [(-1) ** n / math.factorial(2 * n) for n in range(1, 6)]
 _ARCTANGENT = [(-1) ** n / (2 * n + 1) for n in range(1, 12)]
 
 
-def _large_float32(*operands: Name, least: int = LARGE) -> bool:
+def _large_float32(*operands: Name) -> bool:
     type = operands[0].type
-    return type.size >= least and type.dtype == float32
+    return type.size >= LARGE and type.dtype == float32
+
+
+def _very_large_float32(x: Name) -> bool:
+    return x.type.size >= PERIODIC and x.type.dtype == float32
 
 
 def _series(z: Any, coefficients: Sequence[float]) -> Any:
@@ -103,7 +106,7 @@ def _near_tangent(x: Any) -> Any:
 def _periodic(effect: Effect, near: Callable[[Any], Any], odd: bool) -> None:
     """Plain if any element is farther than the reduction reaches; infinities are no such thing."""
 
-    @fast_path(effect, effect.name, on=("cpu",), when=partial(_large_float32, least=PERIODIC))
+    @fast_path(effect, effect.name, on=("cpu",), when=_very_large_float32)
     def circular(x: Any) -> Any:
         size = elementwise.abs(x)
 
