@@ -33,20 +33,39 @@ def measure(call, clock) -> list[float]:
     bytes as they are."""
     if isinstance(call, int):
         return [call]
-
-    def series(count: int) -> float:
-        start = clock()
-        for _ in range(count):
-            result = call()
-        if hasattr(result, "block_until_ready"):
-            result.block_until_ready()
-        return clock() - start
-
-    count = 1
-    while (taken := series(count)) < SERIES_SECONDS:
-        count = max(count + 1, int(count * min(10, 1.2 * SERIES_SECONDS / max(taken, 1e-9))))
+    count, taken = calls_of_a_series(call, clock)
     samples = SAMPLES if taken < LONG_SECONDS else FEW_SAMPLES
-    return [series(count) / count for _ in range(samples)]
+    return [series(call, count, clock) / count for _ in range(samples)]
+
+
+def measure_factor(call, base, clock) -> float:
+    """Time of one call over that of the other: the median over pairs of series, one after the
+    other, as the machine's speed changes by two and more within seconds."""
+    counts = [calls_of_a_series(f, clock) for f in (call, base)]
+    samples = SAMPLES if counts[0][1] < LONG_SECONDS else FEW_SAMPLES
+    each = [
+        [series(f, n, clock) / n for f, (n, _) in zip((call, base), counts, strict=True)]
+        for _ in range(samples)
+    ]
+    return sorted(one / other for one, other in each)[samples // 2]
+
+
+def series(call, count: int, clock) -> float:
+    """Seconds that so many calls take, the last waited for."""
+    start = clock()
+    for _ in range(count):
+        result = call()
+    if hasattr(result, "block_until_ready"):
+        result.block_until_ready()
+    return clock() - start
+
+
+def calls_of_a_series(call, clock) -> tuple[int, float]:
+    """How many calls take `SERIES_SECONDS`, and what they took."""
+    count = 1
+    while (taken := series(call, count, clock)) < SERIES_SECONDS:
+        count = max(count + 1, int(count * min(10, 1.2 * SERIES_SECONDS / max(taken, 1e-9))))
+    return count, taken
 
 
 def sampler(library: str):
@@ -63,8 +82,7 @@ def sampler(library: str):
         clock = CLOCKS[wanted]
         if not workload.factor:
             return measure(call, clock)
-        call, base = call
-        return [min(measure(call, clock)) / min(measure(base, clock))]
+        return [measure_factor(*call, clock)]
 
     return samples
 
