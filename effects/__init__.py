@@ -7,6 +7,8 @@ has the same name, the module is meant.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 if __name__ != "effax.effects":
@@ -14,16 +16,20 @@ if __name__ != "effax.effects":
 
 
 def __getattr__(name: str) -> Any:
-    """The effect of that name, of those defined so far."""
+    """The module or the effect of that name."""
     kernel = sys.modules.get("effax.effects.effect")
-    found = kernel.named_effect(name) if kernel is not None else None
+    found = kernel.named_effect(name, load_rows=False) if kernel is not None else None
+    if found is None and not name.startswith("_"):
+        if find_spec(f"{__name__}.{name}") is not None:
+            return import_module(f"{__name__}.{name}")
+        found = kernel.named_effect(name) if kernel is not None else None
     if found is None:
         raise AttributeError(f"effax has no effect named {name!r}")
     return found
 
 
 def __dir__() -> list[str]:
-    """The modules loaded, and every effect."""
+    """The modules, and every effect."""
     kernel = sys.modules.get("effax.effects.effect")
     effects = [effect.name for effect in kernel.all_effects()] if kernel is not None else []
     return sorted({*globals(), *effects})

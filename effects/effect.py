@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from effax.effects.columns import load
 from effax.effects.handler import current
 from effax.effects.jaxpr import EffectNames
 from effax.effects.types import ShapedArray, typeof
@@ -185,19 +186,28 @@ def find_effect(name: str) -> Effect:
 
     Raises `KeyError` when there is none.
     """
-    return _registry[name]
+    return _registry[name] if name in _registry else _all()[name]
 
 
-def named_effect(name: str) -> Effect | None:
+def named_effect(name: str, *, load_rows: bool = True) -> Effect | None:
     """The effect of that name as Python spells it (`and_` for "and", `while_loop` for "while").
+
+    Without `load_rows`, one of the rows that are imported so far.
 
     >>> named_effect("and_")
     and
     """
     base = name.removesuffix("_loop") if name.endswith("_loop") else name.removesuffix("_")
-    return _registry.get(name) or _registry.get(base)
+    found = _registry.get(name) or _registry.get(base)
+    return found or (_all().get(name) or _all().get(base) if load_rows else None)
 
 
 def all_effects() -> Iterator[Effect]:
     """Every effect defined so far, the library's and the users', in order of definition."""
-    yield from tuple(_registry.values())
+    yield from tuple(_all().values())
+
+
+def _all() -> dict[str, Effect]:
+    """The effects by name, of all rows: one is imported with what performs its effects."""
+    load("effax.effects")
+    return _registry

@@ -1,4 +1,4 @@
-"""What the host answers itself when nothing is staged: callbacks, and checks."""
+"""What the host answers itself when nothing is staged: callbacks, checks, many places at once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.dispatch import host_rules
 from effax.backends.xla.executable import effects_barrier
+from effax.effects import collective
 from effax.effects.callback import answer, debug_callback, io_callback, pure_callback
 from effax.effects.check import check, debug_check
 from effax.effects.errors import UnexpectedTracerError
@@ -46,6 +47,14 @@ def as_numpy(x: Any) -> np.ndarray[Any, Any]:
     return x.host() if type(x) is Array else np.asarray(x, typeof(x).dtype)
 
 
+def run_parallel(*operands: Any, **attributes: Any) -> list[Array]:
+    """Perform a program at many places at once, now."""
+    from effax.backends.xla import parallel
+
+    return parallel.run_parallel(*operands, **attributes)
+
+
 host_rules.update(dict.fromkeys((debug_callback, pure_callback, io_callback), call_at_once))
 host_rules[check] = check_at_once
 host_rules[debug_check] = pass_over
+host_rules[collective.parallel] = run_parallel

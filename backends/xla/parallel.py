@@ -10,7 +10,7 @@ import attrs
 from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.device import Device, local_devices
-from effax.backends.xla.dispatch import compile_program, host_rules, lower, refuse_execution
+from effax.backends.xla.dispatch import compile_program, lower, refuse_execution
 from effax.backends.xla.executable import (
     Executable,
     XlaRuntimeError,
@@ -20,7 +20,6 @@ from effax.backends.xla.executable import (
 )
 from effax.backends.xla.lowering.collective import mesh_text
 from effax.backends.xla.placement import Placement, Spec, leading, replicated
-from effax.effects import collective
 from effax.effects.callback import inspections
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.handler import Carrier
@@ -153,6 +152,3 @@ def run_parallel(
             raise UnexpectedTracerError.escaped(x)
         arrays.append(x if type(x) is Array else asarray(x))
     return spread(program, mapped, size, binds[0], places(size, devices))(arrays)
-
-
-host_rules[collective.parallel] = run_parallel

@@ -78,6 +78,6 @@ _watch: Final = _Watch()
 
 
 def watch_collections() -> None:
-    """From now on, look at what the collector frees where the setting asks for it."""
+    """Look, at each garbage collection from now on, whether the setting asks for it."""
     if _watch not in gc.callbacks:
         gc.callbacks.append(_watch)

@@ -97,9 +97,9 @@ __all__ = [
 ]
 
 
-# Rules from outside come after the library's own, so that they may replace them.
+# Rules from outside come after the library's own, so that they may replace them; so do effects.
 ready()
-for _column in ("effax.backends.reference", "effax.backends.xla.lowering"):
+for _column in ("effax.effects", "effax.backends.reference", "effax.backends.xla.lowering"):
     load(_column)
 
 

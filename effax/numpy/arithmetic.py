@@ -27,7 +27,7 @@ from effax.numpy.operands import (
     unary,
     unary_inexact,
 )
-from effax.numpy.ufunc import universal
+from effax.numpy.universal import universal
 from effax.whole import whole
 
 

@@ -17,7 +17,7 @@ from effax.numpy.operands import (
     strong_unless_all_weak,
     unary,
 )
-from effax.numpy.ufunc import universal
+from effax.numpy.universal import universal
 from effax.whole import whole
 
 

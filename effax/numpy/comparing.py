@@ -23,7 +23,7 @@ from effax.numpy.operands import (
     promote_inexact,
     unary,
 )
-from effax.numpy.ufunc import universal
+from effax.numpy.universal import universal
 from effax.whole import whole
 
 

@@ -13,7 +13,7 @@ from effax.numpy import folds
 from effax.numpy.arguments import strong
 from effax.numpy.arithmetic import choose
 from effax.numpy.operands import promote_inexact, strong_unless_all_weak, unary_inexact
-from effax.numpy.ufunc import universal
+from effax.numpy.universal import universal
 from effax.whole import whole
 
 Function = Callable[[Any], Any]

@@ -18,7 +18,7 @@ from effax.effects.types import iinfo, typeof
 from effax.effects.value import Value
 from effax.lax.gathering import gather_mode
 from effax.numpy.arguments import broadcast, cast
-from effax.numpy.indices import Fixed, New, Skeleton, Span, is_mask, read
+from effax.numpy.index_parts import Fixed, New, Skeleton, Span, is_mask, read
 from effax.numpy.operands import asarray, promote_dtypes
 from effax.numpy.plans import Box, box_of, is_box, planned, read_slices, same_dtype, without_slices
 from effax.numpy.slices import cut, has_slices, read_windows, write_windows

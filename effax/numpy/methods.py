@@ -6,6 +6,7 @@ They are installed on `Value` once, so that a user's own carriers have them too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
@@ -155,28 +156,50 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+class _OnDemand:
+    """Stands for an attribute of a class until someone looks it up, and puts it in its own place.
+
+    The modules of most methods' functions are not imported before that.
+    """
+
+    __slots__ = ("make", "name", "owner")
+
+    def __init__(self, owner: type, name: str, make: Callable[[], Any]) -> None:
+        self.owner = owner
+        self.name = name
+        self.make = make
+        setattr(owner, name, self)
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        made = self.make()
+        setattr(self.owner, self.name, made)
+        return made.__get__(instance, owner)
+
+
 def install(numpy: ModuleType) -> None:
     """Install the operators and methods, from the functions of `effax.numpy`."""
+
+    def put(name: str, kind: Callable[..., Any], target: str) -> None:
+        _OnDemand(Value, name, lambda: kind(getattr(numpy, target)))
+
     for name, target in BINARY.items():
-        function = getattr(numpy, target)
-        setattr(Value, f"__{name}__", _forward(function))
-        setattr(Value, f"__r{name}__", _reflected(function))
+        put(f"__{name}__", _forward, target)
+        put(f"__r{name}__", _reflected, target)
     for name, target in COMPARISONS.items():
         symbol = {"eq": "==", "ne": "!="}.get(name, "")
-        setattr(Value, f"__{name}__", _forward(getattr(numpy, target), symbol))
+        put(f"__{name}__", partial(_forward, symbol=symbol), target)
     for name, target in UNARY.items():
-        setattr(Value, f"__{name}__", _method(getattr(numpy, target)))
+        put(f"__{name}__", _method, target)
     for name in METHODS:
-        setattr(Value, name, _method(getattr(numpy, name)))
+        put(name, _method, name)
+    put("conjugate", _method, "conj")
     _install_shapes(numpy)
-    _install_indexing(numpy)
+    _install_indexing()
     Value.__array_namespace__ = filtered(array_namespace)  # type: ignore[attr-defined]
     Value.__array_priority__ = 100  # type: ignore[attr-defined]
 
 
 def _install_shapes(numpy: Any) -> None:
-    from effax.numpy.reading import array_reshape
-
     @placed
     def reshape(self: Any, *args: Any, order: str = "C", copy: Any = None) -> Any:
         """The same elements in another shape, given as one tuple or as integers."""
@@ -267,8 +290,6 @@ def _install_shapes(numpy: Any) -> None:
         platform,
     ):
         setattr(Value, method.__name__, filtered(method))
-    setattr(Array, "reshape", array_reshape)  # noqa: B010
-    Value.conjugate = Value.conj  # type: ignore[attr-defined]
     Value.T = property(lambda self: numpy.transpose(self))  # type: ignore[attr-defined]
     # NumPy's iterator, for reading: the elements in order, along one axis.
     Value.flat = property(lambda self: numpy.ravel(self))  # type: ignore[attr-defined]
@@ -284,10 +305,18 @@ def _install_shapes(numpy: Any) -> None:
     Value.__round__ = filtered(rounded)  # type: ignore[attr-defined]
 
 
-def _install_indexing(numpy: Any) -> None:
-    from effax.numpy.indexing import At, getitem
-    from effax.numpy.reading import array_getitem
+def _install_indexing() -> None:
+    def from_reading(name: str) -> Any:
+        from effax.numpy import reading
 
-    setattr(Array, "__getitem__", array_getitem)  # noqa: B010
-    setattr(Value, "__getitem__", filtered(getitem))  # noqa: B010  (the type checker reads it as an alias)
-    Value.at = property(At)  # type: ignore[attr-defined]
+        return getattr(reading, name)
+
+    def from_indexing(name: str) -> Any:
+        from effax.numpy import indexing
+
+        return getattr(indexing, name)
+
+    _OnDemand(Array, "reshape", lambda: from_reading("array_reshape"))
+    _OnDemand(Array, "__getitem__", lambda: from_reading("array_getitem"))
+    _OnDemand(Value, "__getitem__", lambda: filtered(from_indexing("getitem")))
+    _OnDemand(Value, "at", lambda: property(from_indexing("At")))

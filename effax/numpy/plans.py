@@ -12,7 +12,7 @@ from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
 from effax.effects.types import int32, int64, typeof
 from effax.lax.slicing import from_front
 from effax.numpy.arguments import cast
-from effax.numpy.indices import Fixed, Indices, Moving, New, Span, Truth
+from effax.numpy.index_parts import Fixed, Indices, Moving, New, Span, Truth
 
 Array = Any
 

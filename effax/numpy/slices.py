@@ -12,7 +12,7 @@ from effax.effects import selection
 from effax.effects.tree import registry
 from effax.effects.types import is_integer, typeof
 from effax.lax.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
-from effax.numpy.indices import is_mask
+from effax.numpy.index_parts import is_mask
 from effax.numpy.operands import asarray
 
 Array = Any

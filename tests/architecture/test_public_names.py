@@ -31,7 +31,7 @@ def public_modules() -> list[str]:
 
 def names_of(module) -> list[str]:
     """`__all__` where a module has one; else what it holds of ours, other modules' names aside."""
-    if hasattr(module, "__all__"):
+    if "__all__" in vars(module):
         return list(module.__all__)
     package = hasattr(module, "__path__")
     # `dir` knows what is imported when it is first named, too.

@@ -92,7 +92,7 @@ def test_any_mixture_is_numpys(data):
 
 
 def test_one_executable_serves_every_integer():
-    from effax.numpy.indices import read
+    from effax.numpy.index_parts import read
 
     keys = {read((i, slice(0, 2)), X.shape, eager=True)[0] for i in range(-3, 3)}
     assert len(keys) == 1

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from effax.backends.xla.lowering.writer import Name, Writer, rules
 from effax.effects import config
+from effax.effects.columns import load
 from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray
 from effax.interpreters.stage import stage
@@ -31,6 +32,7 @@ def taken(name: str) -> bool:
     asked = str(config.trace_key().fast_paths)
     if asked in ("all", "none"):
         return asked == "all"
+    load("effax.backends.xla.fast")  # all names are known, then
     words = {word.strip() for word in asked.split(",")}
     unknown = {word.removeprefix("-") for word in words} - PATHS.keys()
     if unknown:

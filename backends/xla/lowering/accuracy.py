@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from effax.backends.xla.lowering.writer import Name, Writer, rule, rules
+from effax.backends.xla.lowering.writer import Name, Writer, rule, rule_of
 from effax.effects.accuracy import Tolerance, accurate
 from effax.effects.effect import find_effect
 from effax.effects.types import ShapedArray, is_complex
@@ -35,7 +35,9 @@ def lower_accurate(
     """As asked for real numbers; functions of complex numbers are several operations as it is."""
     name = _OPERATIONS.get(function)
     if is_complex(x.dtype) or name is None:
-        return rules[find_effect(function)](w, types, x)
+        plain = rule_of(find_effect(function))
+        assert plain is not None, function
+        return plain(w, types, x)
     if function == "exp2":
         x = w.simple("multiply", [x, w.constant(math.log(2.0), x.type)], x.type)
     attribute = f"result_accuracy = #stablehlo.result_accuracy<{_asked(accuracy)}>"

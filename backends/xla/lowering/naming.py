@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from effax.backends.xla.lowering.callback import layout
-from effax.backends.xla.lowering.writer import Name, Writer, answered, rule
+from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects import naming
 from effax.effects.types import ShapedArray
 
@@ -24,9 +24,6 @@ def lower_moved(w: Writer, types: Sequence[ShapedArray], x: Name, *, src: str, d
             "save_only_these_names), or compute it again"
         )
     return x
-
-
-answered.add(naming.sink.row)
 
 
 @rule(naming.sink)

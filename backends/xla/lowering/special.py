@@ -34,4 +34,5 @@ def _expansion(effect: Effect) -> None:
 
 
 for _effect in EXPANSIONS:
-    _expansion(_effect)
+    if _effect.family == special.FAMILY:
+        _expansion(_effect)

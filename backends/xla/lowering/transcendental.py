@@ -59,6 +59,13 @@ for _effect, _name in {
     rule(_effect)(_of_known_nan(_name))
 
 
+@rule(transcendental.logaddexp)
+def lower_logaddexp(w: Writer, types: Sequence[ShapedArray], x: Name, y: Name) -> Name:
+    from effax.interpreters.expansions import expand
+
+    return w.body(expand(transcendental.logaddexp, [x.type, y.type]), [x, y])[0]
+
+
 @rule(exp2)
 def lower_exp2(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     type = types[0]

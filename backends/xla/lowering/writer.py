@@ -10,13 +10,15 @@ import numpy as np
 
 from effax.backends.xla.layout import Layout, ModuleMesh
 from effax.backends.xla.lowering.locations import Locations
-from effax.effects.columns import load
+from effax.effects.columns import load_family
 from effax.effects.effect import Effect
 from effax.effects.errors import UnhandledEffectError
+from effax.effects.naming import sink
 from effax.effects.program import Program, Variable
 from effax.effects.types import ShapedArray, element_name, is_integer
 
 rules: Final[dict[Effect, Callable[..., Any]]] = {}
+_families: Final[set[str]] = set()
 _texts: Final[dict[ShapedArray, str]] = {}
 
 
@@ -74,7 +76,7 @@ def named(text: str, type: ShapedArray) -> Name:
     return name
 
 
-answered: Final[set[str]] = {"callback", "debug_check"}
+answered: Final[set[str]] = {"callback", "debug_check", sink.row}
 """Rows that may reach the compiler: of their effects there are rules, or lowering knows of them."""
 
 
@@ -91,6 +93,15 @@ def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         return function
 
     return fill
+
+
+def rule_of(effect: Effect) -> Callable[..., Any] | None:
+    """The cell of an effect, or None; its family's files are imported when first asked for."""
+    if effect.family not in _families:
+        load_family("effax.backends.xla.lowering", effect.family)
+        load_family("effax.backends.xla.fast", effect.family)
+        _families.add(effect.family)
+    return rules.get(effect)
 
 
 class Writer:
@@ -110,8 +121,6 @@ class Writer:
     def __init__(
         self, platform: str = "cpu", locations: Locations | None = None, knows_nan: bool = False
     ) -> None:
-        load("effax.backends.xla.lowering")
-        load("effax.backends.xla.fast")
         self.platform = platform
         self.functions: list[str] = []
         self.function_names: dict[Program, str] = {}
@@ -233,7 +242,7 @@ class Writer:
                 names[x] if type(x) is Variable else self.constant(x.value, x.type)
                 for x in e.inputs
             ]
-            found = rules.get(e.effect)
+            found = rule_of(e.effect)
             if found is None:
                 raise UnhandledEffectError.at_lowering(e)
             outputs = e.outputs
