@@ -47,14 +47,3 @@ config.watch("array_garbage_collection_guard", _watch_collections)
 _watch_collections(config.read("array_garbage_collection_guard"))
 config.watch("logging_level", logging.getLogger("effax").setLevel)
 logging.getLogger("effax").setLevel(config.read("logging_level"))
-
-
-def _watch_collections(level: str | None) -> None:
-    if level not in (None, "allow"):
-        from effax.api.living import watch_collections
-
-        watch_collections()
-
-
-config.watch("array_garbage_collection_guard", _watch_collections)
-_watch_collections(config.read("array_garbage_collection_guard"))

@@ -142,7 +142,9 @@ def planned(
     """The gather that reads what an index names, or that of the scatter that writes there.
 
     Nothing can be read at computed places of an empty axis, which raises `IndexError`; what is
-    written there falls outside.     Integers count as index arrays once there is one; the axes of all of them, broadcast, come
+    written there falls outside.
+
+    Integers count as index arrays once there is one; the axes of all of them, broadcast, come
     where the first stands, or first if they are not together.
     """
     given = iter(values)
