@@ -71,12 +71,14 @@ types: $(VENV)/.test
 layers: $(VENV)/.test
 	$(VENV)/bin/lint-imports
 
-# `make test` has every fast path on. Here the whole suite has every one off; what is tested of
-# effects, laws and back ends has them on for small operands, too; and each is off by itself for
-# the files whose tests take it.
+# CONTRIBUTING.md says what of the suite is run with which fast paths.
+COMPILED = -m slow tests/laws/test_laws.py -k compiled
+AT_ALL_SIZES = -p tests.backends.paths_at_all_sizes
 paths: $(VENV)/.test
 	EFFAX_FAST_PATHS=none $(PYTEST) -m "not slow"
-	$(PYTEST) -m "not slow" -p tests.backends.paths_at_all_sizes tests/effects tests/laws tests/backends
+	EFFAX_FAST_PATHS=none $(PYTEST) $(COMPILED)
+	$(PYTEST) $(AT_ALL_SIZES) -m "not slow" tests/effects tests/laws tests/backends
+	$(PYTEST) $(AT_ALL_SIZES) $(COMPILED)
 	$(PY) -m tests.backends.without_paths -n $(WORKERS)
 
 unit: $(VENV)/.test
