@@ -77,7 +77,7 @@ AT_ALL_SIZES = -p tests.backends.paths_at_all_sizes
 paths: $(VENV)/.test
 	EFFAX_FAST_PATHS=none $(PYTEST) -m "not slow"
 	EFFAX_FAST_PATHS=none $(PYTEST) $(COMPILED)
-	$(PYTEST) $(AT_ALL_SIZES) -m "not slow" tests/effects tests/laws tests/backends
+	$(PYTEST) $(AT_ALL_SIZES) -m "not slow" tests/effects tests/laws tests/backends tests/numpy
 	$(PYTEST) $(AT_ALL_SIZES) $(COMPILED)
 	$(PY) -m tests.backends.without_paths -n $(WORKERS)
 
