@@ -161,6 +161,8 @@ if _TYPE_CHECKING:
     from effax.seeing.drawing import visualize as visualize
     from effax.seeing.explain import explain as explain
     from effax.seeing.stepping import stepper as stepper
+    from effax.version import __version__ as __version__
+    from effax.version import __version_info__ as __version_info__
 
 Array = _Value
 P = _PartitionSpec

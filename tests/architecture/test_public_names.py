@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterator
 
+import effax
 from tests.architecture.sources import KERNEL, ROOT, library_files, module_name
 
 JAX_NAMES = ROOT / "tests" / "goldens" / "jax_names.json"
@@ -86,3 +87,9 @@ def test_every_public_name_exists():
         assert hasattr(importlib.import_module(module), attribute), (
             f"{name} is in __all__ but not there"
         )
+
+
+def test_versions_are_told():
+    """Programs written for JAX compare them; names that begin so are in no list."""
+    assert effax.__version__ == effax.version.__version__
+    assert effax.__version_info__ >= (0, 10)
