@@ -22,7 +22,6 @@ import threading
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
-from difflib import get_close_matches
 from typing import Any, Final, NoReturn
 from weakref import WeakSet
 
@@ -156,6 +155,8 @@ def _find(name: str) -> Option:
     if option is None:
         if bare in ABSENT:
             return _refused(bare)
+        from difflib import get_close_matches
+
         close = get_close_matches(bare, _options, n=3, cutoff=0.6)
         hint = f"; close to it: {', '.join(close)}" if close else ""
         raise AttributeError(f"no setting is called {name!r}{hint}")

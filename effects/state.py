@@ -16,6 +16,9 @@ from effax.effects.errors import RefError, UnexpectedTracerError
 from effax.effects.handler import Carrier, bottom, current, outside
 from effax.effects.types import ShapedArray, register_type, typeof
 
+if TYPE_CHECKING:
+    from effax.effects.program import Program
+
 FAMILY: Final = "state"
 
 
@@ -260,6 +263,11 @@ class Creation(Effect):
         (value,) = operands
         self.infer((typeof(value),), {})
         return Cell(current.get(), value)
+
+
+def takes_references(program: Program) -> bool:
+    """Whether some inputs of a program are references."""
+    return any(isinstance(t, AbstractRef) for t in program.in_types)
 
 
 def _new_type(x: ShapedArray) -> Any:

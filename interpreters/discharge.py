@@ -20,7 +20,7 @@ from effax.effects.handler import current
 from effax.effects.program import Program, Variable
 from effax.effects.state import AbstractRef, Cell, Ref, ref_get, ref_set
 from effax.interpreters.lifting import without_trail
-from effax.interpreters.residual.partition import merge, pick
+from effax.interpreters.masks import merge, pick
 from effax.interpreters.stage import Stage
 
 Places = tuple[int | None, ...]
@@ -70,11 +70,6 @@ def threaded(program: Program, places: Places, refs: Sequence[AbstractRef]) -> T
 def _placed(places: Places, cells: Sequence[Any], values: Sequence[Any]) -> list[Any]:
     rest = iter(values)
     return [next(rest) if at is None else cells[at] for at in places]
-
-
-def takes_references(program: Program) -> bool:
-    """Whether some inputs of a program are references."""
-    return any(isinstance(t, AbstractRef) for t in program.in_types)
 
 
 def discharged(program: Program) -> tuple[Program, tuple[bool, ...]]:

@@ -8,10 +8,8 @@ written anew. Many processes may share a directory.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
-import tempfile
 import time
 import warnings
 from collections.abc import Iterable
@@ -56,9 +54,11 @@ class DiskCache:
             content = path.read_bytes()
         except OSError:
             return None
+        from hashlib import sha256
+
         start = len(_MAGIC) + 32
         head, payload = content[:start], content[start:]
-        if head != _MAGIC + hashlib.sha256(payload).digest():
+        if head != _MAGIC + sha256(payload).digest():
             self.discard(key, "its contents do not fit their digest")
             return None
         with suppress(OSError):  # a directory that can only be read is a good cache too
@@ -67,12 +67,15 @@ class DiskCache:
 
     def store(self, key: str, payload: bytes) -> None:
         """Keep bytes under a key. Where the directory can't be written to, warn and go on."""
+        from hashlib import sha256
+        from tempfile import mkstemp  # with four ways to compress, which reading needs not
+
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=_WRITING, dir=self.directory)
+            handle, name = mkstemp(prefix=_WRITING, dir=self.directory)
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
+                    file.write(_MAGIC + sha256(payload).digest() + payload)
                 os.replace(name, self.path(key))
             except OSError:
                 os.unlink(name)
@@ -130,7 +133,9 @@ class DiskCache:
 
 def digest(parts: Iterable[bytes | str]) -> str:
     """A key for the disk: the digest of all that an executable depends on, the machine included."""
-    found = hashlib.sha256()
+    from hashlib import sha256  # OpenSSL, that is
+
+    found = sha256()
     for part in (_machine(), *parts):
         encoded = part.encode() if isinstance(part, str) else part
         found.update(len(encoded).to_bytes(8, "little"))

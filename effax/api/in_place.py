@@ -11,8 +11,7 @@ from effax.effects.elementwise import copy
 from effax.effects.handler import bottom
 from effax.effects.program import Program
 from effax.effects.state import Cell, Ref, ref_get
-from effax.interpreters.discharge import discharged, distinct
-from effax.interpreters.residual.partition import pick
+from effax.interpreters.masks import pick
 
 
 def run_in_place(
@@ -23,6 +22,8 @@ def run_in_place(
     `compiled(program, captured, arrays, donate)` gives what runs it. The new contents take over the
     memory of the old, unless these were read and may be in use.
     """
+    from effax.interpreters.discharge import discharged, distinct
+
     distinct(operands, program.name)
     pure, written = discharged(program)
     places = [i for i, x in enumerate(operands) if isinstance(x, Ref)]

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import update_wrapper
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from effax.api.arguments import as_tuple, name_of, static_positions, with_references
 from effax.api.calls import CompiledCall, find
@@ -16,10 +16,10 @@ from effax.api.differentiable import typeof_like
 from effax.api.float0 import set_aside
 from effax.api.in_place import run_in_place
 from effax.api.jit_caches import Trace, caches_of, warn_of_large
+from effax.api.options import CompilerOptions, checked_options
 from effax.api.parted import Parted, check_results
 from effax.api.shardings import Leaves, Shardings, check_arguments, constrained
 from effax.api.signatures import Parameters, leaf_names
-from effax.api.stages import Call, CompilerOptions, Lowered, Traced, checked_options
 from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray, buffer_of, device_put, spec_of
 from effax.backends.xla.dispatch import (
@@ -36,11 +36,13 @@ from effax.effects.frames import boundary, describe, filtered, settle, strip, us
 from effax.effects.handler import bottom, current
 from effax.effects.mesh import current_mesh
 from effax.effects.program import Program
-from effax.effects.state import Ref
+from effax.effects.state import Ref, takes_references
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
-from effax.interpreters.discharge import takes_references
 from effax.interpreters.stage import stage
+
+if TYPE_CHECKING:
+    from effax.api.stages import Lowered, Traced
 
 _log: Final = logging.getLogger("effax")
 
@@ -296,6 +298,8 @@ class Jit:
         >>> effax.jit(lambda x: x + 1).trace(effax.ShapeDtypeStruct((2,), "float32")).out_info
         ShapeDtypeStruct(shape=(2,), dtype=float32)
         """
+        from effax.api.stages import Call, Traced
+
         parted = self._part(args, keywords, typeof_like)
         traced = self._trace(parted)
         names = leaf_names(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
 
+from effax.api.options import CompilerOptions as CompilerOptions
+from effax.api.options import checked_options
 from effax.api.staging import ShapeDtypeStruct
 from effax.backends.xla import analysis
 from effax.backends.xla.array import Array, asarray, device_put
@@ -25,11 +27,10 @@ from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mismatch import mismatches
 from effax.effects.program import Program
+from effax.effects.state import takes_references
 from effax.effects.tree import registry, tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
-from effax.interpreters.discharge import discharged, takes_references
 
-CompilerOptions = Mapping[str, str | bool | int | float]
 OutInfo = ShapeDtypeStruct
 
 
@@ -176,6 +177,8 @@ class Traced(_Stage):
             )
         program = self._call.program
         if takes_references(program):
+            from effax.interpreters.discharge import discharged
+
             program, _ = discharged(program)
         check_row(program)
         text, _ = lower(program, self._call.layout, platform=platform)
@@ -372,21 +375,6 @@ def _dialect(dialect: str | None) -> str:
         f"unknown dialect: {dialect}; there are 'stablehlo' and 'hlo', and compile().as_text() "
         "gives optimised HLO"
     )
-
-
-def checked_options(options: CompilerOptions | None) -> dict[str, Any]:
-    """XLA's flags, each of a type it can take. Raises `TypeError` for others."""
-    if options is None:
-        return {}
-    if not isinstance(options, Mapping):
-        raise TypeError(f"compiler_options is a dict of XLA's flags by name, not {options!r}")
-    for name, value in options.items():
-        if not isinstance(name, str) or not isinstance(value, str | bool | int | float):
-            raise TypeError(
-                f"compiler_options: {name!r}: {value!r} is no flag; names are strings, and values "
-                "strings, bools, ints or floats"
-            )
-    return dict(options)
 
 
 def _other_tree(call: Call, given: Any) -> str:

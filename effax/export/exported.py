@@ -22,6 +22,7 @@ from effax.effects.handler import Carrier, bottom, current
 from effax.effects.mismatch import mismatches
 from effax.effects.program import Program
 from effax.effects.shape import full
+from effax.effects.state import takes_references
 from effax.effects.tree import (
     keystr,
     registry,
@@ -31,7 +32,6 @@ from effax.effects.tree import (
     tree_unflatten,
 )
 from effax.effects.types import ShapedArray, float0, tangent_type, typeof
-from effax.interpreters.discharge import takes_references
 from effax.interpreters.stage import stage
 
 minimum_supported_calling_convention_version: Final = 9

@@ -19,7 +19,7 @@ from effax.effects.promotion import result_type
 from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
-from effax.interpreters.residual import merge, pick
+from effax.interpreters.masks import merge, pick
 from effax.interpreters.stage import Staged
 from effax.lax.branching import cond as cond
 from effax.lax.branching import switch as switch

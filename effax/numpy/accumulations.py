@@ -16,7 +16,6 @@ from effax.numpy.arguments import (
     shape_of,
 )
 from effax.numpy.manipulation import ravel
-from effax.numpy.nans import is_nan
 from effax.numpy.reductions import wide_integer
 from effax.whole import whole
 
@@ -39,6 +38,8 @@ def _accumulated(
     kind = asked_dtype(name, dtype)
     given = typeof(a).dtype
     if nan_as is not None and is_inexact(given):
+        from effax.numpy.nans import is_nan
+
         a = selection.select_n(is_nan(a), a, shape.full(shape_of(a), nan_as, given))
     if kind is None:
         kind = default_int() if is_bool(given) else given

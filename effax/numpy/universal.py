@@ -11,7 +11,6 @@ from effax.effects import comparison, logical, shape
 from effax.effects.selection import select_n
 from effax.effects.types import int32, is_integer, typeof
 from effax.interpreters.stage import stage
-from effax.lax.control import scan
 from effax.numpy.arguments import (
     asked_dtype,
     broadcast,
@@ -22,7 +21,6 @@ from effax.numpy.arguments import (
 )
 from effax.numpy.indexing import At
 from effax.numpy.manipulation import moveaxis, ravel
-from effax.numpy.mapping import vectorize
 from effax.numpy.operands import array
 from effax.whole import whole
 
@@ -308,6 +306,8 @@ def _refusing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 @whole("function", "name")
 def _map_over_all(function: Callable[..., Any], name: str, *args: Any) -> Any:
+    from effax.numpy.mapping import vectorize
+
     check_arrays(name, *args)
     return vectorize(function)(*args)
 
@@ -330,6 +330,14 @@ def _split(rows: Array) -> tuple[Array, Array]:
     """The first row, and the others."""
     n = shape_of(rows)[0]
     return shape.squeeze(shape.slice_axis(rows, 0, 0, 1), (0,)), shape.slice_axis(rows, 0, 1, n)
+
+
+def _scan(step: Callable[..., Any], first: Any, rows: Any) -> tuple[Any, Any]:
+    """`lax.scan`; every elementwise function has its methods here, and few programs call them."""
+    from effax.lax.control import scan
+
+    found: tuple[Any, Any] = scan(step, first, rows)
+    return found
 
 
 @whole("function", "axis", "dtype", "keepdims")
@@ -373,7 +381,7 @@ def _folded(
         folded = cast(function(carry, x), kind)
         return (folded if mask is None else select_n(mask, carry, folded)), None
 
-    result = scan(step, first, (rows, masks))[0]
+    result = _scan(step, first, (rows, masks))[0]
     if not keepdims:
         return result
     ones = range(len(lengths)) if axis is None else (canonical_axis(axis, len(lengths)),)
@@ -393,7 +401,7 @@ def _accumulated(function: ufunc, a: ArrayLike, axis: int, dtype: Any) -> Array:
         carry = cast(function(carry, x), kind)
         return carry, carry
 
-    results = scan(step, first, rest)[1]
+    results = _scan(step, first, rest)[1]
     together = shape.concatenate(shape.expand_dims(first, (0,)), results, axis=0)
     return moveaxis(together, 0, canonical_axis(axis, len(shape_of(a))))
 
@@ -419,7 +427,7 @@ def _combined_in_turn(function: ufunc, a: Array, positions: Array, b: ArrayLike)
         result = function(At(flat)[position].get(mode="clip"), value)
         return At(flat)[position].set(cast(result, kind), mode="drop"), None
 
-    flat = scan(step, cast(ravel(a), kind), (ravel(positions), values))[0]
+    flat = _scan(step, cast(ravel(a), kind), (ravel(positions), values))[0]
     return shape.reshape(flat, shape=shape_of(a))
 
 
@@ -453,5 +461,5 @@ def _folded_between(function: ufunc, a: ArrayLike, indices: Array, axis: int, dt
 
     first = At(rows)[starts].get(mode="fill")
     numbers = shape.iota(dtype=int32, shape=(n,), dimension=0)
-    folded = scan(step, first, (numbers, rows))[0]
+    folded = _scan(step, first, (numbers, rows))[0]
     return moveaxis(folded, 0, canonical_axis(axis, len(lengths) + 1))

@@ -3,8 +3,6 @@
 from effax.interpreters.residual import collective as collective
 from effax.interpreters.residual import control as control
 from effax.interpreters.residual import sharding as sharding
-from effax.interpreters.residual.partition import merge as merge
-from effax.interpreters.residual.partition import pick as pick
 from effax.interpreters.residual.partition import planners as planners
 from effax.interpreters.residual.partition import split as split
 from effax.interpreters.residual.record import Record as Record

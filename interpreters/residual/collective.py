@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.effects import collective
-from effax.interpreters.residual.partition import Plan, pick, planners, split
+from effax.interpreters.masks import pick
+from effax.interpreters.residual.partition import Plan, planners, split
 
 
 def plan_parallel(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:

@@ -11,6 +11,7 @@ from effax.effects import control
 from effax.effects.effect import Effect
 from effax.effects.program import Equation, Program, Variable, programs_in, without_dead_code
 from effax.effects.provenance import source
+from effax.interpreters.masks import pick
 from effax.interpreters.residual.recomputing import recompute
 
 
@@ -216,16 +217,6 @@ def _free_variables(program: Program) -> list[Variable]:
         if type(x) is Variable and x not in bound:
             free[x] = None
     return list(free)
-
-
-def pick(items: Sequence[Any], mask: Sequence[bool], wanted: bool) -> list[Any]:
-    return [x for x, m in zip(items, mask, strict=True) if m is wanted]
-
-
-def merge(mask: Sequence[bool], yes: Sequence[Any], no: Sequence[Any]) -> list[Any]:
-    """Interleave: the next of `yes` where the mask is set, else the next of `no`."""
-    ones, others = iter(yes), iter(no)
-    return [next(ones) if m else next(others) for m in mask]
 
 
 def plan_call(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:

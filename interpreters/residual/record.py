@@ -18,7 +18,8 @@ from effax.effects.handler import Handler, outside
 from effax.effects.program import Equation, Variable
 from effax.effects.provenance import scope_of, source
 from effax.effects.types import ShapedArray
-from effax.interpreters.residual.partition import Plan, merge, pick, planners, settled
+from effax.interpreters.masks import merge, pick
+from effax.interpreters.residual.partition import Plan, planners, settled
 
 
 class Record(Handler):

@@ -13,7 +13,8 @@ from effax.effects.config import read
 from effax.effects.effect import Effect
 from effax.effects.frames import describe
 from effax.effects.program import Equation, Program, Variable, used_inputs, without_dead_code
-from effax.interpreters.residual.partition import Plan, pick, plan_call, split
+from effax.interpreters.masks import pick
+from effax.interpreters.residual.partition import Plan, plan_call, split
 from effax.interpreters.stage import Stage
 
 _log: Final = logging.getLogger("effax")

@@ -8,7 +8,8 @@ from typing import Any
 from effax.effects import shape, sharding
 from effax.effects.mesh import PartitionSpec
 from effax.effects.program import Program
-from effax.interpreters.residual.partition import Plan, pick, planners, split
+from effax.interpreters.masks import pick
+from effax.interpreters.residual.partition import Plan, planners, split
 from effax.interpreters.stage import stage
 
 

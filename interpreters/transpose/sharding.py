@@ -10,7 +10,7 @@ from effax.effects import collective, sharding
 from effax.effects.elementwise import div
 from effax.effects.mesh import PartitionSpec
 from effax.effects.program import Program
-from effax.interpreters.residual.partition import pick
+from effax.interpreters.masks import pick
 from effax.interpreters.stage import stage
 from effax.interpreters.transpose.control import Transposed, transpose_program
 from effax.interpreters.transpose.linear import is_linear, rule, unary
