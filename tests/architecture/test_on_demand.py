@@ -1,0 +1,137 @@
+"""What is imported before anyone asks for it, and the names whose modules are imported on demand."""
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import ROOT
+
+PACKAGES = ("effax", "effax.numpy", "effax.lax")
+EAGER = {
+    "effax": "start whole",  # (and what the package says itself)
+    "effax.api": "on_demand placed",
+    "effax.backends": "",
+    "effax.backends.xla": """array array_text buffer client compile device disk_cache dispatch
+        events executable guard host layout ledger linalg_targets memory mesh placement raised recut
+        scalars special_values""",  # an operation is run, by jaxlib, on a device, and seen
+    "effax.backends.xla.lowering": "locations writer",  # rules are imported family by family
+    "effax.effects": """absent_settings callback check collective columns config control custom
+        dtypes effect errors failures frames handler jaxpr leaks mesh mismatch naming nodes program
+        provenance shape state tree types value""",  # the kernel, and the rows that it mentions
+    "effax.interpreters": "branches lifting ordering rotation stage",  # staging, for `whole`
+    "effax.numpy": "methods standard",  # values have operators, whose functions come later
+}
+"""The modules that `import effax, effax.numpy` may import: what every program needs."""
+HEAVY = ("difflib", "hashlib", "json", "concurrent.futures", "pkgutil", "shutil", "tempfile")
+"""Modules of Python's that take a millisecond or more, and that NumPy and jaxlib do without."""
+ADVICE = (
+    "each module costs every process about half a millisecond, and each class of attrs as much: "
+    "import it in the function that needs it, or under TYPE_CHECKING if types alone do; a public "
+    "name goes under TYPE_CHECKING in its package (effax/api/on_demand.py), a cell into its "
+    "column's folder. If every program needs it, say so in EAGER or CALLS"
+)
+FIRST = "assert float(effax.jit(lambda x: jnp.sin(x) * 2 + 1)(0.0)) == 1"
+TWENTY = "from benchmarks.child import twenty; assert abs(twenty(jnp) - 1.7) < 1e-6"
+CALLS = {FIRST: 130, TWENTY: 126}
+"""How many modules of effax there are after a program has run."""
+
+
+def run(code: str) -> list[str]:
+    command = [sys.executable, "-c", f"import sys, effax, effax.numpy as jnp\n{code}"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_import_loads_what_every_program_needs():
+    loaded = run("print(*sys.modules)")
+    ours = {name for name in loaded if name.partition(".")[0] == "effax"}
+    eager = {f"{package}.{name}" for package, names in EAGER.items() for name in names.split()}
+    eager |= EAGER.keys()
+    assert not ours - eager, f"imported anew: {sorted(ours - eager)}; {ADVICE}"
+    assert not eager - ours, f"no longer imported, take them out of EAGER: {sorted(eager - ours)}"
+    heavy = sorted(set(HEAVY).intersection(loaded))
+    assert not heavy, f"imports {heavy}: import them in the function that needs them"
+
+
+@pytest.mark.parametrize("code", CALLS)
+def test_first_calls_load_little(code):
+    ours = [n for n in run(f"{code}\nprint(*sys.modules)") if n.partition(".")[0] == "effax"]
+    assert len(ours) <= CALLS[code], f"{len(ours)} modules: {sorted(ours)}; {ADVICE}"
+
+
+def written(package) -> dict[str, tuple[str, str]]:
+    """name -> module and the name there, of what the package's file imports for type checkers."""
+    blocks = ast.parse(Path(package.__file__).read_text(encoding="utf-8")).body
+    return {
+        alias.asname: (line.module, alias.name)
+        for block in blocks
+        if isinstance(block, ast.If)
+        for line in block.body
+        if isinstance(line, ast.ImportFrom)
+        for alias in line.names
+    }
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_names_are_what_the_imports_say(name):
+    package = importlib.import_module(name)
+    expected = written(package)
+    assert len(expected) > 50
+    aliases = {"bool": expected["bool_"]} if name == "effax.numpy" else {}
+    homes = package._surface.homes
+    assert homes.items() <= (expected | aliases).items()
+    assert expected.keys() - homes.keys() <= {"effects"}  # there already
+    for each in expected:
+        assert each in dir(package)
+        assert getattr(package, each) is vars(package)[each]
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_no_module_hides_a_name(name):
+    """Importing `effax.numpy.x` makes it the attribute `x`: a function of that name were lost."""
+    package = importlib.import_module(name)
+    modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    hidden = {n for n, (home, _) in package._surface.homes.items() if home != name} & modules
+    assert not hidden, f"give these modules of {name} other names than their functions: {hidden}"
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_all_names_come_with_a_star(name):
+    code = f"space = {{}}; exec('from {name} import *', space); print(*space)"
+    missing = written(importlib.import_module(name)).keys() - set(run(code))
+    assert not missing
+
+
+def test_what_is_missing_is_told():
+    jnp = importlib.import_module("effax.numpy")
+    with pytest.raises(AttributeError, match=r"'effax.numpy' has no attribute 'nothing_such'"):
+        jnp.nothing_such  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'nothing_such'"):
+        exec("from effax.numpy import nothing_such")
+
+
+def test_many_threads_find_one_object():
+    """Each function is wrapped once, though all threads ask for it first."""
+    code = """
+import threading
+names = [n for n in dir(jnp) if not n.startswith("_")]
+found, start = [{} for _ in range(6)], threading.Barrier(6)
+def ask(i):
+    start.wait()
+    for name in names[i * 60:] + names[:i * 60]:
+        found[i][name] = getattr(jnp, name)
+        getattr(effax.Array, name, None)
+threads = [threading.Thread(target=ask, args=(i,)) for i in range(6)]
+sys.setswitchinterval(1e-5)
+for t in threads: t.start()
+for t in threads: t.join()
+assert all(f.keys() == found[0].keys() for f in found), [len(f) for f in found]
+print(sum(f[n] is not getattr(jnp, n) for f in found for n in names), float(jnp.add(1, 2) + 3))
+"""
+    assert run(code) == ["0", "6.0"]
