@@ -326,6 +326,7 @@ class _Entry:
             staged.program,
             layout,
             single_op=len(staged.program.equations) < 12,
+            called=True,
             captured=[device_put(x, at) for x, at in zip(captured, layout.ins, strict=False)],
         ).gather(specs, layout)
         (self.tree,) = trees

@@ -468,7 +468,7 @@ rocm_visible_devices = _text("rocm_visible_devices", "all", "ROCm devices to use
 use_shardy_partitioner = _switch("use_shardy_partitioner", True, "partition by Shardy")
 
 # Compilation.
-eager_cache = _switch("eager_cache", True, "keep executables of eager operations on disk")
+eager_cache = _switch("eager_cache", True, "keep executables of operations and short programs")
 eager_cache_dir = _text("eager_cache_dir", None, "where; None: the user's cache directory")
 enable_compilation_cache = _switch("enable_compilation_cache", True, "use compilation_cache_dir")
 compilation_cache_dir = _text("compilation_cache_dir", None, "keep executables of `jit` here")

@@ -11,6 +11,10 @@ import numpy as np
 from effax.effects.dtypes import bfloat16, float16, float32, float64
 
 
+def _dtype(x: Any) -> Any:
+    return np.dtype(x)  # not a converter itself: attrs would look for its signature, for 2 ms
+
+
 @attrs.frozen(slots=True)
 class DotAlgorithm:
     """How a product of matrices is computed.
@@ -25,9 +29,9 @@ class DotAlgorithm:
     Array(3., dtype=float32)
     """
 
-    lhs_precision_type: Any = attrs.field(converter=np.dtype)
-    rhs_precision_type: Any = attrs.field(converter=np.dtype)
-    accumulation_type: Any = attrs.field(converter=np.dtype)
+    lhs_precision_type: Any = attrs.field(converter=_dtype)
+    rhs_precision_type: Any = attrs.field(converter=_dtype)
+    accumulation_type: Any = attrs.field(converter=_dtype)
     lhs_component_count: int = 1
     rhs_component_count: int = 1
     num_primitive_operations: int = 1

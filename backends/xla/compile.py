@@ -24,6 +24,8 @@ _UNOPTIMIZED: Final[Options] = {
     "xla_backend_optimization_level": 0,
 }
 _EFFORTS: Final = ("exec_time_optimization_effort", "memory_fitting_effort")
+_SHORT: Final = 8192
+"""How long, in characters, programs of `jit` may be that are kept on disk by default."""
 _HOST_TARGETS: Final = ("@lapack_", "@cpu_csr_")
 
 
@@ -62,13 +64,15 @@ def load(
     *,
     single_op: bool,
     persistent: bool,
+    called: bool = False,
     host_callbacks: Sequence[Callable[..., Any]] = (),
     options: Options | None = None,
 ) -> tuple[Any, float, bool]:
     """The loaded executable of a StableHLO program, compiled or found on disk.
 
-    With it come the seconds that took, and whether it was found. Executables with host callbacks
-    are never kept: what they call lives in this process.
+    With it come the seconds that took, and whether it was found. A short program that is `called`
+    at once (not compiled ahead of time, to be looked at) is kept as eager operations are.
+    Executables with host callbacks are never kept: what they call lives in this process.
     Raises `XlaRuntimeError` for a text that is no program or that the platform refuses.
     """
     if placement.on_cpu and any(target in text for target in _HOST_TARGETS):
@@ -85,15 +89,18 @@ def load(
         callbacks = list(host_callbacks)
         return _timed(lambda: client.compile_and_load(parse(text), devices, made, callbacks))
     store = None
+    always = single_op
     if single_op:
         store = disk_cache.eager_cache()
     elif persistent:
         store = disk_cache.program_cache()
+        if store is None and called and len(text) <= _SHORT:
+            store, always = disk_cache.eager_cache(), True
     if store is None or "python_cpu_callback" in text:
         return _timed(lambda: client.compile_and_load(text, devices, made))
     versions = (jaxlib_version, client.platform_version)
     key = disk_cache.digest((*versions, made.SerializeAsString(), _devices(placement), text))
-    return _find_or_compile(client, text, devices, made, store, key, always=single_op)
+    return _find_or_compile(client, text, devices, made, store, key, always)
 
 
 def reloaded(payload: bytes, placement: Placement) -> Any:

@@ -1,7 +1,8 @@
 """Executables kept on disk: compiling a single operation takes 24 ms, loading it 1 ms.
 
-Two stores: one for eager operations, on by default, in the user's cache directory; and one for
-whole programs of `jit`, where the setting `compilation_cache_dir` names a directory. Entries are
+Two stores: one for eager operations and short programs of `jit`, on by default, in the user's cache
+directory; and one for all programs of `jit`, where the setting `compilation_cache_dir` names a
+directory. Entries are
 written atomically and carry a digest; one that does not fit it is ignored, with a warning, and
 written anew. Many processes may share a directory.
 """
@@ -166,7 +167,7 @@ def _cache(directory: str, limit: int | None) -> DiskCache:
 
 
 def eager_cache() -> DiskCache | None:
-    """The store of eager operations; None where the setting `eager_cache` turns it off."""
+    """The store of eager operations and short programs; None where `eager_cache` turns it off."""
     if not config.read("eager_cache"):
         return None
     chosen = config.read("eager_cache_dir") or os.environ.get("EFFAX_CACHE_DIR")

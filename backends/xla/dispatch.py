@@ -284,6 +284,7 @@ def compile_program(
     committed: bool = False,
     donate: Sequence[int] = (),
     single_op: bool = False,
+    called: bool = False,
     captured: Sequence[Array] = (),
     options: Mapping[str, Any] = _NO_OPTIONS,
     work: Work | None = None,
@@ -316,6 +317,7 @@ def compile_program(
             effectful="callback" in program.row or bool(callbacks and not where.is_single),
             ordered=has_ordered(program),
             single_op=single_op,
+            called=called,
             options=options,
         )
         work = ledger.of_operation(program.name) if work is None else work

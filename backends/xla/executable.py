@@ -123,6 +123,7 @@ def compile_text(
     ordered: bool = False,
     single_op: bool = False,
     persistent: bool = True,
+    called: bool = False,
     options: compiling.Options | None = None,
 ) -> Executable:
     """The executable of a StableHLO program whose entry is `@main`.
@@ -132,7 +133,8 @@ def compile_text(
     compiler says. `donate` are positions of operands that are given away. `host_callbacks[k]` is
     what custom calls with `index = k` call: with NumPy arrays, for a tuple of them. `single_op`
     compiles quickly and keeps the result on disk; other programs are kept where the setting
-    `compilation_cache_dir` asks for it, if `persistent`. `options` are flags of XLA by name.
+    `compilation_cache_dir` asks for it, if `persistent`, and short ones that are `called` at once
+    beside eager operations. `options` are flags of XLA by name.
 
     Raises `XlaRuntimeError` for what XLA refuses, `ValueError` for impossible donations.
     """
@@ -143,6 +145,7 @@ def compile_text(
         placement,
         single_op=single_op,
         persistent=persistent,
+        called=called,
         host_callbacks=host_callbacks,
         options=options,
     )

@@ -263,6 +263,7 @@ class Jit:
                 program,
                 layout,
                 donate=donate,
+                called=True,
                 captured=[device_put(x, at) for x, at in zip(captured, layout.ins, strict=False)],
                 options=dict(self._options),
                 work=self._work,

@@ -105,6 +105,26 @@ def test_a_directory_that_cannot_be_made_is_no_obstacle(tmp_path):
         assert sum_of_ones(single_op=True) == [2, 2, 2]
 
 
+def test_short_programs_of_jit_are_found_by_the_next_process(tmp_path):
+    """Those that were called; not what was compiled to be looked at, nor what is long."""
+    code = """
+import effax
+def short(x): return x * 2 + 1
+def long(x): return sum(x * i for i in range(200))
+effax.jit(lambda x: x - 7).lower(1.0).compile()
+assert float(effax.jit(short)(3.0)) == 7 and float(effax.jit(long)(1.0)) == 19900
+print(*[effax.stats().named(name).disk_cache_hits for name in ("short", "long", "<lambda>")])
+"""
+    (tmp_path / "program.py").write_text(code)
+    environment = {**os.environ, "EFFAX_CACHE_DIR": str(tmp_path), "EFFAX_EAGER_CACHE": "1"}
+    environment["PYTHONPATH"] = str(ROOT)
+    for expected in (["0", "0", "0"], ["1", "0", "0"]):
+        command = [sys.executable, str(tmp_path / "program.py")]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == expected
+        assert len([*tmp_path.glob("*.xla")]) == 1
+
+
 def test_it_can_be_turned_off():
     with config_off():
         assert eager_cache() is None

@@ -291,8 +291,9 @@ def environment(module: str) -> dict[str, Any]:
         "KERNEL": np.ones((3, 2, 2, 2), np.float32), "LOCAL": np.ones((3, 8, 4, 4), np.float32),
     }  # fmt: skip
     names = {name: jnp.asarray(a) for name, a in arrays.items()}
+    home = importlib.import_module(f"effax.{module}")
     return names | {
-        **vars(importlib.import_module(f"effax.{module}")),
+        **{name: getattr(home, name) for name in dir(home) if not name.startswith("__")},
         "KEY": random.key(0),
         "SCATTER": ScatterDimensionNumbers((1,), (0,), (0,)),
         "YES": jnp.asarray(True),
