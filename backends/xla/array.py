@@ -393,10 +393,10 @@ def asarray(x: Any, type: ShapedArray | None = None, placement: Placement | None
     placement the array is committed to it. Raises `TypeError` for what is no such value, and
     `OverflowError` for a Python int that its dtype can't hold.
     """
-    if x.__class__ is np.ndarray and type is None and placement is None and not config.guarded:
-        found = _entries.get((config.trace_key(), x.dtype, x.shape))
+    if x.__class__ is np.ndarray and type is None and placement is None:
+        found = entered(x)
         if found is not None:
-            return Array(memory.put(x, found.type, found.placement), found)
+            return Array(found[1], found[0])
     if isinstance(x, Array):
         if type is not None and type is not x.spec.type:
             if type.shape != x.shape or type.dtype != x.dtype:
@@ -414,8 +414,21 @@ def asarray(x: Any, type: ShapedArray | None = None, placement: Placement | None
         guard.look("host_to_device", type, placement)
     data, spec = _data(x, type), Spec(type, placement, committed)
     if usual and x.dtype == type.dtype and len(_entries) < _ENTRIES_LIMIT:
-        _entries[(config.trace_key(), x.dtype, x.shape)] = spec
+        _entries[(config.trace_key(), x.dtype, x.shape)] = spec, memory.putting(type, placement)
     return Array(memory.put(data, type, placement), spec)
+
+
+def entered(x: Any) -> tuple[Spec, Any] | None:
+    """Spec and buffer of an array, or of one of NumPy's of a type met before; None for others."""
+    kind = x.__class__
+    if kind is Array:
+        return x.spec, x.buffer
+    if kind is np.ndarray and not config.guarded:
+        found = _entries.get((config.trace_key(), x.dtype, x.shape))
+        if found is not None:
+            spec, put = found
+            return spec, put(x)
+    return None
 
 
 def _type_of(x: Any) -> ShapedArray:
@@ -452,7 +465,8 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
 
 
 _ENTRIES_LIMIT: Final = 4096
-_entries: Final[dict[Any, Spec]] = {}  # what NumPy arrays become, by settings, dtype and shape
+_entries: Final[dict[Any, tuple[Spec, Any]]] = {}
+"""What NumPy arrays become, and what puts them there, by settings, dtype and shape."""
 
 
 def device_put(x: Any, where: Any = None, *, may_alias: bool = True) -> Array:

@@ -98,6 +98,15 @@ def put(x: Any, type: ShapedArray, placement: Placement, copy: bool = True) -> A
     )
 
 
+def putting(type: ShapedArray, placement: Placement) -> Callable[[Any], Any]:
+    """`put` for a type and a placement, where nothing else need be asked."""
+    if not placement.is_single:
+        return lambda x: put(x, type, placement)
+    into, sharding = _jax.batched_device_put, placement.runtime(len(type.shape))
+    devices = [placement.devices[0].raw]
+    return lambda x: into(type, sharding, [x], devices, True, False, _COPY, True)
+
+
 def assemble(shards: Sequence[Any], type: ShapedArray, placement: Placement) -> Any:
     """One buffer of a type from the pieces on single devices, in the order of the devices.
 

@@ -1,126 +1,184 @@
-"""Calls of a jitted function that were compiled before: the key they are found by, and the call."""
+"""Calls of a jitted function that were compiled before: what there is of each, and its form."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable
+from functools import partial
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from effax.backends.xla.array import Array, asarray, buffer_of, spec_of
+from effax.api.call_forms import (
+    ARRAY,
+    DICT,
+    ENTERED,
+    MISSING,
+    MIXED,
+    STATIC,
+    TREE,
+    Form,
+    form,
+    note_keys,
+)
+from effax.backends.xla.array import Array, asarray, entered
 from effax.backends.xla.dispatch import Executor, operand
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
-from effax.effects.config import trace_key
 from effax.effects.effect import LITERALS, REFERENCES
-from effax.effects.tree import registry, tree_flatten, tree_unflatten
+from effax.effects.tree import registry, tree_flatten
 
 if TYPE_CHECKING:
     from effax.api.jit import Jit
 
 _LEAF: Final = tree_flatten(0)[1]
-_ENTERED: Final = LITERALS | {np.ndarray}
-_TREES: Final = frozenset({dict, list, tuple})
-_flatten: Final = registry.flatten
+_LEAVES: Final = LITERALS | {np.ndarray}
 
 
 class CompiledCall:
     """An executable and the tree of its results: buffers in, the function's results out."""
 
-    __slots__ = ("captured", "direct", "executor", "handlers", "run", "spec", "specs", "tree")
+    __slots__ = ("build", "executor", "plain", "specs", "tree")
 
     def __init__(self, executor: Executor, tree: Any) -> None:
         self.executor = executor
         self.tree = tree
-        self.run = executor.run
-        self.handlers = executor.handlers
-        self.captured = executor.captured
         self.specs = executor.specs
-        self.direct = executor.direct
-        self.spec = executor.single if self.direct and tree == _LEAF else None
+        self.build = _builder(tree)
+        self.plain = executor.direct and not executor.captured
+        """Whether calling is no more than running the executable on the operands."""
 
     def __call__(self, buffers: list[Any]) -> Any:
         """The results for operands in these buffers."""
-        if not self.direct:
-            return tree_unflatten(self.tree, self.executor(buffers))
-        everything = self.captured + buffers if self.captured else buffers
-        try:
-            outs = self.run(everything).consume_with_handlers(self.handlers)
-        except XlaRuntimeError as error:
-            explain_failure(error, zip(self.executor.in_specs, everything, strict=True))
-            raise
-        if self.spec is not None:
-            return Array(outs[0], self.spec)
-        return self.tree.unflatten(map(Array, outs, self.specs))
+        return self.build(self.executor(buffers))
+
+    def explain(self, error: XlaRuntimeError, buffers: list[Any]) -> None:
+        """Raise what is known better of a failure than XLA says it, if anything is."""
+        explain_failure(error, zip(self.executor.in_specs, buffers, strict=True))
+
+    @property
+    def entry(self) -> tuple[Any, Any, Any, CompiledCall]:
+        """What calls are found with: how to run it, and the spec of the result if it is all."""
+        spec = self.executor.single if self.plain and self.tree == _LEAF else None
+        return self.executor.run, self.executor.handlers, spec, self
 
 
-def find(jit: Jit, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, list[Any], Any]:
-    """The compiled call for these arguments or None, the operands' buffers, and the call's key.
+def _builder(tree: Any) -> Callable[[Iterable[Any]], Any]:
+    """What makes a function's results of the leaves of their tree."""
+    root = tree.node_data()
+    if root is not None and all(child == _LEAF for child in tree.children()):
+        kind, keys = root
+        if kind in (tuple, list):
+            return kind  # type: ignore[no-any-return]
+        if kind is dict:
+            named = partial(zip, keys)
+            return lambda leaves: dict(named(leaves))
+    unflatten: Callable[[Iterable[Any]], Any] = tree.unflatten
+    return unflatten
 
-    The key is None for arguments that have to be looked at more closely: references, what is no
-    array, statics that can't be hashed.
+
+class Found(NamedTuple):
+    """Where a call's compiled form is found, or is to be put."""
+
+    shape: Any
+    form: Form
+    entries: dict[Any, Any]
+    key: Any
+    buffers: list[Any]
+    compiled: CompiledCall | None
+
+
+def find(
+    jit: Jit, known: Form | None, shape: Any, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Found | None:
+    """Where a call of a function is found; calls of its shape (how many, what names) had `known`.
+
+    None for arguments that have to be looked at more closely: references, what is no array,
+    statics that can't be hashed.
     """
-    try:
-        key, buffers = _key_of_arrays(jit, args, keywords) or _key_of_trees(jit, args, keywords)
-        return jit._fast.get(key), buffers, key
-    except TypeError:  # no array, or a static that can't be hashed: the long way says so
-        return None, [], None
-
-
-def _key_of_arrays(
-    jit: Jit, args: tuple[Any, ...], keywords: dict[str, Any]
-) -> tuple[Any, list[Any]] | None:
-    """Key and buffers of a call with arrays, numbers and statics; None where there are trees."""
-    if args and type(args[0]) in _TREES:
+    form = _form_of(jit, args, keywords, known)
+    if form is None:
         return None
-    parts: list[Any] = [trace_key(), len(args)]
-    buffers: list[Any] = []
-    enter = asarray if jit._donates else operand
-    places = jit._places(len(args)) if jit._has_static else ()
-    for i, x in enumerate(args):
-        if i in places:
-            parts += type(x), x
-            continue
-        if type(x) is not Array:
-            if type(x) not in _ENTERED:
-                return None
-            x = enter(x)
-        parts.append(x.spec)
-        buffers.append(x.buffer)
-    for name in sorted(keywords) if len(keywords) > 1 else keywords:
-        x = keywords[name]
-        parts.append(name)
-        if name in jit._static_names:
-            parts += type(x), x
-            continue
-        if type(x) is not Array:
-            if type(x) not in _ENTERED:
-                return None
-            x = enter(x)
-        parts.append(x.spec)
-        buffers.append(x.buffer)
-    return tuple(parts), buffers
-
-
-def _key_of_trees(
-    jit: Jit, args: tuple[Any, ...], keywords: dict[str, Any]
-) -> tuple[Any, list[Any]]:
-    """Key and buffers of a call with trees; the key is None where one has references."""
-    statics: list[Any] = []
-    if jit._has_static:
-        places = jit._places(len(args))
-        statics = [(type(args[i]), args[i]) for i in places]
-        args = tuple([x for i, x in enumerate(args) if i not in places])
-        named = jit._static_names & keywords.keys()
-        if named:
-            statics += [(name, type(keywords[name]), keywords[name]) for name in sorted(named)]
-            keywords = {name: x for name, x in keywords.items() if name not in named}
-    leaves, tree = _flatten((args, keywords))
+    entries = jit._caches.entries.setdefault(form, {})
     try:
-        specs: Sequence[Any] = [*map(spec_of, leaves)]
-    except AttributeError:
-        if not REFERENCES.isdisjoint(map(type, leaves)):
-            return None, []
-        enter = asarray if jit._donates else operand
-        leaves = [x if type(x) is Array else enter(x) for x in leaves]
-        specs = [*map(spec_of, leaves)]
-    return (trace_key(), tree, tuple(statics), *specs), [*map(buffer_of, leaves)]
+        key, buffers = form.find(args, keywords, jit._enter)
+        entry = entries.get(key)
+    except (AttributeError, TypeError):
+        return None
+    return Found(shape, form, entries, key, buffers, None if entry is None else entry[-1])
+
+
+def _entrance(convert: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, Any]]:
+    def entering(x: Any) -> tuple[Any, Any]:
+        found = entered(x)
+        if found is not None:
+            return found
+        array = convert(x)
+        return array.spec, array.buffer
+
+    return entering
+
+
+enter: Final = _entrance(operand)
+"""Gives spec and buffer of an operand; numbers have buffers in common."""
+enter_own: Final = _entrance(asarray)
+"""The same, for buffers that may be given away."""
+
+
+def _form_of(
+    jit: Jit, args: tuple[Any, ...], keywords: dict[str, Any], known: Form | None
+) -> Form | None:
+    """The form of a call, wide enough for those of the same shape that had a `known` one.
+
+    None for calls that have to be looked at more closely: with references, or names that can't be
+    written.
+    """
+    places = jit._places(len(args)) if jit._has_static else ()
+    kinds = [STATIC if i in places else _kind(x) for i, x in enumerate(args)]
+    names = tuple(sorted(keywords))
+    for name in names:
+        if iskeyword(name) or name.startswith("__") or not (name.isascii() and name.isidentifier()):
+            return None
+        kinds.append(STATIC if name in jit._static_names else _kind(keywords[name]))
+    if None in kinds:
+        return None
+    if known is not None:
+        kinds = [*map(_wider, kinds, known.kinds)]
+    return form(tuple(kinds), names)
+
+
+def _kind(x: Any) -> Any:
+    """What an argument is that is not static; None for references."""
+    kind = type(x)
+    if kind is Array:
+        return ARRAY
+    if kind in _LEAVES:
+        return ENTERED
+    if kind is dict and x and all(type(y) is Array for y in x.values()) and note_keys(x):
+        return DICT
+    leaves, tree = registry.flatten(x)
+    kinds = set(map(type, leaves))
+    if not kinds.isdisjoint(REFERENCES):
+        return None
+    if tree == _LEAF:
+        return ENTERED
+    return TREE if kinds <= {Array} else MIXED
+
+
+def _wider(kind: Any, other: Any) -> Any:
+    """The kind of what may be of either."""
+    if kind == other:
+        return kind
+    both = {kind, other}
+    if both == {ARRAY, ENTERED}:
+        return ENTERED
+    return MIXED if both & {ENTERED, MIXED} else TREE
+
+
+def given(
+    args: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call without what stands for missing ones."""
+    return (
+        tuple([x for x in args if x is not MISSING]),
+        {name: x for name, x in keywords.items() if x is not MISSING},
+    )

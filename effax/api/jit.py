@@ -6,11 +6,13 @@ import inspect
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, Final
+from weakref import ref
 
 from effax.api.arguments import as_tuple, name_of, static_positions, with_references
-from effax.api.calls import CompiledCall, find
+from effax.api.call_forms import Form
+from effax.api.calls import CompiledCall, Found, enter, enter_own, find, given
 from effax.api.custom_calls import keeps_references
 from effax.api.differentiable import typeof_like
 from effax.api.float0 import set_aside
@@ -21,13 +23,12 @@ from effax.api.parted import Parted, check_results
 from effax.api.shardings import Leaves, Shardings, check_arguments, constrained
 from effax.api.signatures import Parameters, leaf_names
 from effax.backends.xla import ledger
-from effax.backends.xla.array import Array, asarray, buffer_of, device_put, spec_of
+from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import (
     Executor,
     compile_program,
     refuse_execution,
 )
-from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.backends.xla.layout import Layout, layout_of
 from effax.backends.xla.placement import Spec, default, place, single
 from effax.effects import config, control, key_use
@@ -48,7 +49,13 @@ _log: Final = logging.getLogger("effax")
 
 
 class Jit:
-    """What `jit(f)` returns: call it like `f`; `lower` and `trace` to look inside."""
+    """What `jit(f)` returns: call it like `f`; `lower` and `trace` to look inside.
+
+    What a call runs is in the object's own slot `__call__`: the function that was written for the
+    form of its last calls (`call_forms`), which passes on what it does not know to `_other`.
+    """
+
+    __slots__ = ("__call__", "__dict__", "__weakref__")
 
     def __init__(
         self,
@@ -78,50 +85,46 @@ class Jit:
         key = static_numbers, static_names, donated, donated_names, device, options, asked
         self._caches, new = caches_of(function, key)
         self._traces = self._caches.traces
-        self._fast = self._caches.fast
-        self._flat = self._caches.flat
         self._name = name_of(function)
         self._work = ledger.of_function(function, self._name, new)
+        self._enter = enter_own if self._donates else enter
+        self._bound: dict[Any, tuple[Form, Callable[..., Any]]] = {}
+        made_of = function, static_numbers, static_names, donated, donated_names, inline, device
+        self._made_of = *made_of, options, shardings
+        self._missed = _passing_on(ref(self), self._made_of)
+        self.__call__ = _first_call(self._missed)
         update_wrapper(self, function, updated=())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Jit, self._made_of
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
-        from functools import partial
-
         return partial(self, instance)
 
-    @boundary
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """The function's results, computed as one operation."""
-        try:
-            if installed() is bottom:
-                if not keywords:
-                    try:  # arrays in, one array out: the common case needs no trees
-                        found = self._flat.get((trace_key(), *map(spec_of, args)))
-                    except AttributeError:
-                        found = None
-                    if found is not None:
-                        run, handlers, spec = found
-                        self._work.hits += 1
-                        try:
-                            outs = run([*map(buffer_of, args)]).consume_with_handlers(handlers)
-                        except XlaRuntimeError as error:
-                            explain_failure(error, [(x.spec, x.buffer) for x in args])
-                            raise
-                        return Array(outs[0], spec)
-                compiled, buffers, key = find(self, args, keywords)
-                if compiled is not None:
-                    self._work.hits += 1
-                    return compiled(buffers)
-            else:
-                key = None
-            result = self._call(args, keywords, key)
-            settle()
-            return result
-        except Exception as error:
-            strip(error)
-            raise
+    def _other(self, tried: Form | None, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The results of a call that is not of the form `tried`, or not compiled yet."""
+        args, keywords = given(args, keywords)
+        if installed() is not bottom or self._device is not None:
+            return self._call(args, keywords, None)
+        shape = (len(args), *sorted(keywords)) if keywords else len(args)
+        known, call = self._bound.get(shape, (None, None))
+        if call is not None and known is not tried:
+            self.__call__ = call
+            return call(*args, **keywords)
+        found = find(self, known, shape, args, keywords)
+        if found is not None and found.compiled is not None:
+            self._remember(found)
+            self._work.hits += 1
+            return found.compiled(found.buffers)
+        return self._call(args, keywords, found)
+
+    def _remember(self, found: Found) -> None:
+        """Look for calls of the form of this one first."""
+        call = found.form.bind(found.entries, self._work, self._missed, self._enter)
+        self._bound[found.shape] = found.form, call
+        self.__call__ = call
 
     def _places(self, count: int) -> tuple[int, ...]:
         found = self._static_places.get(count)
@@ -132,7 +135,7 @@ class Jit:
         return found
 
     @filtered
-    def _call(self, args: tuple[Any, ...], keywords: dict[str, Any], key: Any) -> Any:
+    def _call(self, args: tuple[Any, ...], keywords: dict[str, Any], found: Found | None) -> Any:
         if config.read("disable_jit"):
             return self._function(*args, **keywords)
         parted = self._part(args, keywords)
@@ -146,7 +149,7 @@ class Jit:
             )
         if current.get() is bottom:
             if not traced.mutates:
-                return self._run(parted, traced, key)
+                return self._run(parted, traced, found)
             operands = (*traced.captured, *parted.leaves)
             return tree_unflatten(
                 traced.out_tree, run_in_place(traced.program, operands, self._executor)
@@ -225,7 +228,7 @@ class Jit:
             _log.warning("Tracing of %s took %.6f s", self._name, seconds)
         return traced
 
-    def _run(self, parted: Parted, traced: Trace, key: Any) -> Any:
+    def _run(self, parted: Parted, traced: Trace, found: Found | None) -> Any:
         captured = [asarray(x) for x in traced.captured]
         arrays = [x if type(x) is Array else asarray(x) for x in parted.leaves]
         donate = [len(captured) + i for i in parted.donated]
@@ -235,12 +238,9 @@ class Jit:
         executor = self._executor(traced.program, captured, arrays, donate, asked)
         compiled = CompiledCall(executor, traced.out_tree)
         settled = self._shardings is not None or not executor.moves
-        if self._device is None and settled and not traced.used_keys:
-            if key is not None:
-                self._fast[key] = compiled
-            if not parted.statics and parted.is_flat and compiled.spec is not None and not captured:
-                flat = executor.run, executor.handlers, compiled.spec
-                self._flat[(trace_key(), *map(spec_of, arrays))] = flat
+        if found is not None and settled and not traced.used_keys:
+            found.entries[found.key] = compiled.entry
+            self._remember(found)
         return compiled([x.buffer for x in arrays])
 
     def _executor(
@@ -360,6 +360,45 @@ def _spec_of(x: Any) -> Spec:
 
 
 installed = current.get
+
+
+def _passing_on(owner: Callable[[], Jit | None], made_of: tuple[Any, ...]) -> Callable[..., Any]:
+    """What the functions in a `Jit`'s slot call where they find nothing.
+
+    They don't hold the object that holds them, so that it goes when nobody has it; to whoever has
+    kept the function alone another one is made.
+    """
+
+    def missed(form: Form | None, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        nonlocal owner
+        jit = owner()
+        if jit is None:
+            jit = Jit(*made_of)
+            owner = partial(_same, jit)
+        return jit._other(form, args, keywords)
+
+    return missed
+
+
+def _same(jit: Jit) -> Jit:
+    return jit
+
+
+def _first_call(missed: Callable[..., Any]) -> Callable[..., Any]:
+    """The function in the slot of a `Jit` that was not called yet."""
+
+    @boundary
+    def call(*args: Any, **keywords: Any) -> Any:
+        """The function's results, computed as one operation."""
+        try:
+            result = missed(None, args, keywords)
+            settle()
+            return result
+        except Exception as error:
+            strip(error)
+            raise
+
+    return call
 
 
 def jit(

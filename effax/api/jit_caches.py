@@ -48,19 +48,19 @@ class Trace:
 class Caches:
     """What was staged and compiled for a function under some options of `jit`."""
 
-    __slots__ = ("__weakref__", "cleared", "fast", "flat", "signatures", "traces")
+    __slots__ = ("__weakref__", "cleared", "entries", "signatures", "traces")
 
     def __init__(self) -> None:
         self.traces: dict[Any, Trace] = {}
-        self.fast: dict[Any, Any] = {}
-        self.flat: dict[Any, tuple[Any, Any, Any]] = {}
+        self.entries: dict[Any, dict[Any, Any]] = {}
+        """What was compiled: by the forms of calls, and by the keys that these find."""
         self.signatures: deque[Signature] = deque(maxlen=_REMEMBERED)
         self.cleared = False
 
     def clear(self) -> None:
         """Forget what was staged and compiled."""
-        for found in (self.traces, self.fast, self.flat, self.signatures):
-            found.clear()
+        for found in (self.traces, self.signatures, *self.entries.values()):
+            found.clear()  # functions of calls hold the entries, which therefore stay what they are
         self.cleared = True
 
     def explain(
