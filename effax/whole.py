@@ -55,14 +55,19 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                 if installed() is not bottom:
                     return function(*args, **keywords)  # type: ignore[arg-type]
                 if not keywords and len(args) <= leading:
-                    try:  # arrays alone: the common case
-                        found = direct.get((trace_key(), *map(spec_of, args)))
-                    except AttributeError:
-                        found = None
-                    if found is not None:
-                        run, handlers, spec = found
+                    try:  # arrays alone: the common case, and one of them without a loop over it
+                        if len(args) == 1:
+                            (x,) = args
+                            run, handlers, spec = direct[trace_key(), x.spec]
+                            buffers = [x.buffer]
+                        else:
+                            run, handlers, spec = direct[(trace_key(), *map(spec_of, args))]
+                            buffers = [*map(buffer_of, args)]
+                    except (AttributeError, KeyError):
+                        pass
+                    else:
                         try:
-                            outs = run([*map(buffer_of, args)]).consume_with_handlers(handlers)
+                            outs = run(buffers).consume_with_handlers(handlers)
                         except XlaRuntimeError as error:
                             explain_failure(error, [(x.spec, x.buffer) for x in args])
                             raise

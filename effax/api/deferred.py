@@ -17,13 +17,16 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from effax.api.forward import Linearized, refuse_references
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.dispatch import compile_program, evaluate
 from effax.backends.xla.layout import layout_of
-from effax.backends.xla.scalars import distinct
+from effax.backends.xla.scalars import distinct, number
 from effax.effects import control
 from effax.effects.config import trace_key
+from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.frames import user_frame
@@ -36,7 +39,8 @@ from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import DUAL, JVP, is_librarys, moves, still, tangent_type
 from effax.interpreters.lifting import PLAIN, lift
 from effax.interpreters.residual import Record
-from effax.interpreters.residual.partition import Split, split
+from effax.interpreters.residual.partition import split
+from effax.interpreters.stage import stage
 from effax.interpreters.transpose.control import transpose_program
 from effax.whole import remembered
 
@@ -48,8 +52,8 @@ _plans: Final[dict[Any, Plan]] = remembered()
 
 def linearized(
     function: Callable[..., Sequence[Any]], values: Sequence[Any], aux: list[Any]
-) -> Any:
-    """A function linearized at values: `primals`, and `pull` for the cotangents of the values.
+) -> Linearized | Differentiated:
+    """A function linearized at values, or its first result differentiated, which is all one asks.
 
     `aux` is empty, or holds after the call what else the function computed.
     """
@@ -207,7 +211,11 @@ class DeferredJVP(Handler):
                 raise UnexpectedTracerError.escaped(x)
             known = x, self._named(typeof(x))
             self.captured[id(x)] = known
-            self.elements[known[1]] = x if type(x) is Array else asarray(x)
+            if isinstance(x, np.generic):  # its buffer is shared: for what is compiled alone
+                constant = number(x)
+                self.elements[known[1]] = Array(constant.buffer, constant.spec)
+            else:
+                self.elements[known[1]] = x if type(x) is Array else asarray(x)
         return known[1]
 
     def _computed(self, x: Variable) -> Any:
@@ -241,7 +249,10 @@ class DeferredJVP(Handler):
         """Perform what was noted, under forward mode and recording; put nothing off from here."""
         self.recording = recording = Record(bottom)
         self.inner = inner = JVP(recording)
-        values = {x: self.elements[x] for _, x in self.captured.values()}
+        values = {
+            x: asarray(given) if isinstance(given, np.generic) else self.elements[x]
+            for given, x in self.captured.values()
+        }
         self.values = values
         for x in self.inputs:
             unknown = None if x is None else recording.unknown(tangent_type(x.type))
@@ -264,8 +275,8 @@ class DeferredJVP(Handler):
 
     # -- when it has returned
 
-    def finish(self, results: Sequence[Any]) -> Any:
-        """The function linearized: by what was compiled for its program, or effect by effect."""
+    def finish(self, results: Sequence[Any]) -> Linearized | Differentiated:
+        """What was compiled for the program, run; or the function linearized, effect by effect."""
         if self.inner is None:
             if self.equations:
                 plan = self._plan(results)
@@ -321,113 +332,84 @@ class DeferredJVP(Handler):
 class Plan:
     """What is known of a program: the time spent on its equations, and then what was compiled."""
 
-    __slots__ = ("forward", "modes", "parts", "spent")
+    __slots__ = ("gives", "run", "spent")
 
     def __init__(self) -> None:
         self.spent = 0.0
-        self.forward: Any = None
-        self.parts: Any = None
-        self.modes: tuple[Any, ...] = ()
+        self.run: Any = None
+        self.gives: list[bool] = []
+        """Which of the values have a cotangent."""
 
     def due(self, size: int) -> bool:
         """Whether as much time was spent as compiling takes, about: then it can't cost twice."""
-        return self.forward is not None or self.spent > 0.05 + 0.01 * size
+        return self.run is not None or self.spent > 0.05 + 0.01 * size
 
-    def call(self, handler: DeferredJVP, results: Sequence[Any]) -> Pulled | None:
-        """Run the known part on the handler's values; None where it can't be compiled apart."""
-        named = [x for x in handler.inputs if x is not None]
-        variables = [*(x for _, x in handler.captured.values()), *named]
+    def call(self, handler: DeferredJVP, results: Sequence[Any]) -> Differentiated | None:
+        """Compute results and gradient from the handler's values; None where it can't be compiled.
+
+        Values that don't move are results as they are.
+        """
+        variables = [x for _, x in handler.captured.values()]
+        count = len(variables)
+        variables += [x for x in handler.inputs if x is not None]
         operands = [handler.elements[x] for x in variables]
-        if self.forward is None:
+        if self.run is None:
             own = [x for x in results if handler.owns(x)]
-            self._compile(Program(variables, handler.equations, own), operands, len(named))
-        if self.parts is None:
-            return None
-        parts: Split = self.parts
-        outs = self.forward([x.buffer for x in operands])
-        return Pulled(
-            parts,
-            [*(operands[i] for i in parts.forwarded), *outs[len(outs) - parts.made :]],
-            [x is not None for x in handler.inputs],
-            *self._paired(handler, results, iter(outs)),
-        )
+            first = bool(own) and own[0] is results[0]
+            program = Program(variables, handler.equations, own)
+            self._compile(program, count, first, [x.spec for x in operands])
+            if self.run is None:
+                self.spent = float("-inf")
+                return None
+            have = iter(self.gives)
+            self.gives = [x is not None and next(have) for x in handler.inputs]
+        outs = iter(self.run([x.buffer for x in operands]))
+        primals = [next(outs) if handler.owns(x) else x for x in results]
+        return Differentiated(primals, [next(outs) if given else None for given in self.gives])
 
-    def _compile(self, program: Program, operands: Sequence[Any], moving: int) -> None:
-        still_ones = len(operands) - moving
+    def _compile(self, program: Program, still_ones: int, first: bool, specs: list[Any]) -> None:
+        """Compile a program's results, and the gradient of the `first` by all but `still_ones`."""
+        moving = len(program.inputs) - still_ones
         lifted = lift(program, JVP(bottom), (PLAIN,) * still_ones + (DUAL,) * moving)
-        specs = [x.spec for x in operands]
-        layout = layout_of(specs, program)
+        parts = split(lifted.program, (False,) * still_ones + (False, True) * moving)
         # A rule of the user's that captures may read another thing next time.
-        if lifted.captured or not layout.is_single:
-            self.spent = float("-inf")
+        if lifted.captured or not first or program.out_types[0].shape:
             return
-        unknown = (False,) * still_ones + (False, True) * moving
-        self.parts = parts = split(lifted.program, unknown)
-        self.modes = lifted.out_modes
-        self.forward = compile_program(parts.known, layout).gather(specs, layout)
+        unknown, known, primals, at = iter(parts.unknown_outputs), 0, [], []
+        for mode in lifted.out_modes:
+            next(unknown)
+            primals.append(known)
+            known += 1
+            moves = mode is not PLAIN and next(unknown)
+            known += mode is not PLAIN and not moves
+            at.append(moves)
+        mask = tuple([i == 0 for i in range(sum(at))])
+        if not at[0]:
+            return
+        residuals = len(parts.forwarded) + parts.made
+        back = transpose_program(parts.linear, (False,) * residuals + (True,) * moving, mask)
+        type = program.out_types[0]
 
-    def _paired(
-        self, handler: DeferredJVP, results: Sequence[Any], outs: Any
-    ) -> tuple[list[Any], list[int | None]]:
-        """The values of the results, and which result of the linear program is each's tangent."""
-        primals: list[Any] = []
-        tangents: list[int | None] = []
-        leaves, modes, count = iter(self.parts.unknown_outputs), iter(self.modes), 0
-        for x in results:
-            tangent = None
-            if handler.owns(x):
-                next(leaves)
-                x = next(outs)
-                if next(modes) is not PLAIN:
-                    if next(leaves):
-                        tangent, count = count, count + 1
-                    else:
-                        next(outs)
-            primals.append(x)
-            tangents.append(tangent)
-        return primals, tangents
+        def both(*values: Any) -> list[Any]:
+            outs = parts.known.run(*values)
+            kept = [*(values[i] for i in parts.forwarded), *outs[len(outs) - parts.made :]]
+            one = convert_element_type(1, dtype=type.dtype, weak_type=type.weak_type)
+            gradient = back.program.run(*back.captured, *kept, one)
+            return [*(outs[i] for i in primals), *gradient]
+
+        staged = stage(both, program.in_types, program.name)
+        layout = layout_of(specs, staged.program)
+        if layout.is_single and not staged.captured:
+            self.gives = list(back.given)
+            self.run = compile_program(staged.program, layout).gather(specs, layout)
 
 
-class Pulled:
-    """A function linearized by compiled programs: as `Linearized`, what reverse mode asks of it."""
+class Differentiated:
+    """Results, and the gradient of the first by each value (None: nothing depends on it)."""
 
-    __slots__ = ("moving", "parts", "primals", "residuals", "tangents")
+    __slots__ = ("gradient", "primals", "tangents")
 
-    def __init__(
-        self,
-        parts: Split,
-        residuals: list[Any],
-        moving: list[bool],
-        primals: list[Any],
-        tangents: list[int | None],
-    ) -> None:
-        self.parts = parts
-        self.residuals = residuals
-        self.moving = moving
+    def __init__(self, primals: list[Any], gradient: list[Any]) -> None:
         self.primals = primals
-        self.tangents = tangents
-
-    def pull(self, cotangents: Sequence[Any]) -> list[Any]:
-        """The cotangents of the inputs, None where there are none, given the results'."""
-        given = {
-            at: ct
-            for at, ct in zip(self.tangents, cotangents, strict=True)
-            if at is not None and ct is not None
-        }
-        count, kept = sum(self.moving), len(self.residuals)
-        mask = tuple([i in given for i in range(sum(self.parts.unknown_outputs))])
-        if not any(mask):
-            return [None] * len(self.moving)
-        done = transpose_program(self.parts.linear, (False,) * kept + (True,) * count, mask)
-        program = done.program
-        results = iter(
-            control.call(
-                *done.captured,
-                *self.residuals,
-                *[given[i] for i in sorted(given)],
-                program=program,
-                name=program.name,
-            )
-        )
-        have = iter(done.given)
-        return [next(results) if moves and next(have) else None for moves in self.moving]
+        self.gradient = gradient
+        self.tangents: list[Any] = [None] * len(primals)

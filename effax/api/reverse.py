@@ -214,7 +214,10 @@ def value_and_grad(
                 f"Output had shape: {type.shape}. Reduce it to a scalar, or use jacrev or vjp"
             )
         check_output(value, holomorphic, what)
-        pulled = done.pull([_one(type)])
+        if isinstance(done, Linearized):
+            pulled = done.pull([_one(type)])
+        else:
+            pulled = done.gradient
         gradients = [cotangent_of(ct, typeof(x)) for ct, x in zip(pulled, leaves, strict=True)]
         gradient, _ = tree_unflatten(tree, gradients)
         if not isinstance(argnums, Sequence):

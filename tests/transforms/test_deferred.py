@@ -246,7 +246,7 @@ def test_compiling_begins_when_as_much_time_was_spent():
     deferred._plans.clear()
     f(1.0)
     (plan,) = deferred._plans.values()
-    assert plan.forward is None and plan.spent > 0
+    assert plan.run is None and plan.spent > 0
     plan.spent = 10.0
     np.testing.assert_allclose(f(1.0), 1.25 * np.cos(1.0), rtol=1e-6)
-    assert plan.forward is not None and len(deferred._plans) == 1
+    assert plan.run is not None and len(deferred._plans) == 1
