@@ -404,7 +404,8 @@ def asarray(x: Any, type: ShapedArray | None = None, placement: Placement | None
             spec = x.spec.update(type=type)
             x = Array(spec.handler(x.buffer), spec)
         return x if placement is None else device_put(x, placement)
-    usual = x.__class__ is np.ndarray and type is None and placement is None
+    if x.__class__ is np.ndarray and type is None and placement is None:
+        note_host(x)
     if type is None:
         type = _type_of(x)
     committed = placement is not None
@@ -413,8 +414,6 @@ def asarray(x: Any, type: ShapedArray | None = None, placement: Placement | None
     if config.guarded:
         guard.look("host_to_device", type, placement)
     data, spec = _data(x, type), Spec(type, placement, committed)
-    if usual and x.dtype == type.dtype and len(_entries) < _ENTRIES_LIMIT:
-        _entries[(config.trace_key(), x.dtype, x.shape)] = spec, memory.putting(type, placement)
     return Array(memory.put(data, type, placement), spec)
 
 
@@ -424,11 +423,25 @@ def entered(x: Any) -> tuple[Spec, Any] | None:
     if kind is Array:
         return x.spec, x.buffer
     if kind is np.ndarray and not config.guarded:
-        found = _entries.get((config.trace_key(), x.dtype, x.shape))
+        found = hosts.get((config.trace_key(), x.dtype, x.shape))
         if found is not None:
             spec, put = found
             return spec, put(x)
     return None
+
+
+def note_host(x: np.ndarray[Any, Any]) -> bool:
+    """Note in `hosts` how arrays like one of NumPy's are put; False where they are converted.
+
+    Raises `TypeError` where there are no such arrays.
+    """
+    key = config.trace_key(), x.dtype, x.shape
+    if key not in hosts:
+        type, placement = _type_of(x), default()
+        if x.dtype != type.dtype or len(hosts) >= _LIMIT:
+            return False
+        hosts[key] = Spec(type, placement), memory.putting(type, placement)
+    return True
 
 
 def _type_of(x: Any) -> ShapedArray:
@@ -464,8 +477,8 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
     return np.asarray(x, dtype)
 
 
-_ENTRIES_LIMIT: Final = 4096
-_entries: Final[dict[Any, tuple[Spec, Any]]] = {}
+_LIMIT: Final = 4096
+hosts: Final[dict[Any, tuple[Spec, Any]]] = {}
 """What NumPy arrays become, and what puts them there, by settings, dtype and shape."""
 
 

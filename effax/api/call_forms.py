@@ -27,8 +27,11 @@ from operator import itemgetter
 from textwrap import indent
 from typing import Any, Final, NamedTuple
 
-from effax.backends.xla.array import Array, buffer_of, spec_of
+import numpy as np
+
+from effax.backends.xla.array import Array, buffer_of, hosts, spec_of
 from effax.backends.xla.executable import XlaRuntimeError
+from effax.effects import config
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, settle, strip
 from effax.effects.handler import bottom, current
@@ -38,8 +41,10 @@ ARRAY: Final = "array"
 STATIC: Final = "static"
 DICT: Final = "dict of arrays"
 TREE: Final = "tree of arrays"
+HOST: Final = "array of NumPy's"
+"""One of a type met before, which is put on the device as it is."""
 ENTERED: Final = "number"
-"""What has to be brought to the device: also an array of NumPy's; an array already there may be."""
+"""What has to be brought to the device, of whatever kind; an array already there may be."""
 MIXED: Final = "tree"
 
 _MANY: Final = 64
@@ -66,6 +71,12 @@ class _Piece(NamedTuple):
 _PIECES: Final = {
     ARRAY: _Piece("", "{a}.spec", "{a}.buffer"),
     STATIC: _Piece("", "__type({a}), {a}", ""),
+    HOST: _Piece(
+        "if __type({a}) is not __ndarray or __config.guarded: raise __TypeError\n"
+        "__s{i}, __p{i} = __hosts[__trace_key(), {a}.dtype, {a}.shape]",
+        "__s{i}",
+        "__p{i}({a})",
+    ),
     ENTERED: _Piece("__s{i}, __b{i} = __enter({a})", "__s{i}", "__b{i}"),
     # The key has the getter: one object for the same keys, in whatever order the dict has them.
     DICT: _Piece(
@@ -127,14 +138,16 @@ getters: Final[dict[tuple[Any, ...], Callable[[Any], tuple[Any, ...]]]] = {}
 _by_sorted: Final[dict[tuple[Any, ...], Callable[[Any], tuple[Any, ...]]]] = {}
 _SPACE: Final = {
     "__" + getattr(x, "__name__", ""): x
-    for x in (type, dict, map, AttributeError, KeyError, TypeError, Exception, Array)
+    for x in (type, dict, map, np.ndarray, AttributeError, KeyError, TypeError, Exception, Array)
 } | {
     "__XlaRuntimeError": XlaRuntimeError,
     "__MISSING": MISSING,
     "__bottom": bottom,
     "__buffer_of": buffer_of,
     "__flatten": registry.flatten,
+    "__config": config,
     "__getters": getters,
+    "__hosts": hosts,
     "__installed": current.get,
     "__spec_of": spec_of,
     "__settle": settle,
@@ -211,7 +224,7 @@ def _text(kinds: tuple[str, ...], names: tuple[str, ...]) -> str:
     )
 
 
-def form(kinds: tuple[str, ...], names: tuple[str, ...] = ()) -> Form:
+def form_of(kinds: tuple[str, ...], names: tuple[str, ...] = ()) -> Form:
     """The form of calls with arguments of these kinds, the last of which go by names, in order."""
     found = _forms.get((kinds, names))
     if found is None:

@@ -13,15 +13,16 @@ from effax.api.call_forms import (
     ARRAY,
     DICT,
     ENTERED,
+    HOST,
     MISSING,
     MIXED,
     STATIC,
     TREE,
     Form,
-    form,
+    form_of,
     note_keys,
 )
-from effax.backends.xla.array import Array, asarray, entered
+from effax.backends.xla.array import Array, asarray, entered, note_host
 from effax.backends.xla.dispatch import Executor, operand
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.effects.effect import LITERALS, REFERENCES
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from effax.api.jit import Jit
 
 _LEAF: Final = tree_flatten(0)[1]
-_LEAVES: Final = LITERALS | {np.ndarray}
 
 
 class CompiledCall:
@@ -95,11 +95,11 @@ def find(
     None for arguments that have to be looked at more closely: references, what is no array,
     statics that can't be hashed.
     """
-    form = _form_of(jit, args, keywords, known)
-    if form is None:
-        return None
-    entries = jit._caches.entries.setdefault(form, {})
     try:
+        form = _form_of(jit, args, keywords, known)
+        if form is None:
+            return None
+        entries = jit._caches.entries.setdefault(form, {})
         key, buffers = form.find(args, keywords, jit._enter)
         entry = entries.get(key)
     except (AttributeError, TypeError):
@@ -143,7 +143,7 @@ def _form_of(
         return None
     if known is not None:
         kinds = [*map(_wider, kinds, known.kinds)]
-    return form(tuple(kinds), names)
+    return form_of(tuple(kinds), names)
 
 
 def _kind(x: Any) -> Any:
@@ -151,7 +151,9 @@ def _kind(x: Any) -> Any:
     kind = type(x)
     if kind is Array:
         return ARRAY
-    if kind in _LEAVES:
+    if kind is np.ndarray:
+        return HOST if note_host(x) else ENTERED
+    if kind in LITERALS:
         return ENTERED
     if kind is dict and x and all(type(y) is Array for y in x.values()) and note_keys(x):
         return DICT
@@ -169,9 +171,9 @@ def _wider(kind: Any, other: Any) -> Any:
     if kind == other:
         return kind
     both = {kind, other}
-    if both == {ARRAY, ENTERED}:
+    if both <= {ARRAY, HOST, ENTERED}:
         return ENTERED
-    return MIXED if both & {ENTERED, MIXED} else TREE
+    return TREE if both <= {ARRAY, DICT, TREE} else MIXED
 
 
 def given(
