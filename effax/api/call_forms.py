@@ -136,24 +136,31 @@ def find(__enter, {parameters}):
 getters: Final[dict[tuple[Any, ...], Callable[[Any], tuple[Any, ...]]]] = {}
 """What gives the values of a dict in the order of its sorted keys, by the keys in any order."""
 _by_sorted: Final[dict[tuple[Any, ...], Callable[[Any], tuple[Any, ...]]]] = {}
-_SPACE: Final = {
-    "__" + getattr(x, "__name__", ""): x
-    for x in (type, dict, map, np.ndarray, AttributeError, KeyError, TypeError, Exception, Array)
-} | {
-    "__XlaRuntimeError": XlaRuntimeError,
+_SPACE: Final[dict[str, Any]] = {
+    "__Array": Array,
+    "__AttributeError": AttributeError,
+    "__Exception": Exception,
+    "__KeyError": KeyError,
     "__MISSING": MISSING,
+    "__TypeError": TypeError,
+    "__XlaRuntimeError": XlaRuntimeError,
     "__bottom": bottom,
     "__buffer_of": buffer_of,
-    "__flatten": registry.flatten,
     "__config": config,
+    "__dict": dict,
+    "__flatten": registry.flatten,
     "__getters": getters,
     "__hosts": hosts,
     "__installed": current.get,
-    "__spec_of": spec_of,
+    "__map": map,
+    "__ndarray": np.ndarray,
     "__settle": settle,
+    "__spec_of": spec_of,
     "__strip": strip,
     "__trace_key": trace_key,
+    "__type": type,
 }
+"""What the functions use, under names that no argument has: `calls` refuses those."""
 
 
 class Form:
@@ -238,9 +245,7 @@ _forms: Final[dict[Any, Form]] = {}
 
 
 def note_keys(tree: dict[Any, Any]) -> bool:
-    """Remember how the values of a dict are had in the order of its keys; False where keys have
-    none.
-    """
+    """Note what gives the values of a dict in the order of its keys; False where they have none."""
     keys = tuple(tree)
     if keys in getters:
         return True

@@ -59,8 +59,10 @@ class Caches:
 
     def clear(self) -> None:
         """Forget what was staged and compiled."""
-        for found in (self.traces, self.signatures, *self.entries.values()):
-            found.clear()  # functions of calls hold the entries, which therefore stay what they are
+        self.traces.clear()
+        self.signatures.clear()
+        for found in self.entries.values():  # themselves kept: functions for calls hold them
+            found.clear()
         self.cleared = True
 
     def explain(
