@@ -45,7 +45,10 @@ def grad_product(jax, jnp, np):
     TARGET,
     within=WITHIN,
     autograd=autograd_of(2),
-    why="at the limit: 1.65 to 2.04 of autograd in three measurements; not taken apart yet",
+    why="of 170 to 200 µs, by cProfile: the inner gradient's forward mode with recording a third, its "
+    "walk backwards a quarter (noting the seven effects of both, a fifth of all, included), the "
+    "compiled program that is run in the end 5 µs, trees, checks and entry points of two gradients "
+    "a third",
 )
 def grad_grad_product(jax, jnp, np):
     curvature = jax.grad(jax.grad(lambda x: jnp.sin(x) * x))
@@ -57,8 +60,10 @@ def grad_grad_product(jax, jnp, np):
 @workload(
     "jvp of sin(x) * x",
     TARGET,
-    why="each of the two rules is one executable of two results, 5.5 µs of the runtime's; handlers, "
-    "checks and trees take the other 17 µs. Effect by effect it was seven executables, and 0.33",
+    why="of 31 µs the two rules' executables of two results take 11 (the runtime's alone), what "
+    "`jvp` does for a function that does nothing (trees, checks, the handler) 7, and 6 for each "
+    "effect go to the library's function, the handler and its rule. Put off and compiled whole, as "
+    "gradients are, it would be no less: noting the effects and finding the program took grad 30",
 )
 def jvp_product(jax, jnp, np):
     x = jnp.float32(0.7)
