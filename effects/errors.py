@@ -234,6 +234,10 @@ class JaxprTypeError(EffaxError, TypeError, ValueError):
     """The text of a program says types that its equations do not have."""
 
 
+class MatrixShapeError(EffaxError, TypeError, ValueError):
+    """A shape that is no matrix's, or no square one's: JAX's class depends on which check is met."""
+
+
 class ExportError(EffaxError, ValueError):
     """A function can't be exported, or a file holds no exported function that can be read."""
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from effax.effects.effect import Effect
+from effax.effects.errors import MatrixShapeError
 from effax.effects.types import (
     DType,
     ShapedArray,
@@ -32,7 +33,9 @@ _DTYPES = (float32, float64, complex64, complex128)
 def matrix_lengths(name: str, x: ShapedArray, square: bool = False) -> tuple[int, int]:
     """The lengths of the last two axes, after the checks that all share."""
     if x.ndim < 2:
-        raise TypeError(f"{name} takes matrices, of rank 2 at least, but was given {x.str_short()}")
+        raise MatrixShapeError(
+            f"{name} takes matrices, of rank 2 at least, but was given {x.str_short()}"
+        )
     if x.dtype not in _DTYPES:
         raise TypeError(
             f"{name} takes elements of float32, float64, complex64 or complex128, but was given "
@@ -40,8 +43,7 @@ def matrix_lengths(name: str, x: ShapedArray, square: bool = False) -> tuple[int
         )
     m, n = x.shape[-2:]
     if square and m != n:
-        refusal = ValueError if name in ("eig", "triangular_solve") else TypeError  # as JAX's
-        raise refusal(f"{name} takes square matrices, but was given {x.str_short()}")
+        raise MatrixShapeError(f"{name} takes square matrices, but was given {x.str_short()}")
     return m, n
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from effax.effects import condensed
+from effax.effects.errors import MatrixShapeError
 from effax.effects.types import typeof
 from effax.whole import whole
 
@@ -16,7 +17,7 @@ ArrayLike = Any
 def _require_square(name: str, x: ArrayLike) -> None:
     lengths = typeof(x).shape
     if len(lengths) < 2 or lengths[-1] != lengths[-2]:
-        raise ValueError(f"The input to {name} must be a square matrix. Got shape {lengths}.")
+        raise MatrixShapeError(f"The input to {name} must be a square matrix. Got shape {lengths}.")
 
 
 def schur(
@@ -64,7 +65,7 @@ def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
     """
     lengths = typeof(a).shape
     if len(lengths) < 2 or lengths[-1] != lengths[-2]:
-        raise ValueError(
+        raise MatrixShapeError(
             f"Argument to Hessenberg reduction must have shape [..., n, n], got shape {lengths}"
         )
     packed, taus = condensed.hessenberg(a)

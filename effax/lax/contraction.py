@@ -13,6 +13,7 @@ from effax.effects.dot_algorithms import DotAlgorithm as DotAlgorithm
 from effax.effects.dot_algorithms import DotAlgorithmPreset as DotAlgorithmPreset
 from effax.effects.types import (
     bit_width,
+    is_bool,
     is_complex,
     is_inexact,
     is_integer,
@@ -145,18 +146,20 @@ def common_factor(lhs: ArrayLike, rhs: ArrayLike, preferred: Any) -> tuple[Array
 def _sums_in(dtype: Any, preferred: Any) -> bool:
     """Whether sums of products of a dtype can be taken in another, or must be converted to it.
 
-    Raises `TypeError` for narrower integers than the operands'.
+    Raises `TypeError` for narrower integers than the operands', and for what is narrower than the
+    parts of complex numbers.
     """
-    if preferred is None or not is_inexact(dtype):
-        if (
-            preferred is not None
-            and is_integer(preferred)
-            and bit_width(preferred) < bit_width(dtype)
-        ):
-            raise TypeError(
-                "`preferred_element_type` must not be narrower than the original type, got "
-                f"{preferred.name} for the result type {dtype.name}"
-            )
+    if preferred is None:
+        return True
+    narrower = bit_width(preferred) < bit_width(dtype) // (2 if is_complex(dtype) else 1)
+    narrower |= is_bool(preferred) and is_integer(dtype)
+    whole = is_integer(dtype) and not is_inexact(preferred)
+    if narrower and (whole or is_complex(dtype)):
+        raise TypeError(
+            "`preferred_element_type` must not be narrower than the original type, got "
+            f"{preferred.name} for the result type {dtype.name}"
+        )
+    if not is_inexact(dtype):
         return True
     return is_inexact(preferred) and is_complex(preferred) >= is_complex(dtype)
 

@@ -9,7 +9,14 @@ from typing import Any
 from effax.effects import convolution, shape
 from effax.effects.convolution import ConvDimensionNumbers as ConvDimensionNumbers
 from effax.effects.convolution import dilated
-from effax.effects.types import typeof
+from effax.effects.types import (
+    bit_width,
+    is_complex,
+    is_float,
+    is_inexact,
+    is_unsigned,
+    typeof,
+)
 from effax.lax.contraction import canonical_precision, preferred
 from effax.lax.folds import padtype_to_pads
 from effax.whole import whole
@@ -104,6 +111,32 @@ def _conv(lhs: Array, rhs: Array, attributes: tuple[tuple[str, Any], ...]) -> Ar
     return convolution.conv_general_dilated(lhs, rhs, **dict(attributes))
 
 
+def _sums_in(lhs: ArrayLike, preferred: Any) -> Any:
+    """The dtype of the sums. Raises `TypeError` for one of another kind than the elements', or
+    narrower, or with a sign where they have none."""
+    dtype = typeof(lhs).dtype
+    if preferred is None:
+        return None
+    if is_inexact(dtype) and (is_complex(dtype), is_float(dtype)) != (
+        is_complex(preferred),
+        is_float(preferred),
+    ):
+        raise TypeError(f"sums of {dtype.name} can't be taken in {preferred.name}")
+    if is_complex(preferred) and not is_complex(dtype):
+        raise TypeError(f"sums of {dtype.name} can't be taken in {preferred.name}")
+    if not is_inexact(preferred) and is_unsigned(dtype) != is_unsigned(preferred):
+        raise TypeError(
+            "`preferred_element_type` must have the same signedness as the original type, got "
+            f"{preferred.name} for {dtype.name}"
+        )
+    if is_inexact(preferred) == is_inexact(dtype) and bit_width(preferred) < bit_width(dtype):
+        raise TypeError(
+            "`preferred_element_type` must not be narrower than the original type, got "
+            f"{preferred.name} for {dtype.name}"
+        )
+    return preferred
+
+
 def _spatial(x: Any, spec: Sequence[int]) -> list[int]:
     lengths = typeof(x).shape
     return [lengths[i] for i in spec[2:]]
@@ -186,7 +219,7 @@ def conv_general_dilated(
             ("precision", canonical_precision(precision)),
             (
                 "preferred_element_type",
-                preferred(preferred_element_type, "conv_general_dilated"),
+                _sums_in(lhs, preferred(preferred_element_type, "conv_general_dilated")),
             ),
         ),
     )

@@ -21,7 +21,13 @@ from effax.numpy.arguments import (
     common_shape,
     strong,
 )
-from effax.numpy.operands import asarray, promote, promote_dtypes_inexact, promote_inexact
+from effax.numpy.operands import (
+    asarray,
+    promote,
+    promote_dtypes,
+    promote_dtypes_inexact,
+    promote_inexact,
+)
 from effax.whole import whole
 
 Array = Any
@@ -64,12 +70,20 @@ def _stopped_max(x: Array, axes: tuple[int, ...], where: Any) -> Array:
 def _prepared(name: str, x: ArrayLike, axis: Axis, where: Any) -> tuple[Array, tuple[int, ...]]:
     """The array as floats, in the shape that the mask gives it, and the axes."""
     check_arrays(name, x)
-    if is_bool(typeof(x).dtype) and "softmax" in name:
-        raise TypeError(f"{name} takes numbers: Booleans can't be subtracted from each other")
+    if "softmax" in name:
+        if where is not None:
+            x = _joined(x, -math.inf)
+        elif is_bool(typeof(x).dtype):
+            raise TypeError(f"{name} takes numbers: Booleans can't be subtracted from each other")
     x = strong(promote_inexact(asarray(x), name=name)[0])
     if where is not None:
         x = broadcast(x, common_shape(typeof(x).shape, typeof(asarray(where)).shape))
     return x, canonical_axes(axis, typeof(x).ndim)
+
+
+def _joined(x: ArrayLike, number: complex) -> Array:
+    """x in the dtype in which it meets a Python number, that stands where a mask is false."""
+    return promote_dtypes(asarray(x), number)[0]
 
 
 @whole("axis", "keepdims", "return_sign")
@@ -96,6 +110,8 @@ def logsumexp(
     1000.693...
     """
     check_arrays("logsumexp", a)
+    if where is not None:
+        a = _joined(a, 0)
     if b is None:
         (x,) = promote_dtypes_inexact(asarray(a))
         factor = None
@@ -214,7 +230,9 @@ def standardize(
     """
     if algorithm not in ("fast", "stable"):
         raise ValueError(f"Unknown algorithm '{algorithm}'. Expected 'fast' or 'stable'.")
-    x, axes = _prepared("standardize", x, axis, where)
+    given, (x, axes) = x, _prepared("standardize", x, axis, where)
+    if mean is not None and variance is not None:  # nothing is computed of it: weakness may stay
+        x = broadcast(asarray(given), typeof(x).shape)
     centre = _mean(x, axes, where) if mean is None else asarray(mean)
     x, centred = _difference(x, centre)
     if variance is None and algorithm == "stable":

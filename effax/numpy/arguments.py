@@ -114,7 +114,7 @@ def broadcast(x: Any, lengths: Sequence[int]) -> Any:
 def common_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape to which all of these broadcast.
 
-    Raises `ValueError` where two lengths differ and neither is 1.
+    Raises `BroadcastError` where two lengths differ and neither is 1.
     """
     ndim = max((len(s) for s in shapes), default=0)
     result = []
@@ -122,7 +122,7 @@ def common_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
         lengths = {n for n in column if n != 1}
         if len(lengths) > 1:
             shown = ", ".join(str(tuple(s)) for s in shapes)
-            raise ValueError(f"Incompatible shapes for broadcasting: shapes=[{shown}]")
+            raise BroadcastError(f"Incompatible shapes for broadcasting: shapes=[{shown}]")
         result.append(lengths.pop() if lengths else 1)
     return tuple(result)
 

@@ -50,7 +50,9 @@ def floats(name: str, *xs: ArrayLike) -> list[Array]:
     """The operands as values of the floating-point or complex dtype in which they meet."""
     promoted = promote_dtypes_inexact(*arraylike(name, *xs))
     return [
-        x if isinstance(x, Value) else convert_element_type(x, dtype=typeof(x).dtype)
+        x
+        if isinstance(x, Value)
+        else convert_element_type(x, dtype=typeof(x).dtype, weak_type=typeof(x).weak_type)
         for x in promoted
     ]
 

@@ -14,6 +14,7 @@ import effax.numpy as jnp
 from effax import lax
 from effax.api.custom_jvp import custom_jvp
 from effax.effects.types import is_complex
+from effax.numpy.arguments import strong
 from effax.scipy.normal import real, spread
 from effax.whole import whole
 
@@ -89,7 +90,7 @@ def wofz(z: ArrayLike) -> Array:
     Array(1.+0.j, dtype=complex64)
     """
     (x,) = spread("special.wofz", z)
-    x = widened(x)
+    x = strong(widened(x))
     return faddeeva(x if is_complex(x.dtype) else x.astype(jnp.result_type(x, jnp.complex64)))
 
 

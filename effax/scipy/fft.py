@@ -8,7 +8,7 @@ from math import pi, sqrt
 from typing import Any
 
 import effax.numpy as jnp
-from effax.effects.types import default_float, is_complex
+from effax.effects.types import is_complex
 from effax.numpy.arguments import canonical_axes, canonical_axis
 from effax.numpy.decompositions import floats
 from effax.whole import whole
@@ -28,7 +28,7 @@ def _operand(name: str, x: ArrayLike, type: int, norm: str | None) -> Array:
     if norm not in (None, "backward", "ortho"):
         raise ValueError(f"scipy.fft.{name}: norm={norm!r} is not implemented")
     (x,) = floats(name, x)
-    return x.astype(default_float()) if x.dtype.itemsize < 4 else x
+    return x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
 
 
 def _resized(x: Array, axis: int, length: int | None) -> Array:

@@ -22,11 +22,15 @@ def spread(name: str, *xs: ArrayLike) -> list[Array]:
     return jnp.broadcast_arrays(*floats(name, *xs))
 
 
+class ComplexError(TypeError, ValueError):
+    """A complex number where a real one is meant: a `TypeError` as in lax, or a `ValueError`."""
+
+
 def real(name: str, *xs: ArrayLike) -> list[Array]:
-    """The same; raises `ValueError` for complex numbers."""
+    """The same; raises `ComplexError` for complex numbers."""
     found = spread(f"special.{name}", *xs)
     if is_complex(typeof(found[0]).dtype):
-        raise ValueError(f"{name} does not support complex-valued inputs.")
+        raise ComplexError(f"{name} does not support complex-valued inputs.")
     return found
 
 

@@ -10,7 +10,7 @@ import effax.numpy as jnp
 from effax import nn
 from effax.effects import special, transcendental
 from effax.effects.effect import Effect
-from effax.effects.types import is_integer, typeof
+from effax.effects.types import is_complex, is_integer, typeof
 from effax.lax import bessel_i0e, bessel_i1e
 from effax.lax import lgamma as _lgamma
 from effax.nn import logsumexp as logsumexp
@@ -28,6 +28,7 @@ from effax.scipy.integrals import expn as expn
 from effax.scipy.integrals import fresnel as fresnel
 from effax.scipy.integrals import sici as sici
 from effax.scipy.integrals import spence as spence
+from effax.scipy.log_gamma import complex_loggamma
 from effax.scipy.normal import log_ndtr as log_ndtr
 from effax.scipy.normal import ndtr as ndtr
 from effax.scipy.normal import ndtri as ndtri
@@ -98,13 +99,6 @@ i1e = _effect(
     1,
     "The modified Bessel function of order 1, times `exp(-abs(x))`.",
     "float(special.i1e(2.0)) -> 0.215...",
-)
-expit = _effect(
-    "expit",
-    transcendental.logistic,
-    1,
-    "`1 / (1 + exp(-x))`.",
-    "float(special.expit(0.0)) -> 0.5",
 )
 gammainc = _effect(
     "gammainc",
@@ -194,13 +188,15 @@ def gammasgn(x: ArrayLike) -> Array:
 
 @whole()
 def gamma(x: ArrayLike) -> Array:
-    """The gamma function.
+    """The gamma function, of complex numbers too.
 
     >>> from effax.scipy import special
     >>> round(float(special.gamma(5.0)), 3)
     24.0
     """
-    (x,) = _real("gamma", x)
+    (x,) = _spread("special.gamma", x)
+    if is_complex(x.dtype):
+        return jnp.exp(complex_loggamma(x))
     return gammasgn(x) * jnp.exp(_lgamma(x))
 
 
@@ -208,11 +204,17 @@ def gamma(x: ArrayLike) -> Array:
 def loggamma(x: ArrayLike) -> Array:
     """The logarithm of the gamma function; NaN where x is not positive.
 
+    Of complex numbers, that which is continuous off the negative real axis; NaN at the poles.
+
     >>> from effax.scipy import special
     >>> float(special.loggamma(5.0))
     3.178...
+    >>> complex(special.loggamma(-0.5 + 0j)).imag
+    -3.14159...
     """
-    (x,) = _real("loggamma", x)
+    (x,) = _spread("special.loggamma", x)
+    if is_complex(x.dtype):
+        return complex_loggamma(x)
     return jnp.where(x > 0, _lgamma(x), math.nan)
 
 
@@ -305,6 +307,18 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
 
 
 @whole()
+def expit(x: ArrayLike) -> Array:
+    """`1 / (1 + exp(-x))`.
+
+    >>> from effax.scipy import special
+    >>> float(special.expit(0.0))
+    0.5
+    """
+    (x,) = _spread("special.expit", x)
+    return transcendental.logistic(x)
+
+
+@whole()
 def logit(x: ArrayLike) -> Array:
     """The inverse of `expit`, `log(x / (1 - x))`.
 
@@ -392,7 +406,7 @@ def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
     >>> float(special.boxcox(2.0, 1.0))
     1.0
     """
-    x, lmbda = _real("boxcox", x, lmbda)
+    x, lmbda = _spread("special.boxcox", x, lmbda)
     return _power_transform(jnp.log(x), lmbda)
 
 
@@ -404,7 +418,7 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     >>> float(special.boxcox1p(1.0, 1.0))
     1.0
     """
-    x, lmbda = _real("boxcox1p", x, lmbda)
+    x, lmbda = _spread("special.boxcox1p", x, lmbda)
     return _power_transform(jnp.log1p(x), lmbda)
 
 

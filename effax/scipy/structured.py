@@ -154,13 +154,13 @@ def fiedler_companion(a: ArrayLike) -> Array:
             f"array of shape {x.shape}."
         )
     n = x.shape[-1] - 1
-    made = jnp.zeros((*x.shape[:-1], n, n), x.dtype)
     if n == 0:
-        return made
+        return x[..., :0, None][..., :0]
     x = -x / x[..., :1]
-    made = made.at[..., 0, 0].set(x[..., 1])
     if n == 1:
-        return made
+        return x[..., 1:, None]
+    made = jnp.zeros((*x.shape[:-1], n, n), x.dtype)
+    made = made.at[..., 0, 0].set(x[..., 1])
     ones = [(range(3, n, 2), range(1, n - 2, 2)), (range(0, n - 2, 2), range(2, n, 2)), ([1], [0])]
     for i, j in ones:
         made = made.at[..., jnp.array(list(i), int), jnp.array(list(j), int)].set(1)

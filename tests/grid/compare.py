@@ -45,24 +45,31 @@ def widened(x: Any) -> np.ndarray[Any, Any]:
     return x if x.dtype.kind in "biu" else x.astype(np.int64)
 
 
-def differ(found: Any, wanted: Any, *, slack: float = 1.0, scale: float | None = None) -> str:
-    """How the values of two arrays differ, or "". The dtype of `wanted` says how near they must be;
-    `scale` is the size of what was added up, if larger than the results."""
+def near(found: Any, wanted: Any, *, slack: float = 1.0, scale: float | None = None) -> Any:
+    """Which elements of two arrays of one shape agree. The dtype of `wanted` says how near they
+    must be; `scale` is the size of what was added up, if larger than the results."""
     rtol = tolerance(np.asarray(wanted).dtype) * slack
     f, w = widened(found), widened(wanted)
-    if f.shape != w.shape:
-        return f"shape {f.shape} instead of {w.shape}"
     if not is_inexact(w.dtype):
-        return "" if np.array_equal(f, w) else f"{f.tolist()} instead of {w.tolist()}"
+        return f == w
     with np.errstate(all="ignore"):
         size = np.abs(w)
         greatest = float(np.max(size, where=np.isfinite(size), initial=0.0))
         if scale is not None:
             greatest = max(greatest, scale)
-        near = np.abs(f - w) <= rtol * (size + greatest)
-        good = near | (f == w) | (np.isnan(f) & np.isnan(w))
+        good = np.abs(f - w) <= rtol * (size + greatest)
+        good |= (f == w) | (np.isnan(f) & np.isnan(w))
         if is_complex(w.dtype):
             good |= _parts(f.real, w.real, rtol) & _parts(f.imag, w.imag, rtol)
+    return good
+
+
+def differ(found: Any, wanted: Any, **how: Any) -> str:
+    """How the values of two arrays differ, or ""; `how` is that of `near`."""
+    f, w = widened(found), widened(wanted)
+    if f.shape != w.shape:
+        return f"shape {f.shape} instead of {w.shape}"
+    good = near(found, wanted, **how)
     return "" if good.all() else f"{f.tolist()} instead of {w.tolist()}"
 
 

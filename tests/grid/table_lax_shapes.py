@@ -40,7 +40,8 @@ def full_like(g: Grid, name: str) -> str:
 
 
 def empty(g: Grid, name: str) -> str:
-    return f"jnp.zeros_like({name}({g.shape()}, {g.name_of(g.dtype())}))"
+    # Python's `int` is 64 bits wide to JAX's, whatever the setting.
+    return f"jnp.zeros_like({name}({g.shape()}, '{g.dtype()}'))"
 
 
 def counted(g: Grid, name: str) -> str:
@@ -309,5 +310,7 @@ TABLE = _entries(
         "shape_as_value": shape_value,
     }
 )
+for _name in ("lax.dynamic_slice", "lax.dynamic_update_slice"):
+    TABLE[_name] = TABLE[_name]._replace(more="starts of several integer dtypes are taken")
 TABLE["lax.scatter_mul"] = TABLE["lax.scatter_mul"]._replace(smooth=False)
 TABLE["lax.scatter_apply"] = TABLE["lax.scatter_apply"]._replace(underived=True, smooth=False)

@@ -258,6 +258,10 @@ TABLE = {
         },
     ),
 }
+TABLE["jsp.linalg.lu"] = TABLE["jsp.linalg.lu"]._replace(more="JAX takes one matrix, effax many")
+TABLE["lax.linalg.symmetric_product"] = TABLE["lax.linalg.symmetric_product"]._replace(
+    more="JAX takes real matrices only"
+)
 for _name in ("lax.linalg.schur", "jsp.linalg.schur", "jsp.linalg.rsf2csf", "lax.linalg.qdwh"):
     TABLE[_name] = TABLE[_name]._replace(smooth=False)
 for _name in ("lax.linalg.svd", "jsp.linalg.svd", "lax.linalg.eig", "lax.linalg.eigh"):

@@ -151,17 +151,21 @@ def _entries(table: dict[str, Drawer], **how: object) -> dict[str, Entry]:
     }
 
 
+NARROW = "JAX transforms no small floats, effax makes wide ones of them"
 TABLE = {
     **_entries(
         {
-            "signal.convolve signal.correlate signal.convolve2d signal.correlate2d": convolved,
-            "signal.fftconvolve": convolved,
+            "signal.convolve2d signal.correlate2d": convolved,
             "signal.detrend": trended,
             "signal.welch signal.csd signal.stft": spectral,
             "signal.istft": inverse,
             "fft.dct fft.idct fft.dctn fft.idctn": cosine,
-            "integrate.trapezoid": trapezoid,
         }
+    ),
+    **_entries({"integrate.trapezoid": trapezoid}, more="of nothing the integral is 0"),
+    **_entries(
+        {"signal.convolve signal.correlate signal.fftconvolve": convolved},
+        more=NARROW,
     ),
     **_entries(
         {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import effax.numpy as jnp
+from effax.numpy.arguments import BroadcastError
 from effax.numpy.decompositions import floats
 from effax.whole import whole
 
@@ -33,7 +34,7 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
     if x.ndim != 2:
         raise ValueError("ndim different than 1 or 2 are not supported")
     if x.shape[1] != codes.shape[1]:
-        raise ValueError(
+        raise BroadcastError(
             f"observations of {x.shape[1]} dimensions have no distance to codes of {codes.shape[1]}"
         )
     distances = jnp.linalg.norm(x[:, None, :] - codes, axis=-1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.scipy import special
-from effax.scipy.stats.forms import elementwise, exponential, logarithm
+from effax.scipy.stats.forms import defined, elementwise, exponential, logarithm
 
 Array = Any
 ArrayLike = Any
@@ -28,7 +28,7 @@ def logpdf(
     z = jnp.where(outside, 0.5, z)
     inside = special.xlogy(a - 1, z) + special.xlog1py(b - 1, -z)
     value = inside - special.betaln(a, b) - jnp.log(scale)
-    return jnp.where(outside, -math.inf, value)
+    return defined(jnp.where(outside, -math.inf, value), a > 0, b > 0, scale > 0)
 
 
 pdf = exponential("pdf", logpdf, "0.5, 2.0, 3.0", "1.5")

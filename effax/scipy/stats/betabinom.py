@@ -7,7 +7,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.scipy import special
-from effax.scipy.stats.forms import elementwise, exponential
+from effax.scipy.stats.forms import defined, elementwise, exponential
 
 Array = Any
 ArrayLike = Any
@@ -21,12 +21,12 @@ def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLik
     >>> round(float(betabinom.logpmf(1, 3, 1.0, 1.0)), 3)
     -1.386
     """
-    y = jnp.floor(k) - loc
+    y = jnp.floor(k - loc)
     outside = (y < 0) | (y > n)
     y = jnp.where(outside, 0, y)
     ways = -jnp.log1p(n) - special.betaln(n - y + 1, y + 1)
     value = ways + special.betaln(y + a, n - y + b) - special.betaln(a, b)
-    return jnp.where(outside, -math.inf, value)
+    return defined(jnp.where(outside, -math.inf, value), n >= 0, a > 0, b > 0)
 
 
 pmf = exponential("pmf", logpmf, "1, 3, 1.0, 1.0", "0.25")

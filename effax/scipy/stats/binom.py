@@ -7,7 +7,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.scipy import special
-from effax.scipy.stats.forms import elementwise, exponential
+from effax.scipy.stats.forms import defined, elementwise, exponential
 
 Array = Any
 ArrayLike = Any
@@ -26,7 +26,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
     y = jnp.where(outside, 0, y)
     ways = special.gammaln(n + 1) - special.gammaln(y + 1) - special.gammaln(n - y + 1)
     value = ways + special.xlogy(y, p) + special.xlog1py(n - y, -p)
-    return jnp.where(outside, -math.inf, value)
+    return defined(jnp.where(outside, -math.inf, value), p >= 0, p <= 1)
 
 
 pmf = exponential("pmf", logpmf, "1, 3, 0.25", "0.422")

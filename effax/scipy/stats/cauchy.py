@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.scipy.stats.forms import elementwise, exponential, logarithm
+from effax.scipy.stats.forms import defined, elementwise, exponential, logarithm
 
 Array = Any
 ArrayLike = Any
@@ -73,7 +73,7 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(cauchy.ppf(0.75)), 3)
     1.0
     """
-    return -_cotangent(q) * scale + loc
+    return defined(-_cotangent(q) * scale + loc, q >= 0, q <= 1, scale > 0)
 
 
 @elementwise
@@ -84,4 +84,4 @@ def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(cauchy.isf(0.25)), 3)
     1.0
     """
-    return _cotangent(q) * scale + loc
+    return defined(_cotangent(q) * scale + loc, q >= 0, q <= 1, scale > 0)

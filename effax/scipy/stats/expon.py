@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.scipy.stats.forms import elementwise, exponential
+from effax.scipy.stats.forms import defined, elementwise, exponential
 
 Array = Any
 ArrayLike = Any
@@ -27,7 +27,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     -2.0
     """
     below, z = _standard(x, loc, scale)
-    return jnp.where(below, -math.inf, -jnp.log(scale) - z)
+    return defined(jnp.where(below, -math.inf, -jnp.log(scale) - z), scale > 0)
 
 
 pdf = exponential("pdf", logpdf, "2.0", "0.135")
@@ -41,7 +41,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(expon.cdf(2.0)), 3)
     0.865
     """
-    return -jnp.expm1(-_standard(x, loc, scale)[1])
+    return defined(-jnp.expm1(-_standard(x, loc, scale)[1]), scale > 0)
 
 
 @elementwise
@@ -53,7 +53,8 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     -0.145
     """
     below, z = _standard(x, loc, scale)
-    return jnp.where(below | (z == 0), -math.inf, jnp.log1p(-jnp.exp(-jnp.where(z == 0, 1, z))))
+    value = jnp.log1p(-jnp.exp(-jnp.where(z == 0, 1, z)))
+    return defined(jnp.where(below | (z == 0), -math.inf, value), scale > 0)
 
 
 @elementwise
@@ -64,7 +65,7 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(expon.logsf(2.0)), 3)
     -2.0
     """
-    return -_standard(x, loc, scale)[1]
+    return defined(-_standard(x, loc, scale)[1], scale > 0)
 
 
 sf = exponential("sf", logsf, "2.0", "0.135")

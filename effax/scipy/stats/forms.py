@@ -15,12 +15,28 @@ from functools import wraps
 from typing import Any, ParamSpec
 
 import effax.numpy as jnp
+from effax.effects.types import typeof
+from effax.numpy.arguments import strong
 from effax.numpy.decompositions import floats
 from effax.whole import whole
 
 Array = Any
 ArrayLike = Any
 P = ParamSpec("P")
+
+
+# Weak types, as JAX's are: where x is an array the result is not weak, whatever it meets; but some
+# functions keep weakness (_LOOSE), and some never do (_FIRM), or never for arrays (_BROAD).
+_LOOSE = {"binom.logpmf", "gamma.sf", "gennorm.cdf", "gennorm.logpdf", "pareto.logcdf"}
+_LOOSE |= {"poisson.logpmf", "vonmises.logpdf", "wrapcauchy.logpdf", "uniform.logpdf"}
+_LOOSE |= {"uniform.ppf", "logistic.cdf", "logistic.sf", "gumbel_r.logpdf", "gumbel_r.logcdf"}
+_LOOSE |= {"gumbel_r.logsf", "gumbel_r.ppf"}
+_LOOSE |= {f"expon.{name}" for name in ("logpdf", "cdf", "logcdf", "logsf", "ppf")}
+_LOOSE |= {f"gumbel_l.{name}" for name in ("logpdf", "cdf", "logsf", "ppf")}
+_FIRM = {f"norm.{name}" for name in ("cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
+_FIRM |= {"uniform.cdf"}
+_FIRM |= {f"truncnorm.{name}" for name in ("logpdf", "cdf", "logcdf", "sf", "logsf")}
+_BROAD = {"logistic.logpdf"}
 
 
 def elementwise(function: Callable[P, Array]) -> Callable[P, Array]:
@@ -40,9 +56,17 @@ def elementwise(function: Callable[P, Array]) -> Callable[P, Array]:
         operands = floats(name, *bound.arguments.values())
         gap = functools.reduce(operator.or_, map(jnp.isnan, operands[:given]))
         # Added, not selected, so that derivatives of NaN stay what they are.
-        return function(*operands) + jnp.where(gap, math.nan, 0)  # type: ignore[call-arg]
+        value = function(*operands) + jnp.where(gap, math.nan, 0)  # type: ignore[call-arg]
+        seen = value if name in _BROAD else operands[0]
+        firm = name in _FIRM or (typeof(seen).ndim > 0 and name not in _LOOSE)
+        return strong(value) if firm else value
 
     return whole()(promoted)
+
+
+def defined(value: Array, *conditions: Array) -> Array:
+    """The value where the parameters are what they may be, else NaN, as in JAX and SciPy."""
+    return jnp.where(functools.reduce(operator.and_, conditions), value, math.nan)
 
 
 _MEANINGS = {

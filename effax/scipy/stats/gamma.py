@@ -7,7 +7,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.scipy import special
-from effax.scipy.stats.forms import elementwise, exponential, logarithm
+from effax.scipy.stats.forms import defined, elementwise, exponential, logarithm
 
 Array = Any
 ArrayLike = Any
@@ -25,7 +25,7 @@ def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
     below = z < 0
     z = jnp.where(below, 1, z)
     value = special.xlogy(a - 1, z) - z - special.gammaln(a) - jnp.log(scale)
-    return jnp.where(below, -math.inf, value)
+    return defined(jnp.where(below, -math.inf, value), scale > 0)
 
 
 pdf = exponential("pdf", logpdf, "2.0, 3.0", "0.271")
@@ -39,7 +39,7 @@ def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     >>> round(float(gamma.cdf(2.0, 3.0)), 3)
     0.323
     """
-    return special.gammainc(a, jnp.maximum((x - loc) / scale, 0))
+    return defined(special.gammainc(a, jnp.maximum((x - loc) / scale, 0)), a > 0)
 
 
 logcdf = logarithm("logcdf", cdf, "2.0, 3.0", "-1.129")
@@ -53,7 +53,7 @@ def sf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> 
     >>> round(float(gamma.sf(2.0, 3.0)), 3)
     0.677
     """
-    return special.gammaincc(a, jnp.maximum((x - loc) / scale, 0))
+    return defined(special.gammaincc(a, jnp.maximum((x - loc) / scale, 0)), a > 0)
 
 
 logsf = logarithm("logsf", sf, "2.0, 3.0", "-0.391")

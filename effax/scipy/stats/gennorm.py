@@ -6,7 +6,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.scipy import special
-from effax.scipy.stats.forms import elementwise, exponential
+from effax.scipy.stats.forms import defined, elementwise, exponential
 
 Array = Any
 ArrayLike = Any
@@ -34,4 +34,5 @@ def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
     >>> round(float(gennorm.cdf(1.0, 2.0)), 3)
     0.921
     """
-    return 0.5 * (1 + jnp.sign(x) * special.gammainc(1 / beta, jnp.abs(x) ** beta))
+    side = jnp.sign(x) * special.gammainc(1 / beta, jnp.abs(x) ** beta)
+    return defined(0.5 * (1 + side), beta > 0)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.scipy.stats.forms import elementwise, exponential, logarithm
+from effax.scipy.stats.forms import defined, elementwise, exponential, logarithm
 
 Array = Any
 ArrayLike = Any
@@ -23,7 +23,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z = (loc - x) / scale
     value = -jnp.log(scale) - (z + jnp.exp(-z))
     # At an infinity z and exp(-z) may be opposite ones; the density there is 0.
-    return jnp.where((scale <= 0) | jnp.isinf(z), -math.inf, value)
+    return defined(jnp.where(jnp.isinf(z), -math.inf, value), scale > 0)
 
 
 pdf = exponential("pdf", logpdf, "1.0", "0.179")
@@ -37,7 +37,7 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(gumbel_l.logsf(1.0)), 3)
     -2.718
     """
-    return -jnp.exp(-((loc - x) / scale))
+    return defined(-jnp.exp(-((loc - x) / scale)), scale > 0)
 
 
 sf = exponential("sf", logsf, "1.0", "0.066")
@@ -51,7 +51,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(gumbel_l.cdf(1.0)), 3)
     0.934
     """
-    return -jnp.expm1(-jnp.exp(-((loc - x) / scale)))
+    return defined(-jnp.expm1(-jnp.exp(-((loc - x) / scale))), scale > 0)
 
 
 logcdf = logarithm("logcdf", cdf, "1.0", "-0.068")
@@ -65,4 +65,4 @@ def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(gumbel_l.ppf(0.934)), 2)
     1.0
     """
-    return loc + scale * jnp.log(-jnp.log1p(-p))
+    return defined(loc + scale * jnp.log(-jnp.log1p(-p)), scale > 0)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.scipy.stats.forms import elementwise, exponential, logarithm
+from effax.scipy.stats.forms import defined, elementwise, exponential
 
 Array = Any
 ArrayLike = Any
@@ -23,7 +23,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z = (x - loc) / scale
     value = -jnp.log(scale) - (z + jnp.exp(-z))
     # At an infinity z and exp(-z) may be opposite ones; the density there is 0.
-    return jnp.where((scale <= 0) | jnp.isinf(z), -math.inf, value)
+    return defined(jnp.where(jnp.isinf(z), -math.inf, value), scale > 0)
 
 
 pdf = exponential("pdf", logpdf, "1.0", "0.255")
@@ -37,10 +37,14 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(gumbel_r.logcdf(1.0)), 3)
     -0.368
     """
-    return -jnp.exp(-((x - loc) / scale))
+    return defined(-jnp.exp(-((x - loc) / scale)), scale > 0)
 
 
 cdf = exponential("cdf", logcdf, "1.0", "0.692")
+
+
+def _sf(x: Array, loc: Array, scale: Array) -> Array:
+    return defined(-jnp.expm1(-jnp.exp(-((x - loc) / scale))), scale > 0)
 
 
 @elementwise
@@ -51,10 +55,18 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(gumbel_r.sf(1.0)), 3)
     0.308
     """
-    return -jnp.expm1(-jnp.exp(-((x - loc) / scale)))
+    return _sf(x, loc, scale)
 
 
-logsf = logarithm("logsf", sf, "1.0", "-1.178")
+@elementwise
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the probability of more than x.
+
+    >>> from effax.scipy.stats import gumbel_r
+    >>> round(float(gumbel_r.logsf(1.0)), 3)
+    -1.178
+    """
+    return jnp.log(_sf(x, loc, scale))
 
 
 @elementwise
@@ -65,4 +77,4 @@ def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(gumbel_r.ppf(0.692)), 2)
     1.0
     """
-    return loc - scale * jnp.log(-jnp.log(p))
+    return defined(loc - scale * jnp.log(-jnp.log(p)), scale > 0)

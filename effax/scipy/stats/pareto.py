@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.scipy.stats.forms import elementwise, exponential, logarithm
+from effax.scipy.stats.forms import defined, elementwise, exponential
 
 Array = Any
 ArrayLike = Any
@@ -18,6 +18,12 @@ def _standard(x: Array, loc: Array, scale: Array) -> tuple[Array, Array]:
     return z < 1, jnp.log(jnp.where(z < 1, 1, z))
 
 
+def _fall(x: Array, b: Array, loc: Array, scale: Array) -> Array:
+    """The logarithm of the probability of more than x: 0 at the lower end, for infinite b too."""
+    steps = _standard(x, loc, scale)[1]
+    return defined(jnp.where(jnp.isinf(b) & (steps == 0), 0, -b * steps), scale > 0)
+
+
 @elementwise
 def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `b / x**(b + 1)` on x >= 1 at loc 0 and scale 1.
@@ -27,7 +33,8 @@ def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
     -1.674
     """
     below, z = _standard(x, loc, scale)
-    return jnp.where(below, -math.inf, jnp.log(b / scale) - (b + 1) * z)
+    value = jnp.log(b / scale) - (b + 1) * z
+    return defined(jnp.where(below, -math.inf, value), scale > 0)
 
 
 pdf = exponential("pdf", logpdf, "2.0, 3.0", "0.188")
@@ -41,12 +48,18 @@ def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     >>> round(float(pareto.cdf(2.0, 3.0)), 3)
     0.875
     """
-    steps = _standard(x, loc, scale)[1]
-    # At the lower end it is 0, for infinite b too.
-    return -jnp.expm1(jnp.where(jnp.isinf(b) & (steps == 0), 0, -b * steps))
+    return -jnp.expm1(_fall(x, b, loc, scale))
 
 
-logcdf = logarithm("logcdf", cdf, "2.0, 3.0", "-0.134")
+@elementwise
+def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the distribution function.
+
+    >>> from effax.scipy.stats import pareto
+    >>> round(float(pareto.logcdf(2.0, 3.0)), 3)
+    -0.134
+    """
+    return jnp.log(-jnp.expm1(_fall(x, b, loc, scale)))
 
 
 @elementwise
@@ -57,7 +70,7 @@ def logsf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) 
     >>> round(float(pareto.logsf(2.0, 3.0)), 3)
     -2.079
     """
-    return -b * _standard(x, loc, scale)[1]
+    return _fall(x, b, loc, scale)
 
 
 sf = exponential("sf", logsf, "2.0, 3.0", "0.125")
@@ -72,5 +85,5 @@ def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     2.0
     """
     inside = (q >= 0) & (q <= 1)
-    z = jnp.exp(-jnp.log1p(-jnp.where(inside, q, 0)) / b)
+    z = jnp.exp(jnp.where(jnp.isinf(b), 0, -jnp.log1p(-jnp.where(inside, q, 0)) / b))
     return jnp.where(inside, z * scale + loc, math.nan)

@@ -7,7 +7,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.scipy import special
-from effax.scipy.stats.forms import elementwise, exponential
+from effax.scipy.stats.forms import defined, elementwise, exponential
 
 Array = Any
 ArrayLike = Any
@@ -24,7 +24,8 @@ def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     n = k - loc
     outside = (n < 0) | (n > jnp.floor(n))
     n = jnp.where(outside, 0, n)
-    return jnp.where(outside, -math.inf, special.xlogy(n, mu) - special.gammaln(n + 1) - mu)
+    value = special.xlogy(n, mu) - special.gammaln(n + 1) - mu
+    return defined(jnp.where(outside, -math.inf, value), mu >= 0)
 
 
 pmf = exponential("pmf", logpmf, "2, 3.0", "0.224")

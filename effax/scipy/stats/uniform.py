@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.scipy.stats.forms import elementwise, exponential
+from effax.scipy.stats.forms import defined, elementwise, exponential
 
 Array = Any
 ArrayLike = Any
@@ -35,7 +35,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(uniform.cdf(0.5, 0.0, 2.0)), 3)
     0.25
     """
-    return jnp.clip((x - loc) / scale, 0, 1)
+    return defined(jnp.clip((x - loc) / scale, 0, 1), scale > 0)
 
 
 @elementwise

@@ -7,7 +7,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.scipy import special
-from effax.scipy.stats.forms import elementwise, exponential
+from effax.scipy.stats.forms import defined, elementwise, exponential
 
 Array = Any
 ArrayLike = Any
@@ -23,7 +23,8 @@ def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
     """
     # i0e holds exp(-kappa); 1 - cos x by the half angle, exact where x is small.
     half = jnp.sin(0.5 * x)
-    return -2 * kappa * half * half - jnp.log(2 * math.pi * special.i0e(kappa))
+    value = -2 * kappa * half * half - jnp.log(2 * math.pi * special.i0e(kappa))
+    return defined(value, kappa >= 0)
 
 
 pdf = exponential("pdf", logpdf, "1.0, 2.0", "0.206")

@@ -1,0 +1,85 @@
+"""The logarithm of the gamma function of complex numbers, continuous off the negative real axis.
+
+Source: Hare 1997, "Computing the principal branch of log-Gamma": Stirling's series far from the
+negative axis, the reflection and the recurrence near it; around the zeros 1 and 2, Taylor's.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import effax.numpy as jnp
+from effax import lax
+
+Array = Any
+# Bernoulli's numbers B2, B4, ..., as numerators and denominators.
+_BERNOULLI = ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510))
+_BERNOULLI += ((43867, 798), (-174611, 330))
+# From here on Stirling's series is exact to rounding, in each direction but the negative one.
+_FAR = 7
+# Around 1 and 2: within this the terms of Taylor's series vanish after so many.
+_NEAR, _TERMS = 0.25, 28
+
+
+def _stirling(z: Array) -> Array:
+    inverse = 1 / z
+    square, series = inverse * inverse, jnp.zeros_like(z)
+    for k, (over, under) in reversed(list(enumerate(_BERNOULLI, 1))):
+        series = series * square + over / (under * 2 * k * (2 * k - 1))
+    return (z - 0.5) * jnp.log(z) - z + 0.5 * math.log(2 * math.pi) + series * inverse
+
+
+def _zeta(k: int, count: int = 200) -> float:
+    """Riemann's zeta function, by Euler's and Maclaurin's formula."""
+    summed = math.fsum(n**-k for n in range(1, count))
+    rest = count ** (1 - k) / (k - 1) + count**-k / 2 + k * count ** (-k - 1) / 12
+    return float(summed + rest - k * (k + 1) * (k + 2) * count ** (-k - 3) / 720)
+
+
+@functools.cache
+def _taylor() -> tuple[float, ...]:
+    """The coefficients of `loggamma(1 + w)`, that of w first."""
+    euler = 0.57721566490153286
+    return (-euler, *((-1) ** k * _zeta(k) / k for k in range(2, _TERMS)))
+
+
+def _around_one(w: Array) -> Array:
+    value = jnp.zeros_like(w)
+    for coefficient in reversed(_taylor()):
+        value = (value + coefficient) * w
+    return value
+
+
+def _risen(z: Array) -> Array:
+    """By the recurrence: so many steps up, whose logarithms are taken off one by one."""
+    value = _stirling(z + _FAR)
+    for k in range(_FAR):
+        value = value - jnp.log(z + k)
+    return value
+
+
+def _sine_of_pi(z: Array) -> Array:
+    x = z.real - 2 * jnp.round(0.5 * z.real)
+    return jnp.sin(math.pi * lax.complex(x, z.imag))
+
+
+def complex_loggamma(z: Array) -> Array:
+    """`loggamma` of a complex array; NaN at the poles."""
+    x, y = z.real, z.imag
+    far = (x >= _FAR) | (jnp.abs(y) >= _FAR)
+    one, two = jnp.abs(z - 1) < _NEAR, jnp.abs(z - 2) < _NEAR
+    turned = ~far & (x < 0.5)
+    middle = ~(far | one | two)
+    risen = _risen(jnp.where(middle, jnp.where(turned, 1 - z, z), 1.5))
+    value = jnp.where(far, _stirling(jnp.where(far, z, _FAR)), risen)
+    value = jnp.where(one, _around_one(jnp.where(one, z - 1, 0)), value)
+    w = jnp.where(two, z - 2, 0)
+    value = jnp.where(two, _around_one(w) + jnp.log1p(w), value)
+    # Along the reflection the logarithm of the sine winds once in two units.
+    winds = jnp.where(jnp.signbit(y), -1, 1) * 2 * math.pi * jnp.floor(0.5 * x + 0.25)
+    sine = jnp.log(_sine_of_pi(jnp.where(turned, z, 0.5)))
+    reflected = lax.complex(jnp.full_like(x, math.log(math.pi)), winds) - sine - value
+    pole = (y == 0) & (x <= 0) & (x == jnp.floor(x))
+    return jnp.where(pole, math.nan, jnp.where(turned, reflected, value))
