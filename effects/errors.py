@@ -235,7 +235,7 @@ class JaxprTypeError(EffaxError, TypeError, ValueError):
 
 
 class MatrixShapeError(EffaxError, TypeError, ValueError):
-    """A shape that is no matrix's, or no square one's: JAX's class depends on which check is met."""
+    """A shape that is no matrix's, or no square one's: JAX's class depends on the check met."""
 
 
 class ExportError(EffaxError, ValueError):

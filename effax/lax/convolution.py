@@ -111,7 +111,7 @@ def _conv(lhs: Array, rhs: Array, attributes: tuple[tuple[str, Any], ...]) -> Ar
     return convolution.conv_general_dilated(lhs, rhs, **dict(attributes))
 
 
-def _sums_in(lhs: ArrayLike, preferred: Any) -> Any:
+def _sums_in(lhs: Array, preferred: Any) -> Any:
     """The dtype of the sums. Raises `TypeError` for one of another kind than the elements', or
     narrower, or with a sign where they have none."""
     dtype = typeof(lhs).dtype

@@ -120,7 +120,7 @@ def erfcx(x: ArrayLike) -> Array:
     """
     (x,) = spread("special.erfcx", x)
     if is_complex(x.dtype):
-        return faddeeva(1j * x)
+        return faddeeva(1j * strong(x))
     return _scaled_erfc(widened(x)).astype(x.dtype)
 
 

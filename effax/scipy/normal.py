@@ -9,6 +9,7 @@ import effax.numpy as jnp
 from effax.api.custom_jvp import custom_jvp
 from effax.effects import elementwise, special
 from effax.effects.types import bit_width, is_complex, typeof
+from effax.numpy.arguments import strong
 from effax.numpy.decompositions import floats
 from effax.whole import whole
 
@@ -46,7 +47,7 @@ def ndtr(x: ArrayLike) -> Array:
     >>> float(special.ndtr(0.0))
     0.5
     """
-    return _ndtr(*real("ndtr", x))
+    return strong(_ndtr(*real("ndtr", x)))
 
 
 def _log_ndtr(x: Array, order: int) -> Array:
@@ -82,7 +83,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
         value = function(x)
         return value, t * jnp.exp(-0.5 * x * x - _LOG_ROOT_2PI - value)
 
-    return function(*real("log_ndtr", x))
+    return strong(function(*real("log_ndtr", x)))
 
 
 @whole()
@@ -116,4 +117,4 @@ def ndtri(p: ArrayLike) -> Array:
         value = function(p)
         return value, t * jnp.exp(0.5 * value * value + _LOG_ROOT_2PI)
 
-    return function(*real("ndtri", p))
+    return strong(function(*real("ndtri", p)))

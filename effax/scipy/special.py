@@ -14,6 +14,7 @@ from effax.effects.types import is_complex, is_integer, typeof
 from effax.lax import bessel_i0e, bessel_i1e
 from effax.lax import lgamma as _lgamma
 from effax.nn import logsumexp as logsumexp
+from effax.numpy.arguments import strong
 from effax.scipy.faddeeva import dawsn as dawsn
 from effax.scipy.faddeeva import erfcx as erfcx
 from effax.scipy.faddeeva import wofz as wofz
@@ -196,7 +197,7 @@ def gamma(x: ArrayLike) -> Array:
     """
     (x,) = _spread("special.gamma", x)
     if is_complex(x.dtype):
-        return jnp.exp(complex_loggamma(x))
+        return strong(jnp.exp(complex_loggamma(x)))
     return gammasgn(x) * jnp.exp(_lgamma(x))
 
 
@@ -214,7 +215,7 @@ def loggamma(x: ArrayLike) -> Array:
     """
     (x,) = _spread("special.loggamma", x)
     if is_complex(x.dtype):
-        return complex_loggamma(x)
+        return strong(complex_loggamma(x))
     return jnp.where(x > 0, _lgamma(x), math.nan)
 
 
@@ -327,7 +328,12 @@ def logit(x: ArrayLike) -> Array:
     0.0
     """
     (x,) = _spread("special.logit", x)
-    return jnp.log(x / (1 - x))
+    return _firm(jnp.log(x / (1 - x)))
+
+
+def _firm(x: Array) -> Array:
+    """The same, and not weak but for a single number, as JAX's are."""
+    return strong(x) if typeof(x).ndim else x
 
 
 @whole()
@@ -383,7 +389,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     safe_p, safe_q = jnp.where(both, p, 1), jnp.where(both, q, 1)
     value = safe_p * jnp.log(safe_p) - safe_p * jnp.log(safe_q)
     unknown = jnp.where(jnp.isnan(p) | jnp.isnan(q), math.nan, math.inf)
-    return jnp.where(both, value, jnp.where((p == 0) & (q >= 0), 0, unknown))
+    return _firm(jnp.where(both, value, jnp.where((p == 0) & (q >= 0), 0, unknown)))
 
 
 @whole()
@@ -395,7 +401,7 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     0.0
     """
     p, q = _real("kl_div", p, q)
-    return rel_entr(p, q) - p + q
+    return _firm(rel_entr(p, q) - p + q)
 
 
 @whole()

@@ -35,6 +35,9 @@ _X = ("float32", (2, 3, 4), "normal")
 _C = ("complex64", (3,), "normal")
 _ROWS = "jnp.array([[1], [1]]), b, lax.ScatterDimensionNumbers((1,), (0,), (0,))"
 _PRODUCT = "lax.dot_general(a, b, (((1,), (0,)), ((), ()))"
+_UNIT = ("float32", (7,), "within:0:1")
+_COUNTS = ("int32", (7,), "index:0:4")
+_NONE = ("float32", (7,), "among:0:-1:nan:2:0.5")
 
 TABLE = {
     # Types and shapes.
@@ -161,4 +164,60 @@ TABLE = {
         "jsp.signal.stft(a, nperseg=4)[0]", ("float32", (8,), "normal")
     ),
     "Owen's function of integers": _entry("jsp.special.owens_t(a, a)", _I),
+    # Parameters that are none, and weak results.
+    "beta of no parameter": _entry("jsp.stats.beta.logpdf(a, 2.0, b)", _UNIT, _NONE, smooth=False),
+    "beta of no scale": _entry("jsp.stats.beta.logpdf(a, 2.0, 3.0, scale=b)", _UNIT, _NONE),
+    "beta binomials of no parameter": _entry(
+        "jsp.stats.betabinom.logpmf(a, 9, 2.0, b)", _COUNTS, _NONE, slack=100
+    ),
+    "binomials of no chance": _entry("jsp.stats.binom.logpmf(a, 3, b)", _COUNTS, _NONE),
+    "gamma of no parameter": _entry("jsp.stats.gamma.logcdf(a, b)", _UNIT, _NONE, smooth=False),
+    "gamma of no scale": _entry("jsp.stats.gamma.logpdf(a, 2.0, scale=b)", _UNIT, _NONE),
+    "exponentials of no scale": _entry("jsp.stats.expon.logsf(a, scale=b)", _UNIT, _NONE),
+    "Gumbel's of no scale": _entry("jsp.stats.gumbel_l.logpdf(a, scale=b)", _UNIT, _NONE),
+    "Pareto's of no scale": _entry("jsp.stats.pareto.cdf(a, 2.0, scale=b)", _UNIT, _NONE),
+    "Pareto's that fall at once": _entry(
+        "jsp.stats.pareto.sf(a, b)",
+        ("float32", (4,), "within:1:9"),
+        ("float32", (4,), "among:inf:1:0.5"),
+    ),
+    "Poisson's of no rate": _entry("jsp.stats.poisson.logpmf(a, b)", _COUNTS, _NONE),
+    "Von Mises's of no concentration": _entry("jsp.stats.vonmises.logpdf(a, b)", _UNIT, _NONE),
+    "a density of numbers": _entry("jsp.stats.gamma.pdf(2.0, 3.0)"),
+    "a quantile of a number": _entry("jsp.stats.uniform.ppf(0.25)"),
+    "weakness of densities": _entry("jsp.stats.gamma.logpdf(a, 0.5)", _COUNTS),
+    "weakness of exponentials": _entry("jsp.stats.expon.pdf(a, 0.5)", _COUNTS),
+    # Complex numbers.
+    "gamma of complex numbers": _entry(
+        "jsp.special.gamma(a), jsp.special.loggamma(a)",
+        ("complex64", (9,), "within:-4:4"),
+        slack=30,
+    ),
+    "transformed complex numbers": _entry("jsp.special.boxcox(a, b), jsp.special.expit(a)", _C, _C),
+    "a weak complex number": _entry("jsp.special.wofz(0.5 + 1j)", slack=30),
+    # Types and classes of errors.
+    "arguments that do not broadcast": _entry("jsp.special.xlogy(a, jnp.ones(2))", _F),
+    "a mask over integers": _entry(
+        "nn.log_softmax(a, where=b), nn.logsumexp(b, where=b)", _I, _B, smooth=False
+    ),
+    "standardized by numbers": _entry("nn.standardize(a, mean=0.5, variance=2.0)", _I),
+    "a transform of small floats": _entry(
+        "jsp.fft.dctn(a)", ("float16", (5,), "normal"), slack=30, smooth=False
+    ),
+    "codes of another length": _entry(
+        "jsp.cluster.vq.vq(a, b)", ("float32", (5, 2), "normal"), ("float32", (3, 3), "normal")
+    ),
+    "sums in a narrow dtype": _entry(
+        "lax.dot(a, a, preferred_element_type='float16')", ("complex64", (2, 2), "normal")
+    ),
+    "filters summed in a narrow dtype": _entry(
+        "lax.conv_general_dilated(a, b, (1, 1), 'VALID', preferred_element_type='float16')",
+        ("float32", (2, 4, 4, 4), "normal"),
+        ("float32", (4, 4, 2, 2), "normal"),
+    ),
+    "a factor of no square": _entry(
+        "lax.linalg.cholesky(a, symmetrize_input=False)", ("complex64", (1, 2), "normal")
+    ),
+    "a condensed vector": _entry("lax.linalg.hessenberg(a)", _F),
+    "a companion of a weak vector": _entry("jsp.linalg.fiedler_companion(jnp.full(2, 1.0) * 2.0)"),
 }

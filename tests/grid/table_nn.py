@@ -121,7 +121,9 @@ def resized(g: Grid, name: str) -> str:
 
 def translated(g: Grid, name: str) -> str:
     a = g.array((g.integer(2, 5), g.integer(2, 5)), g.dtype("f"), "normal")
-    scale, move = g.array((2,), "float32", "positive"), g.array((2,), "float32", "normal")
+    # The weights are as precise as the scale.
+    wide = "float64" if g.last().dtype == "float64" else "float32"
+    scale, move = g.array((2,), wide, "positive"), g.array((2,), wide, "normal")
     shape = (g.integer(1, 6), g.integer(1, 6))
     return f"{name}({a}, {shape}, (0, 1), {scale}, {move}, {g.pick(*METHODS)}{g.words(antialias=FLAGS)})"
 
