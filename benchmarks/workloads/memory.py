@@ -17,13 +17,8 @@ LARGEST = {"powers_large"}
 BYTES = {"bool": 1, "bf16": 2, "f16": 2}
 
 
-REASONS = {
-    "transformer_step": "18.5 MB against 17.2, the same with every fast path off: not taken apart yet"
-}
-
-
 def _enter_program(name: str, title: str, make: Callable[..., Any]) -> None:
-    @workload(title, 1.0, name=f"{name}_memory", why=REASONS.get(name, ""))
+    @workload(title, 1.0, name=f"{name}_memory")
     def allocated(jax: Any, jnp: Any, np: Any) -> int:
         """By the compiler's own account."""
         function, *args = make(jax, jnp, np)

@@ -8,7 +8,7 @@ from typing import Any
 from effax.effects.complex import conj, real
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
-from effax.effects.elementwise import FAMILY, abs, div, is_finite, mul
+from effax.effects.elementwise import FAMILY, abs, div, is_finite, mul, neg, sub
 from effax.effects.types import is_complex, typeof
 from effax.interpreters.calculus import along, not_zero, partials
 from effax.interpreters.jvp.dual import fixed, rule, still, total
@@ -56,6 +56,18 @@ def differentiate(family: str) -> None:
 differentiate(FAMILY)
 fixed(is_finite)
 _real_abs_jvp = chain_rule(abs)
+
+
+@rule(div)
+def div_jvp(primals: list[Any], tangents: list[Any]) -> Any:
+    """One division for both operands; the quotient, which is kept mostly anyway, is all it keeps
+    besides the denominator."""
+    (x, y), (dx, dy) = primals, tangents
+    ans = div(x, y)
+    if dy is None:
+        return ans, None if dx is None else div(dx, y)
+    along_y = mul(dy, ans)
+    return ans, div(neg(along_y) if dx is None else sub(dx, along_y), y)
 
 
 @rule(abs)

@@ -201,37 +201,19 @@ def lower_pivots_to_permutation(
 
 def _permutation(pivots: Any, size: int) -> Any:
     """The exchanges done one after the other on 0, 1, 2, ..., as a scan over the pivots."""
-    from effax.effects import comparison, shape
-    from effax.effects.reduction import reduce_sum
-    from effax.effects.selection import select_n
+    from effax.effects import shape
 
     type = typeof(pivots)
     batch = type.shape[:-1]
-    lengths = (*batch, size)
     last = len(batch)
-    places = shape.iota(dtype=int32, shape=lengths, dimension=last)
-    spread = tuple(range(last))
-
-    def element(order: Any, here: Any) -> Any:
-        picked = reduce_sum(select_n(here, 0, order), axes=(last,))
-        return shape.broadcast_in_dim(picked, shape=lengths, dims=spread)
-
-    def step(i: Any, order: Any, pivot: Any) -> list[Any]:
-        numbers = shape.iota(dtype=int32, shape=lengths, dimension=last)
-        here = comparison.eq(numbers, shape.broadcast_in_dim(i, shape=lengths, dims=()))
-        there = comparison.eq(numbers, shape.broadcast_in_dim(pivot, shape=lengths, dims=spread))
-        one, other = element(order, here), element(order, there)
-        exchanged = select_n(here, select_n(there, order, one), other)
-        return [add(i, 1), exchanged]
-
-    scalar = ShapedArray((), int32)
-    body = stage(step, [scalar, typeof(places), ShapedArray(batch, int32)], "exchange").program
-    rows = shape.transpose(pivots, permutation=(last, *range(last)))
+    places = shape.iota(dtype=int32, shape=(*batch, size), dimension=last)
+    exchange = _exchange_in_batch if batch else _exchange
+    types = [ShapedArray((), int32), typeof(places), ShapedArray(batch, int32)]
     _, order = control.scan(
         shape.scalar(0, int32),
         places,
-        rows,
-        body=body,
+        shape.transpose(pivots, permutation=(last, *range(last))),
+        body=stage(exchange, types, "exchange").program,
         consts=0,
         carry=2,
         length=type.shape[-1],
@@ -239,6 +221,36 @@ def _permutation(pivots: Any, size: int) -> Any:
         unroll=1,
     )
     return order
+
+
+def _exchange(i: Any, order: Any, pivot: Any) -> list[Any]:
+    """Two elements are read and written where they are."""
+    from effax.effects.indexing import dynamic_slice, dynamic_update_slice
+
+    one, other = dynamic_slice(order, i, sizes=(1,)), dynamic_slice(order, pivot, sizes=(1,))
+    order = dynamic_update_slice(order, other, i)
+    return [add(i, 1), dynamic_update_slice(order, one, pivot)]
+
+
+def _exchange_in_batch(i: Any, order: Any, pivot: Any) -> list[Any]:
+    """The pivots differ from lane to lane: all elements are compared with their places."""
+    from effax.effects import comparison, shape
+    from effax.effects.reduction import reduce_sum
+    from effax.effects.selection import select_n
+
+    lengths = typeof(order).shape
+    last = len(lengths) - 1
+    spread = tuple(range(last))
+
+    def element(here: Any) -> Any:
+        picked = reduce_sum(select_n(here, 0, order), axes=(last,))
+        return shape.broadcast_in_dim(picked, shape=lengths, dims=spread)
+
+    numbers = shape.iota(dtype=int32, shape=lengths, dimension=last)
+    here = comparison.eq(numbers, shape.broadcast_in_dim(i, shape=lengths, dims=()))
+    there = comparison.eq(numbers, shape.broadcast_in_dim(pivot, shape=lengths, dims=spread))
+    one, other = element(here), element(there)
+    return [add(i, 1), select_n(here, select_n(there, order, one), other)]
 
 
 @rule(linalg.qr)
