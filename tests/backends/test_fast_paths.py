@@ -284,6 +284,32 @@ def test_a_large_extremum_keeps_its_nan(dtype, axis):
             np.testing.assert_array_equal(ours(x, axis), theirs(x, axis))
 
 
+@pytest.mark.parametrize(
+    "special",
+    [
+        (),
+        (np.nan,),
+        (np.inf, -np.inf),
+        (np.inf, -np.inf, np.nan),
+        (-np.inf,),
+        (3e38,) * 9,
+    ],
+)
+def test_an_extremum_of_an_array_that_is_there_is_asked_by_a_sum(special):
+    """To the bit what the exact fold gives; where the sum is in doubt, it is that fold."""
+    x = np.resize(NUMBERS, 70001)
+    x[40000 : 40000 + len(special)] = special
+    signed_zeros = np.resize(SIGNED_ZEROS, 70001)
+    for function in (jnp.max, jnp.min):
+        assert "stablehlo.case" in fx.jit(function).lower(x).as_text()
+        for values in (x, np.abs(x), -np.abs(x), np.full_like(x, x[40000]), signed_zeros):
+            fast = np.asarray(function(values))
+            with config.fast_paths("none"):
+                exact = np.asarray(function(values))
+            np.testing.assert_array_equal(fast, exact)
+            assert np.signbit(fast) == np.signbit(exact) or np.isnan(fast)
+
+
 @pytest.mark.parametrize("function", [jnp.exp, jnp.exp2, jnp.sinh, jnp.cosh, lambda x: 2.0**x])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_an_exponential_of_a_nan_that_the_compiler_knows_is_nan(function, dtype):
