@@ -177,7 +177,7 @@ ARITHMETIC = [
         lambda lib, x: lib.numpy.max(x),
         lambda np, x: np.max(x),
         lambda t, x: t.max(x),
-        why="JAX's kernel loses NaNs from 1024 elements on; keeping them costs the comparison",
+        why="JAX's kernel loses NaNs from 1024 elements on. Here that kernel is believed where a sum, of the same speed, is no NaN: two passes over the array instead of one, 130 µs where JAX takes 75 to 90 and the exact fold took 185",
     ),
     Row(
         "maximum_whole",
