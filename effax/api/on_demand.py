@@ -19,6 +19,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from opcode import opmap
 from types import CodeType
 from typing import Any, Final
@@ -98,7 +99,7 @@ class Surface:
         if name == "__all__":
             return self.public()
         inside = f"{self.package}.{name}"
-        if any(inside == home for home, _ in self.homes.values()):
+        if not name.startswith("_") and find_spec(inside) is not None:
             return import_module(inside)
         from effax.numpy.removed import missing
 
