@@ -217,7 +217,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * pi) ->
     if is_complex(typeof(p).dtype):
         raise ValueError("jnp.unwrap does not support complex inputs.")
     if shape_of(p)[axis] == 0:
-        return p
+        return promote_dtypes(p, period)[0]
     kind = result_type(p, period)
     p, period = cast(p, kind), cast(period, kind)
     jump = steps(p, axis)

@@ -10,7 +10,7 @@ from effax.effects import comparison, complex, elementwise, logical, special, tr
 from effax.effects.effect import Effect
 from effax.effects.types import is_complex, typeof
 from effax.numpy import folds
-from effax.numpy.arguments import strong
+from effax.numpy.arguments import shape_of, strong
 from effax.numpy.arithmetic import choose
 from effax.numpy.operands import promote_inexact, strong_unless_all_weak, unary_inexact
 from effax.numpy.universal import universal
@@ -140,7 +140,8 @@ def logaddexp2(x1: Any, x2: Any, /) -> Any:
     unit = math.log(2)
     operands = promote_inexact(x1, x2, name="logaddexp2", arrays=True)
     total = transcendental.logaddexp(*(elementwise.mul(x, unit) for x in operands))
-    return strong_unless_all_weak(elementwise.div(total, unit), x1, x2)
+    result = elementwise.div(total, unit)
+    return strong(result) if shape_of(result) else strong_unless_all_weak(result, x1, x2)
 
 
 @whole()

@@ -176,10 +176,9 @@ def nanvar(
     """
     refuse_out("nanvar", out)
     check_arrays("nanvar", a)
-    if not is_inexact(typeof(a).dtype):
-        return var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
-    there = _numbers(a, where)
-    return var(a, axis, dtype, None, ddof, keepdims, where=there, mean=mean)
+    there = _numbers(a, where) if is_inexact(typeof(a).dtype) else where
+    result = var(a, axis, dtype, None, ddof, keepdims, where=there, mean=mean)
+    return result if dtype is None else cast(result, asked_dtype("nanvar", dtype))
 
 
 @whole(*STATICS, "ddof")

@@ -279,7 +279,7 @@ def isin(
         (ordered,) = sort(others, dimension=0, is_stable=True, num_keys=1)
         near = searchsorted(ordered, x, method="scan")
         found = comparison.eq(pick(ordered, elementwise.min(near, m - 1), 0), x)
-    return logical.not_(found) if invert else found
+    return strong(logical.not_(found) if invert else found)
 
 
 def _among_all(x: Any, others: Any) -> Any:
@@ -338,13 +338,16 @@ def setdiff1d(
     """
     check_arrays("setdiff1d", ar1, ar2)
     fill_value = 0 if fill_value is None else fill_value
-    flat = ravel(ar1)
+    values = ravel(ar1)
+    given = typeof(values)
     if assume_unique:
-        return _chosen(flat, isin(flat, ar2, invert=True), size, fill_value, "setdiff1d")
-    ordered, new, _, _ = _in_order(reshape(flat, (-1, 1)), True)
-    values = ravel(ordered)
-    mask = _both(new, isin(values, ar2, invert=True))
-    return _chosen(values, mask, size, fill_value, "setdiff1d")
+        mask = isin(values, ar2, invert=True)
+    else:
+        ordered, new, _, _ = _in_order(reshape(values, (-1, 1)), True)
+        values = ravel(ordered)
+        mask = _both(new, isin(values, ar2, invert=True))
+    result = _chosen(values, mask, size, fill_value, "setdiff1d")
+    return cast(result, given.dtype, given.weak_type)
 
 
 @whole()
@@ -405,12 +408,15 @@ def intersect1d(
     """
     check_arrays("intersect1d", ar1, ar2)
     one, other = promote_dtypes(ravel(ar1), ravel(ar2))
+    both_weak = typeof(one).weak_type and typeof(other).weak_type
     ordered, new, _, order = _in_order(reshape(one, (-1, 1)), True)
     values = ravel(ordered)
     mask = _both(new, isin(values, other))
     number = sum(mask)
     count = known_count("intersect1d", number, size)
     result = _chosen(values, mask, count, fill_value, "intersect1d")
+    weak = size is None and shape_of(other)[0] > 0 and both_weak
+    result = cast(result, typeof(one).dtype, weak)
     if not return_indices:
         return result
     first, second = _where_they_are(values, mask, number, order, other, count)

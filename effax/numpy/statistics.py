@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from effax.effects import comparison, contraction, elementwise, selection, shape
 from effax.effects import complex as complex_parts
+from effax.effects.dtypes import default_float
 from effax.effects.promotion import result_type
 from effax.effects.types import (
     inexact_dtype,
+    is_bool,
     is_complex,
     is_inexact,
     is_integer,
@@ -128,7 +131,12 @@ def _variance_dtypes(name: str, given: Any, asked: Any) -> tuple[Any, Any]:
             "variance of an array of complex values. The imaginary parts would be lost: take "
             "them apart first"
         )
-    return accumulator(inexact_dtype(asked)), asked
+    if is_bool(asked):
+        raise TypeError(
+            f"jnp.{name} divides in the dtype asked for, and Booleans can't be divided; ask for "
+            "one of numbers"
+        )
+    return accumulator(asked), asked
 
 
 @whole(*STATICS, "ddof", "correction")
@@ -194,12 +202,21 @@ def _variance(
     number = combine(elementwise.sub, number, cast(correction, real_kind))
     total = sum(squares, axes, real_kind, keepdims=keepdims, where=where)
     number = broadcast(number, shape_of(total))
+    if is_integer(real_kind):
+        return _integer_quotient(total, number)
     result = selection.select_n(
         comparison.gt(number, 0.0),
         shape.full(shape_of(total), np.nan, real_kind),
         elementwise.div(total, number),
     )
     return cast(result, kind)
+
+
+def _integer_quotient(total: Any, number: Any) -> Any:
+    """Of integers without a remainder; NaN of nothing, which alone makes it a float, weakly."""
+    result = cast(elementwise.div(total, elementwise.max(number, 1)), default_float(), True)
+    nothing = broadcast(cast(math.nan, default_float(), True), shape_of(result))
+    return selection.select_n(comparison.gt(number, 0), nothing, result)
 
 
 def _mean(a: Any, axes: Axis, dtype: Any, keepdims: bool, where: Any) -> Any:

@@ -15,8 +15,10 @@ from effax import lax
 
 Array = Any
 # Bernoulli's numbers B2, B4, ..., as numerators and denominators.
-_BERNOULLI = ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510))
-_BERNOULLI += ((43867, 798), (-174611, 330))
+_BERNOULLI = (
+    *((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510)),
+    *((43867, 798), (-174611, 330)),
+)
 # From here on Stirling's series is exact to rounding, in each direction but the negative one.
 _FAR = 7
 # Around 1 and 2: within this the terms of Taylor's series vanish after so many.

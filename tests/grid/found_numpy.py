@@ -85,6 +85,13 @@ Python would have answered | Array.__ne__ | ["[1, 2] != a", [["float32", [2]]], 
 outside of nothing | Array.at[].power | ["a.at[jnp.array([0, -1])].power(2)", [["float32", [0]]], false]
 ... | Array.at[].set | ["a.at[jnp.array([0, -1])].set(1)", [["float32", [0, 2]]], false]
 ... | Array.at[].apply | ["a.at[jnp.array([0, -1])].apply(jnp.square)", [["float32", [0, 2]]], false]
+weak only of single numbers | jnp.logaddexp2 | ["jnp.logaddexp2(a, b)", [["float32", [3], "normal", 0, "weak"], ["float32", [3], "normal", 1, "weak"]], false]
+of nothing, a dtype all the same | jnp.unwrap | ["jnp.unwrap(a)", [["int32", [0]]], false]
+Booleans can't be divided | jnp.var | ["jnp.var(a, dtype=jnp.bool_)", [["bool", [3]]], false]
+integers divided as such | jnp.var | ["jnp.var(a, dtype=jnp.int32)", [["int8", [5]]], false]
+... | jnp.nanvar | ["jnp.nanvar(a, dtype=jnp.int32)", [["float32", [5]]], false]
+as weak as its elements | jnp.setdiff1d | ["jnp.setdiff1d(a, b, size=2)", [["int32", [3], "few", 0, "weak"], ["int32", [3], "few"]], false]
+never weak | jnp.isin | ["jnp.isin(a, b)", [["int32", [3], "few", 0, "weak"], ["int32", [3], "few", 1, "weak"]], false]
 """
 
 FOUND: dict[str, list[Case]] = {}

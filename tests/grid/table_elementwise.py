@@ -42,7 +42,9 @@ def unary_of(kinds: str) -> Drawer:
 
 
 def shifts(g: Grid, name: str) -> str:
-    chosen = g.dtype("i4b") if g.chance(90) else g.dtype("f")
+    # JAX shifts ones into four bits from the left.
+    kinds = "ib" if "right" in name else "i4b"
+    chosen = g.dtype(kinds) if g.chance(90) else g.dtype("f")
     left, right = g.broadcast()
     a = g.operand(left, chosen)
     return f"{name}({a}, {g.operand(right, chosen, 'normal', 'few', 'extreme')})"
