@@ -3,6 +3,10 @@
 `make paths` runs other tests with paths switched off, and with paths taken at all sizes.
 """
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -265,6 +269,14 @@ def test_paths_are_chosen_by_name(asked):
     everything = text()
     with config.fast_paths(asked):
         assert (text() == everything) == (asked != "none")
+
+
+def test_a_path_is_named_before_any_other_is_loaded():
+    code = "import effax.numpy as jnp; print(jnp.sin(jnp.zeros(10_000))[0])"
+    env = os.environ | {"EFFAX_FAST_PATHS": "-sin"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "0.0\n"
 
 
 def test_a_name_of_no_path_is_refused():

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from effax.backends.xla.lowering.writer import Name, Writer, rules
 from effax.effects import config
-from effax.effects.columns import load
+from effax.effects.columns import load, load_family
 from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray
 from effax.interpreters.stage import stage
@@ -51,6 +51,7 @@ def fast_path(
     """Put another way to write an effect before the rules it has, on these platforms."""
 
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:
+        load_family("effax.backends.xla.lowering", effect.family)
         plain = rules[effect]
         PATHS[name] = effect
 
