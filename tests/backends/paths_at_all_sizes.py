@@ -12,7 +12,7 @@ LEAST = {
     "backends.xla.fast.elementwise": {"LARGE": 1, "LONG": 1},
     "backends.xla.fast.reduction": {
         **{"LARGE": 1, "LONG": 1, "WIDE": 1, "FEW": 1},
-        **{"ROWS": 2, "LEAST": 4},
+        **{"ROWS": 2, "LEAST": 4, "VAST": 2},
     },
     "backends.xla.fast.sorting": {"LARGE": 1},
     "backends.xla.fast.transcendental": {"LARGE": 1, "PERIODIC": 1},
