@@ -337,9 +337,10 @@ def setdiff1d(
     [1, 3]
     """
     check_arrays("setdiff1d", ar1, ar2)
-    fill_value = 0 if fill_value is None else fill_value
     values = ravel(ar1)
     given = typeof(values)
+    weak = given.weak_type and fill_value is None
+    fill_value = 0 if fill_value is None else fill_value
     if assume_unique:
         mask = isin(values, ar2, invert=True)
     else:
@@ -347,7 +348,7 @@ def setdiff1d(
         values = ravel(ordered)
         mask = _both(new, isin(values, ar2, invert=True))
     result = _chosen(values, mask, size, fill_value, "setdiff1d")
-    return cast(result, given.dtype, given.weak_type)
+    return cast(result, given.dtype, weak)
 
 
 @whole()
