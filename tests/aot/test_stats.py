@@ -7,7 +7,14 @@ import pytest
 
 import effax
 import effax.numpy as jnp
-from effax.effects.config import config
+from effax.effects.config import config, eager_cache
+
+
+@pytest.fixture(autouse=True)
+def nothing_on_disk():
+    """What an earlier run of the tests compiled would be found there, and not compiled."""
+    with eager_cache(False):
+        yield
 
 
 def entry(f):
