@@ -1,5 +1,7 @@
 """Linear algebra and Fourier transforms in every column."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -144,3 +146,17 @@ def test_integers_are_refused():
 def test_empty_batches_have_a_program():
     program = stage(lambda x: linalg.lu(x), [typeof(np.ones((0, 2, 2), np.float32))]).program
     assert evaluate_program(program, np.ones((0, 2, 2), np.float32))[0].shape == (0, 2, 2)
+
+
+@pytest.mark.parametrize(("size", "count"), [(1, 1), (7, 4), (40, 40)])
+def test_pivots_are_exchanges_one_after_the_other(size, count):
+    rng = np.random.default_rng(0)
+    pivots = np.array([[rng.integers(i, size) for i in range(count)] for _ in range(3)], np.int32)
+    expected = np.tile(np.arange(size), (3, 1))
+    for order, row in zip(expected, pivots, strict=True):
+        for i, pivot in enumerate(row):
+            order[[i, pivot]] = order[[pivot, i]]
+    permutation = partial(effax.lax.linalg.lu_pivots_to_permutation, permutation_size=size)
+    np.testing.assert_array_equal(effax.jit(permutation)(pivots[0]), expected[0])
+    for whole in (effax.jit(permutation), effax.vmap(permutation)):
+        np.testing.assert_array_equal(whole(pivots), expected)
