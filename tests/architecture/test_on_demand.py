@@ -105,7 +105,7 @@ def test_no_module_hides_a_name(name):
 def test_all_names_come_with_a_star(name):
     code = f"space = {{}}; exec('from {name} import *', space); print(*space)"
     missing = written(importlib.import_module(name)).keys() - set(run(code))
-    assert not missing
+    assert not {each for each in missing if not each.startswith("_")}
 
 
 def test_what_is_missing_is_told():
