@@ -135,3 +135,31 @@ assert all(f.keys() == found[0].keys() for f in found), [len(f) for f in found]
 print(sum(f[n] is not getattr(jnp, n) for f in found for n in names), float(jnp.add(1, 2) + 3))
 """
     assert run(code) == ["0", "6.0"]
+
+
+def test_many_threads_begin_at_once():
+    """Columns, families and modules that several first calls need are imported by one of them."""
+    code = """
+import threading
+import numpy as np
+x = np.ones(3, np.float32)
+calls = [
+    lambda: effax.grad(lambda x: jnp.sum(jnp.tanh(x)))(x),
+    lambda: effax.jit(lambda x: jnp.sort(x) + jnp.cumsum(x))(x),
+    lambda: effax.vmap(lambda x: jnp.linalg.norm(x))(x[None]),
+    lambda: effax.random.normal(effax.random.key(0), (3,)),
+    lambda: effax.lax.scan(lambda c, x: (c + x, c), 0.0, x),
+    lambda: effax.effects.sort,
+]
+done, start = [], threading.Barrier(len(calls))
+def begin(call):
+    start.wait()
+    call()
+    done.append(call)
+threads = [threading.Thread(target=begin, args=(call,)) for call in calls]
+sys.setswitchinterval(1e-5)
+for t in threads: t.start()
+for t in threads: t.join(100)
+print(len(done) == len(calls))
+"""
+    assert run(code) == ["True"]
