@@ -53,6 +53,9 @@ $(VENV)-bench/.bench: requirements/bench.txt requirements/runtime.txt pyproject.
 	@touch $@
 
 # ---- checks
+#
+# On two quiet cores: test, 12 minutes; paths, 30; test-all, 45 and what the grid's search takes
+# (where no Python with jax is found it is skipped); tests/examples and tests/laws are half of that.
 
 test: check unit
 
