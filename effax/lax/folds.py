@@ -16,6 +16,7 @@ from effax.effects.types import is_float, typeof, user_dtype
 from effax.interpreters.stage import stage
 from effax.lax import operators
 from effax.lax.shapes import axis_of, convert_element_type
+from effax.numpy.arguments import strong
 from effax.whole import whole
 
 Array = Any
@@ -41,6 +42,10 @@ def from_front(axis: Any, ndim: int) -> int:
     return python_operator.index(axis)
 
 
+# Reductions whose results are not weak, as JAX's.
+_STRONG = {"reduce_and", "reduce_or", "reduce_xor"}
+
+
 def _reduction(
     name: str, effect: Effect, meaning: str, example: str
 ) -> Callable[[ArrayLike, Sequence[int]], Array]:
@@ -50,7 +55,8 @@ def _reduction(
         found = tuple(from_front(a, ndim) for a in axes)
         if len({*found}) != len(found):
             raise ValueError(f"lax.{name}: the axes {found} name one twice")
-        return effect(operand, axes=found)
+        result = effect(operand, axes=found)
+        return strong(result) if effect.name in _STRONG else result
 
     _named(reduction_over, name, meaning, example)
     return reduction_over

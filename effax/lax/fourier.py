@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.effects import fourier
+from effax.effects.conversion import convert_element_type
+from effax.effects.dtypes import as_dtype
+from effax.effects.types import is_complex, is_inexact, typeof
 from effax.whole import whole
 
 
@@ -23,6 +26,9 @@ class FftType(enum.IntEnum):
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """The discrete Fourier transform of the last `len(fft_lengths)` axes, three at most.
 
+    "FFT" and "IFFT" take real numbers as complex ones, and "RFFT" takes integers as floats. Raises
+    `ValueError` for other kinds of numbers than a transform is of.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.fft(jnp.array([1.0 + 0j, 0.0]), "FFT", (2,))
     Array([1.+0.j, 1.+0.j], dtype=complex64)
@@ -36,4 +42,10 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
 
 @whole("kind", "lengths")
 def _fft(x: Any, kind: str, lengths: tuple[int, ...]) -> Any:
+    dtype = typeof(x).dtype
+    if kind in ("FFT", "IFFT") and not is_complex(dtype):
+        name = "complex128" if dtype.name == "float64" else "complex64"
+        x = convert_element_type(x, dtype=as_dtype(name))
+    elif kind == "RFFT" and not is_inexact(dtype):
+        x = convert_element_type(x, dtype=as_dtype("float32"))
     return fourier.fft(x, fft_type=kind, fft_lengths=lengths)

@@ -8,6 +8,7 @@ from effax.effects import elementwise, logical
 from effax.effects.conversion import convert_element_type
 from effax.effects.dtypes import as_dtype, bit_width, is_integer, is_signed
 from effax.effects.types import typeof
+from effax.lax.operators import together
 from effax.numpy.operands import asarray
 from effax.whole import whole
 
@@ -18,7 +19,8 @@ Array = Any
 def mulhi(x: Array, y: Array, /) -> Array:
     """The high half of the product of two integers, whose low half is `x * y`.
 
-    Shapes and dtypes of x and y are equal. Raises `TypeError` for others than integers.
+    x and y have one dtype, and shapes equal up to axes of length 1 and scalars. Raises `TypeError`
+    for others than integers.
 
     >>> import effax.numpy as jnp, effax.lax as lax
     >>> lax.mulhi(jnp.uint32(2**30), jnp.uint32(12))
@@ -31,6 +33,7 @@ def mulhi(x: Array, y: Array, /) -> Array:
             "mulhi requires integers of one dtype, got "
             f"{typeof(x).str_short()} and {typeof(y).str_short()}"
         )
+    x, y = together("mulhi", x, y)
     width = bit_width(dtype)
     if width == 64:
         return _by_halves(x, y, is_signed(dtype))

@@ -23,8 +23,17 @@ from effax.effects.accuracy import AccuracyMode as AccuracyMode
 from effax.effects.accuracy import Tolerance as Tolerance
 from effax.effects.accuracy import accurate
 from effax.effects.effect import LITERALS, Effect
-from effax.effects.types import ShapedArray, is_complex, is_float, is_inexact, is_integer, typeof
+from effax.effects.types import (
+    ShapedArray,
+    is_complex,
+    is_float,
+    is_inexact,
+    is_integer,
+    is_unsigned,
+    typeof,
+)
 from effax.lax.shapes import repeated
+from effax.numpy.arguments import BroadcastError
 
 Array = Any
 ArrayLike = Any
@@ -90,7 +99,7 @@ def _common_shape(name: str, types: list[ShapedArray]) -> tuple[int, ...]:
     lengths = [{n for n in column if n != 1} for column in zip(*shapes, strict=False)]
     if not equal_ranks or any(len(c) > 1 for c in lengths):
         listed = ", ".join(str(t.shape) for t in types)
-        raise TypeError(
+        raise BroadcastError(
             f"{name} got incompatible shapes for broadcasting: {listed}. "
             "(The functions of effax.numpy broadcast over ranks.)"
         )
@@ -105,10 +114,17 @@ def _named(function: Callable[..., Any], name: str, meaning: str, example: str) 
     )
 
 
+# Dtypes that an effect would take, and JAX's function of its name does not.
+_REFUSED = {"abs": is_unsigned, "is_finite": lambda dtype: not is_inexact(dtype)}
+
+
 def unary(name: str, effect: Effect, meaning: str, example: str) -> Callable[..., Array]:
     """A function of one operand, documented by what it means and one `call -> answer`."""
+    refused = _REFUSED.get(name)
 
     def operator(x: ArrayLike) -> Array:
+        if refused is not None and refused(typeof(x).dtype):
+            raise TypeError(f"{name} does not accept dtype {typeof(x).dtype.name}")
         return effect(x)
 
     _named(operator, name, meaning, example)

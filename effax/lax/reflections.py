@@ -6,7 +6,7 @@ from typing import Any
 
 from effax.effects import comparison, elementwise, matrices, shape
 from effax.effects.selection import select_n
-from effax.effects.types import is_complex, typeof
+from effax.effects.types import is_complex, is_inexact, typeof
 from effax.whole import whole
 
 Array = Any
@@ -42,12 +42,15 @@ def _reflect(vectors: Array, taus: Array, c: Array, adjoint: bool, backwards: bo
 def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """The first columns of the product of Householder reflections `1 - tau v v^H`.
 
-    Reflection i has v of column i of a: 0 above the diagonal, 1 on it, the column's below.
+    Reflection i has v of column i of a: 0 above the diagonal, 1 on it, the column's below. Raises
+    `TypeError` for integers.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.linalg.householder_product(jnp.array([[1.0], [2.0]]), jnp.array([0.4]))
     Array([[ 0.6], [-0.8]], dtype=float32)
     """
+    if not is_inexact(typeof(a).dtype):
+        raise TypeError(f"householder_product does not accept dtype {typeof(a).dtype.name}")
     return _reflect(a, taus, matrices.identity_like(a), adjoint=False, backwards=True)
 
 

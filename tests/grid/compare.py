@@ -15,7 +15,7 @@ from tests.grid.case import is_complex, is_inexact
 UNITS = {8: 256, 4: 64, 2: 4, 1: 1}
 # Errors by which JAX says that it did not foresee a case: whatever we do is as good.
 FAULTS = {"AssertionError", "KeyError", "JaxRuntimeError", "XlaRuntimeError", "NotImplementedError"}
-FAULTS |= {"TimeoutError", "UnboundLocalError", "RecursionError", "AttributeError"}
+FAULTS |= {"MLIRError", "TimeoutError", "UnboundLocalError", "RecursionError", "AttributeError"}
 
 
 def epsilon(dtype: Any) -> float:

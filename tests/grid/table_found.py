@@ -218,6 +218,20 @@ TABLE = {
     "a factor of no square": _entry(
         "lax.linalg.cholesky(a, symmetrize_input=False)", ("complex64", (1, 2), "normal")
     ),
+    "a size without a sign": _entry("lax.abs(a)", ("uint16", (3,), "normal")),
+    "transforms of real numbers": _entry(
+        "lax.fft(a, 'FFT', (3,)), lax.fft(b, 'RFFT', (3,))", _F, _I, slack=30, smooth=False
+    ),
+    "bits of a weak array": _entry("lax.reduce_xor(jnp.full((2, 3), 5), (0,))"),
+    "reflections of integers": _entry(
+        "lax.linalg.householder_product(a, b)",
+        ("int32", (0, 3, 2), "normal"),
+        ("int32", (0, 2), "normal"),
+    ),
+    "high halves of a table": _entry(
+        "lax.mulhi(a, b)", ("int16", (2, 1), "extreme"), ("int16", (1, 3), "extreme")
+    ),
+    "finite integers": _entry("lax.is_finite(a)", _I),
     "a condensed vector": _entry("lax.linalg.hessenberg(a)", _F),
     "a companion of a weak vector": _entry("jsp.linalg.fiedler_companion(jnp.full(2, 1.0) * 2.0)"),
 }

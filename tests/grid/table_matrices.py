@@ -262,6 +262,8 @@ TABLE["jsp.linalg.lu"] = TABLE["jsp.linalg.lu"]._replace(more="JAX takes one mat
 TABLE["lax.linalg.symmetric_product"] = TABLE["lax.linalg.symmetric_product"]._replace(
     more="JAX takes real matrices only"
 )
+for _name in ("lax.linalg.cholesky", "lax.linalg.eigh"):
+    TABLE[_name] = TABLE[_name]._replace(less="JAX adds what is no square matrix to its transpose")
 for _name in ("lax.linalg.schur", "jsp.linalg.schur", "jsp.linalg.rsf2csf", "lax.linalg.qdwh"):
     TABLE[_name] = TABLE[_name]._replace(smooth=False)
 for _name in ("lax.linalg.svd", "jsp.linalg.svd", "lax.linalg.eig", "lax.linalg.eigh"):
