@@ -26,7 +26,7 @@ class FftType(enum.IntEnum):
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """The discrete Fourier transform of the last `len(fft_lengths)` axes, three at most.
 
-    "FFT" and "IFFT" take real numbers as complex ones, and "RFFT" takes integers as floats. Raises
+    "RFFT" takes integers as floats, the others take real numbers as complex ones. Raises
     `ValueError` for other kinds of numbers than a transform is of.
 
     >>> import effax.lax as lax, effax.numpy as jnp
@@ -43,9 +43,9 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
 @whole("kind", "lengths")
 def _fft(x: Any, kind: str, lengths: tuple[int, ...]) -> Any:
     dtype = typeof(x).dtype
-    if kind in ("FFT", "IFFT") and not is_complex(dtype):
+    if kind != "RFFT" and not is_complex(dtype):
         name = "complex128" if dtype.name == "float64" else "complex64"
         x = convert_element_type(x, dtype=as_dtype(name))
-    elif kind == "RFFT" and not is_inexact(dtype):
+    elif not is_inexact(dtype):
         x = convert_element_type(x, dtype=as_dtype("float32"))
     return fourier.fft(x, fft_type=kind, fft_lengths=lengths)

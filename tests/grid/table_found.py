@@ -220,7 +220,11 @@ TABLE = {
     ),
     "a size without a sign": _entry("lax.abs(a)", ("uint16", (3,), "normal")),
     "transforms of real numbers": _entry(
-        "lax.fft(a, 'FFT', (3,)), lax.fft(b, 'RFFT', (3,))", _F, _I, slack=30, smooth=False
+        "lax.fft(a, 'FFT', (3,)), lax.fft(b, 'RFFT', (3,)), lax.fft(a, 'IRFFT', (5,))",
+        _F,
+        _I,
+        slack=30,
+        smooth=False,
     ),
     "bits of a weak array": _entry("lax.reduce_xor(jnp.full((2, 3), 5), (0,))"),
     "reflections of integers": _entry(

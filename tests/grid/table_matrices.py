@@ -262,6 +262,9 @@ TABLE["jsp.linalg.lu"] = TABLE["jsp.linalg.lu"]._replace(more="JAX takes one mat
 TABLE["lax.linalg.symmetric_product"] = TABLE["lax.linalg.symmetric_product"]._replace(
     more="JAX takes real matrices only"
 )
+TABLE["jsp.linalg.hessenberg"] = TABLE["jsp.linalg.hessenberg"]._replace(
+    more="JAX takes no integers, effax makes floats of them"
+)
 for _name in ("lax.linalg.cholesky", "lax.linalg.eigh"):
     TABLE[_name] = TABLE[_name]._replace(less="JAX adds what is no square matrix to its transpose")
 for _name in ("lax.linalg.schur", "jsp.linalg.schur", "jsp.linalg.rsf2csf", "lax.linalg.qdwh"):
