@@ -327,7 +327,7 @@ def reduce_window(
         "window_strides": strides,
         "padding": _padding(
             padding,
-            [window.dilated(n, b) for n, b in zip(lengths, base, strict=True)],
+            lengths,  # "SAME" is said of the operand as it is given, as JAX's
             [window.dilated(n, h) for n, h in zip(sizes, holes, strict=True)],
             strides,
         ),

@@ -232,6 +232,10 @@ TABLE = {
         ("int32", (0, 3, 2), "normal"),
         ("int32", (0, 2), "normal"),
     ),
+    "windows as many as elements": _entry(
+        "lax.reduce_window(a, 0.0, lax.add, (2,), (2,), 'SAME', base_dilation=(2,))",
+        ("float32", (4,), "normal"),
+    ),
     "high halves of a table": _entry(
         "lax.mulhi(a, b)", ("int16", (2, 1), "extreme"), ("int16", (1, 3), "extreme")
     ),
