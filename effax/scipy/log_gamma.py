@@ -63,8 +63,11 @@ def _risen(z: Array) -> Array:
 
 
 def _sine_of_pi(z: Array) -> Array:
+    """`sin(pi * z)`, whose parts vanish exactly where they should: their signs tell the branch."""
     x = z.real - 2 * jnp.round(0.5 * z.real)
-    return jnp.sin(math.pi * lax.complex(x, z.imag))
+    y = math.pi * z.imag
+    sine, cosine = jnp.sin(math.pi * x), jnp.sin(math.pi * (0.5 - jnp.abs(x)))
+    return lax.complex(sine * jnp.cosh(y), cosine * jnp.sinh(y))
 
 
 def complex_loggamma(z: Array) -> Array:

@@ -225,3 +225,13 @@ def test_small_dtypes_and_complex_numbers():
     ):
         with pytest.raises(error):
             getattr(special, name)(1 + 1j)
+
+
+def test_loggamma_is_continuous_off_the_negative_axis():
+    """Each side of the axis has its branch: zeros have signs."""
+    rng = np.random.RandomState(0)
+    cut = [complex(x, y) for x in (-0.5, -1.25, -2.75, -6.5, 0.5) for y in (0.0, -0.0)]
+    z = np.concatenate([cut, rng.uniform(-9, 9, 40) + 1j * rng.uniform(-9, 9, 40)])
+    found = np.asarray(special.loggamma(jnp.asarray(z.astype(np.complex64))))
+    wanted = scipy.special.loggamma(z.astype(np.complex64).astype(complex))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
