@@ -86,6 +86,8 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
     if not is_unsigned(typeof(x).dtype):
         x = elementwise.max(x, 0)
     kind = typeof(weights).dtype
+    if kind == np.bool_:
+        raise TypeError("bincount adds weights up, and Booleans don't add: give it integers")
     return added_up(x, weights, length, kind)
 
 

@@ -22,6 +22,7 @@ from effax.effects.types import (
     inexact_dtype,
     is_bool,
     is_complex,
+    is_inexact,
     is_integer,
     real_dtype,
     typeof,
@@ -366,7 +367,7 @@ def logspace(
     """
     check_arrays("logspace", start, stop)
     kind = asked_dtype("logspace", dtype)
-    working = kind if kind is not None and not is_integer(kind) else None
+    working = kind if kind is not None and is_inexact(kind) else None
     if working is None:
         working = inexact_dtype(result_type(start, stop))
     if concrete_int(num, "num argument of logspace") < 0:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import effax.numpy as jnp
 from effax.effects import matrices
 from effax.effects.conversion import convert_element_type
+from effax.effects.errors import MatrixShapeError
 from effax.effects.types import typeof
 from effax.effects.value import Value
 from effax.lax import linalg
@@ -146,7 +147,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 
 def _require_square(x: Array) -> None:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"The input to eig must be a square matrix. Got shape {x.shape}.")
+        raise MatrixShapeError(f"The input to eig must be a square matrix. Got shape {x.shape}.")
 
 
 @whole()

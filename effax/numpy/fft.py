@@ -22,7 +22,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.numpy.arguments import canonical_axes, canonical_axis
+from effax.numpy.arguments import canonical_axes, canonical_axis, strong
 from effax.numpy.operands import arraylike
 from effax.whole import whole
 
@@ -322,11 +322,14 @@ def _placed(x: Array, device: Any) -> Array:
 @whole("n", "half", "dtype")
 def _frequencies(d: ArrayLike, n: int, half: bool, dtype: Any) -> Array:
     """The frequencies of a half or a full transform, whose second half is of negative ones."""
+    if half and dtype.kind == "b":
+        raise TypeError("rfftfreq counts in the dtype asked for, and can't in Booleans")
     places = jnp.arange(n // 2 + 1 if half else n)
     if not half:
         places = jnp.where(places < (n + 1) // 2, places, places - n)
-    # Of integers, the quotients are cut.
-    return jnp.true_divide(places.astype(dtype), jnp.asarray(d, dtype) * n).astype(dtype)
+    quotients = jnp.true_divide(places.astype(dtype), jnp.asarray(d, dtype) * n)
+    # Of integers, the quotients of a full transform are cut, as JAX does.
+    return quotients if half and dtype.kind in "iu" else strong(quotients.astype(dtype))
 
 
 def _shifted(x: ArrayLike, axes: Any, forwards: bool) -> Array:

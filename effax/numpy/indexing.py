@@ -272,13 +272,15 @@ def update(
         part = update(read_windows(x, found), inner, values, operation, mode=mode)
         return write_windows(x, found, part, clipped)
     type = typeof(x)
-    values = _as_values(values, type)
+    if isinstance(values, (list, tuple)):
+        values = asarray(values)
     if isinstance(index, (Value, np.ndarray)) and is_mask(index):
         lengths = typeof(index).shape
         leads = type.shape[: len(lengths)] == lengths
         if leads and typeof(values).ndim <= type.ndim - len(lengths):
-            return _update_where(x, index, values, operation)
+            return _update_where(x, index, _as_values(values, type), operation)
     skeleton, dynamic = read(index, type.shape, current.get() is bottom, wrap_negative_indices)
+    values = _as_values(values, type)
     return _scatter_with(
         x,
         values,
@@ -293,9 +295,7 @@ def update(
 
 
 def _as_values(values: Any, type: Any) -> Any:
-    """What is to be written, as an array or number; warns where it won't fit the dtype."""
-    if isinstance(values, (list, tuple)):
-        values = asarray(values)
+    """What is to be written, in the dtype if it can; warns where it won't fit."""
     if isinstance(values, int) and type.dtype.kind in "iu":
         limits = iinfo(type.dtype)
         if limits.min <= values <= limits.max:

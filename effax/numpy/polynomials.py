@@ -313,7 +313,9 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
 def _companion_roots(p: Array, at_zero: int) -> Array:
     """The zeros, and so many more at 0."""
     n = max(_length(p) - 1, 0)
-    zeros = eigvals(shape.full((1, 1), 0, typeof(p).dtype) if n == 0 else _companion(p))
+    # Without zeros it is about the dtype alone, and there are no half complex numbers.
+    nothing = np.result_type(typeof(p).dtype, np.float32) if n == 0 else None
+    zeros = eigvals(_companion(p) if nothing is None else shape.full((1, 1), 0, nothing))
     more = shape.full((at_zero,), 0, typeof(zeros).dtype)
     return shape.concatenate(shape.slice_axis(zeros, 0, 0, n), more, axis=0)
 

@@ -86,10 +86,12 @@ def _unravel_index(indices: Array, lengths: tuple[int, ...]) -> tuple[Array, ...
     for n in reversed(lengths):
         rest, place = divmod(rest, n)
         found.append(place)
-    above, below = greater(rest, 0), less(rest, -1)
+    above = greater(rest, 0)
+    if typeof(rest).dtype.kind == "i":
+        below = less(rest, -1)
+        found = [where(below, 0, place) for place in found]
     return tuple(
-        where(above, n - 1, where(below, 0, place))
-        for n, place in zip(lengths, reversed(found), strict=True)
+        where(above, n - 1, place) for n, place in zip(lengths, reversed(found), strict=True)
     )
 
 

@@ -291,7 +291,7 @@ def cov(
         x = concatenate([x, other], axis=0)
     rows, n = shape_of(x)
     if rows == 0:
-        return shape.full((0, 0), 0, kind)
+        return shape.full((0, 0), 0, default_float())
     if ddof is None:
         ddof = 0 if bias else 1
     weights = _observation_weights(fweights, aweights, n, kind)

@@ -92,6 +92,14 @@ integers divided as such | jnp.var | ["jnp.var(a, dtype=jnp.int32)", [["int8", [
 ... | jnp.nanvar | ["jnp.nanvar(a, dtype=jnp.int32)", [["float32", [5]]], false]
 as weak as its elements | jnp.setdiff1d | ["jnp.setdiff1d(a, b, size=2)", [["int32", [3], "few", 0, "weak"], ["int32", [3], "few"]], false]
 never weak | jnp.isin | ["jnp.isin(a, b)", [["int32", [3], "few", 0, "weak"], ["int32", [3], "few", 1, "weak"]], false]
+integers without a sign | jnp.unravel_index | ["jnp.unravel_index(a, (2, 3))", [["uint8", [3], "index:0:9"]], false]
+too few axes | jnp.linalg.eigvals | ["jnp.linalg.eigvals(a)", [["float32", [3]]], false]
+a half transform's are floats | jnp.fft.rfftfreq | ["jnp.fft.rfftfreq(5, dtype='int32')", [], false]
+of nothing, real | jnp.corrcoef | ["jnp.corrcoef(a, rowvar=False)", [["complex64", [2, 0]]], false]
+no zeros of a half | jnp.roots | ["jnp.roots(a)", [["float16", [0]]], false]
+Booleans don't add | jnp.bincount | ["jnp.bincount(a, weights=b)", [["int32", [3], "few"], ["bool", [3]]], false]
+Booleans of numbers | jnp.logspace | ["jnp.logspace(0, 2, dtype=bool)", [], false]
+too many indices first | Array.at[].min | ["a.at[0, 0].min(b)", [["float8_e4m3fn", [3]], ["float32", []]], false]
 """
 
 FOUND: dict[str, list[Case]] = {}

@@ -112,8 +112,8 @@ def updated(g: Grid, name: str) -> str:
     index = g.pick(*(INDICES if g.chance(50) else INTEGERS))
     if g.chance(15):
         index = g.array(g.shape_of(a), "bool", "few")
-    # Of an index that names nothing, JAX does not read the mode.
-    words = g.words(20, mode=MODES[:-1] if index == "0:0" else MODES)
+    # Where an index may name nothing, JAX does not read the mode.
+    words = g.words(20, mode=MODES[:-1] if index in ("0:0", "()") else MODES)
     if verb == "get":
         return f"{a}.at[{index}].get({(words + g.words(20, fill_value=['0', '7'])).removeprefix(', ')})"
     if verb == "apply":
