@@ -203,8 +203,9 @@ def named_effect(name: str, *, load_rows: bool = True) -> Effect | None:
 
 
 def all_effects() -> Iterator[Effect]:
-    """Every effect defined so far, the library's and the users', in order of definition."""
-    yield from tuple(_all().values())
+    """Every effect defined so far, the library's and the users': by families, whose order is not
+    that in which they were imported, and in order of definition within each."""
+    yield from sorted(_all().values(), key=lambda effect: effect.family)
 
 
 def _all() -> dict[str, Effect]:
