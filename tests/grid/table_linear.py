@@ -243,7 +243,9 @@ LINALG = {
     "eigh": Entry(
         matrices("definite", "A", "A, UPLO='U'", HERMITIAN, shapes=SQUARES),
         slack=64,
-        smooth=False,  # the phases of complex vectors are free; tests/linalg asks of derivatives
+        # Signs and phases of vectors are free; tests/linalg asks of values and derivatives.
+        wide=False,
+        smooth=False,
     ),
     "eigvalsh": Entry(matrices("definite", "A", "A, 'U'", shapes=SQUARES), slack=64),
     "eig": Entry(matrices("normal", "A", shapes=SQUARES), slack=256, underived=True),
