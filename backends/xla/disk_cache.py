@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from effax.effects import config
 
@@ -55,11 +55,9 @@ class DiskCache:
             content = path.read_bytes()
         except OSError:
             return None
-        from hashlib import sha256
-
         start = len(_MAGIC) + 32
         head, payload = content[:start], content[start:]
-        if head != _MAGIC + sha256(payload).digest():
+        if head != _MAGIC + _sha256(payload).digest():
             self.discard(key, "its contents do not fit their digest")
             return None
         with suppress(OSError):  # a directory that can only be read is a good cache too
@@ -68,7 +66,6 @@ class DiskCache:
 
     def store(self, key: str, payload: bytes) -> None:
         """Keep bytes under a key. Where the directory can't be written to, warn and go on."""
-        from hashlib import sha256
         from tempfile import mkstemp  # with four ways to compress, which reading needs not
 
         try:
@@ -76,7 +73,7 @@ class DiskCache:
             handle, name = mkstemp(prefix=_WRITING, dir=self.directory)
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(_MAGIC + sha256(payload).digest() + payload)
+                    file.write(_MAGIC + _sha256(payload).digest() + payload)
                 os.replace(name, self.path(key))
             except OSError:
                 os.unlink(name)
@@ -132,11 +129,15 @@ class DiskCache:
         warnings.warn(message, stacklevel=3)
 
 
-def digest(parts: Iterable[bytes | str]) -> str:
-    """A key for the disk: the digest of all that an executable depends on, the machine included."""
+def _sha256(content: bytes = b"") -> Any:
     from hashlib import sha256  # OpenSSL, that is
 
-    found = sha256()
+    return sha256(content)
+
+
+def digest(parts: Iterable[bytes | str]) -> str:
+    """A key for the disk: the digest of all that an executable depends on, the machine included."""
+    found = _sha256()
     for part in (_machine(), *parts):
         encoded = part.encode() if isinstance(part, str) else part
         found.update(len(encoded).to_bytes(8, "little"))
