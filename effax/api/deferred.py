@@ -72,7 +72,9 @@ def linearized(
     finally:
         handler.close()
     aux[:] = tree_unflatten(tree, done.primals[len(results) :])
-    del done.primals[len(results) :], done.tangents[len(results) :]
+    del done.primals[len(results) :]
+    if isinstance(done, Linearized):
+        del done.tangents[len(results) :]
     return done
 
 
@@ -407,9 +409,8 @@ class Plan:
 class Differentiated:
     """Results, and the gradient of the first by each value (None: nothing depends on it)."""
 
-    __slots__ = ("gradient", "primals", "tangents")
+    __slots__ = ("gradient", "primals")
 
     def __init__(self, primals: list[Any], gradient: list[Any]) -> None:
         self.primals = primals
         self.gradient = gradient
-        self.tangents: list[Any] = [None] * len(primals)
