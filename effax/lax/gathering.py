@@ -21,7 +21,7 @@ ArrayLike = Any
 Mode = str | GatherScatterMode | None
 
 
-def _number(fill_value: Any) -> Any:
+def fill_number(fill_value: Any) -> Any:
     """A fill value as a hashable Python or NumPy number."""
     if fill_value is None or isinstance(fill_value, (bool, int, float, complex, np.generic)):
         return fill_value
@@ -69,7 +69,7 @@ def gather(
         dimension_numbers=GatherDimensionNumbers(*map(ints, dimension_numbers)),
         slice_sizes=ints(slice_sizes),
         mode=how,
-        fill_value=_number(fill_value) if how is GatherScatterMode.FILL_OR_DROP else None,
+        fill_value=fill_number(fill_value) if how is GatherScatterMode.FILL_OR_DROP else None,
         indices_are_sorted=bool(indices_are_sorted),
         unique_indices=bool(unique_indices),
     )

@@ -16,7 +16,7 @@ from effax.effects.indexing import GatherScatterMode, scatter_dims
 from effax.effects.promotion import lattice_result
 from effax.effects.types import iinfo, typeof
 from effax.effects.value import Value
-from effax.lax.gathering import gather_mode
+from effax.lax.gathering import fill_number, gather_mode
 from effax.numpy.arguments import broadcast, cast
 from effax.numpy.index_parts import Fixed, New, Skeleton, Span, is_mask, read
 from effax.numpy.operands import asarray, promote_dtypes
@@ -96,7 +96,7 @@ class IndexUpdateHelper:
         if fill_value is not None:
             if np.ndim(fill_value) != 0:
                 raise ValueError("fill_value argument to indexed get() must be a scalar")
-            fill_value = np.asarray(fill_value)[()]
+            fill_value = fill_number(fill_value)
         array, index = self.array, self.index
         if has_slices(index):
             found, index = cut(array, index)

@@ -9,6 +9,7 @@ import numpy as np
 from effax.effects import indexing, shape
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
 from effax.effects.types import int32, int64, is_integer, typeof
+from effax.lax.gathering import fill_number
 from effax.lax.slicing import from_front
 from effax.numpy.arguments import broadcast, canonical_axis, cast, check_arrays, refuse_out
 from effax.numpy.indexing import update
@@ -23,10 +24,6 @@ Mode = str | GatherScatterMode | None
 def index_dtype(index: Any) -> Any:
     """The dtype in which to count: int64 for indices of 64 bits, else int32."""
     return int64 if typeof(index).dtype.itemsize == 8 else int32
-
-
-def _number(fill_value: Any) -> Any:
-    return None if fill_value is None else np.asarray(fill_value)[()]
 
 
 def _wrapped(indices: Any, length: int) -> Any:
@@ -121,7 +118,13 @@ def take(
     if axis is not None:
         axis = canonical_axis(axis, typeof(a).ndim)
     return _take(
-        a, indices, axis, mode, bool(unique_indices), bool(indices_are_sorted), _number(fill_value)
+        a,
+        indices,
+        axis,
+        mode,
+        bool(unique_indices),
+        bool(indices_are_sorted),
+        fill_number(fill_value),
     )
 
 
@@ -230,7 +233,7 @@ def take_along_axis(
         indices,
         canonical_axis(axis, ndim),
         GatherScatterMode.from_any(mode),
-        _number(fill_value),
+        fill_number(fill_value),
         wrap,
     )
 
