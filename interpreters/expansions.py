@@ -6,6 +6,7 @@ precision of its dtype; half precisions are computed in float32 (`expand` sees t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from effax.effects.complex import complex, imag, real
 from effax.effects.control import while_loop
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
-from effax.effects.elementwise import abs, add, div, max, mul, neg, rem, sqrt, sub
+from effax.effects.elementwise import abs, add, div, floor, max, mul, neg, rem, sqrt, sub
 from effax.effects.logical import and_, not_, or_
 from effax.effects.program import Program
 from effax.effects.reduction import reduce_or
@@ -27,8 +28,10 @@ from effax.effects.special import (
     igamma_grad_a,
     igammac,
     lgamma,
+    polygamma,
     random_gamma_grad,
     regularized_incomplete_beta,
+    zeta,
 )
 from effax.effects.transcendental import atan2, cos, exp, log, log1p, logaddexp, sin
 from effax.effects.types import ShapedArray, finfo, float32, is_complex, typeof
@@ -316,7 +319,17 @@ def expand_bessel_i0e(x: Any) -> Any:
     return where(le(x, 8.0), near, far)
 
 
+def expand_polygamma(m: Any, x: Any) -> Any:
+    """`(-1)**(m + 1) * m! * zeta(m + 1, x)`, and digamma for m = 0."""
+    half = mul(m, 0.5)
+    even, order = eq(floor(half), half), add(m, 1.0)
+    higher = mul(exp(lgamma(order)), zeta(order, x))
+    value = where(eq(m, 0.0), digamma(x), where(even, neg(higher), higher))
+    return where(and_(eq(floor(m), m), ge(m, 0.0)), value, like(x, math.nan))
+
+
 EXPANSIONS: Final[dict[Effect, Callable[..., Any]]] = {
+    polygamma: expand_polygamma,
     igamma: expand_igamma,
     igammac: expand_igammac,
     igamma_grad_a: expand_igamma_grad_a,

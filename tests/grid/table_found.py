@@ -242,4 +242,22 @@ TABLE = {
     "finite integers": _entry("lax.is_finite(a)", _I),
     "a condensed vector": _entry("lax.linalg.hessenberg(a)", _F),
     "a companion of a weak vector": _entry("jsp.linalg.fiedler_companion(jnp.full(2, 1.0) * 2.0)"),
+    "whole factors of an empty matrix": _entry(
+        "jsp.linalg.svd(a), jsp.linalg.svd(b)",
+        ("float32", (0, 2), "normal"),
+        ("float32", (3, 0), "normal"),
+        smooth=False,
+    ),
+    "solutions of no equations": _entry("jnp.linalg.solve(a, a)", ("float32", (0, 0), "normal")),
+    "eigenvalues of an empty matrix": _entry(
+        "jnp.linalg.eigvals(a)", ("float32", (0, 0), "normal")
+    ),
+    "a tail where it is level": _entry(
+        "jsp.stats.chi2.sf(a, b, 0.5), jsp.stats.gamma.cdf(a, b, 0.5)",
+        ("float32", (3,), "among:0.25:0.75"),
+        ("float32", (3,), "within:0.2:0.8"),
+    ),
+    "the slope of digamma between far poles": _entry(
+        "lax.digamma(a)", ("float32", (5,), "within:-30:-9"), slack=30
+    ),
 }

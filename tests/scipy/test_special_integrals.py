@@ -235,3 +235,22 @@ def test_loggamma_is_continuous_off_the_negative_axis():
     found = np.asarray(special.loggamma(jnp.asarray(z.astype(np.complex64))))
     wanted = scipy.special.loggamma(z.astype(np.complex64).astype(complex))
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 6])
+def test_below_all_terms_that_xla_adds(order):
+    x = -(np.arange(1, 300, 7) + 0.3)
+    with effax.enable_x64(True):
+        found = special.polygamma(order, x), special.zeta(order + 1.0, x)
+    for y, wanted in zip(found, (scipy.special.polygamma, scipy.special.zeta), strict=True):
+        wanted = wanted(order + (wanted is scipy.special.zeta), x)
+        np.testing.assert_allclose(y, wanted, rtol=1e-10)
+    nearest = x.astype(np.float32)
+    wanted = scipy.special.polygamma(order, nearest.astype(np.float64))
+    np.testing.assert_allclose(special.polygamma(order, nearest), wanted, rtol=1e-4)
+
+
+def test_zeta_at_its_poles():
+    assert np.isinf(special.zeta(2.0, jnp.array([0.0, -3.0, -20.0]))).all()
+    assert np.isinf(special.zeta(1.0, jnp.array([3.0, -9.5]))).all()
+    assert np.isnan(special.zeta(2.5, -9.5))

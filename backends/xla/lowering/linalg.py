@@ -14,7 +14,7 @@ from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects import control, linalg
 from effax.effects.elementwise import add
 from effax.effects.errors import UnhandledEffectError
-from effax.effects.matrices import triu
+from effax.effects.matrices import adjoint, identity_like, triu
 from effax.effects.types import ShapedArray, bool_, int32, is_complex, real_dtype, typeof
 from effax.interpreters.stage import stage
 
@@ -207,6 +207,8 @@ def _permutation(pivots: Any, size: int) -> Any:
     batch = type.shape[:-1]
     last = len(batch)
     places = shape.iota(dtype=int32, shape=(*batch, size), dimension=last)
+    if not type.shape[-1]:
+        return places
     exchange = _exchange_in_batch if batch else _exchange
     types = [ShapedArray((), int32), typeof(places), ShapedArray(batch, int32)]
     _, order = control.scan(
@@ -319,6 +321,9 @@ def lower_svd(
     u_type = x.type.strong().update(shape=(*x.shape[:-2], m, m if whole else k))
     v_type = x.type.strong().update(shape=(*x.shape[:-2], n if whole else k, n))
     values = x.type.strong().update(shape=(*x.shape[:-2], k), dtype=real_dtype(x.dtype))
+    if not k:  # LAPACK refuses a matrix without elements
+        zeros = [w.constant(0, t) for t in types]
+        return [zeros[0], *[written_out(w, identity_like, y) for y in zeros[1:]]]
     if is_gpu(w):
         return _svd_by_jacobi(w, x, values, types, compute_uv)
     mode = "N" if not compute_uv else ("A" if full_matrices else "S")
@@ -338,8 +343,6 @@ def _svd_by_jacobi(
     w: Writer, x: Name, values: ShapedArray, types: Sequence[ShapedArray], compute_uv: bool
 ) -> list[Name]:
     """cuSOLVER's Jacobi method: square u and v, of which the columns asked for are taken."""
-    from effax.effects.matrices import adjoint
-
     batch = len(x.shape) - 2
     m, n = x.shape[-2:]
     full = [x.type.strong().update(shape=(*x.shape[:-2], size, size)) for size in (m, n)]

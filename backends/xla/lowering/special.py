@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+from effax.backends.xla.lowering.control import while_text
 from effax.backends.xla.lowering.elementwise import operation
+from effax.backends.xla.lowering.linalg import written_out
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects import special
+from effax.effects.comparison import eq, gt, lt
+from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
-from effax.effects.types import ShapedArray
-from effax.interpreters.expansions import EXPANSIONS, expand
+from effax.effects.elementwise import add, floor, mul, neg, sub
+from effax.effects.logical import and_
+from effax.effects.reduction import reduce_or
+from effax.effects.types import ShapedArray, float32, int32, typeof
+from effax.interpreters.calculus import like
+from effax.interpreters.expansions import EXPANSIONS, expand, where
 
 _OPERATIONS: Final[dict[Effect, str]] = {
     special.erf: "chlo.erf",
@@ -18,8 +27,6 @@ _OPERATIONS: Final[dict[Effect, str]] = {
     special.erf_inv: "chlo.erf_inv",
     special.lgamma: "chlo.lgamma",
     special.digamma: "chlo.digamma",
-    special.polygamma: "chlo.polygamma",
-    special.zeta: "chlo.zeta",
     special.bessel_i1e: "chlo.bessel_i1e",
 }
 
@@ -36,3 +43,55 @@ def _expansion(effect: Effect) -> None:
 for _effect in EXPANSIONS:
     if _effect.family == special.FAMILY:
         _expansion(_effect)
+
+
+@rule(special.zeta)
+def lower_zeta(w: Writer, types: Sequence[ShapedArray], s: Name, q: Name) -> Name:
+    """XLA (0.10.2) adds up nine terms and then a series for q > 0: it is wrong below q = -9.
+
+    There it is taken of three others, as the terms before the first k with q + k > 0 are those of
+    `zeta(s, 1 - f)` that `zeta(s, 1 - q)` lacks, but for their signs (f is the fraction of q):
+    `zeta(s, q) = zeta(s, f) + (-1)**s * (zeta(s, 1 - f) - zeta(s, 1 - q))`.
+    """
+    direct = operation("chlo.zeta")
+    narrow = s.dtype.itemsize < 4
+    if narrow:
+        wide = types[0].update(dtype=float32)
+        s, q = (w.simple("convert", [x], wide) for x in (s, q))
+    else:
+        wide = types[0]
+
+    def step(i: Name, n: Name, s: Name, q: Name, total: Name) -> list[Name]:
+        term = direct(w, [wide], s, written_out(w, _place, i, q))
+        following = written_out(w, lambda i: add(i, 1), i)
+        return [following, n, s, q, written_out(w, _with_term, i, s, q, total, term)]
+
+    n = written_out(w, _terms, q)
+    carry = [w.constant(0, n.type), n, s, q, w.constant(0, wide)]
+    *_, total = while_text(w, carry, lambda i, n, *_: [written_out(w, lt, i, n)], step)
+    return w.simple("convert", [total], types[0]) if narrow else total
+
+
+def _far(q: Any) -> Any:
+    return and_(lt(q, -8.0), gt(q, -math.inf))
+
+
+def _terms(q: Any) -> Any:
+    """How many zetas it takes: one, unless an element is far below 0."""
+    far = reduce_or(_far(q), axes=tuple(range(typeof(q).ndim)))
+    return add(mul(convert_element_type(far, dtype=int32), 2), 1)
+
+
+def _place(i: Any, q: Any) -> Any:
+    """What the i-th zeta is of: f, 1 - f, 1 - q."""
+    fraction = sub(q, floor(q))
+    return where(eq(i, 0), where(_far(q), fraction, q), sub(1.0, where(eq(i, 1), fraction, q)))
+
+
+def _with_term(i: Any, s: Any, q: Any, total: Any, term: Any) -> Any:
+    half = mul(s, 0.5)
+    even = eq(floor(half), half)
+    sign = where(even, like(s, 1.0), where(eq(floor(s), s), like(s, -1.0), like(s, math.nan)))
+    signed = mul(where(eq(i, 1), sign, neg(sign)), term)
+    more = and_(_far(q), gt(s, 1.0))  # at 1 each is infinite
+    return where(eq(i, 0), term, where(more, add(total, signed), total))

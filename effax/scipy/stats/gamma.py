@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import effax.numpy as jnp
@@ -31,6 +32,13 @@ def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
 pdf = exponential("pdf", logpdf, "2.0, 3.0", "0.271")
 
 
+def _within(tail: Callable[[Array, Array], Array], outside: int, x: Array, a: Array) -> Array:
+    """`tail(a, x)`, and what it is below 0, where it does not move."""
+    below = x < 0
+    value = jnp.where(below, outside, tail(a, jnp.where(below, 1, x)))
+    return defined(value, a > 0)
+
+
 @elementwise
 def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The distribution function.
@@ -39,7 +47,7 @@ def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     >>> round(float(gamma.cdf(2.0, 3.0)), 3)
     0.323
     """
-    return defined(special.gammainc(a, jnp.maximum((x - loc) / scale, 0)), a > 0)
+    return _within(special.gammainc, 0, (x - loc) / scale, a)
 
 
 logcdf = logarithm("logcdf", cdf, "2.0, 3.0", "-1.129")
@@ -53,7 +61,7 @@ def sf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> 
     >>> round(float(gamma.sf(2.0, 3.0)), 3)
     0.677
     """
-    return defined(special.gammaincc(a, jnp.maximum((x - loc) / scale, 0)), a > 0)
+    return _within(special.gammaincc, 1, (x - loc) / scale, a)
 
 
 logsf = logarithm("logsf", sf, "2.0, 3.0", "-0.391")
