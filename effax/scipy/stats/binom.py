@@ -13,7 +13,7 @@ Array = Any
 ArrayLike = Any
 
 
-@elementwise
+@elementwise(weak="kept")
 def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
     """The logarithm of the probability of k.
 

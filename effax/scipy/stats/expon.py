@@ -18,7 +18,7 @@ def _standard(x: Array, loc: Array, scale: Array) -> tuple[Array, Array]:
     return z < 0, jnp.where(z < 0, 0, z)
 
 
-@elementwise
+@elementwise(weak="kept")
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `exp(-x)` on x >= 0 at loc 0 and scale 1.
 
@@ -33,7 +33,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 pdf = exponential("pdf", logpdf, "2.0", "0.135")
 
 
-@elementwise
+@elementwise(weak="kept")
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The distribution function.
 
@@ -44,7 +44,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return defined(-jnp.expm1(-_standard(x, loc, scale)[1]), scale > 0)
 
 
-@elementwise
+@elementwise(weak="kept")
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the distribution function.
 
@@ -57,7 +57,7 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return defined(jnp.where(below | (z == 0), -math.inf, value), scale > 0)
 
 
-@elementwise
+@elementwise(weak="kept")
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the probability of more than x.
 
@@ -71,7 +71,7 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 sf = exponential("sf", logsf, "2.0", "0.135")
 
 
-@elementwise
+@elementwise(weak="kept")
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The inverse of `cdf`; NaN outside of 0 to 1.
 

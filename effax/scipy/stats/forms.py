@@ -12,7 +12,7 @@ import math
 import operator
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, overload
 
 import effax.numpy as jnp
 from effax.effects.types import typeof
@@ -25,26 +25,26 @@ ArrayLike = Any
 P = ParamSpec("P")
 
 
-# Weak types, as JAX's are: where x is an array the result is not weak, whatever it meets; but some
-# functions keep weakness (_LOOSE), and some never do (_FIRM), or never for arrays (_BROAD).
-_LOOSE = {"binom.logpmf", "gamma.sf", "gennorm.cdf", "gennorm.logpdf", "pareto.logcdf"}
-_LOOSE |= {"poisson.logpmf", "vonmises.logpdf", "wrapcauchy.logpdf", "uniform.logpdf"}
-_LOOSE |= {"uniform.ppf", "logistic.cdf", "logistic.sf", "gumbel_r.logpdf", "gumbel_r.logcdf"}
-_LOOSE |= {"gumbel_r.logsf", "gumbel_r.ppf"}
-_LOOSE |= {f"expon.{name}" for name in ("logpdf", "cdf", "logcdf", "logsf", "ppf")}
-_LOOSE |= {f"gumbel_l.{name}" for name in ("logpdf", "cdf", "logsf", "ppf")}
-_FIRM = {f"norm.{name}" for name in ("cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
-_FIRM |= {"uniform.cdf"}
-_FIRM |= {f"truncnorm.{name}" for name in ("logpdf", "cdf", "logcdf", "sf", "logsf")}
-_BROAD = {"logistic.logpdf"}
-
-
-def elementwise(function: Callable[P, Array]) -> Callable[P, Array]:
+@overload
+def elementwise(function: Callable[P, Array], /) -> Callable[P, Array]: ...
+@overload
+def elementwise(*, weak: str) -> Callable[[Callable[P, Array]], Callable[P, Array]]: ...
+def elementwise(function: Any = None, /, *, weak: str = "of a scalar point") -> Any:
     """A function of floats of one dtype, in which its arguments, defaults and all, meet.
 
     They broadcast as NumPy's do. The result is NaN where any of them is: comparisons with the
     bounds of a support are false for NaN, and would hide it. Called eagerly it is one executable.
+
+    Weak types are as JAX's: where the first argument is an array the result is not weak, whatever
+    it meets; but some functions keep weakness (`weak="kept"`), and some never do (`"never"`), or
+    never where the result is an array (`"scalars"`).
     """
+    if function is None:
+        return lambda function: _elementwise(function, weak)
+    return _elementwise(function, weak)
+
+
+def _elementwise(function: Callable[P, Array], weak: str) -> Callable[P, Array]:
     signature = inspect.signature(function)
     name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
 
@@ -57,9 +57,10 @@ def elementwise(function: Callable[P, Array]) -> Callable[P, Array]:
         gap = functools.reduce(operator.or_, map(jnp.isnan, operands[:given]))
         # Added, not selected, so that derivatives of NaN stay what they are.
         value = function(*operands) + jnp.where(gap, math.nan, 0)  # type: ignore[call-arg]
-        seen = value if name in _BROAD else operands[0]
-        firm = name in _FIRM or (typeof(seen).ndim > 0 and name not in _LOOSE)
-        return strong(value) if firm else value
+        if weak == "kept":
+            return value
+        seen = value if weak == "scalars" else operands[0]
+        return strong(value) if weak == "never" or typeof(seen).ndim > 0 else value
 
     return whole()(promoted)
 

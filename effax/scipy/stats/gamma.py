@@ -53,7 +53,7 @@ def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
 logcdf = logarithm("logcdf", cdf, "2.0, 3.0", "-1.129")
 
 
-@elementwise
+@elementwise(weak="kept")
 def sf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The probability of more than x.
 

@@ -12,7 +12,7 @@ Array = Any
 ArrayLike = Any
 
 
-@elementwise
+@elementwise(weak="kept")
 def logpdf(x: ArrayLike, beta: ArrayLike) -> Array:
     """The logarithm of the density, which goes as `exp(-abs(x)**beta)`.
 
@@ -26,7 +26,7 @@ def logpdf(x: ArrayLike, beta: ArrayLike) -> Array:
 pdf = exponential("pdf", logpdf, "1.0, 2.0", "0.208")
 
 
-@elementwise
+@elementwise(weak="kept")
 def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
     """The distribution function.
 

@@ -12,7 +12,7 @@ Array = Any
 ArrayLike = Any
 
 
-@elementwise
+@elementwise(weak="kept")
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `exp(x - exp(x))` at loc 0 and scale 1.
 
@@ -29,7 +29,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 pdf = exponential("pdf", logpdf, "1.0", "0.179")
 
 
-@elementwise
+@elementwise(weak="kept")
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the probability of more than x.
 
@@ -43,7 +43,7 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 sf = exponential("sf", logsf, "1.0", "0.066")
 
 
-@elementwise
+@elementwise(weak="kept")
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The distribution function.
 
@@ -57,7 +57,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 logcdf = logarithm("logcdf", cdf, "1.0", "-0.068")
 
 
-@elementwise
+@elementwise(weak="kept")
 def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The inverse of `cdf`.
 

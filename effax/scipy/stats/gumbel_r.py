@@ -12,7 +12,7 @@ Array = Any
 ArrayLike = Any
 
 
-@elementwise
+@elementwise(weak="kept")
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `exp(-x - exp(-x))` at loc 0 and scale 1.
 
@@ -29,7 +29,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 pdf = exponential("pdf", logpdf, "1.0", "0.255")
 
 
-@elementwise
+@elementwise(weak="kept")
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the distribution function.
 
@@ -58,7 +58,7 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return _sf(x, loc, scale)
 
 
-@elementwise
+@elementwise(weak="kept")
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the probability of more than x.
 
@@ -69,7 +69,7 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return jnp.log(_sf(x, loc, scale))
 
 
-@elementwise
+@elementwise(weak="kept")
 def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The inverse of `cdf`.
 

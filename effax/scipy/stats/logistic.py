@@ -12,7 +12,7 @@ Array = Any
 ArrayLike = Any
 
 
-@elementwise
+@elementwise(weak="scalars")
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `exp(-x) / (1 + exp(-x))**2` at loc 0 and scale 1.
 
@@ -27,7 +27,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 pdf = exponential("pdf", logpdf, "1.0", "0.197")
 
 
-@elementwise
+@elementwise(weak="kept")
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The distribution function, `1 / (1 + exp(-x))` at loc 0 and scale 1.
 
@@ -38,7 +38,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return special.expit((x - loc) / scale)
 
 
-@elementwise
+@elementwise(weak="kept")
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The probability of more than x.
 

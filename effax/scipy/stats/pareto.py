@@ -51,7 +51,7 @@ def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     return -jnp.expm1(_fall(x, b, loc, scale))
 
 
-@elementwise
+@elementwise(weak="kept")
 def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the distribution function.
 

@@ -33,7 +33,7 @@ def _log_mass(a: Array, b: Array) -> Array:
     return most + rest
 
 
-@elementwise
+@elementwise(weak="never")
 def logpdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
@@ -52,7 +52,7 @@ def logpdf(
 pdf = exponential("pdf", logpdf, "0.5, -1.0, 1.0", "0.516")
 
 
-@elementwise
+@elementwise(weak="never")
 def logcdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
@@ -65,7 +65,7 @@ def logcdf(
     return _log_part((x - loc) / scale, a, b)
 
 
-@elementwise
+@elementwise(weak="never")
 def logsf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:

@@ -13,7 +13,7 @@ Array = Any
 ArrayLike = Any
 
 
-@elementwise
+@elementwise(weak="kept")
 def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
     """The logarithm of the density, `exp(kappa * cos(x)) / (2 * pi * i0(kappa))`.
 

@@ -12,7 +12,7 @@ Array = Any
 ArrayLike = Any
 
 
-@elementwise
+@elementwise(weak="kept")
 def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
     """The logarithm of the density, `(1 - c**2) / (2 * pi * (1 + c**2 - 2 * c * cos(x)))`.
 
