@@ -234,7 +234,7 @@ def scatter_apply(
 
     if type.size == 0:
         return once
-    return while_loop(unfinished, again, (visits, once))[1]
+    return while_loop(unfinished, again, (visits, once), checkpoints=8)[1]
 
 
 @whole("axes")

@@ -294,6 +294,11 @@ def cov(
         return shape.full((0, 0), 0, default_float())
     if ddof is None:
         ddof = 0 if bias else 1
+    for given in (fweights, aweights):
+        if given is not None:
+            check_arrays("cov", given)
+            kind = result_type(kind, typeof(given).dtype)
+    x = cast(x, kind)
     weights = _observation_weights(fweights, aweights, n, kind)
     if weights is None:
         centre = mean(x, 1, keepdims=True)
@@ -333,7 +338,6 @@ def _observation_weights(fweights: Any, aweights: Any, n: int, dtype: Any) -> An
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is None:
             continue
-        check_arrays("cov", given)
         if len(shape_of(given)) > 1:
             raise RuntimeError(f"cannot handle multidimensional {name}")
         if shape_of(given) != (n,):

@@ -99,6 +99,8 @@ of nothing, real | jnp.corrcoef | ["jnp.corrcoef(a, rowvar=False)", [["complex64
 no zeros of a half | jnp.roots | ["jnp.roots(a)", [["float16", [0]]], false]
 Booleans don't add | jnp.bincount | ["jnp.bincount(a, weights=b)", [["int32", [3], "few"], ["bool", [3]]], false]
 Booleans of numbers | jnp.logspace | ["jnp.logspace(0, 2, dtype=bool)", [], false]
+wide weights | jnp.cov | ["jnp.cov(a, aweights=b)", [["bool", [3]], ["float64", [3], "positive"]], true]
+wide weights of many | jnp.cov | ["jnp.cov(a, aweights=b)", [["complex64", [2, 3]], ["float64", [3], "positive"]], true]
 too many indices first | Array.at[].min | ["a.at[0, 0].min(b)", [["float8_e4m3fn", [3]], ["float32", []]], false]
 """
 

@@ -270,7 +270,7 @@ TABLE: dict[str, Entry] = {
         Entry(quantiles, more="whole numbers for q"),
     ),
     "jnp.average": Entry(averages, slack=4, kinks=True),
-    **dict.fromkeys(named("cov corrcoef"), Entry(correlations, slack=16)),
+    **dict.fromkeys(named("cov corrcoef"), Entry(correlations, slack=16, either=True)),
     **dict.fromkeys(
         named("histogram histogram_bin_edges"), Entry(histograms, smooth=False, more=EMPTY)
     ),

@@ -13,8 +13,8 @@ FLAGS = ["True", "False"]
 
 def activation(g: Grid, name: str) -> str:
     dtype = g.dtype("fffib8")
-    if name == "nn.log1mexp" and dtype.startswith("uint"):  # JAX negates it as it is
-        dtype = "int32"
+    if name in ("nn.log1mexp", "nn.hard_tanh") and dtype.startswith("uint"):
+        dtype = "int32"  # JAX negates it as it is, and takes -1 for the greatest number
     a = g.operand(g.shape(), dtype, "normal", KINKS, EDGES, WIDE)
     alphas = ["2.0", "0.5", "1", "0"]
     options = {

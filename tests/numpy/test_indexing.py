@@ -135,6 +135,8 @@ def test_the_other_updates():
     assert x.at[twice].power(2.0).tolist() == [1, 2, 256]
     assert x.at[twice].apply(lambda v: v + 1).tolist() == [1, 2, 6]
     assert x.at[1].apply(lambda v: -v).tolist() == [1, -2, 4]
+    slope = effax.grad(lambda x: x.at[twice].apply(lambda v: v * v).sum())(x.astype(float))
+    assert slope.tolist() == [1, 1, 4 * 4.0**3]
     assert x.at[1:].min(3.0).tolist() == [1, 2, 3]
 
 
