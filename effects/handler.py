@@ -16,7 +16,7 @@ from effax.effects.errors import (
     TracerIntegerConversionError,
 )
 from effax.effects.leaks import ended
-from effax.effects.value import Value
+from effax.effects.value import Value, require_one_element
 
 if TYPE_CHECKING:
     from effax.effects.effect import Effect
@@ -71,6 +71,7 @@ class Carrier(Value):
         return value
 
     def __bool__(self) -> bool:
+        require_one_element(self)
         return bool(self._concrete(TracerBoolConversionError))
 
     def __index__(self) -> int:

@@ -61,3 +61,18 @@ class Value:
     def weak_type(self) -> bool:
         """Whether the dtype yields to that of any array it meets, as a Python number's does."""
         return self.type.weak_type
+
+
+def require_one_element(x: Value) -> None:
+    """Raise `ValueError` where a value is asked for its truth that has not one element."""
+    if x.size == 1:
+        return
+    if x.size == 0:
+        raise ValueError(
+            "The truth value of an empty array is ambiguous. "
+            "Use `array.size > 0` to check that an array is not empty."
+        )
+    raise ValueError(
+        "The truth value of an array with more than one element is ambiguous. "
+        "Use a.any() or a.all()"
+    )

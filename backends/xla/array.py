@@ -20,7 +20,7 @@ from effax.effects import config
 from effax.effects.frames import filtered
 from effax.effects.state import Ref
 from effax.effects.types import ShapedArray, canonical_dtype, float0, typeof
-from effax.effects.value import Value
+from effax.effects.value import Value, require_one_element
 
 
 class Array(Value):
@@ -115,18 +115,8 @@ class Array(Value):
 
     @filtered
     def __bool__(self) -> bool:
-        n = self.spec.type.size
-        if n == 1:
-            return bool(self.host())
-        if n == 0:
-            raise ValueError(
-                "The truth value of an empty array is ambiguous. "
-                "Use `array.size > 0` to check that an array is not empty."
-            )
-        raise ValueError(
-            "The truth value of an array with more than one element is ambiguous. "
-            "Use a.any() or a.all()"
-        )
+        require_one_element(self)
+        return bool(self.host())
 
     @filtered
     def __int__(self) -> int:

@@ -10,7 +10,7 @@ import attrs
 from effax.api.float0 import Nothing, is_nothing, set_aside
 from effax.backends.xla.array import Array
 from effax.effects.config import trace_key
-from effax.effects.handler import bottom, current, stack
+from effax.effects.handler import Carrier, bottom, current, stack
 from effax.effects.tree import (
     keystr,
     tree_flatten,
@@ -82,21 +82,32 @@ class Parted:
         return function(*args, **keywords)
 
 
+def require_static(value: Any, at: int | str, how: str, option: str) -> None:
+    """Raise `ValueError` unless compiled code can be found by a static argument's value."""
+    reason = ""
+    if isinstance(value, Carrier):  # it hashes by identity
+        reason = "its elements are not known while a function is transformed"
+    else:
+        try:
+            hash(value)
+        except TypeError as error:
+            reason = str(error)
+    if reason:
+        raise ValueError(
+            f"Non-hashable static arguments are used in a {how} function: argument {at!r} is "
+            f"of type {type(value)}. Static arguments must be hashable and compare by value, "
+            "since compiled code is found by them: pass a tuple for a list, or leave the "
+            f"argument out of {option} ({reason})"
+        )
+
+
 class _Static:
     """A static argument: compared by type and value."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: Any, at: int | str) -> None:
-        try:
-            hash(value)
-        except TypeError as error:
-            raise ValueError(
-                f"Non-hashable static arguments are used in a jitted function: argument {at!r} is "
-                f"of type {type(value)}. Static arguments must be hashable and compare by value, "
-                "since compiled code is found by them: pass a tuple for a list, or leave the "
-                f"argument out of static_argnums ({error})"
-            ) from None
+        require_static(value, at, "jitted", "static_argnums")
         self.value = value
 
     def __hash__(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from effax.api.arguments import as_tuple, name_of, normalise
-from effax.api.parted import axes_in_scope, check_results
+from effax.api.parted import axes_in_scope, check_results, require_static
 from effax.backends.xla import parallel as running
 from effax.backends.xla.array import Array, asarray
 from effax.effects import collective
@@ -137,13 +137,7 @@ class Pmap:
         in_axes = self._in_axes
         statics = tuple((i, args[i]) for i in sorted(places))
         for i, x in statics:
-            try:
-                hash(x)
-            except TypeError:
-                raise ValueError(
-                    f"Non-hashable static arguments are used in a pmapped function: argument {i} "
-                    f"is of type {type(x)}; pass a tuple for a list"
-                ) from None
+            require_static(x, i, "pmapped", "static_broadcasted_argnums")
         dynamic = tuple(x for i, x in enumerate(args) if i not in places)
         if isinstance(in_axes, tuple):
             in_axes = tuple(a for i, a in enumerate(in_axes) if i not in places)

@@ -47,7 +47,20 @@ def test_traced_boolean_in_if():
     message = refused(TracerBoolConversionError, "lax.cond", effax.jit(f), 1.0)
     assert HERE in message
     refused(TracerBoolConversionError, "jnp.where", effax.vmap(f), jnp.ones(3))
+    for count in (0, 3):  # whatever the elements are
+        refused(ValueError, "ambiguous", effax.jit(f), jnp.ones(count))
     assert float(effax.grad(f)(-2.0)) == -1.0
+
+
+@pytest.mark.parametrize("transform", [effax.jit, effax.grad, effax.vmap])
+def test_a_traced_value_is_no_static_argument(transform):
+    scaled = effax.jit(lambda n, x: n * x, static_argnums=0)
+    refused(
+        ValueError,
+        "not known while",
+        transform(lambda x: scaled(x, 2.0)),
+        jnp.ones(3)[0 if transform is effax.grad else slice(3)],
+    )
 
 
 def test_traced_integer_and_array_conversions():
