@@ -12,6 +12,7 @@ from effax.backends.xla.array import Array, asarray, buffer_of, device_put, spec
 from effax.backends.xla.dispatch import compile_program, operand, refuse_execution
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.backends.xla.layout import layout_of
+from effax.backends.xla.scalars import number
 from effax.effects.config import trace_key
 from effax.effects.effect import LITERALS
 from effax.effects.frames import boundary, strip
@@ -24,6 +25,7 @@ R = TypeVar("R")
 Direct = tuple[Callable[..., Any], list[Any], Any]
 _LIMIT = 4096
 _ENTERED = LITERALS | {np.ndarray}
+_DIRECT = LITERALS | {Array}
 _all_calls: list[_Calls] = []
 
 
@@ -55,11 +57,19 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                 if installed() is not bottom:
                     return function(*args, **keywords)  # type: ignore[arg-type]
                 if not keywords and len(args) <= leading:
-                    try:  # arrays alone: the common case, and one of them without a loop over it
+                    try:  # arrays and numbers alone: the common case, one or two without a loop
                         if len(args) == 1:
                             (x,) = args
                             run, handlers, spec = direct[trace_key(), x.spec]
                             buffers = [x.buffer]
+                        elif len(args) == 2:
+                            x, y = args
+                            if type(y) in LITERALS:
+                                y = number(y)
+                            elif type(x) in LITERALS:
+                                x = number(x)
+                            run, handlers, spec = direct[trace_key(), x.spec, y.spec]
+                            buffers = [x.buffer, y.buffer]
                         else:
                             run, handlers, spec = direct[(trace_key(), *map(spec_of, args))]
                             buffers = [*map(buffer_of, args)]
@@ -69,7 +79,7 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                         try:
                             outs = run(buffers).consume_with_handlers(handlers)
                         except XlaRuntimeError as error:
-                            explain_failure(error, [(x.spec, x.buffer) for x in args])
+                            explain_failure(error, [(x.spec, x.buffer) for x in map(operand, args)])
                             raise
                         return Array(outs[0], spec)
                 if given is not None and keywords.get(given) is None:
@@ -182,9 +192,9 @@ class _Calls:
             found = self.bound[whole_key] = _Entry(self.function, bound)
         if key is not None:
             self.mixed[key] = found
-            only_arrays = not keywords and all(type(x) is Array for x in args)
-            if only_arrays and found.direct is not None and len(args) <= self.leading:
-                self.direct[(trace_key(), *map(spec_of, args))] = found.direct
+            only_leaves = not keywords and all(type(x) in _DIRECT for x in args)
+            if only_leaves and found.direct is not None and len(args) <= self.leading:
+                self.direct[(trace_key(), *map(spec_of, bound.arrays))] = found.direct
         return found, [x.buffer for x in bound.arrays]
 
 
