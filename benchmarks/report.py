@@ -5,7 +5,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-README = Path(__file__).resolve().parent / "README.md"
 MEMORY_SUBJECT = "memory"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
@@ -107,15 +106,20 @@ def table(rows: Iterable[dict[str, Any]], headings: Mapping[str, str]) -> str:
     rows, lines = list(rows), []
     for subject in dict.fromkeys(row["subject"] for row in rows):
         lines += [f"### {headings[subject].strip().rstrip('.')}", ""]
-        lines += ["| what | effax | jax | ratio (range of rounds) | target | | others |"]
-        lines += ["|---|--:|--:|--:|--:|---|---|"]
         mine = [row for row in rows if row["subject"] == subject]
-        lines += ["| " + " | ".join(_cells(row)) + " |" for row in mine] + [""]
+        lines += [*rows_of(mine), ""]
         missed = [row for row in mine if row["met"] is False]
         if missed:
             lines += ["Missed:", ""]
             lines += [f"- {r['title']}: {r['why'] or _spread(r)}" for r in missed] + [""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def rows_of(rows: Iterable[dict[str, Any]]) -> list[str]:
+    """A table's lines."""
+    heading = "| what | effax | jax | ratio (range of rounds) | target | | others |"
+    lines = ["| " + " | ".join(_cells(row)) + " |" for row in rows]
+    return [heading, "|---|--:|--:|--:|--:|---|---|", *lines]
 
 
 def _spread(row: dict[str, Any]) -> str:
@@ -126,7 +130,7 @@ def _spread(row: dict[str, Any]) -> str:
     return "(not yet profiled)"
 
 
-def write(text: str, path: Path = README) -> None:
+def write(text: str, path: Path) -> None:
     """Puts `text` between the marks of the page."""
     page = path.read_text()
     before, _, rest = page.partition(BEGIN)

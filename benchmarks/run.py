@@ -6,8 +6,8 @@ Every round starts one process of effax and one of jax for each group of measure
 alternating order, on the CPU. A process reports its fastest sample of nine (what else the machine
 does only adds time); the ratio is that of the medians over the rounds, with the range of the
 rounds' own ratios. Prints a table and keeps all samples in benchmarks/results/; `--readme` puts the
-table into README.md. Compare ratios; times are those of this machine, and
-whatever else it does.
+table into this folder's README.md, and its headlines into the project's. Compare ratios; times are
+those of this machine, and whatever else it does.
 """
 
 import argparse
@@ -48,6 +48,26 @@ STARTUP: dict[str, tuple[str, float, str]] = {
     "twenty_cold": ("the same, without effax's cache on disk", 0.5, ""),
 }
 """Title, target and reason of a miss; "_cold" is for what ends so."""
+HEADLINES = [
+    "import",
+    "twenty",
+    "eager_add",
+    "eager_index",
+    "eager_zeros",
+    "jit_call_2",
+    "jit_call_100",
+    "lower_1000",
+    "lower_transformer",
+    "grad_chain",
+    "compile_transformer",
+    "mlp_step",
+    "conv_step",
+    "transformer_step",
+    "sort",
+    "max_pool",
+    "max_pool_slope",
+]
+"""The rows that the project's own page shows."""
 
 
 def default_jax_python() -> str:
@@ -191,7 +211,7 @@ def options_of(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--beside", type=Path, help="an earlier record: what is not measured now is taken from it"
     )
-    parser.add_argument("--readme", action="store_true", help="write the table into README.md")
+    parser.add_argument("--readme", action="store_true", help="write the tables of both README.md")
     options = parser.parse_args(argv)
     names: list[str] = []
     for word in options.only.split(",") if options.only else [STARTUP_SUBJECT, *SUBJECTS]:
@@ -249,7 +269,9 @@ def main() -> None:
     print(f"{options.rounds} rounds; {record['machine']['cpu']}; all samples in {output}")
     if options.readme:
         others = f" Rows not measured then are of {options.beside.name}." if options.beside else ""
-        report.write(f"{told(record)}{others}\n\n{text}")
+        report.write(f"{told(record)}{others}\n\n{text}", HERE / "README.md")
+        shown = report.rows_of([rows[name] for name in HEADLINES if name in rows])
+        report.write("\n".join(shown) + "\n", ROOT / "README.md")
     sys.exit(any(row["errors"] for row in rows.values()))
 
 
