@@ -30,7 +30,7 @@ def polar_factors(
     if inside is not None:
         x = _inside(x, inside)
     precision = float(finfo(x.dtype).eps) if eps is None else eps
-    norms = [jnp.max(jnp.sum(jnp.abs(x), axis=axis)) for axis in (0, 1)]
+    norms = [jnp.max(jnp.sum(jnp.abs(x), axis=axis), initial=0) for axis in (0, 1)]
     size = jnp.sqrt(norms[0] * norms[1])
     size = jnp.where(size == 0, 1, size)
     real = size.dtype

@@ -50,7 +50,7 @@ def expm(
     (x,) = floats("scipy.linalg.expm", A)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"Expected A to be a (batched) square matrix, got A.shape={x.shape}.")
-    norm = jnp.max(jnp.sum(jnp.abs(lax.stop_gradient(x)), axis=-2), axis=-1)
+    norm = jnp.max(jnp.sum(jnp.abs(lax.stop_gradient(x)), axis=-2), axis=-1, initial=0)
     wanted = jnp.ceil(jnp.log2(jnp.maximum(norm, 1e-30) / _REACH))
     squarings = jnp.clip(wanted, 0, max_squarings)
     result = _pade(x / jnp.exp2(squarings)[..., None, None].astype(x.dtype))

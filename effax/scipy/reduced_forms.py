@@ -141,11 +141,11 @@ def polar(
     x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         raise ValueError(f"data type {x.dtype} not inexact")
-    if x.ndim != 2:
-        raise ValueError("The input `a` must be a 2-D array.")
+    if x.ndim < 2:
+        raise ValueError(f"The input `a` must be a matrix or a batch of them, got {x.shape}.")
     if side not in ("right", "left"):
         raise ValueError("The argument `side` must be either 'right' or 'left'.")
-    m, n = x.shape
+    m, n = x.shape[-2:]
     if method == "qdwh":
         if (m < n) if side == "right" else (m > n):
             needed = "tall as wide" if side == "right" else "wide as tall"
@@ -154,13 +154,17 @@ def polar(
                 "use method='svd'"
             )
         turned = x if side == "right" else matrices.adjoint(x)
-        u, p, _, _ = linalg.qdwh(turned, eps=eps, max_iterations=max_iterations)
+        u, p = jnp.vectorize(
+            lambda x: linalg.qdwh(x, eps=eps, max_iterations=max_iterations)[:2],
+            signature="(m,n)->(m,n),(n,n)",
+        )(turned)
         return (u if side == "right" else matrices.adjoint(u)), p
     if method != "svd":
         raise ValueError(f"Unknown polar decomposition method {method}.")
     left, s, right = svd(x, full_matrices=False)
     around = matrices.adjoint(right) if side == "right" else left
-    p = matrices.product(around * s.astype(around.dtype), matrices.adjoint(around))
+    scaled = around * s.astype(around.dtype)[..., None, :]
+    p = matrices.product(scaled, matrices.adjoint(around))
     return matrices.product(left, right), p
 
 

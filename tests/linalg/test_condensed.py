@@ -190,6 +190,26 @@ def test_polar(x, method):
     close(p, wanted[1], 1e-6)
 
 
+@pytest.mark.parametrize("method", ["qdwh", "svd"])
+def test_polar_of_many_and_of_none(method):
+    many = np.random.default_rng(0).normal(size=(2, 4, 3)).astype(np.float32)
+    u, p = sl.polar(many, method=method)
+    for k, x in enumerate(many):
+        wanted = scipy.linalg.polar(x)
+        np.testing.assert_allclose(u[k], wanted[0], atol=1e-5)
+        np.testing.assert_allclose(p[k], wanted[1], atol=1e-5)
+    for shape in ((0, 0), (3, 0), (0, 4, 3)):
+        assert [y.shape for y in sl.polar(np.zeros(shape), method=method)] == [
+            shape,
+            (*shape[:-2], shape[-1], shape[-1]),
+        ]
+
+
+def test_the_exponential_of_an_empty_matrix():
+    assert sl.expm(np.zeros((0, 0))).shape == (0, 0)
+    assert sl.expm(np.zeros((2, 0, 0))).shape == (2, 0, 0)
+
+
 def test_qdwh():
     u, h, steps, converged = linalg.qdwh(A)
     assert bool(converged) and 3 < int(steps) < 8
