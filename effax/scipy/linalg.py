@@ -45,11 +45,18 @@ Array = Any
 ArrayLike = Any
 
 
-def _columns(a: Array, b: Array) -> tuple[Array, Array, bool]:
-    """Matrices and right sides of one batch; whether b was a vector."""
-    vector = b.ndim == 1
+def _columns(name: str, a: Array, b: Array) -> tuple[Array, Array, bool]:
+    """Matrices and right sides of one batch; whether those were vectors: a single one, or many,
+    with as many axes as the batch of a and one more."""
+    vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape[-1] == a.shape[-1])
     if vector:
-        b = shape.expand_dims(b, (1,))
+        b = shape.expand_dims(b, (b.ndim,))
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or a.shape[-1] != b.shape[-2]:
+        what = f"vectors of length {b.shape[-2]}" if vector else f"{b.shape[-2]} rows"
+        raise ValueError(
+            f"{name}: a must be square matrices with as many rows as b, got a of shape {a.shape} "
+            f"and b of {what}"
+        )
     batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return repeated(a, batch + a.shape[-2:]), repeated(b, batch + b.shape[-2:]), vector
 
@@ -107,7 +114,7 @@ def cho_solve(
 
 @whole("lower")
 def _cho_solve(factor: ArrayLike, b: ArrayLike, lower: bool) -> Array:
-    c, y, vector = _columns(*floats("scipy.linalg.cho_solve", factor, b))
+    c, y, vector = _columns("cho_solve", *floats("scipy.linalg.cho_solve", factor, b))
     for adjoint in (not lower, lower):
         y = linalg.triangular_solve(
             c, y, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint
@@ -140,7 +147,7 @@ def solve_triangular(
     if number not in flags:
         raise ValueError(f"Invalid 'trans' value {trans}")
     transpose_a, conjugate_a = flags[number]
-    x, y, vector = _columns(*floats("scipy.linalg.solve_triangular", a, b))
+    x, y, vector = _columns("solve_triangular", *floats("scipy.linalg.solve_triangular", a, b))
     found = linalg.triangular_solve(
         x,
         y,
@@ -177,7 +184,7 @@ def solve(
         )
     if assume_a != "pos":
         return _solve(a, b)
-    x, y, vector = _columns(*floats("scipy.linalg.solve", a, b))
+    x, y, vector = _columns("solve", *floats("scipy.linalg.solve", a, b))
     factor = cholesky(lax.stop_gradient(x), lower)
     found = lax.custom_linear_solve(
         lambda v: matrices.product(x, v),
@@ -223,7 +230,7 @@ def lu_solve(
     factors, right = floats("scipy.linalg.lu_solve", lu_and_piv[0], b)
     size = factors.shape[-1]
     permutation = linalg.lu_pivots_to_permutation(jnp.asarray(lu_and_piv[1]), size)
-    x, y, vector = _columns(factors, right)
+    x, y, vector = _columns("lu_solve", factors, right)
     permutation = repeated(permutation, x.shape[:-1])
     if trans == 2:
         y = matrices.conj(y)

@@ -57,14 +57,19 @@ def rsf2csf(
     """
     t, z = floats("scipy.linalg.rsf2csf", T, Z)
     for name, x in (("Z", z), ("T", t)):
-        if x.ndim != 2 or x.shape[0] != x.shape[1]:
+        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
             raise ValueError(f"Input '{name}' must be square.")
     if t.shape != z.shape:
         raise ValueError(f"Input array shapes must match: Z: {z.shape} vs. T: {t.shape}")
     wide = jnp.result_type(t.dtype, jnp.complex64)
-    n = t.shape[0]
-    if n < 2:
+    if t.shape[-1] < 2:
         return t.astype(wide), z.astype(wide)
+    signature = "(n,n),(n,n)->(n,n),(n,n)"
+    return jnp.vectorize(_without_blocks, signature=signature)(t.astype(wide), z.astype(wide))
+
+
+def _without_blocks(t: Array, z: Array) -> tuple[Array, Array]:
+    n, wide = t.shape[0], t.dtype
 
     def step(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         """Turn rows and columns m - 1 and m so that the eigenvector of their block comes first."""
@@ -88,7 +93,7 @@ def rsf2csf(
         z = lax.dynamic_update_slice_in_dim(z, moved, first, 1)
         return t.at[first + 1, first].set(0), z
 
-    return lax.fori_loop(0, n - 1, step, (t.astype(wide), z.astype(wide)))
+    return lax.fori_loop(0, n - 1, step, (t, z))
 
 
 @whole("calc_q", "overwrite_a", "check_finite")
