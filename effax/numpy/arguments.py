@@ -66,6 +66,12 @@ def canonical_axis(axis: Any, ndim: int) -> int:
     return number % ndim if ndim else number
 
 
+def listed(x: Any) -> Any:
+    """Several axes as they are given, one as a tuple of one."""
+    many = isinstance(x, tuple | list) or (isinstance(x, np.ndarray) and x.ndim > 0)
+    return x if many else (x,)
+
+
 def canonical_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """Axes counted from the front: all for None, one for an int.
 
@@ -73,8 +79,7 @@ def canonical_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(ndim))
-    given = axis if isinstance(axis, tuple | list | np.ndarray) else (axis,)
-    axes = tuple(canonical_axis(a, ndim) for a in given)
+    axes = tuple(canonical_axis(a, ndim) for a in listed(axis))
     if len(set(axes)) != len(axes):
         raise ValueError(f"duplicate value in 'axis': {axis}")
     return axes

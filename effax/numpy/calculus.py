@@ -39,7 +39,7 @@ from effax.numpy.arguments import (
     strong,
 )
 from effax.numpy.joining import concatenate
-from effax.numpy.manipulation import ravel
+from effax.numpy.manipulation import moveaxis, ravel
 from effax.numpy.operands import promote_dtypes, promote_dtypes_inexact
 from effax.numpy.sorting import order_of, searchsorted
 from effax.whole import whole
@@ -187,7 +187,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     else:
         check_arrays("trapezoid", y, x)
         y, x = promote_dtypes_inexact(y, x)
-        width = steps(x, 0 if len(shape_of(x)) == 1 else canonical_axis(axis, len(shape_of(x))))
+        along = 0 if len(shape_of(x)) == 1 else canonical_axis(axis, len(shape_of(x)))
+        width = steps(x, along)
+        if 1 < len(shape_of(x)) != len(shape_of(y)):  # their other axes meet from the last one on
+            width, y, axis = moveaxis(width, along, -1), moveaxis(y, axis, -1), -1
     axis = canonical_axis(axis, len(shape_of(y)))
     n = shape_of(y)[axis]
     if len(shape_of(width)) == 0 and n >= 2:
@@ -200,8 +203,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         shape.slice_axis(y, axis, min(1, n), n), shape.slice_axis(y, axis, 0, max(n - 1, 0))
     )
     if len(shape_of(width)) == 1:
-        width = shape.broadcast_in_dim(width, shape=shape_of(sums), dims=(axis,))
-    twice = reduction.reduce_sum(combine(elementwise.mul, sums, width), axes=(axis,))
+        width = shape.expand_dims(width, [i for i in range(len(shape_of(y))) if i != axis])
+    areas = combine(elementwise.mul, sums, width)
+    axis += len(shape_of(areas)) - len(shape_of(sums))
+    twice = reduction.reduce_sum(areas, axes=(axis,))
     return strong(elementwise.mul(twice, 0.5))
 
 

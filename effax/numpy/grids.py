@@ -95,7 +95,9 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:  # 
     [[1.0, 0.0], [1.0, 1.0]]
     """
     kind = float32 if dtype is None else user_dtype(dtype, "tri")
-    return cast(below(N, N if M is None else M, k), kind)
+    rows = concrete_int(N, "tri: the number of rows")
+    columns = rows if M is None else concrete_int(M, "tri: the number of columns")
+    return cast(below(rows, columns, concrete_int(k, "tri: k")), kind)
 
 
 def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
@@ -103,6 +105,7 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
     type = typeof(m)
     if type.ndim < 2:
         raise ValueError(f"Argument to jax.numpy.{name} must be at least 2D")
+    k = concrete_int(k, f"{name}: k")
     mask = broadcast(below(type.shape[-2], type.shape[-1], k if lower else k - 1), type.shape)
     zeros = shape.full(type.shape, 0, type.dtype)
     return selection.select_n(mask, zeros, m) if lower else selection.select_n(mask, m, zeros)
@@ -142,6 +145,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     first, second = canonical_axis(axis1, ndim), canonical_axis(axis2, ndim)
     if first == second:
         raise ValueError("axis1 and axis2 cannot be the same")
+    offset = concrete_int(offset, "diagonal: the offset")
     a = moveaxis(a, (first, second), (-2, -1))
     *rest, rows, columns = shape_of(a)
     last = ndim - 1
@@ -172,6 +176,7 @@ def diag(v: Any, k: int = 0) -> Any:
     [[1, 0], [0, 2]]
     """
     check_arrays("diag", v)
+    k = concrete_int(k, "diag: k")
     type = typeof(v)
     if type.ndim == 2:
         return diagonal(v, k)

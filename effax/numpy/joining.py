@@ -20,7 +20,7 @@ from effax.numpy.arguments import (
     shape_of,
 )
 from effax.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
-from effax.numpy.operands import promote_dtypes
+from effax.numpy.operands import array, promote_dtypes
 from effax.whole import whole
 
 
@@ -144,8 +144,10 @@ def block(arrays: Any) -> Any:
     >>> block([[np.ones((2, 2)), np.zeros((2, 1))]]).shape
     (2, 3)
     """
-    result, _ = _block(arrays)
-    return result
+    if not isinstance(arrays, list | tuple):
+        check_arrays("block", arrays)
+        return array(arrays)
+    return _block(arrays)[0]
 
 
 def _block(arrays: Any) -> tuple[Any, int]:

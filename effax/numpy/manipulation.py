@@ -17,6 +17,7 @@ from effax.numpy.arguments import (
     check_arrays,
     common_shape,
     concrete_int,
+    listed,
     shape_of,
 )
 from effax.numpy.operands import array as array_of
@@ -157,8 +158,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """
     check_arrays("moveaxis", a)
     ndim = len(shape_of(a))
-    sources = [canonical_axis(i, ndim) for i in _listed(source)]
-    targets = [canonical_axis(i, ndim) for i in _listed(destination)]
+    sources = [canonical_axis(i, ndim) for i in listed(source)]
+    targets = [canonical_axis(i, ndim) for i in listed(destination)]
     if len(sources) != len(targets):
         raise ValueError(
             f"Inconsistent number of elements: {len(sources)} vs {len(targets)} axes to move"
@@ -169,10 +170,6 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     for target, moved in sorted(zip(targets, sources, strict=True)):
         order.insert(target, moved)
     return effects.transpose(a, permutation=tuple(order))
-
-
-def _listed(x: Any) -> Any:
-    return x if isinstance(x, tuple | list | np.ndarray) else (x,)
 
 
 @whole("axis", "start")
@@ -199,7 +196,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     (1, 2, 3, 1)
     """
     check_arrays("expand_dims", a)
-    places = _listed(axis)
+    places = listed(axis)
     ndim = len(shape_of(a)) + len(places)
     axes = [canonical_axis(i, ndim) for i in places]
     if len(set(axes)) != len(axes):
