@@ -22,6 +22,7 @@ from effax.numpy.arguments import (
     combine,
     concrete_int,
     is_static,
+    listed,
     pick,
     shape_of,
 )
@@ -180,8 +181,7 @@ def tile(A: Any, reps: Any) -> Any:  # noqa: N803  (NumPy's name)
     [[0, 1, 0, 1], [0, 1, 0, 1]]
     """
     check_arrays("tile", A)
-    given = reps if isinstance(reps, tuple | list | np.ndarray) else (reps,)
-    return _tile(A, tuple(concrete_int(r, "a number of repetitions") for r in given))
+    return _tile(A, tuple(concrete_int(r, "a number of repetitions") for r in listed(reps)))
 
 
 @whole("reps")
