@@ -20,7 +20,7 @@ from effax.effects.types import ShapedArray, int32, is_bool, is_integer, typeof
 from effax.lax.gathering import scatter_add, scatter_max, scatter_min, scatter_mul
 from effax.numpy.arguments import check_arrays
 from effax.numpy.operands import asarray
-from effax.whole import whole
+from effax.whole import opening, whole
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
@@ -141,6 +141,7 @@ _FOLDS = {
 }
 
 
+@opening
 @filtered
 def segment_sum(
     data: ArrayLike,
@@ -172,6 +173,7 @@ def segment_sum(
     )  # fmt: skip
 
 
+@opening
 @filtered
 def segment_prod(
     data: ArrayLike,
@@ -194,6 +196,7 @@ def segment_prod(
     )  # fmt: skip
 
 
+@opening
 @filtered
 def segment_max(
     data: ArrayLike,
@@ -216,6 +219,7 @@ def segment_max(
     )  # fmt: skip
 
 
+@opening
 @filtered
 def segment_min(
     data: ArrayLike,

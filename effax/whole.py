@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -37,6 +38,9 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
     staged once for the types of its operands and its statics, compiled, and run; under any
     handler the function's body is simply run, so that the handler sees its effects.
 
+    An operand, or one in a list or tuple, may be an object with `__jax_array__`: the function gets
+    what that returns.
+
     A call whose statics can't be hashed is run effect by effect, and so is one without the keyword
     `given`, if there is such: a size without which lengths depend on elements, which are looked at.
     """
@@ -55,7 +59,9 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         def call(*args: Any, **keywords: Any) -> Any:
             try:
                 if installed() is not bottom:
-                    return function(*args, **keywords)  # type: ignore[arg-type]
+                    if keywords:
+                        keywords = {name: opened(x) for name, x in keywords.items()}
+                    return function(*map(opened, args), **keywords)  # type: ignore[arg-type]
                 if not keywords and len(args) <= leading:
                     try:  # arrays and numbers alone: the common case, one or two without a loop
                         if len(args) == 1:
@@ -83,7 +89,8 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                             raise
                         return Array(outs[0], spec)
                 if given is not None and keywords.get(given) is None:
-                    return function(*args, **keywords)
+                    keywords = {name: opened(x) for name, x in keywords.items()}
+                    return function(*map(opened, args), **keywords)  # type: ignore[arg-type]
                 return calls.other(args, keywords)
             except Exception as error:
                 strip(error)
@@ -93,6 +100,33 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def opened(x: Any) -> Any:
+    """What an object's `__jax_array__` returns, also for those in a list or tuple; else `x` itself.
+
+    >>> class Three:
+    ...     def __jax_array__(self):
+    ...         return 3
+    >>> opened([Three(), 1]), opened((2,))
+    ([3, 1], (2,))
+    """
+    kind = type(x)
+    if kind is list or kind is tuple:
+        inside = [*map(opened, x)]
+        return x if all(map(operator.is_, inside, x)) else kind(inside)
+    return x.__jax_array__() if hasattr(kind, "__jax_array__") else x
+
+
+def opening(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function that is not `whole`, so that it gets `opened` arguments too."""
+
+    @wraps(function)
+    def call(*args: P.args, **keywords: P.kwargs) -> R:
+        given = {name: opened(x) for name, x in keywords.items()}
+        return function(*map(opened, args), **given)  # type: ignore[arg-type]
+
+    return call
 
 
 def _parameters(function: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -144,6 +178,9 @@ class _Calls:
         try:
             found, buffers, key = self.find(args, keywords)
             if found is None:
+                if key is None:
+                    args = tuple(map(opened, args))
+                    keywords = {name: opened(x) for name, x in keywords.items()}
                 found, buffers = self.make(args, keywords, key)
         except _UnhashableError:
             return self.function(*args, **keywords)

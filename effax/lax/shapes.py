@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from effax.effects import conversion, elementwise, selection, shape
+from effax.effects.promotion import dtype_and_weakness
 from effax.effects.tree import tree_map
 from effax.effects.types import (
     bool_,
@@ -506,13 +507,17 @@ def optimization_barrier(operand: Any, /) -> Any:
 
 
 def dtype(x: Any) -> Any:
-    """The dtype of a value.
+    """The dtype of a value, or the one that a class, a name or a dtype stands for here.
+
+    64 bits become 32 unless x64 is on. Raises `ValueError` for None, `TypeError` for what has none.
 
     >>> import effax.lax as lax
-    >>> lax.dtype(1.0)
-    dtype('float32')
+    >>> lax.dtype(1.0), lax.dtype(int), lax.dtype("bfloat16")
+    (dtype('float32'), dtype('int32'), dtype(bfloat16))
     """
-    return typeof(x).dtype
+    if x is None:
+        raise ValueError("None has no dtype")
+    return dtype_and_weakness(x)[0]
 
 
 def shape_as_value(shape: Any) -> Array:

@@ -29,7 +29,7 @@ from effax.numpy.arguments import (
 from effax.numpy.creation import constant
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import moveaxis, ravel, reshape
-from effax.whole import whole
+from effax.whole import opening, whole
 
 
 @whole("axis")
@@ -87,6 +87,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return effects.rev(effects.transpose(m, permutation=tuple(order)), dims=(second,))
 
 
+@opening
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """The elements moved along some axes; those that leave at one end come in at the other.
 
@@ -174,6 +175,7 @@ def _rolled_by(a: Any, shift: Any, axis: int) -> Any:
     return pick(a, places, axis)
 
 
+@opening
 def tile(A: Any, reps: Any) -> Any:  # noqa: N803  (NumPy's name)
     """The array repeated as a whole, `reps` times along each axis.
 
@@ -197,6 +199,7 @@ def _tile(a: Any, reps: tuple[int, ...]) -> Any:
     return effects.reshape(wide, shape=tuple(n * r for n, r in zip(lengths, reps, strict=True)))
 
 
+@opening
 def repeat(
     a: Any,
     repeats: Any,
@@ -292,6 +295,7 @@ def _repeat_unknown(a: Any, repeats: Any, axis: int | None, total: int) -> Any:
     return pick(a, cumsum(marks, axis=0, reverse=False), axis)
 
 
+@opening
 def resize(a: Any, new_shape: Any) -> Any:
     """The elements, from the beginning again as often as needed, in a new shape.
 
@@ -314,6 +318,7 @@ def _resize(a: Any, lengths: tuple[int, ...], times: int, size: int) -> Any:
     return effects.reshape(effects.slice_axis(flat, 0, 0, size), shape=lengths)
 
 
+@opening
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """An array without the zeros at the front ("f") and back ("b") of axes, all of them for None.
 
@@ -340,6 +345,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     return filt
 
 
+@opening
 def delete(
     arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
 ) -> Any:
@@ -393,6 +399,7 @@ def _delete_unknown(arr: Any, places: Any, axis: int | None) -> Any:
     return pick(arr, elementwise.add(kept, reduce_sum(cast(before, int32), axes=(1,))), axis)
 
 
+@opening
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """The values put in before some positions: an integer, a slice or positions.
 

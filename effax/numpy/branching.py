@@ -16,12 +16,13 @@ from effax.numpy.arithmetic import remainder
 from effax.numpy.choosing import clip, where
 from effax.numpy.comparing import truth
 from effax.numpy.operands import array, asarray, broadcast_to_common, promote_dtypes
-from effax.whole import whole
+from effax.whole import opening, whole
 
 Array = Any
 ArrayLike = Any
 
 
+@opening
 def choose(
     a: ArrayLike, choices: ArrayLike | Sequence[ArrayLike], out: None = None, mode: str = "raise"
 ) -> Array:
@@ -72,6 +73,7 @@ def _select_n(which: Any, cases: Sequence[Any]) -> Any:
     return selection.select_n(which, *cases)
 
 
+@opening
 def select(
     condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0
 ) -> Array:

@@ -42,7 +42,7 @@ from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import moveaxis, ravel
 from effax.numpy.operands import promote_dtypes, promote_dtypes_inexact
 from effax.numpy.sorting import order_of, searchsorted
-from effax.whole import whole
+from effax.whole import opening, whole
 
 
 def steps(x: Any, axis: int) -> Any:
@@ -256,6 +256,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * pi) ->
     return shape.concatenate(first, rest_of, axis=axis)
 
 
+@opening
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:

@@ -12,7 +12,7 @@ from effax.effects.types import default_float, is_complex, is_float, is_inexact,
 from effax.numpy.arguments import cast
 from effax.numpy.elementary import rad2deg
 from effax.numpy.operands import array, unary
-from effax.whole import whole
+from effax.whole import opening, whole
 
 
 @whole()
@@ -73,6 +73,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     return rad2deg(result) if deg else result
 
 
+@opening
 def iscomplexobj(x: Any) -> bool:
     """Whether the dtype is complex.
 
@@ -82,6 +83,7 @@ def iscomplexobj(x: Any) -> bool:
     return bool(is_complex(_dtype(x)))
 
 
+@opening
 def isrealobj(x: Any) -> bool:
     """Whether the dtype is not complex.
 

@@ -22,7 +22,7 @@ from effax.lax.contraction import canonical_precision, preferred
 from effax.numpy.arguments import BroadcastError, canonical_axis, cast, check_arrays, refuse_out
 from effax.numpy.operands import array, broadcast_to_common, promote_dtypes
 from effax.numpy.pairwise import contract, diagonals, summed
-from effax.whole import whole
+from effax.whole import opening, whole
 
 Array = Any
 ArrayLike = Any
@@ -256,6 +256,7 @@ def _tensordot(a: Array, b: Array, axes: Any, precision: Any, preferred_element_
     return product("tensordot", a, left, b, right, result, precision, preferred_element_type)
 
 
+@opening
 def tensordot(
     a: ArrayLike,
     b: ArrayLike,
@@ -326,6 +327,7 @@ def _outer(a: Array, b: Array) -> Array:
     return product("outer", flat[0], "a", flat[1], "b", "ab", None, None)
 
 
+@opening
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """The products of all pairs of elements: [size of a, size of b].
 
@@ -448,6 +450,7 @@ def _trace(a: Array, offset: int, axis1: int, axis2: int, dtype: Any) -> Array:
     return summed(a, names, wanted)[0]
 
 
+@opening
 def trace(
     a: ArrayLike,
     offset: int = 0,

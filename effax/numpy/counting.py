@@ -39,9 +39,10 @@ from effax.numpy.reductions import max as largest
 from effax.numpy.reductions import min as smallest
 from effax.numpy.reductions import sum
 from effax.numpy.sorting import searchsorted
-from effax.whole import whole
+from effax.whole import opening, whole
 
 
+@opening
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
     """How often each of 0, 1, 2, ... is among the elements; with weights, how much they add up to.
 
@@ -166,6 +167,7 @@ def _edges(a: Any, given: Any, limits: Any, count: int | None) -> Any:
     return _even_edges(ravel(a), limits, count)
 
 
+@opening
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """The edges of the bins of a histogram: equally wide ones, or those given.
 
@@ -177,6 +179,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return _edges(a, given, None if range is None else tuple(range), count)
 
 
+@opening
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
 ) -> tuple[Any, Any]:
@@ -248,6 +251,7 @@ def _counts(columns: Sequence[Any], edges: Sequence[Any], weights: Any) -> Any:
     return shape.reshape(added_up(number, weights, size, typeof(weights).dtype), shape=lengths)
 
 
+@opening
 def histogram2d(
     x: Any,
     y: Any,
@@ -270,6 +274,7 @@ def histogram2d(
     return counts, edges[0], edges[1]
 
 
+@opening
 def histogramdd(
     sample: Any,
     bins: Any = 10,

@@ -42,7 +42,7 @@ from effax.numpy.arguments import (
 )
 from effax.numpy.conversion import number_of
 from effax.numpy.operands import array as array_of
-from effax.whole import remembered, whole
+from effax.whole import opening, remembered, whole
 
 _SMALL = 1 << 16  # elements; smaller arrays come from the host rather than from an executable
 _KEPT, _REMEMBERED = 4096, 256  # elements of an array, and arrays, that are kept on the host
@@ -217,6 +217,7 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
     return _filled_like("empty_like", prototype, 0, dtype, shape, device)
 
 
+@opening
 def full_like(
     a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
 ) -> Any:
@@ -243,6 +244,7 @@ def _known(name: str, argument: str, x: Any) -> Any:
     return np.asarray(x)[()] if isinstance(x, Value) else x
 
 
+@opening
 def arange(
     start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
 ) -> Any:
@@ -323,6 +325,7 @@ def _linspace(
     return (result, delta) if retstep else result
 
 
+@opening
 def linspace(
     start: Any,
     stop: Any,

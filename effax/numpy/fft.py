@@ -24,7 +24,7 @@ from effax.effects.types import (
 )
 from effax.numpy.arguments import canonical_axes, canonical_axis, strong
 from effax.numpy.operands import arraylike
-from effax.whole import whole
+from effax.whole import opening, whole
 
 Array = Any
 ArrayLike = Any
@@ -344,6 +344,7 @@ def _shifted(x: ArrayLike, axes: Any, forwards: bool) -> Array:
     return jnp.roll(x, steps, where)
 
 
+@opening
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """The frequency zero moved to the middle.
 
@@ -354,6 +355,7 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     return _shifted(x, axes, True)
 
 
+@opening
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """The inverse of `fftshift`.
 

@@ -12,6 +12,7 @@ from effax.effects import promotion as lattice
 from effax.effects.promotion import safe_to_cast
 from effax.effects.types import as_dtype, typeof
 from effax.effects.value import Value
+from effax.whole import opening
 
 finfo = dtypes.finfo
 iinfo = dtypes.iinfo
@@ -122,6 +123,7 @@ def iterable(y: Any) -> bool:
     return bool(getattr(y, "ndim", 1)) and bool(np.iterable(y))
 
 
+@opening
 def shape(a: Any) -> tuple[int, ...]:
     """The lengths of an array's axes.
 
@@ -132,6 +134,7 @@ def shape(a: Any) -> tuple[int, ...]:
     return np.shape(a) if isinstance(a, (list, tuple)) else typeof(a).shape
 
 
+@opening
 def ndim(a: Any) -> int:
     """The number of an array's axes.
 
@@ -142,6 +145,7 @@ def ndim(a: Any) -> int:
     return len(shape(a))
 
 
+@opening
 def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
     """The number of elements, along some axes or all.
 

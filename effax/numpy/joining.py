@@ -21,7 +21,7 @@ from effax.numpy.arguments import (
 )
 from effax.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 from effax.numpy.operands import array, promote_dtypes
-from effax.whole import whole
+from effax.whole import opening, whole
 
 
 def _sequence(name: str, arrays: Any) -> list[Any]:
@@ -213,6 +213,7 @@ def _parts(ary: Any, bounds: tuple[int, ...], axis: int) -> list[Any]:
     ]
 
 
+@opening
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """The array in parts along an axis: equal ones, or cut at given places.
 
@@ -222,6 +223,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("split", ary, indices_or_sections, axis)
 
 
+@opening
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """The array in parts along an axis, the first ones longer where they can't be equal.
 
@@ -231,6 +233,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("array_split", ary, indices_or_sections, axis)
 
 
+@opening
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """`split` along the first axis.
 
@@ -240,6 +243,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
+@opening
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """`split` along the second axis; the first of a vector.
 
@@ -250,6 +254,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return _split("hsplit", ary, indices_or_sections, 0 if len(shape_of(ary)) == 1 else 1)
 
 
+@opening
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """`split` along the third axis.
 

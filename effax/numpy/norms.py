@@ -14,7 +14,7 @@ from effax.numpy.arguments import canonical_axis
 from effax.numpy.decompositions import floats, svd, svdvals
 from effax.numpy.operands import arraylike
 from effax.numpy.systems import inv
-from effax.whole import whole
+from effax.whole import opening, whole
 
 Array = Any
 ArrayLike = Any
@@ -222,6 +222,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return jnp.outer(x1, x2)
 
 
+@opening
 def matrix_transpose(x: ArrayLike, /) -> Array:
     """The last two axes exchanged.
 

@@ -64,7 +64,9 @@ def asarray(x: Any, name: str = "asarray") -> Any:
 
 
 def _holds_values(x: Any) -> bool:
-    return isinstance(x, Value) or (isinstance(x, list | tuple) and any(map(_holds_values, x)))
+    if isinstance(x, list | tuple):
+        return any(map(_holds_values, x))
+    return isinstance(x, Value) or hasattr(x, "__jax_array__")
 
 
 def _stacked(rows: Sequence[Any], name: str) -> Any:

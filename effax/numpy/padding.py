@@ -18,7 +18,7 @@ from effax.numpy.arguments import (
     is_static,
     shape_of,
 )
-from effax.whole import whole
+from effax.whole import opening, whole
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -37,6 +37,7 @@ _OPTIONS = {
 }
 
 
+@opening
 def pad(
     array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any
 ) -> Any:

@@ -29,7 +29,7 @@ from effax.numpy.sliding import convolve
 from effax.numpy.sorting import argsort
 from effax.numpy.systems import inv, lstsq
 from effax.numpy.taking import take
-from effax.whole import whole
+from effax.whole import opening, whole
 
 Array = Any
 ArrayLike = Any
@@ -131,6 +131,7 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     return _added("polysub", a1, negative(a2))
 
 
+@opening
 def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:
     """The product of two polynomials, in floating point.
 
@@ -146,6 +147,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     return convolve(*(_zeros(1, a) if _length(a) == 0 else a for a in factors))
 
 
+@opening
 def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
     """The quotient and the remainder of two polynomials, in floating point.
 
@@ -273,6 +275,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     return scan(step, start, cast(p, dtype), unroll=max(operator.index(unroll), 1))[0]
 
 
+@opening
 def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     """The zeros of a polynomial, complex, in no order: eigenvalues of its companion matrix.
 
@@ -344,6 +347,7 @@ def _all_roots(p: Array) -> Array:
     return choose(greater_equal(place, add(negative(missing), n)), unknown, zeros)
 
 
+@opening
 def polyfit(
     x: ArrayLike,
     y: ArrayLike,

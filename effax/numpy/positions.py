@@ -19,7 +19,7 @@ from effax.numpy.arithmetic import add, divmod, multiply, remainder
 from effax.numpy.choosing import clip, where
 from effax.numpy.comparing import greater, less
 from effax.numpy.operands import array, asarray
-from effax.whole import whole
+from effax.whole import opening, whole
 
 Array = Any
 ArrayLike = Any
@@ -61,6 +61,7 @@ def _open_mesh(vectors: tuple[Array, ...]) -> tuple[Array, ...]:
     )
 
 
+@opening
 def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
     """Positions in an array read as a vector, as indices, an array for each axis.
 
@@ -95,6 +96,7 @@ def _unravel_index(indices: Array, lengths: tuple[int, ...]) -> tuple[Array, ...
     )
 
 
+@opening
 def ravel_multi_index(
     multi_index: Sequence[ArrayLike],
     dims: Sequence[int],

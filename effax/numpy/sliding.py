@@ -11,7 +11,7 @@ from effax.lax.contraction import canonical_precision, preferred
 from effax.numpy.arguments import check_arrays
 from effax.numpy.contraction import conjugated
 from effax.numpy.operands import promote_dtypes, promote_dtypes_inexact
-from effax.whole import whole
+from effax.whole import opening, whole
 
 Array = Any
 ArrayLike = Any
@@ -61,6 +61,7 @@ def _sliding(
     return shape.rev(out, dims=(0,)) if swapped and not convolving else out
 
 
+@opening
 def convolve(
     a: ArrayLike,
     v: ArrayLike,
@@ -86,6 +87,7 @@ def convolve(
     return _sliding(a, v, "convolve", mode, precision, preferred_element_type)
 
 
+@opening
 def correlate(
     a: ArrayLike,
     v: ArrayLike,

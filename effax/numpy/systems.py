@@ -17,7 +17,7 @@ from effax.lax import linalg
 from effax.lax.shapes import broadcast_shapes, repeated
 from effax.numpy.decompositions import floats, svd
 from effax.numpy.operands import arraylike
-from effax.whole import whole
+from effax.whole import opening, whole
 
 Array = Any
 ArrayLike = Any
@@ -283,6 +283,7 @@ def matrix_rank(
     return jnp.sum(s > jnp.expand_dims(bound, bound.ndim), axis=-1)
 
 
+@opening
 def lstsq(
     a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
 ) -> tuple[Array, Array, Array, Array]:

@@ -14,7 +14,7 @@ from effax.lax.slicing import from_front
 from effax.numpy.arguments import broadcast, canonical_axis, cast, check_arrays, refuse_out
 from effax.numpy.indexing import update
 from effax.numpy.operands import array
-from effax.whole import whole
+from effax.whole import opening, whole
 
 Array = Any
 ArrayLike = Any
@@ -77,6 +77,7 @@ def _take(
     )
 
 
+@opening
 def take(
     a: ArrayLike,
     indices: ArrayLike,
@@ -180,6 +181,7 @@ def _take_along_axis(
     )
 
 
+@opening
 def take_along_axis(
     arr: ArrayLike,
     indices: ArrayLike,

@@ -11,6 +11,7 @@ from effax.effects.types import default_int
 from effax.numpy.arguments import check_arrays, concrete_int, shape_of
 from effax.numpy.creation import arange, constant, ones
 from effax.numpy.searching import nonzero
+from effax.whole import opening
 
 
 def _host_indices(found: Sequence[np.ndarray[Any, Any]]) -> tuple[Any, ...]:
@@ -43,6 +44,7 @@ def _matrix(name: str, arr: Any) -> tuple[int, ...]:
     return lengths
 
 
+@opening
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
     """`tril_indices` for a matrix of this shape.
 
@@ -53,6 +55,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
     return tril_indices(n, k, m)
 
 
+@opening
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
     """`triu_indices` for a matrix of this shape.
 
@@ -78,6 +81,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     return (arange(count, dtype=int),) * axes
 
 
+@opening
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     """The positions of the diagonal of an array with axes of one length.
 

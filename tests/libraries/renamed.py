@@ -19,13 +19,18 @@ _TRACEBACKS = """class {name}:
   include_frame = staticmethod(lambda frame: True)
   _exclude_paths = []
 """
-_HIJAX = """class _Nothing:
-  def __init__(self, *a, **k): pass
-  def __call__(self, *a, **k): return a[0] if a else None
-  def __getattr__(self, name):
-    if name.startswith("__"): raise AttributeError(name)
-    return property if name == "aval_property" else type(name, (), {}) if name[0].isupper() else _Nothing()
-hjx = _Nothing()
+# Types of one's own for arrays (experimental in JAX): classes made of them exist, their values are refused.
+_HIJAX = """class hjx:
+  class HiPrimitive:
+    def __init__(self, name): pass
+    def bind(self, *operands, **params):
+      raise NotImplementedError("a Variable with hijax=True: effax has no types of one's own")
+  class MutableHiType: pass
+  class control_flow_allowed_effects:
+    add_type = staticmethod(lambda kind: None)
+  AbstractValue = AvalQDD = AvalMutableQDD = object
+  aval_property = property
+  aval_method = instantiate_zeros = register_hitype = staticmethod(lambda first, *rest: first)
 """
 
 # What stands for a private module of JAX, file by file: lines by regular expressions.
@@ -58,12 +63,9 @@ PRIVATE: dict[str, dict[str, list[tuple[str, str]]]] = {
             (r"^from effax\.experimental import hijax as hjx", _HIJAX),
         ],
         "nnx/graphlib.py": [
-            (
-                r"^from effax\._src\.tree_util import _registry as JAX_PYTREE_REGISTRY",
-                "JAX_PYTREE_REGISTRY = {}",
-            )
+            (r"^from effax\._src\.tree_util import _registry as JAX_PYTREE_REGISTRY", ""),
+            (r"(\S+) in JAX_PYTREE_REGISTRY", r"effax.tree_util.is_tree_node(\1)"),
         ],
-        "nnx/**/*.py": [(r"^from effax\.experimental import hijax as hjx", _HIJAX)],
         "linen/fp8_ops.py": [  # dtypes of one's own
             (r"^from effax\._src import (core|dtypes)$", r"from effax import \1"),
             (r"from effax\._src import earray", "earray = None"),
