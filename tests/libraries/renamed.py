@@ -19,7 +19,7 @@ _TRACEBACKS = """class {name}:
   include_frame = staticmethod(lambda frame: True)
   _exclude_paths = []
 """
-# Types of one's own for arrays (experimental in JAX): classes made of them exist, their values are refused.
+# Types of one's own (experimental in JAX): classes over them can be defined, their values are refused.
 _HIJAX = """class hjx:
   class HiPrimitive:
     def __init__(self, name): pass
@@ -59,7 +59,7 @@ PRIVATE: dict[str, dict[str, list[tuple[str, str]]]] = {
             (r"from effax\._src import checkify", "from effax.experimental import checkify")
         ],
         "nnx/variablelib.py": [
-            (r"^from effax\._src\.state\.types import AbstractRef", "class AbstractRef: pass"),
+            (r"effax\._src\.state\.types import AbstractRef", "effax.ref import AbstractRef"),
             (r"^from effax\.experimental import hijax as hjx", _HIJAX),
         ],
         "nnx/graphlib.py": [
