@@ -19,6 +19,7 @@ from effax.effects.effect import LITERALS
 from effax.effects.frames import boundary, strip
 from effax.effects.handler import bottom, current
 from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.value import Value
 from effax.interpreters.stage import stage
 
 P = ParamSpec("P")
@@ -111,6 +112,8 @@ def opened(x: Any) -> Any:
     >>> opened([Three(), 1]), opened((2,))
     ([3, 1], (2,))
     """
+    if isinstance(x, Value):  # most are
+        return x
     kind = type(x)
     if kind is list or kind is tuple:
         inside = [*map(opened, x)]
