@@ -122,7 +122,14 @@ def opened(x: Any) -> Any:
 
 
 def opening(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function that is not `whole`, so that it gets `opened` arguments too."""
+    """Decorate a function that is not `whole`, so that it gets `opened` arguments too.
+
+    >>> class Three:
+    ...     def __jax_array__(self):
+    ...         return 3
+    >>> opening(lambda x: x + 1)(Three())
+    4
+    """
 
     @wraps(function)
     def call(*args: P.args, **keywords: P.kwargs) -> R:
