@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
+from functools import WRAPPER_ASSIGNMENTS
 from typing import Any
 
-from effax.api.arguments import name_of
+from effax.api.arguments import name_of, wearing
 from effax.api.custom_calls import by_position
 from effax.effects import custom
 from effax.effects.errors import RefError
@@ -42,7 +42,7 @@ class custom_vmap:  # noqa: N801  (JAX's name)
     def __init__(self, fun: Callable[..., Any]) -> None:
         self.fun = fun
         self.vmap_rule: Callable[..., Any] | None = None
-        update_wrapper(self, fun)
+        wearing(fun, WRAPPER_ASSIGNMENTS)(self)
 
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
         """Give the rule."""

@@ -500,9 +500,13 @@ class Config:
     __slots__ = ()
 
     update = staticmethod(update)
-    read = staticmethod(read)
     watch = staticmethod(watch)
     trace_key = staticmethod(trace_key)
+
+    @staticmethod
+    def read(name: str) -> Any:
+        """The value in force here of an option, with or without `jax_` before its name."""
+        return read(_find(name).name)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -9,7 +9,7 @@ first inputs stand for them, and `make_jaxpr` gives their values as `consts`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from effax.effects.effect import Effect
@@ -31,6 +31,13 @@ ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
     },
 }
 """What JAX calls the attributes of effects with programs: its name, and ours."""
+
+
+class SourceInfo(NamedTuple):
+    """Where an equation was asked for: the user's frame, and the scopes around, by slashes."""
+
+    frame: Any
+    name_stack: str
 
 
 class ProgramNames:
@@ -94,6 +101,13 @@ class EquationNames:
     inputs: Sequence[Any]
     outputs: Sequence[Variable]
     attributes: dict[str, Any]
+    frame: Any
+    scope: str
+
+    @property
+    def source_info(self) -> SourceInfo:
+        """Where the user's code asked for it."""
+        return SourceInfo(self.frame, self.scope)
 
     @property
     def primitive(self) -> Effect:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from functools import update_wrapper
+from types import FunctionType
+from typing import Any, TypeVar
 
+from effax.effects.frames import is_library
 from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
+
+_Wrapper = TypeVar("_Wrapper")
 
 
 def as_tuple(x: int | str | Iterable[Any] | None) -> tuple[Any, ...]:
@@ -104,6 +109,43 @@ def name_of(function: Callable[..., Any]) -> str:
     """The function's name, for programs and messages."""
     inner = getattr(function, "func", function)
     return getattr(inner, "__name__", type(inner).__name__)
+
+
+def wearing(
+    function: Callable[..., Any], assigned: Sequence[str] = ("__name__", "__doc__", "__module__")
+) -> Callable[[_Wrapper], _Wrapper]:
+    """A wrapper of the function, with its name, its docstring and the attributes users set on it.
+
+    Not those of our own objects, nor any that the wrapper has by itself.
+
+    >>> import effax
+    >>> def f(x):
+    ...     return x
+    >>> f.mark = 1
+    >>> effax.jit(effax.grad(f)).mark
+    1
+    """
+
+    def dressed(wrapper: _Wrapper) -> _Wrapper:
+        update_wrapper(wrapper, function, assigned=assigned, updated=())  # type: ignore[arg-type]
+        for name, value in _set_by_users(function).items():
+            if not hasattr(wrapper, name):
+                setattr(wrapper, name, value)
+        return wrapper
+
+    return dressed
+
+
+def _set_by_users(function: Any) -> dict[str, Any]:
+    while function is not None and _is_ours(function):
+        function = getattr(function, "__wrapped__", None)
+    return getattr(function, "__dict__", {})
+
+
+def _is_ours(function: Any) -> bool:
+    if isinstance(function, FunctionType):
+        return is_library(function.__code__.co_filename)
+    return type(function).__module__.startswith("effax.")
 
 
 def with_references(refs: dict[int, Ref], values: Sequence[Any]) -> list[Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import WRAPPER_ASSIGNMENTS
 from types import SimpleNamespace
 from typing import Any
 
-from effax.api.arguments import as_tuple, name_of, static_positions
+from effax.api.arguments import as_tuple, name_of, static_positions, wearing
 from effax.api.custom_calls import staged_over
 from effax.effects import contraction, control, convolution
 from effax.effects.effect import Effect
@@ -47,7 +47,7 @@ def checkpoint(
         raise TypeError(f"checkpoint: policy must be a function, not {policy!r}")
     numbers, names = as_tuple(static_argnums), as_tuple(static_argnames)
 
-    @wraps(fun)
+    @wearing(fun, WRAPPER_ASSIGNMENTS)
     @filtered
     def remat(*args: Any, **keywords: Any) -> Any:
         places, fixed_names = static_positions(fun, numbers, names)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, update_wrapper
+from functools import WRAPPER_ASSIGNMENTS, partial
 from typing import Any
 
-from effax.api.arguments import name_of, normalise
+from effax.api.arguments import name_of, normalise, wearing
 from effax.api.custom_calls import (
     CustomCall,
     as_numbers,
@@ -115,7 +115,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         self.nondiff_argnums = as_numbers(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
-        update_wrapper(self, fun)
+        wearing(fun, WRAPPER_ASSIGNMENTS)(self)
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Give the rule."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, update_wrapper
+from functools import WRAPPER_ASSIGNMENTS, partial
 from typing import Any
 
 import attrs
 
-from effax.api.arguments import name_of, normalise, with_references
+from effax.api.arguments import name_of, normalise, wearing, with_references
 from effax.api.custom_calls import (
     CustomCall,
     as_numbers,
@@ -204,7 +204,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
         self.optimize_remat = False
-        update_wrapper(self, fun)
+        wearing(fun, WRAPPER_ASSIGNMENTS)(self)
 
     def defvjp(
         self,

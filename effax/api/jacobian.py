@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
+from effax.api.arguments import wearing
 from effax.api.differentiable import (
     check_input,
     check_output,
@@ -51,7 +52,7 @@ def jacfwd(
            [0., 2.]], dtype=float32)
     """
 
-    @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
+    @wearing(fun)
     @filtered
     def jacobian_of(*args: Any, **keywords: Any) -> Any:
         places = chosen_places(argnums, args, "jacfwd")
@@ -86,7 +87,7 @@ def jacrev(
            [0., 2.]], dtype=float32)
     """
 
-    @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
+    @wearing(fun)
     @filtered
     def jacobian_of(*args: Any, **keywords: Any) -> Any:
         places = chosen_places(argnums, args, "jacrev")

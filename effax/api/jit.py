@@ -6,11 +6,11 @@ import inspect
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial, update_wrapper
+from functools import WRAPPER_ASSIGNMENTS, partial
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
-from effax.api.arguments import as_tuple, name_of, static_positions, with_references
+from effax.api.arguments import as_tuple, name_of, static_positions, wearing, with_references
 from effax.api.call_forms import Form
 from effax.api.calls import CompiledCall, Found, enter, enter_own, find, given
 from effax.api.custom_calls import keeps_references
@@ -93,7 +93,7 @@ class Jit:
         self._made_of = *made_of, options, shardings
         self._missed = _passing_on(ref(self), self._made_of)
         self.__call__ = _first_call(self._missed)
-        update_wrapper(self, function, updated=())
+        wearing(function, WRAPPER_ASSIGNMENTS)(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Jit, self._made_of
@@ -188,7 +188,7 @@ class Jit:
         def closed(*values: Any) -> Any:
             return parted.call(self._function, with_references(refs, values))
 
-        return jit(update_wrapper(closed, self._function))(*arrays)
+        return jit(wearing(self._function, WRAPPER_ASSIGNMENTS)(closed))(*arrays)
 
     def _part(
         self, args: tuple[Any, ...], keywords: dict[str, Any], typing: Any = typeof

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import partial, update_wrapper
+from functools import WRAPPER_ASSIGNMENTS, partial
 from typing import Any
 
 import attrs
 
-from effax.api.arguments import as_tuple, name_of, normalise
+from effax.api.arguments import as_tuple, name_of, normalise, wearing
 from effax.api.parted import axes_in_scope, check_results, require_static
+from effax.api.vmap import vmap
 from effax.backends.xla import parallel as running
 from effax.backends.xla.array import Array, asarray
-from effax.effects import collective
+from effax.effects import collective, config
 from effax.effects.config import trace_key
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier, Handler, bottom, current
@@ -100,12 +101,14 @@ class Pmap:
         self._axis_size = options["axis_size"]
         self._donated = options["donated"]
         self._traces: dict[Any, Traced] = {}
-        update_wrapper(self, function, updated=())
+        wearing(function, WRAPPER_ASSIGNMENTS)(self)
 
     @filtered
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Run the function at all places; returns before the devices have finished."""
         call = self._call(args, keywords)
+        if config.read("disable_jit"):
+            return self._one_effect_at_a_time(call)
         traced = self._trace(call)
         mapped = (*(False for _ in traced.captured), *call.mapped)
         devices = running.places(call.size, self._devices, self._backend)
@@ -125,6 +128,14 @@ class Pmap:
                 name=self._name,
             )
         return tree_unflatten(traced.out_tree, map(_placed, results, traced.out_axes))
+
+    def _one_effect_at_a_time(self, call: Call) -> Any:
+        """The results where `jit` is disabled: the places are a batch on one device."""
+        flat, out = self._flat(call)
+        axes = tuple(0 if m else None for m in call.mapped)
+        named = {"axis_name": self._axis, "axis_size": call.size}
+        results = vmap(flat, in_axes=axes, **named)(*call.leaves)
+        return tree_unflatten(out[0], map(_placed, results, out[1]))
 
     def _call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
         if isinstance(self._in_axes, tuple) and len(self._in_axes) != len(args):
@@ -179,8 +190,9 @@ class Pmap:
             )
             given = "" if self._axis_size is None else f", and axis_size is {self._axis_size}"
             raise ValueError(
-                f"pmap of {self._name} got inconsistent sizes for array axes to be mapped: "
-                f"{listed}{given}. Give the arguments that all places share in_axes=None"
+                "pmap got inconsistent sizes for array axes to be mapped, in a call of "
+                f"{self._name}: {listed}{given}. Give the arguments that all places share "
+                "in_axes=None"
             )
         (size,) = sizes
         return int(size)
@@ -209,6 +221,15 @@ class Pmap:
         found = self._traces.get(key)
         if found is not None and found.alive:
             return found
+        flat, out = self._flat(call)
+        with Places(self._axis, call.size).installed():
+            staged = stage(flat, call.row_types, self._name)
+        traced = Traced(staged.program, staged.captured, out[0], out[1])
+        self._traces[key] = traced
+        return traced
+
+    def _flat(self, call: Call) -> tuple[Callable[..., list[Any]], list[Any]]:
+        """The function of one place's leaves; a list for its results' tree and their axes."""
         out: list[Any] = []
 
         def flat(*values: Any) -> list[Any]:
@@ -222,11 +243,7 @@ class Pmap:
             out[:] = [tree, self._places_of(result)]
             return leaves
 
-        with Places(self._axis, call.size).installed():
-            staged = stage(flat, call.row_types, self._name)
-        traced = Traced(staged.program, staged.captured, out[0], out[1])
-        self._traces[key] = traced
-        return traced
+        return flat, out
 
     def _places_of(self, result: Any) -> tuple[int | None, ...]:
         try:

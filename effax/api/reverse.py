@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from effax.api.arguments import flat_function
+from effax.api.arguments import flat_function, wearing
 from effax.api.deferred import linearized
 from effax.api.differentiable import (
     check_cotangent,
@@ -190,7 +189,7 @@ def value_and_grad(
         raise NotImplementedError("reduce_axes is not supported; psum the gradient instead")
     what = "grad"
 
-    @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
+    @wearing(fun)
     @filtered
     def value_and_gradient(*args: Any, **keywords: Any) -> Any:
         places = chosen(argnums, args, what)
@@ -263,7 +262,7 @@ def grad(
     """
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
-    @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
+    @wearing(fun)
     @filtered
     def gradient(*args: Any, **keywords: Any) -> Any:
         value, grads = both(*args, **keywords)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from functools import update_wrapper
+from functools import WRAPPER_ASSIGNMENTS
 from math import prod
 from typing import Any, Final
 
 import attrs
 
-from effax.api.arguments import name_of
+from effax.api.arguments import name_of, wearing
 from effax.api.parted import axes_in_scope, check_results, tracked_axes
 from effax.api.pmap import Places
 from effax.backends.xla.array import Array, asarray
@@ -88,7 +88,7 @@ class ShardMap:
         self._axis_names = axis_names
         self._check = check
         self._traces: dict[Any, Traced] = {}
-        update_wrapper(self, function, updated=())
+        wearing(function, WRAPPER_ASSIGNMENTS)(self)
 
     @filtered
     def __call__(self, *args: Any) -> Any:

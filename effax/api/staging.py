@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any
+from functools import partial, wraps
+from typing import Any, NoReturn
 
-import attrs
 import numpy as np
 
 from effax.api.arguments import as_tuple, flat_function, name_of, normalise
@@ -19,11 +18,6 @@ from effax.interpreters.stage import stage
 from effax.key_arrays import KeyArray, KeyType
 
 
-def _as_shape(lengths: Sequence[int]) -> tuple[int, ...]:
-    return tuple(lengths)
-
-
-@attrs.frozen(slots=True)
 class ShapeDtypeStruct:
     """A shape and a dtype, standing for an array where only the type matters.
 
@@ -34,6 +28,15 @@ class ShapeDtypeStruct:
     One with a dtype of keys stands for their words: it is an array of keys without elements.
     """
 
+    __slots__ = ("dtype", "manual_axis_type", "shape", "sharding", "weak_type")
+    # Not by `attrs`: to other libraries of trees such a class is a node of its fields.
+
+    shape: tuple[int, ...]
+    dtype: Any
+    weak_type: bool
+    sharding: Any
+    manual_axis_type: Any
+
     def __new__(cls, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
         """One that stands for an array of keys is one of keys over what stands for their words."""
         if isinstance(dtype, KeyType):
@@ -41,11 +44,38 @@ class ShapeDtypeStruct:
             return KeyArray(words, implementation=dtype.implementation)
         return super().__new__(cls)
 
-    shape: tuple[int, ...] = attrs.field(converter=_as_shape)
-    dtype: Any = attrs.field(converter=np.dtype)
-    weak_type: bool = attrs.field(default=False, kw_only=True)
-    sharding: Any = attrs.field(default=None, kw_only=True)
-    manual_axis_type: Any = attrs.field(default=None, kw_only=True)
+    def __init__(
+        self,
+        shape: Sequence[int],
+        dtype: Any,
+        *,
+        weak_type: bool = False,
+        sharding: Any = None,
+        manual_axis_type: Any = None,
+    ) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        give = partial(object.__setattr__, self)
+        give("shape", tuple(shape))
+        give("dtype", np.dtype(dtype))
+        give("weak_type", weak_type)
+        give("sharding", sharding)
+        give("manual_axis_type", manual_axis_type)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"a ShapeDtypeStruct does not change: take .update({name}=...) of it")
+
+    def _parts(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __reduce__(self) -> Any:
+        return partial(ShapeDtypeStruct, **self._parts()), ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is ShapeDtypeStruct and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._parts().values()))
 
     @classmethod
     def of(cls, type: ShapedArray) -> ShapeDtypeStruct:
@@ -72,7 +102,7 @@ class ShapeDtypeStruct:
 
     def update(self, **parts: Any) -> Any:
         """The same with some parts replaced."""
-        return attrs.evolve(self, **parts)
+        return ShapeDtypeStruct(**{**self._parts(), **parts})
 
     def __len__(self) -> int:
         """The length of the first axis."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import wraps
 from typing import Any
 
-from effax.api.arguments import name_of
+from effax.api.arguments import name_of, wearing
 from effax.api.differentiable import float0_zeros
 from effax.api.float0 import is_nothing
 from effax.backends.xla.array import Array
@@ -68,7 +67,7 @@ def vmap(
             f"positional arguments passed to the function, but got {in_axes}"
         )
 
-    @wraps(fun, assigned=("__name__", "__doc__", "__module__"), updated=())
+    @wearing(fun)
     @filtered
     def mapped(*args: Any, **keywords: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
@@ -187,8 +186,8 @@ def _batch_size(
         )
     listed = "; ".join(f"length {n}: {', '.join(who[:3])}" for n, who in sorted(sizes.items()))
     raise ValueError(
-        f"vmap of {name_of(fun)} got inconsistent sizes for array axes to be mapped: {listed}."
-        " Give the arguments that are not to be mapped in_axes=None"
+        f"vmap got inconsistent sizes for array axes to be mapped, in a call of {name_of(fun)}: "
+        f"{listed}. Give the arguments that are not to be mapped in_axes=None"
     )
 
 

@@ -13,11 +13,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
 from typing import Any, Final, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
+from effax.api.arguments import wearing
 from effax.backends.xla.array import asarray
 from effax.effects import check as effects
 from effax.effects.columns import load
@@ -224,7 +224,7 @@ def checkify(
     if not callable(f):
         raise TypeError(f"checkify takes a function, but was given {f!r}")
 
-    @wraps(f, assigned=("__name__", "__doc__", "__module__"), updated=())
+    @wearing(f)
     @filtered
     def checked(*args: P.args, **kwargs: P.kwargs) -> tuple[Error, Out]:
         # NumPy would compute with its own arrays, unseen.

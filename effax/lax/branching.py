@@ -115,9 +115,13 @@ def _branch(
     what: str, index: Any, branches: Sequence[Callable[..., Any]], operands: Sequence[Any]
 ) -> Any:
     leaves, tree = tree_flatten(tuple(operands))
-    flats = [on_leaves(b, tree) for b in branches]
-    parts, leaves = staged_over([f for f, _ in flats], leaves, [name_of(b) for b in branches])
-    staged = [(part, out[0]) for part, (_, out) in zip(parts, flats, strict=True)]
+    distinct = {id(b): b for b in branches}.values()  # what is given twice is staged once
+    flats = [on_leaves(b, tree) for b in distinct]
+    parts, leaves = staged_over([f for f, _ in flats], leaves, [name_of(b) for b in distinct])
+    found = {
+        id(b): (part, out[0]) for b, part, (_, out) in zip(distinct, parts, flats, strict=True)
+    }
+    staged = [found[id(b)] for b in branches]
     (first, first_tree), rest = staged[0], staged[1:]
     names = (
         ("false_fun", "true_fun")
@@ -125,12 +129,15 @@ def _branch(
         else tuple(f"branch {i}" for i in range(len(branches)))
     )
     for i, (other, other_tree) in enumerate(rest, 1):
-        if other_tree != first_tree or not same_types(
-            first.program.out_types, other.program.out_types
-        ):
+        trees = other_tree == first_tree
+        if not trees or not same_types(first.program.out_types, other.program.out_types):
+            asked = (
+                "branches must have equal output types"
+                if trees
+                else "branch outputs must have the same pytree structure"
+            )
             raise describe_difference(
-                f"{what}: {names[0]} and {names[i]} must give results of equal types, tree by "
-                "tree, but they differ:",
+                f"{what} {asked}, but {names[0]} and {names[i]} differ:",
                 (names[0], first_tree, first.program.out_types),
                 (names[i], other_tree, other.program.out_types),
             )

@@ -91,6 +91,14 @@ def test_an_exception_ends_an_override():
     assert not config.enable_x64
 
 
+def test_a_setting_is_read_by_either_of_its_names():
+    with enable_x64(True):
+        assert config.read("jax_enable_x64") is config.read("enable_x64") is True
+        assert config.values["jax_enable_x64"] is True
+    with pytest.raises(AttributeError, match="enable_x64"):
+        config.read("jax_enable_x46")
+
+
 def test_keys_are_interned_and_say_what_is_in_force(restored):
     config.update("fast_paths", "all")  # whatever the environment asks for
     plain = config.trace_key()

@@ -54,7 +54,7 @@ SURPRISES = {
     "iterated_scalar": (TypeError, "iteration over a 0-d array"),
     "formatted": (TypeError, "debug.print"),
     "array_as_condition": (ValueError, r"ambiguous.*a\.any\(\)"),
-    "branches_differ": (TypeError, "equal types"),
+    "branches_differ": (TypeError, "same pytree structure"),
     "carry_differs": (TypeError, "carry"),
     "key_is_no_key": (TypeError, "key comes from random.key"),
     "printed_name_missing": (KeyError, "mentions 'y'.*'x'"),

@@ -78,10 +78,6 @@ PRIVATE: dict[str, dict[str, list[tuple[str, str]]]] = {
                 r"^from effax\._src import traceback_util as jax_traceback_util",
                 _TRACEBACKS.format(name="jax_traceback_util"),
             ),
-            (
-                r"^from effax\.extend import source_info_util",
-                "source_info_util = jax_traceback_util",
-            ),
         ],
     },
     "haiku": {

@@ -213,3 +213,12 @@ def test_scopes_are_left_when_a_function_fails():
             return jnp.sin(x)
 
     assert [e.scope for e in effax.make_program(f)(X).equations] == [""]
+
+
+def test_an_equation_says_where_it_is_from_by_the_names_of_jax():
+    from effax.extend import source_info_util
+
+    sin = next(e for e in effax.make_jaxpr(layered)(X).eqns if e.primitive.name == "sin")
+    assert str(sin.source_info.name_stack) == "a"
+    place = source_info_util.summarize(sin.source_info)
+    assert place.endswith(f"test_scopes.py:{line_of('the line of sin')} (layered)")

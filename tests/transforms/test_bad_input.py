@@ -101,7 +101,7 @@ def test_grad_of_what_has_no_gradient():
 
 def test_ragged_vmap():
     message = refused(
-        ValueError, "inconsistent sizes", effax.vmap(jnp.add), jnp.ones(3), jnp.ones(4)
+        ValueError, "^vmap got inconsistent sizes", effax.vmap(jnp.add), jnp.ones(3), jnp.ones(4)
     )
     assert "(3,)" in message and "(4,)" in message
     refused(ValueError, "rank", effax.vmap(jnp.sin), 1.0)
@@ -125,8 +125,13 @@ def test_leaves_that_are_no_arrays():
 
 def test_branches_and_bodies_of_different_types():
     x = jnp.ones(3)
-    message = refused(TypeError, "equal types", lax.cond, True, lambda v: v, lambda v: v.sum(), x)
+    message = refused(
+        TypeError, "equal output types", lax.cond, True, lambda v: v, lambda v: v.sum(), x
+    )
     assert "f32[3]" in message and "f32[]" in message
+    refused(
+        TypeError, "^cond branch outputs .*tree", lax.cond, True, lambda v: (v,), lambda v: v, x
+    )
     message = refused(TypeError, "carry", lax.scan, lambda c, _: (c[:1], None), x, None, length=2)
     assert "f32[3]" in message and "f32[1]" in message
     refused(TypeError, "carry", lax.while_loop, lambda v: True, lambda v: (v, v), x)

@@ -259,3 +259,72 @@ def test_types_may_be_returned_where_types_are_asked():
     assert effax.eval_shape(lambda x: (x, asked), jnp.ones(3))[1] == asked
     with pytest.raises(TypeError, match="ShapeDtypeStruct"):
         effax.jit(lambda: asked)()
+
+
+def test_attributes_that_were_set_on_a_function_are_on_what_transforms_make_of_it() -> None:
+    def f(x):
+        return x * 2.0
+
+    f.made_of = "what a library remembers"
+    f._name = "a name that a transform has for itself"
+    transforms = [
+        effax.jit,
+        effax.vmap,
+        effax.pmap,
+        effax.grad,
+        effax.jacfwd,
+        effax.checkpoint,
+        effax.custom_jvp,
+        effax.custom_vjp,
+        lambda f: effax.jit(effax.vmap(effax.jit(f))),
+    ]
+    for transform in transforms:
+        assert transform(f).made_of == f.made_of
+    assert effax.jit(f)._name == "f"
+    assert "_traces" not in vars(effax.vmap(effax.jit(f)))
+
+
+def test_where_jit_is_disabled_pmap_runs_the_function_each_time() -> None:
+    seen = []
+
+    def f(x, y):
+        seen.append(x)
+        return lax.psum(x, "places") + y, 3.0, lax.axis_index("places")
+
+    mapped = effax.pmap(f, axis_name="places", in_axes=(1, None), out_axes=(0, None, 0))
+    x = jnp.array([[1.0], [2.0]])
+    expected = mapped(x, 1.0)
+    with effax.disable_jit():
+        for _ in range(2):
+            found = mapped(x, 1.0)
+            assert effax.tree.map(lambda a: a.tolist(), found) == ([[2.0, 3.0]], 3.0, [0])
+    assert len(seen) == 3
+    assert effax.tree.map(lambda a: (a.shape, a.dtype), found) == (
+        effax.tree.map(lambda a: (a.shape, a.dtype), expected)
+    )
+
+
+def test_a_function_that_is_several_branches_is_staged_once() -> None:
+    seen = []
+
+    def f(x):
+        seen.append(x)
+        return x**2
+
+    assert lax.switch(2, [f, jnp.negative, f], 3) == 9
+    assert len(seen) == 1
+    assert effax.grad(lambda x: lax.cond(x > 1.0, f, f, x))(3.0) == 6.0
+    assert len(seen) == 2
+
+
+def test_a_stand_in_is_a_value_and_other_libraries_take_it_for_a_leaf() -> None:
+    one = effax.ShapeDtypeStruct([2, 3], "float32", weak_type=True)
+    assert (
+        one == effax.ShapeDtypeStruct((2, 3), jnp.float32, weak_type=True) != one.update(shape=())
+    )
+    assert len({one, pickle.loads(pickle.dumps(one)), copy.copy(one)}) == 1
+    assert not hasattr(one, "__attrs_attrs__")  # by which dm-tree knows nodes
+    with pytest.raises(AttributeError, match="update"):
+        one.shape = ()
+    with pytest.raises(ValueError, match="dtype must be specified"):
+        effax.ShapeDtypeStruct((), None)
