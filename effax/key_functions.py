@@ -56,7 +56,7 @@ STRUCTURAL: Final[dict[str, tuple[str, ...]]] = {
 """Functions of `numpy` and `lax` that take keys: which parameters hold them, the first if none."""
 
 
-def _array_equal(a: Any, b: Any) -> Any:
+def _array_equal(a: Any, b: Any, equal_nan: bool = False) -> Any:
     from effax import numpy as jnp
 
     return (a == b).all() if a.shape == b.shape else jnp.asarray(False)
@@ -70,7 +70,7 @@ ANSWERS: Final[dict[str, Callable[..., Any]]] = {
     "size": lambda keys: keys.size,
     "equal": lambda a, b: a == b,
     "not_equal": lambda a, b: a != b,
-    "array_equal": lambda a, b: _array_equal(a, b),
+    "array_equal": _array_equal,
     "eq": lambda a, b: a == b,
     "ne": lambda a, b: a != b,
 }

@@ -19,6 +19,7 @@ from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
 from effax.effects.types import ShapedArray, int32, is_bool, is_integer, typeof
 from effax.lax.gathering import scatter_add, scatter_max, scatter_min, scatter_mul
 from effax.numpy.arguments import check_arrays
+from effax.numpy.manipulation import broadcast_to
 from effax.numpy.operands import asarray
 from effax.whole import opening, whole
 
@@ -60,6 +61,7 @@ def _segments(
 ) -> Array:
     check_arrays(name, data, segment_ids)
     data, ids = asarray(data), asarray(segment_ids)
+    data = _spread(typeof(data).shape, data, typeof(ids).shape)
     _check_rows(name, typeof(data), typeof(ids))
     if num_segments is None:
         num_segments = _count(name, ids)
@@ -118,6 +120,13 @@ def _count(name: str, ids: Any) -> int:
     if not known.size:
         raise ValueError(f"{name}: there is no largest of no segment_ids; give num_segments")
     return int(known.max()) + 1
+
+
+def _spread(shape: tuple[int, ...], data: Any, numbers: tuple[int, ...]) -> Any:
+    """The data, one row or a number repeated for each of the numbers of segments."""
+    if len(numbers) == 1 and shape[:1] in ((), (1,)):
+        return broadcast_to(data, (*numbers, *shape[1:]))
+    return data
 
 
 def _check_rows(name: str, data: ShapedArray, ids: ShapedArray) -> None:

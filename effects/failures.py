@@ -151,7 +151,12 @@ class Formatted:
 
 
 def require(site: Site, holds: Any, payload: Sequence[Any]) -> None:
-    """Raise `JaxRuntimeError` unless a claim holds in every lane; all arrays are NumPy's."""
+    """Raise `JaxRuntimeError` unless a claim, a NumPy array, holds in every lane.
+
+    Of several failures its text has the first by itself, then each with its index.
+    """
     error = site.failures(~holds, payload)
     if error is not None:
-        raise JaxRuntimeError(str(error)) from error
+        first = next(iter(error.error_mapping.values())) if type(error) is BatchedError else error
+        told = f"{error}" if first is error else f"{first}\n{error}"
+        raise JaxRuntimeError(told) from error

@@ -31,7 +31,7 @@ def call_at_once(
 
 def check_at_once(holds: Any, *payload: Any, site: Site) -> list[Array]:
     """Raise `JaxRuntimeError` unless the claim holds."""
-    require(site, as_numpy(holds), [as_numpy(x) for x in payload])
+    require(site, as_numpy(holds), [asarray(x) for x in payload])
     return []
 
 

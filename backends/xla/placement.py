@@ -64,7 +64,7 @@ class Sharding:
     @property
     def is_fully_replicated(self) -> bool:
         """Whether each device has the whole array."""
-        return not self.placement().split
+        return all(n == 1 for n in self.cuts())
 
     def cuts(self) -> tuple[int, ...]:
         """Into how many pieces each axis of an array is cut; axes after the last, into one."""

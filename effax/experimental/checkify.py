@@ -180,7 +180,7 @@ def _in_order(
 
 
 def _values(site: Site, leaves: Sequence[Any]) -> list[Any]:
-    """A payload from its bits."""
+    """A payload from its bits: arrays, as messages show them."""
     rest = map(np.asarray, leaves)
     values = []
     for t in site.types:
@@ -189,10 +189,10 @@ def _values(site: Site, leaves: Sequence[Any]) -> list[Any]:
             real, imag = next(rest).view(part), next(rest).view(part)
             number = np.empty(real.shape, t.dtype)
             number.real, number.imag = real, imag
-            values.append(number)
+            values.append(asarray(number))
         else:
             word = next(rest)
-            values.append(word if word.dtype == t.dtype else word.view(t.dtype))
+            values.append(asarray(word if word.dtype == t.dtype else word.view(t.dtype)))
     return values
 
 

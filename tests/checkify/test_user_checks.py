@@ -93,11 +93,22 @@ def test_under_derivatives():
     assert error.get() == LANES and slopes.tolist() == pytest.approx((1 / XS).tolist())
 
 
+def test_arrays_in_a_message_are_shown_as_arrays():
+    def g(x):
+        checkify.check(x > 0, "{tree}, {x:.2f}", tree={"x": x}, x=x)
+
+    text = "{'x': Array(-1., dtype=float32)}, -1.00 (`check` failed)"
+    assert checkify.checkify(g)(np.float32(-1))[0].get() == text
+    with pytest.raises(checkify.JaxRuntimeError) as caught:
+        g(np.float32(-1))
+    assert str(caught.value).startswith(text)
+
+
 def test_without_checkify():
     assert float(f(np.float32(1))) == 0
     with pytest.raises(checkify.JaxRuntimeError, match=r"x=-1\.0 is low"):
         f(np.float32(-1))
-    with pytest.raises(checkify.JaxRuntimeError, match="at mapped index 1"):
+    with pytest.raises(checkify.JaxRuntimeError, match=r"^x=.* is low.*\n.*at mapped index 1"):
         effax.vmap(f)(XS)
     with pytest.raises(effax.errors.UnhandledEffectError, match=r"wrap it in checkify\.checkify"):
         effax.jit(f)(np.float32(1))

@@ -37,7 +37,8 @@ _HIJAX = """class hjx:
 PRIVATE: dict[str, dict[str, list[tuple[str, str]]]] = {
     "blackjax": {"smc/**/*.py": [(r"effax\._src\.flatten_util", "effax.flatten_util")]},
     "chex": {
-        "_src/restrict_backends.py": [(r"^from effax\._src import compiler$", "compiler = None")]
+        "_src/restrict_backends.py": [(r"^from effax\._src import compiler$", "compiler = None")],
+        "_src/fake.py": [(r"effax\._src\.xla_bridge\._backends", "{}")],
     },
     "diffrax": {},
     "equinox": {
@@ -85,17 +86,21 @@ PRIVATE: dict[str, dict[str, list[tuple[str, str]]]] = {
         "experimental/__init__.py": [
             (r"^from haiku\._src\.dot import.*", "abstract_to_dot = to_dot = None")
         ],
+        "_src/*_test.py": [  # not installed
+            (r"^import tensorflow.* as tf", "tf = None"),
+            (r"^from effax\.experimental import jax2tf", "jax2tf = None"),
+        ],
     },
     "jaxopt": {},
     "jaxtyping": {},
     "jmp": {},
-    "jraph": {},
+    "jraph": {"**/*_test.py": [(r"^from effax\.lib import xla_bridge", "xla_bridge = None")]},
     "lineax": {
         "_solve.py": [
             (r"^from effax\._src\.ad_util import stop_gradient_p", "stop_gradient_p = None")
         ]
     },
-    "mctx": {},
+    "mctx": {"_src/tests/tree_test.py": [(r"\.\./mctx/", "mctx/")]},
     "numpyro": {
         "util.py": [
             (

@@ -80,6 +80,11 @@ def test_segments_and_what_is_gone():
     data, ids = np.arange(6.0, dtype=np.float32), np.array([0, 1, 1, 3, 9, 0])
     np.testing.assert_array_equal(effax.ops.segment_sum(data, ids, 4), [5, 3, 0, 3])
     np.testing.assert_array_equal(effax.ops.segment_max(data, ids, 4), [5, 2, -np.inf, 3])
+    one_for_all = effax.ops.segment_sum(2.0, ids, 4)
+    np.testing.assert_array_equal(one_for_all, [4, 4, 0, 2])
+    np.testing.assert_array_equal(
+        effax.ops.segment_sum(np.float32([[2]]), ids, 4)[:, 0], one_for_all
+    )
     slope = effax.grad(lambda d: (effax.ops.segment_sum(d, ids, 4) ** 2).sum())(data)
     np.testing.assert_array_equal(slope, [10, 6, 6, 6, 0, 10])
     with pytest.raises(ValueError, match="num_segments"):

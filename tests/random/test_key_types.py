@@ -192,3 +192,8 @@ def test_keys_are_leaves_of_trees():
             one_level(k)
     back = effax.jit(lambda t: tree.map(lambda x: x, t))(nested)
     assert back["key"].dtype == k.dtype and (back["rest"][1] == ks).all()
+
+
+def test_arrays_of_keys_are_compared_whole():
+    keys = random.split(random.key(0))
+    assert jnp.array_equal(keys, keys, equal_nan=True) and not jnp.array_equal(keys, keys[0])

@@ -317,6 +317,10 @@ def test_a_function_that_is_several_branches_is_staged_once() -> None:
     assert len(seen) == 2
 
 
+def test_the_sharding_of_a_type_is_replicated_though_its_mesh_has_no_devices() -> None:
+    assert effax.typeof(jnp.ones(3)).sharding.is_fully_replicated
+
+
 def test_a_stand_in_is_a_value_and_other_libraries_take_it_for_a_leaf() -> None:
     one = effax.ShapeDtypeStruct([2, 3], "float32", weak_type=True)
     assert (
