@@ -35,7 +35,8 @@ from effax.effects.failures import (
     Site,
 )
 from effax.effects.frames import filtered, user_frame
-from effax.effects.logical import not_
+from effax.effects.logical import not_, or_
+from effax.effects.shape import broadcast_in_dim
 from effax.effects.tree import register_pytree_node_class, tree_flatten, tree_map
 from effax.effects.types import is_bool, is_complex, typeof
 from effax.effects.value import Value
@@ -341,15 +342,20 @@ def check_error(error: Error) -> None:
     if not error._sites:
         return
     first, _, *rest = error._leaves
+    of_lanes = []
     for site, leaves in _grouped(error._sites, rest):
-        lanes = typeof(first).shape
         holds = ne(first, site.code)
         if site.lanes:
             mask, *leaves = leaves
-            if lanes:
+            if typeof(first).shape:
                 continue
-            holds = not_(mask)
+            of_lanes.append((not_(mask), _unstored(site, leaves), site.in_lanes(())))
+            another = broadcast_in_dim(holds, shape=site.lanes, dims=())
+            holds = or_(another, not_(mask))
         effects.check(holds, *_unstored(site, leaves), site=site.in_lanes(()))
+    if len(of_lanes) > 1:  # lanes may fail elsewhere than where the first of all did
+        for holds, payload, site in of_lanes:
+            effects.check(holds, *payload, site=site)
 
 
 def _unstored(site: Site, leaves: Sequence[Any]) -> list[Any]:

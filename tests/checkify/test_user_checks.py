@@ -93,6 +93,22 @@ def test_under_derivatives():
     assert error.get() == LANES and slopes.tolist() == pytest.approx((1 / XS).tolist())
 
 
+def test_of_the_checks_of_a_batch_that_failed_the_first_is_raised():
+    def again(fine):
+        checkify.check(fine, "a check that is made twice")
+
+    def g(x, y):
+        again(x > 0)
+        checkify.check(y > 0, "y is low")
+        again(y > 0)
+
+    error, _ = checkify.checkify(effax.vmap(g))(np.ones(2), -np.ones(2))
+    with pytest.raises(checkify.JaxRuntimeError, match=r"^y is low"):
+        error.throw()
+    staged, _ = checkify.checkify(checkify.check_error)(error)
+    assert "y is low" in staged.get() and len(staged.get_all()) == 2
+
+
 def test_arrays_in_a_message_are_shown_as_arrays():
     def g(x):
         checkify.check(x > 0, "{tree}, {x:.2f}", tree={"x": x}, x=x)
