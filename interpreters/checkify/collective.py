@@ -6,7 +6,9 @@ from typing import Any
 
 from effax.effects import collective as c
 from effax.effects import shape
+from effax.effects.comparison import eq
 from effax.effects.effect import Effect
+from effax.effects.logical import and_
 from effax.effects.program import Program
 from effax.interpreters.checkify.checking import Checkify, cannot_fail, computes
 from effax.interpreters.checkify.payload import stored_types
@@ -19,7 +21,10 @@ cannot_fail(c.pmax, c.pmin, c.all_gather, c.all_to_all, c.ppermute, c.pvary, c.a
 def checkify_parallel(
     handler: Checkify, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
 ) -> list[Any]:
-    """The places begin without failures; those they leave are failures of a batch of places."""
+    """The places begin without failures; those they leave are failures of a batch of places.
+
+    What failed first at a place is noted before what failed there besides.
+    """
     program: Program = attributes["program"]
     lifted = lift(program, handler, (PLAIN,) * len(operands))
     sites: Any = lifted.state_mode
@@ -34,8 +39,9 @@ def checkify_parallel(
     )
     if not sites:
         return list(results)
-    _, flags, *rest = results
+    first, flags, *rest = results
     size = attributes["size"]
+    found = []
     for i, site in enumerate(sites):
         count = len(stored_types(site))
         payload, rest = rest[:count], rest[count:]
@@ -43,7 +49,13 @@ def checkify_parallel(
             failed, *payload = payload
         else:
             failed = shape.squeeze(shape.slice_axis(flags, 1, i, i + 1), (1,))
-        handler.note(site.in_lanes((size, *site.lanes)), failed, payload)
+        found.append((site, site.in_lanes((size, *site.lanes)), failed, payload))
+    if len(found) > 1:
+        for site, over, failed, payload in found:
+            here = shape.broadcast_in_dim(eq(first, site.code), shape=over.lanes, dims=(0,))
+            handler.note(over, and_(failed, here), payload)
+    for _, over, failed, payload in found:
+        handler.note(over, failed, payload)
     return rest
 
 

@@ -102,9 +102,14 @@ def test_of_the_checks_of_a_batch_that_failed_the_first_is_raised():
         checkify.check(y > 0, "y is low")
         again(y > 0)
 
-    error, _ = checkify.checkify(effax.vmap(g))(np.ones(2), -np.ones(2))
-    with pytest.raises(checkify.JaxRuntimeError, match=r"^y is low"):
-        error.throw()
+    errors = [
+        checkify.checkify(effax.vmap(g))(np.ones(2), -np.ones(2))[0],
+        checkify.checkify(effax.pmap(g))(np.ones(1), -np.ones(1))[0],
+    ]
+    for error in errors:
+        assert "y is low" in error.get() and len(error.get_all()) == 2
+        with pytest.raises(checkify.JaxRuntimeError, match=r"^y is low"):
+            error.throw()
     staged, _ = checkify.checkify(checkify.check_error)(error)
     assert "y is low" in staged.get() and len(staged.get_all()) == 2
 
