@@ -272,9 +272,9 @@ class Option:
         """The value in force here."""
         return read(self.name)
 
-    def __call__(self, value: Any = True) -> Overriding:
+    def __call__(self, new_val: Any = True) -> Overriding:
         """A context manager under which the option has this value."""
-        return Overriding(self.name, self.check(value))
+        return Overriding(self.name, self.check(new_val))
 
     def __bool__(self) -> bool:
         return bool(self.value)
@@ -283,7 +283,16 @@ class Option:
         return f"<setting {self.name} = {self.value!r}>"
 
 
-def _switch(name: str, default: bool, text: str) -> Option:
+class _Disabling(Option):
+    """An option whose value is said as JAX's `disable_jit` has it: `disable_jit(disable=True)`."""
+
+    __slots__ = ()
+
+    def __call__(self, disable: Any = True) -> Overriding:
+        return super().__call__(disable)
+
+
+def _switch(name: str, default: bool, text: str, kind: type[Option] = Option) -> Option:
     def check(value: Any) -> bool:
         if value is True or value is False:
             return bool(value)
@@ -299,7 +308,7 @@ def _switch(name: str, default: bool, text: str) -> Option:
             return False
         return text
 
-    return Option(name, default, text, check, parse)
+    return kind(name, default, text, check, parse)
 
 
 def _choice(name: str, default: str | None, choices: tuple[str, ...], text: str) -> Option:
@@ -381,7 +390,9 @@ _GUARDS: Final = ("allow", "log", "disallow", "log_explicit", "disallow_explicit
 allow_f16_reductions = _switch("allow_f16_reductions", True, "sums of 16-bit floats as they are")
 no_execution = _switch("no_execution", False, "raise where a program would run")
 enable_x64 = _switch("enable_x64", False, "64-bit types; without them 64 bits become 32")
-disable_jit = _switch("disable_jit", False, "run functions under `jit` one effect at a time")
+disable_jit = _switch(
+    "disable_jit", False, "run functions under `jit` one effect at a time", _Disabling
+)
 check_tracer_leaks = _switch("check_tracer_leaks", False, "look for carriers that outlive a trace")
 debug_nans = _switch("debug_nans", False, "raise where a NaN is made")
 debug_infs = _switch("debug_infs", False, "raise where an infinity is made")

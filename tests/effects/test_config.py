@@ -99,6 +99,13 @@ def test_a_setting_is_read_by_either_of_its_names():
         config.read("jax_enable_x46")
 
 
+def test_values_are_given_by_the_names_that_jax_has_for_them():
+    with disable_jit(disable=True), enable_x64(new_val=True):
+        assert config.disable_jit and config.enable_x64
+        with disable_jit(disable=False):
+            assert not config.disable_jit
+
+
 def test_keys_are_interned_and_say_what_is_in_force(restored):
     config.update("fast_paths", "all")  # whatever the environment asks for
     plain = config.trace_key()
