@@ -48,6 +48,15 @@ if TYPE_CHECKING:
 _log: Final = logging.getLogger("effax")
 
 
+class _Signature:
+    """The function's signature, also for who does not look at what a callable wraps."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> inspect.Signature:
+        if instance is None:
+            raise AttributeError("__signature__")  # the class is called otherwise
+        return inspect.signature(instance._function)
+
+
 class Jit:
     """What `jit(f)` returns: call it like `f`; `lower` and `trace` to look inside.
 
@@ -56,6 +65,7 @@ class Jit:
     """
 
     __slots__ = ("__call__", "__dict__", "__weakref__")
+    __signature__ = _Signature()
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import inspect
 import pickle
 
 import numpy as np
@@ -282,6 +283,15 @@ def test_attributes_that_were_set_on_a_function_are_on_what_transforms_make_of_i
         assert transform(f).made_of == f.made_of
     assert effax.jit(f)._name == "f"
     assert "_traces" not in vars(effax.vmap(effax.jit(f)))
+
+
+def test_a_jitted_function_has_its_signature_itself() -> None:
+    def f(a, b=2):
+        return a
+
+    own = inspect.signature(effax.jit(f), follow_wrapped=False)
+    assert own == inspect.signature(f)
+    assert next(iter(inspect.signature(type(effax.jit(f))).parameters)) == "function"
 
 
 def test_where_jit_is_disabled_pmap_runs_the_function_each_time() -> None:
