@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import WRAPPER_ASSIGNMENTS
 from typing import Any
 
 from effax.api.arguments import name_of, wearing
@@ -42,7 +41,7 @@ class custom_vmap:  # noqa: N801  (JAX's name)
     def __init__(self, fun: Callable[..., Any]) -> None:
         self.fun = fun
         self.vmap_rule: Callable[..., Any] | None = None
-        wearing(fun, WRAPPER_ASSIGNMENTS)(self)
+        wearing(fun)(self)
 
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
         """Give the rule."""

@@ -61,7 +61,7 @@ def _segments(
 ) -> Array:
     check_arrays(name, data, segment_ids)
     data, ids = asarray(data), asarray(segment_ids)
-    data = _spread(typeof(data).shape, data, typeof(ids).shape)
+    data = _spread(data, ids)
     _check_rows(name, typeof(data), typeof(ids))
     if num_segments is None:
         num_segments = _count(name, ids)
@@ -122,8 +122,9 @@ def _count(name: str, ids: Any) -> int:
     return int(known.max()) + 1
 
 
-def _spread(shape: tuple[int, ...], data: Any, numbers: tuple[int, ...]) -> Any:
+def _spread(data: Any, ids: Any) -> Any:
     """The data, one row or a number repeated for each of the numbers of segments."""
+    shape, numbers = typeof(data).shape, typeof(ids).shape
     if len(numbers) == 1 and shape[:1] in ((), (1,)):
         return broadcast_to(data, (*numbers, *shape[1:]))
     return data

@@ -60,9 +60,7 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         def call(*args: Any, **keywords: Any) -> Any:
             try:
                 if installed() is not bottom:
-                    if keywords:
-                        keywords = {name: opened(x) for name, x in keywords.items()}
-                    return function(*map(opened, args), **keywords)  # type: ignore[arg-type]
+                    return _on_opened(function, args, keywords)
                 if not keywords and len(args) <= leading:
                     try:  # arrays and numbers alone: the common case, one or two without a loop
                         if len(args) == 1:
@@ -90,8 +88,7 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                             raise
                         return Array(outs[0], spec)
                 if given is not None and keywords.get(given) is None:
-                    keywords = {name: opened(x) for name, x in keywords.items()}
-                    return function(*map(opened, args), **keywords)  # type: ignore[arg-type]
+                    return _on_opened(function, args, keywords)
                 return calls.other(args, keywords)
             except Exception as error:
                 strip(error)
@@ -133,10 +130,14 @@ def opening(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **keywords: P.kwargs) -> R:
-        given = {name: opened(x) for name, x in keywords.items()}
-        return function(*map(opened, args), **given)  # type: ignore[arg-type]
+        return _on_opened(function, args, keywords)
 
     return call
+
+
+def _on_opened(function: Callable[..., R], args: tuple[Any, ...], keywords: dict[str, Any]) -> R:
+    given = {name: opened(x) for name, x in keywords.items()} if keywords else keywords
+    return function(*map(opened, args), **given)
 
 
 def _parameters(function: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -157,6 +157,7 @@ def require(site: Site, holds: Any, payload: Sequence[Any]) -> None:
     """
     error = site.failures(~holds, payload)
     if error is not None:
-        first = next(iter(error.error_mapping.values())) if type(error) is BatchedError else error
-        told = f"{error}" if first is error else f"{first}\n{error}"
+        told = str(error)
+        if type(error) is BatchedError:
+            told = f"{next(iter(error.error_mapping.values()))}\n{told}"
         raise JaxRuntimeError(told) from error

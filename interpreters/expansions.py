@@ -59,6 +59,12 @@ def nan(x: Any) -> Any:
     return ne(x, x)
 
 
+def even(x: Any) -> Any:
+    """Whether x is an even number."""
+    half = mul(x, 0.5)
+    return eq(floor(half), half)
+
+
 def iterate(
     step: Callable[..., Any], active: Any, state: Sequence[Any], fixed: Sequence[Any]
 ) -> Any:
@@ -321,10 +327,9 @@ def expand_bessel_i0e(x: Any) -> Any:
 
 def expand_polygamma(m: Any, x: Any) -> Any:
     """`(-1)**(m + 1) * m! * zeta(m + 1, x)`, and digamma for m = 0."""
-    half = mul(m, 0.5)
-    even, order = eq(floor(half), half), add(m, 1.0)
+    order = add(m, 1.0)
     higher = mul(exp(lgamma(order)), zeta(order, x))
-    value = where(eq(m, 0.0), digamma(x), where(even, neg(higher), higher))
+    value = where(eq(m, 0.0), digamma(x), where(even(m), neg(higher), higher))
     return where(and_(eq(floor(m), m), ge(m, 0.0)), value, like(x, math.nan))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from functools import update_wrapper
+from functools import WRAPPER_ASSIGNMENTS, update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from effax.effects.frames import is_library
 from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
 
-_Wrapper = TypeVar("_Wrapper")
+_Wrapper = TypeVar("_Wrapper", bound=Callable[..., Any])
 
 
 def as_tuple(x: int | str | Iterable[Any] | None) -> tuple[Any, ...]:
@@ -112,11 +112,12 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def wearing(
-    function: Callable[..., Any], assigned: Sequence[str] = ("__name__", "__doc__", "__module__")
+    function: Callable[..., Any], *, annotated: bool = True
 ) -> Callable[[_Wrapper], _Wrapper]:
     """A wrapper of the function, with its name, its docstring and the attributes users set on it.
 
-    Not those of our own objects, nor any that the wrapper has by itself.
+    Not those of our own objects, nor any that the wrapper has by itself. `annotated` is False where
+    the wrapper's results are of other types than the function's.
 
     >>> import effax
     >>> def f(x):
@@ -126,8 +127,10 @@ def wearing(
     1
     """
 
+    assigned = WRAPPER_ASSIGNMENTS if annotated else ("__name__", "__doc__", "__module__")
+
     def dressed(wrapper: _Wrapper) -> _Wrapper:
-        update_wrapper(wrapper, function, assigned=assigned, updated=())  # type: ignore[arg-type]
+        update_wrapper(wrapper, function, assigned=assigned, updated=())
         for name, value in _set_by_users(function).items():
             if not hasattr(wrapper, name):
                 setattr(wrapper, name, value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import WRAPPER_ASSIGNMENTS
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,7 +46,7 @@ def checkpoint(
         raise TypeError(f"checkpoint: policy must be a function, not {policy!r}")
     numbers, names = as_tuple(static_argnums), as_tuple(static_argnames)
 
-    @wearing(fun, WRAPPER_ASSIGNMENTS)
+    @wearing(fun)
     @filtered
     def remat(*args: Any, **keywords: Any) -> Any:
         places, fixed_names = static_positions(fun, numbers, names)

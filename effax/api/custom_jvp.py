@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import WRAPPER_ASSIGNMENTS, partial
+from functools import partial
 from typing import Any
 
 from effax.api.arguments import name_of, normalise, wearing
@@ -115,7 +115,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         self.nondiff_argnums = as_numbers(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
-        wearing(fun, WRAPPER_ASSIGNMENTS)(self)
+        wearing(fun)(self)
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Give the rule."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import WRAPPER_ASSIGNMENTS, partial
+from functools import partial
 from typing import Any
 
 import attrs
@@ -204,7 +204,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
         self.optimize_remat = False
-        wearing(fun, WRAPPER_ASSIGNMENTS)(self)
+        wearing(fun)(self)
 
     def defvjp(
         self,

@@ -52,7 +52,7 @@ def jacfwd(
            [0., 2.]], dtype=float32)
     """
 
-    @wearing(fun)
+    @wearing(fun, annotated=False)
     @filtered
     def jacobian_of(*args: Any, **keywords: Any) -> Any:
         places = chosen_places(argnums, args, "jacfwd")
@@ -87,7 +87,7 @@ def jacrev(
            [0., 2.]], dtype=float32)
     """
 
-    @wearing(fun)
+    @wearing(fun, annotated=False)
     @filtered
     def jacobian_of(*args: Any, **keywords: Any) -> Any:
         places = chosen_places(argnums, args, "jacrev")

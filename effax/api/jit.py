@@ -6,7 +6,7 @@ import inspect
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import WRAPPER_ASSIGNMENTS, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
@@ -103,7 +103,7 @@ class Jit:
         self._made_of = *made_of, options, shardings
         self._missed = _passing_on(ref(self), self._made_of)
         self.__call__ = _first_call(self._missed)
-        wearing(function, WRAPPER_ASSIGNMENTS)(self)
+        wearing(function)(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Jit, self._made_of
@@ -198,7 +198,7 @@ class Jit:
         def closed(*values: Any) -> Any:
             return parted.call(self._function, with_references(refs, values))
 
-        return jit(wearing(self._function, WRAPPER_ASSIGNMENTS)(closed))(*arrays)
+        return jit(wearing(self._function)(closed))(*arrays)
 
     def _part(
         self, args: tuple[Any, ...], keywords: dict[str, Any], typing: Any = typeof

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import WRAPPER_ASSIGNMENTS, partial
+from functools import partial
 from typing import Any
 
 import attrs
@@ -101,7 +101,7 @@ class Pmap:
         self._axis_size = options["axis_size"]
         self._donated = options["donated"]
         self._traces: dict[Any, Traced] = {}
-        wearing(function, WRAPPER_ASSIGNMENTS)(self)
+        wearing(function)(self)
 
     @filtered
     def __call__(self, *args: Any, **keywords: Any) -> Any:

@@ -189,7 +189,7 @@ def value_and_grad(
         raise NotImplementedError("reduce_axes is not supported; psum the gradient instead")
     what = "grad"
 
-    @wearing(fun)
+    @wearing(fun, annotated=False)
     @filtered
     def value_and_gradient(*args: Any, **keywords: Any) -> Any:
         places = chosen(argnums, args, what)
@@ -262,7 +262,7 @@ def grad(
     """
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
-    @wearing(fun)
+    @wearing(fun, annotated=False)
     @filtered
     def gradient(*args: Any, **keywords: Any) -> Any:
         value, grads = both(*args, **keywords)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from functools import WRAPPER_ASSIGNMENTS
 from math import prod
 from typing import Any, Final
 
@@ -88,7 +87,7 @@ class ShardMap:
         self._axis_names = axis_names
         self._check = check
         self._traces: dict[Any, Traced] = {}
-        wearing(function, WRAPPER_ASSIGNMENTS)(self)
+        wearing(function)(self)
 
     @filtered
     def __call__(self, *args: Any) -> Any:

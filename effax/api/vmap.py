@@ -67,7 +67,7 @@ def vmap(
             f"positional arguments passed to the function, but got {in_axes}"
         )
 
-    @wearing(fun)
+    @wearing(fun, annotated=False)
     @filtered
     def mapped(*args: Any, **keywords: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):

@@ -225,7 +225,7 @@ def checkify(
     if not callable(f):
         raise TypeError(f"checkify takes a function, but was given {f!r}")
 
-    @wearing(f)
+    @wearing(f, annotated=False)
     @filtered
     def checked(*args: P.args, **kwargs: P.kwargs) -> tuple[Error, Out]:
         # NumPy would compute with its own arrays, unseen.

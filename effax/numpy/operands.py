@@ -32,6 +32,7 @@ from effax.effects.types import (
 )
 from effax.effects.value import Value
 from effax.numpy.arguments import BroadcastError, broadcast, cast, check_arrays, common_shape
+from effax.whole import opened
 
 Kind = Callable[[DType], DType]
 
@@ -88,9 +89,9 @@ def arraylike(name: str, *xs: Any) -> list[Any]:
 
     Raises `TypeError` for what is neither an array nor a number.
     """
-    opened = [x.__jax_array__() if hasattr(x, "__jax_array__") else x for x in xs]
-    check_arrays(name, *opened)
-    return opened
+    inside = [*map(opened, xs)]
+    check_arrays(name, *inside)
+    return inside
 
 
 def promote(

@@ -11,7 +11,6 @@ from effax.backends.xla.lowering.linalg import (
     lapack_name,
     or_nan,
     resized,
-    written_out,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects import condensed, control, shape
@@ -91,7 +90,7 @@ def lower_pivoted_qr(
     reflectors = resized(w, packed, batch + 1, q_type.shape[-1])
     product = lapack_name(w, x, "ungqr" if is_complex(x.dtype) else "orgqr")
     (q,) = foreign(w, product, [reflectors, tau], [q_type], batch, alias=0)
-    r = written_out(w, triu, resized(w, packed, batch, r_type.shape[-2]))
+    r = w.performed(triu, resized(w, packed, batch, r_type.shape[-2]))
     return [q, r, w.simple("subtract", [order_from_one, w.constant(1, order)], order)]
 
 
@@ -110,7 +109,7 @@ def lower_tridiagonal_solve(
     if perturb_singular:
         _require_cpu(w, condensed.tridiagonal_solve)
     if w.platform != "cpu" or 0 in b.shape:
-        return written_out(w, _eliminate, dl, d, du, b)
+        return w.performed(_eliminate, dl, d, du, b)
     batch = len(b.shape) - 2
     if perturb_singular:
         return foreign(w, "tridiagonal_solve_perturbed_ffi", [dl, d, du, b], types, batch)[0]

@@ -96,12 +96,6 @@ def or_nan(w: Writer, x: Name, info: Name, test: str = "EQ") -> Name:
     return w.op(f"stablehlo.select {mask}, {x}, {nan} : {tensor(wide)}, {x.text}", x.type)
 
 
-def written_out(w: Writer, function: Any, *operands: Name) -> Name:
-    """What a function of the object language performs, written here."""
-    program = stage(lambda *xs: [function(*xs)], [x.type for x in operands], "part").program
-    return w.body(program, operands)[0]
-
-
 def lapack_name(w: Writer, x: Name, name: str, cusolver: str | None = None) -> str:
     """The foreign function for elements of this dtype, on this platform."""
     if is_gpu(w):
@@ -114,12 +108,12 @@ def lower_cholesky(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     batch = len(x.shape) - 2
     if w.platform not in ("cpu", "cuda", "gpu"):
         factor = w.op(f"stablehlo.cholesky {x}, lower = true : {x.text}", types[0])
-        return written_out(w, _tril, factor)
+        return w.performed(_tril, factor)
     attributes = "lower = true" if is_gpu(w) else "uplo = 76 : ui8"
     factor, info = foreign(
         w, lapack_name(w, x, "potrf"), [x], [types[0], info_type(x, batch)], batch, attributes, 0
     )
-    return written_out(w, _tril, or_nan(w, factor, info))
+    return w.performed(_tril, or_nan(w, factor, info))
 
 
 def _tril(x: Any) -> Any:
@@ -145,7 +139,7 @@ def lower_triangular_solve(
     if conjugate_a and not transpose_a:
         from effax.effects.complex import conj
 
-        a = written_out(w, conj, a)
+        a = w.performed(conj, a)
         conjugate_a = False
     if w.platform != "cpu" or 0 in b.shape or 0 in a.shape:
         mode = "NO_TRANSPOSE"
@@ -196,7 +190,7 @@ def lower_lu(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[Name]:
 def lower_pivots_to_permutation(
     w: Writer, types: Sequence[ShapedArray], pivots: Name, *, size: int
 ) -> Name:
-    return written_out(w, lambda p: _permutation(p, size), pivots)
+    return w.performed(lambda p: _permutation(p, size), pivots)
 
 
 def _permutation(pivots: Any, size: int) -> Any:
@@ -276,7 +270,7 @@ def lower_qr(
         w, lapack_name(w, x, product, "orgqr"), [reflectors, tau], [q_type], batch, alias=0
     )
     r = resized(w, packed, batch, r_type.shape[-2])
-    return [q, written_out(w, triu, r)]
+    return [q, w.performed(triu, r)]
 
 
 def resized(w: Writer, x: Name, axis: int, length: int) -> Name:
@@ -287,8 +281,8 @@ def resized(w: Writer, x: Name, axis: int, length: int) -> Name:
     if have == length:
         return x
     if have > length:
-        return written_out(w, lambda a: shape.slice_axis(a, axis, 0, length), x)
-    return written_out(w, lambda a: shape.pad_axis(a, axis, 0, length - have), x)
+        return w.performed(lambda a: shape.slice_axis(a, axis, 0, length), x)
+    return w.performed(lambda a: shape.pad_axis(a, axis, 0, length - have), x)
 
 
 @rule(linalg.eigh)
@@ -323,7 +317,7 @@ def lower_svd(
     values = x.type.strong().update(shape=(*x.shape[:-2], k), dtype=real_dtype(x.dtype))
     if not k:  # LAPACK refuses a matrix without elements
         zeros = [w.constant(0, t) for t in types]
-        return [zeros[0], *[written_out(w, identity_like, y) for y in zeros[1:]]]
+        return [zeros[0], *[w.performed(identity_like, y) for y in zeros[1:]]]
     if is_gpu(w):
         return _svd_by_jacobi(w, x, values, types, compute_uv)
     mode = "N" if not compute_uv else ("A" if full_matrices else "S")
@@ -358,7 +352,7 @@ def _svd_by_jacobi(
     if not compute_uv:
         return [or_nan(w, s, info)]
     u = resized(w, u, batch + 1, types[1].shape[-1])
-    vh = written_out(w, adjoint, resized(w, v, batch + 1, types[2].shape[-2]))
+    vh = w.performed(adjoint, resized(w, v, batch + 1, types[2].shape[-2]))
     return [or_nan(w, y, info) for y in (s, u, vh)]
 
 

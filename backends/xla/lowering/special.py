@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from effax.backends.xla.lowering.control import while_text
 from effax.backends.xla.lowering.elementwise import operation
-from effax.backends.xla.lowering.linalg import written_out
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects import special
 from effax.effects.comparison import eq, gt, lt
@@ -19,7 +18,7 @@ from effax.effects.logical import and_
 from effax.effects.reduction import reduce_or
 from effax.effects.types import ShapedArray, float32, int32, typeof
 from effax.interpreters.calculus import like
-from effax.interpreters.expansions import EXPANSIONS, expand, where
+from effax.interpreters.expansions import EXPANSIONS, even, expand, where
 
 _OPERATIONS: Final[dict[Effect, str]] = {
     special.erf: "chlo.erf",
@@ -55,20 +54,18 @@ def lower_zeta(w: Writer, types: Sequence[ShapedArray], s: Name, q: Name) -> Nam
     """
     direct = operation("chlo.zeta")
     narrow = s.dtype.itemsize < 4
+    wide = types[0].update(dtype=float32) if narrow else types[0]
     if narrow:
-        wide = types[0].update(dtype=float32)
         s, q = (w.simple("convert", [x], wide) for x in (s, q))
-    else:
-        wide = types[0]
 
     def step(i: Name, n: Name, s: Name, q: Name, total: Name) -> list[Name]:
-        term = direct(w, [wide], s, written_out(w, _place, i, q))
-        following = written_out(w, lambda i: add(i, 1), i)
-        return [following, n, s, q, written_out(w, _with_term, i, s, q, total, term)]
+        term = direct(w, [wide], s, w.performed(_place, i, q))
+        following = w.performed(lambda i: add(i, 1), i)
+        return [following, n, s, q, w.performed(_with_term, i, s, q, total, term)]
 
-    n = written_out(w, _terms, q)
+    n = w.performed(_terms, q)
     carry = [w.constant(0, n.type), n, s, q, w.constant(0, wide)]
-    *_, total = while_text(w, carry, lambda i, n, *_: [written_out(w, lt, i, n)], step)
+    *_, total = while_text(w, carry, lambda i, n, *_: [w.performed(lt, i, n)], step)
     return w.simple("convert", [total], types[0]) if narrow else total
 
 
@@ -89,9 +86,7 @@ def _place(i: Any, q: Any) -> Any:
 
 
 def _with_term(i: Any, s: Any, q: Any, total: Any, term: Any) -> Any:
-    half = mul(s, 0.5)
-    even = eq(floor(half), half)
-    sign = where(even, like(s, 1.0), where(eq(floor(s), s), like(s, -1.0), like(s, math.nan)))
+    sign = where(even(s), like(s, 1.0), where(eq(floor(s), s), like(s, -1.0), like(s, math.nan)))
     signed = mul(where(eq(i, 1), sign, neg(sign)), term)
     more = and_(_far(q), gt(s, 1.0))  # at 1 each is infinite
     return where(eq(i, 0), term, where(more, add(total, signed), total))

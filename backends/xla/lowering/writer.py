@@ -16,6 +16,7 @@ from effax.effects.errors import UnhandledEffectError
 from effax.effects.naming import sink
 from effax.effects.program import Program, Variable
 from effax.effects.types import ShapedArray, element_name, is_integer
+from effax.interpreters.stage import stage
 
 rules: Final[dict[Effect, Callable[..., Any]]] = {}
 _families: Final[set[str]] = set()
@@ -223,6 +224,11 @@ class Writer:
     def scope(self) -> Scope:
         """A nested region: constants made inside it are not seen outside."""
         return Scope(self)
+
+    def performed(self, function: Callable[..., Any], *operands: Name) -> Name:
+        """Write what a function of the object language performs; the name of its result."""
+        types = [x.type for x in operands]
+        return self.body(stage(lambda *xs: [function(*xs)], types, "part").program, operands)[0]
 
     def body(self, program: Program, arguments: Sequence[Name], part: str = "") -> list[Name]:
         """Write a program's equations in place; the names of its results.
