@@ -16,12 +16,13 @@ WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
 
-.PHONY: help test test-all check lint types layers paths unit demo papers bench docs dist format sizes names clean
+.PHONY: help test test-all check lint types layers paths unit hostile demo papers bench docs dist format sizes names clean
 
 help:
 	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
 	@echo "make test-all  the same with the slow ones"
 	@echo "make paths     the tests with fast paths switched off, all and each, and on at all sizes"
+	@echo "make hostile   sizes, threads, forks, interpreter exit, hostile files: the slow ones too"
 	@echo "make demo      examples/demo.py: a small training run"
 	@echo "make papers    the papers, reproduced"
 	@echo "make bench     measurements, against jax where it can be installed"
@@ -86,6 +87,11 @@ paths: $(VENV)/.test
 
 unit: $(VENV)/.test
 	$(PYTEST) -m "not slow"
+
+# What nobody writes on purpose, and what somebody may: tests/hostile, those marked slow included.
+# One process: several of its tests want all cores, or most of the memory.
+hostile: $(VENV)/.test
+	$(PY) -m pytest -q tests/hostile
 
 # ---- things to run
 

@@ -2,15 +2,19 @@
 
 Two stores: one for eager operations and short programs of `jit`, on by default, in the user's cache
 directory; and one for all programs of `jit`, where the setting `compilation_cache_dir` names a
-directory. Entries are
-written atomically and carry a digest; one that does not fit it is ignored, with a warning, and
-written anew. Many processes may share a directory.
+directory. Entries are written atomically and carry a digest of their key and contents; one that
+does not fit it is ignored, with a warning, and written anew. Many processes may share a directory.
+
+An entry is native code: loading it runs it. So a directory or an entry counts only if it belongs to
+this user or to root and no one else may write to it.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
+import stat
 import time
 import warnings
 from collections.abc import Iterable
@@ -21,12 +25,13 @@ from typing import Any, Final
 
 from effax.effects import config
 
-_MAGIC: Final = b"effax executable 1\n"
+_MAGIC: Final = b"effax executable 2\n"
 _SUFFIX: Final = ".xla"
 _WRITING: Final = ".writing-"
 _SWEEP_EVERY: Final = 256
 _EAGER_LIMIT: Final = 256 << 20
 _ABANDONED: Final = 3600.0
+_log: Final = logging.getLogger("effax")
 
 
 class DiskCache:
@@ -35,7 +40,7 @@ class DiskCache:
     Where the limit (in bytes, None for no limit) is passed, the entries longest unused go.
     """
 
-    __slots__ = ("directory", "limit", "unswept", "writes")
+    __slots__ = ("directory", "limit", "told", "trusted", "unswept", "writes")
 
     def __init__(self, directory: Path, limit: int | None = None) -> None:
         self.directory = directory
@@ -43,6 +48,8 @@ class DiskCache:
         # Processes that write little sweep seldom, and not all at the same entry.
         self.writes = os.getpid() % _SWEEP_EVERY
         self.unswept = 0
+        self.trusted = False
+        self.told: set[int] = set()
 
     def path(self, key: str) -> Path:
         """The file of an entry."""
@@ -52,12 +59,17 @@ class DiskCache:
         """The bytes under a key, or None; an entry that was damaged is dropped with a warning."""
         path = self.path(key)
         try:
-            content = path.read_bytes()
+            if not self._is_trusted():
+                return None
+            content = _read(path)
+        except _UntrustedError as error:
+            self._tell(logging.WARNING, f"the cached executable {path} is not used: {error}")
+            return None
         except OSError:
             return None
         start = len(_MAGIC) + 32
         head, payload = content[:start], content[start:]
-        if head != _MAGIC + _sha256(payload).digest():
+        if head != _MAGIC + _seal(key, payload):
             self.discard(key, "its contents do not fit their digest")
             return None
         with suppress(OSError):  # a directory that can only be read is a good cache too
@@ -65,21 +77,23 @@ class DiskCache:
         return payload
 
     def store(self, key: str, payload: bytes) -> None:
-        """Keep bytes under a key. Where the directory can't be written to, warn and go on."""
+        """Keep bytes under a key. Where the directory can't be written to, log that once."""
         from tempfile import mkstemp  # with four ways to compress, which reading needs not
 
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._is_trusted():
+                return
             handle, name = mkstemp(prefix=_WRITING, dir=self.directory)
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(_MAGIC + _sha256(payload).digest() + payload)
+                    file.write(_MAGIC + _seal(key, payload) + payload)
                 os.replace(name, self.path(key))
             except OSError:
                 os.unlink(name)
                 raise
         except OSError as error:
-            self._complain(f"can't keep an executable in {self.directory}: {error}")
+            self._tell(logging.INFO, f"can't keep executables in {self.directory}: {error}")
             return
         self.writes += 1
         self.unswept += len(payload)
@@ -91,9 +105,13 @@ class DiskCache:
 
     def discard(self, key: str, reason: str) -> None:
         """Drop an entry that is of no use, and say so."""
-        self._complain(f"the cached executable {self.path(key)} is ignored: {reason}")
+        path = self.path(key)
         with suppress(OSError):  # or it is ignored again
-            self.path(key).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+        message = f"the cached executable {path} is ignored: {reason}"
+        if config.read("raise_persistent_cache_errors"):
+            raise RuntimeError(message)
+        warnings.warn(message, stacklevel=2)
 
     def sweep(self) -> None:
         """Drop the entries longest unused until what remains is well below the limit."""
@@ -122,11 +140,60 @@ class DiskCache:
             if total <= self.limit * 3 // 4:
                 break
 
-    @staticmethod
-    def _complain(message: str) -> None:
+    def _is_trusted(self) -> bool:
+        """Whether no other user can have written to the directory; looked up until it is so."""
+        if not self.trusted:
+            objection = _objection(os.stat(self.directory))
+            if objection:
+                self._tell(
+                    logging.WARNING,
+                    f"executables are not kept in {self.directory}: {objection}; "
+                    "use a directory of your own, without write access for others (chmod go-w)",
+                )
+            self.trusted = not objection
+        return self.trusted
+
+    def _tell(self, level: int, message: str) -> None:
+        """Log what keeps the cache from working, once for each level; or raise, where asked."""
         if config.read("raise_persistent_cache_errors"):
             raise RuntimeError(message)
-        warnings.warn(message, stacklevel=3)
+        if level not in self.told:
+            self.told.add(level)
+            _log.log(level, message)
+
+
+class _UntrustedError(Exception):
+    """A file that another user may have written."""
+
+
+def _objection(status: os.stat_result) -> str:
+    """Why the owner or the mode of a file or directory is no reason for trust; "" if it is one."""
+    if not hasattr(os, "geteuid"):
+        return ""  # Windows keeps access in lists that `stat` doesn't show
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"it belongs to user {status.st_uid}"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"its mode {stat.S_IMODE(status.st_mode):o} lets other users write to it"
+    return ""
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a regular file; raises `_UntrustedError` if others may have written them."""
+    # A link could lead out of the directory, and opening a pipe would wait for its writer.
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, os.O_RDONLY | flags), "rb") as file:
+        status = os.fstat(file.fileno())
+        objection = _objection(status)
+        if not stat.S_ISREG(status.st_mode):
+            objection = "it is no regular file"
+        if objection:
+            raise _UntrustedError(objection)
+        return file.read()
+
+
+def _seal(key: str, payload: bytes) -> bytes:
+    """The digest of an entry: of its key too, so that no entry passes for another."""
+    return bytes(_sha256(key.encode() + b"\n" + payload).digest())
 
 
 def _sha256(content: bytes = b"") -> Any:
@@ -138,7 +205,7 @@ def _sha256(content: bytes = b"") -> Any:
 def digest(parts: Iterable[bytes | str]) -> str:
     """A key for the disk: the digest of all that an executable depends on, the machine included."""
     found = _sha256()
-    for part in (_machine(), *parts):
+    for part in (_MAGIC, _machine(), *parts):
         encoded = part.encode() if isinstance(part, str) else part
         found.update(len(encoded).to_bytes(8, "little"))
         found.update(encoded)
@@ -171,11 +238,34 @@ def eager_cache() -> DiskCache | None:
     """The store of eager operations and short programs; None where `eager_cache` turns it off."""
     if not config.read("eager_cache"):
         return None
-    chosen = config.read("eager_cache_dir") or os.environ.get("EFFAX_CACHE_DIR")
-    if chosen is None:
-        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        chosen = os.path.join(home, "effax")
-    return _cache(chosen, _EAGER_LIMIT)
+    return _cache(config.read("eager_cache_dir") or _user_directory(), _EAGER_LIMIT)
+
+
+def _user_directory() -> str:
+    """The user's cache directory, as the XDG Base Directory Specification finds it.
+
+    Variables that are empty or no absolute path are ignored. Without a home directory it is one
+    in the temporary directory, by the user's number: whether it is private is checked as always.
+    """
+    chosen = _absolute("EFFAX_CACHE_DIR")
+    if chosen:
+        return chosen
+    base = _absolute("XDG_CACHE_HOME")
+    if base:
+        return os.path.join(base, "effax")
+    if not hasattr(os, "geteuid"):
+        return os.path.join(os.path.expanduser("~"), ".cache", "effax")
+    home = _absolute("HOME")
+    if home and home != "/":  # containers give `/` to users that they don't know
+        return os.path.join(home, ".cache", "effax")
+    from tempfile import gettempdir
+
+    return os.path.join(gettempdir(), f"effax-{os.geteuid()}")
+
+
+def _absolute(variable: str) -> str:
+    value = os.environ.get(variable, "")
+    return value if os.path.isabs(value) else ""
 
 
 def program_cache() -> DiskCache | None:

@@ -99,10 +99,14 @@ def test_callbacks_are_not_kept(directory):
     assert not list(directory.iterdir())
 
 
-def test_a_directory_that_cannot_be_made_is_no_obstacle(tmp_path):
+def test_a_directory_that_cannot_be_made_is_said_once(tmp_path, caplog):
+    caplog.set_level("INFO", "effax")
     (tmp_path / "file").write_text("")
-    with eager_cache_dir(str(tmp_path / "file" / "below")), pytest.warns(UserWarning, match="keep"):
+    with eager_cache_dir(str(tmp_path / "file" / "below")):
         assert sum_of_ones(single_op=True) == [2, 2, 2]
+        assert sum_of_ones(single_op=True) == [2, 2, 2]
+    (said,) = [(r.levelname, r.getMessage()) for r in caplog.records if r.name == "effax"]
+    assert said[0] == "INFO" and "can't keep executables" in said[1]
 
 
 def test_short_programs_of_jit_are_found_by_the_next_process(tmp_path):
