@@ -16,7 +16,12 @@ WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
 
+<<<<<<< HEAD
 .PHONY: help test test-all check lint types layers paths unit hostile demo papers bench docs dist format sizes names clean
+=======
+.PHONY: help test test-all check lint types layers paths unit conformance conformance-day demo papers bench libraries docs dist \
+	format sizes names clean
+>>>>>>> e7baa5c (conformance: bring the runner of JAX's own tests into the repository)
 
 help:
 	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
@@ -26,6 +31,7 @@ help:
 	@echo "make demo      examples/demo.py: a small training run"
 	@echo "make papers    the papers, reproduced"
 	@echo "make bench     measurements, against jax where it can be installed"
+	@echo "make conformance  JAX's own tests, asked of effax: GROUPS=lax,numpy, JAX_REPO=a bare copy of its repository"
 	@echo "make libraries  optax, flax and others, with the import line changed"
 	@echo "make docs      the reference of all public names, in build/reference"
 	@echo "make dist      wheel and sdist, in dist/"
@@ -51,6 +57,13 @@ $(VENV)-bench/.bench: requirements/bench.txt requirements/runtime.txt pyproject.
 	@$(VENV)-bench/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-bench
 	@$(VENV)-bench/bin/python $(INSTALL) -r requirements/bench.txt
 	@$(VENV)-bench/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# JAX's own tests run here: what they import, and no jax.
+$(VENV)-conformance/.conformance: requirements/conformance.txt requirements/runtime.txt
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
+	@$(VENV)-conformance/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-conformance
+	@$(VENV)-conformance/bin/python $(INSTALL) -r requirements/conformance.txt
 	@touch $@
 
 # ---- checks
@@ -88,10 +101,22 @@ paths: $(VENV)/.test
 unit: $(VENV)/.test
 	$(PYTEST) -m "not slow"
 
+<<<<<<< HEAD
 # What nobody writes on purpose, and what somebody may: tests/hostile, those marked slow included.
 # One process: several of its tests want all cores, or most of the memory.
 hostile: $(VENV)/.test
 	$(PY) -m pytest -q tests/hostile
+=======
+# JAX's own tests, from a bare copy of its repository (JAX_REPO), against effax; what effax did not pass, against jax.
+GROUPS ?= all
+CONFORM = $(VENV)-conformance/bin/python tests/conformance/conform.py --workers $(WORKERS)
+conformance: $(VENV)-conformance/.conformance $(VENV)-bench/.bench
+	$(CONFORM) --groups $(GROUPS)
+
+# A sample of the day, in about two minutes: fails on what jax passes and neither results/ nor reasons.toml has.
+conformance-day: $(VENV)-conformance/.conformance $(VENV)-bench/.bench
+	$(CONFORM) --day
+>>>>>>> e7baa5c (conformance: bring the runner of JAX's own tests into the repository)
 
 # ---- things to run
 
@@ -132,4 +157,4 @@ sizes:
 	@find effax effects interpreters backends -name '*.py' -exec wc -l {} + | sort -rn | head -30
 
 clean:
-	rm -rf $(VENV) $(VENV)-bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-conformance build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

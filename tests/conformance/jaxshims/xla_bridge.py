@@ -1,0 +1,31 @@
+"""jax._src.xla_bridge."""
+
+from __future__ import annotations
+
+import types
+
+import jaxshims
+
+
+def get_backend(platform=None):
+    public = jaxshims.target_attr("extend.backend.get_backend", None)
+    if public is not None:
+        return public(platform)
+    return types.SimpleNamespace(
+        platform=jaxshims.target_attr("default_backend")(),
+        platform_version="",
+        devices=jaxshims.target_attr("devices"),
+    )
+
+
+def backend_xla_version():
+    public = jaxshims.target_attr("extend.backend.backend_xla_version", None)
+    return public() if public is not None else None
+
+
+def using_pjrt_c_api(backend=None):
+    return False
+
+
+def canonicalize_platform(platform):
+    return {"gpu": "cuda"}.get(platform, platform)

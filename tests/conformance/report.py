@@ -1,0 +1,131 @@
+"""What effax and jax passed, group by group: kept in `results/`, explained by `reasons.toml`, printed."""
+
+from __future__ import annotations
+
+import collections
+import datetime
+import fnmatch
+import functools
+import json
+import pathlib
+import tomllib
+from dataclasses import asdict, dataclass
+
+import suite
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+RESULTS = HERE / "results"
+PAGE = ROOT / "docs" / "conformance.md"
+GROUPS = [group for group in suite.GROUPS if group not in ("priority", "smoke")]
+
+HEAD = """\
+# JAX's own tests
+
+`make conformance` asks effax the tests of JAX at tag {ref}, by public names only
+([how](../tests/conformance/README.md)), and asks jax {jax} those that effax did not pass. A test counts if jax passes it in the
+same surroundings. Tests that need a private name of JAX's that has no public counterpart are not asked of either. This page is
+written by the runner; four fifths of the tests are behind it, chosen by a hash of their names.
+
+| group | JAX passes | effax passes | of them | listed | unlisted | measured |
+|---|--:|--:|--:|--:|--:|---|
+"""
+
+
+@dataclass
+class Compared:
+    """One group: what both passed, and what jax alone passed, with how effax failed it."""
+
+    passed: int
+    left: dict[str, str]
+    refused_by_both: int
+    jax: str
+    date: str
+
+    @property
+    def jax_passes(self) -> int:
+        """The tests that jax passes: those that effax passes too, and those left."""
+        return self.passed + len(self.left)
+
+
+def compare(mine: dict, theirs: dict) -> Compared:
+    """Compare two result files: effax's, and jax's on what effax did not pass."""
+    left: dict[str, str] = {}
+    passed = both = 0
+    for file, summary in mine["files"].items():
+        errors = {t["id"]: t["error"] for t in summary["failures"]}
+        jax_outcomes = theirs["files"].get(file, {}).get("tests", {})
+        for error in summary["collect_errors"]:
+            left[f"{file}::collection"] = error["error"]
+        for test, outcome in summary["tests"].items():
+            if outcome == "passed":
+                passed += 1
+            elif jax_outcomes.get(test) == "passed":
+                left[f"{file}::{test}"] = errors.get(test, outcome)
+            elif outcome not in ("skipped", "internal"):
+                both += 1
+    version = theirs.get("meta", {}).get("target_version", "")
+    return Compared(passed, left, both, version.split(" ")[0], datetime.date.today().isoformat())
+
+
+def keep(group: str, compared: Compared) -> None:
+    """Write a group's result to its file."""
+    RESULTS.mkdir(exist_ok=True)
+    content = json.dumps(asdict(compared), indent=1, sort_keys=True) + "\n"
+    (RESULTS / f"{group}.json").write_text(content, encoding="utf-8")
+
+
+def load(group: str) -> dict:
+    """Read a group's result."""
+    return json.loads((RESULTS / f"{group}.json").read_text(encoding="utf-8"))
+
+
+def recorded() -> list[str]:
+    """The groups that have a result."""
+    return [group for group in GROUPS if (RESULTS / f"{group}.json").exists()]
+
+
+@functools.cache
+def reasons() -> list[tuple[str, list[str]]]:
+    """The table of reasons: each with the patterns of the tests that it is for."""
+    table = tomllib.loads((HERE / "reasons.toml").read_text(encoding="utf-8"))
+    return [(row["why"], row["tests"]) for row in table.get("reason", [])]
+
+
+@functools.cache
+def reason_of(test: str) -> str | None:
+    """Why a test is left as it is, or None where nobody has said."""
+    for why, patterns in reasons():
+        if any(fnmatch.fnmatchcase(test, pattern) for pattern in patterns):
+            return why
+    return None
+
+
+def write_page() -> None:
+    """Write docs/conformance.md from the results and the reasons."""
+    results = {group: Compared(**load(group)) for group in recorded()}
+    versions = sorted({r.jax for r in results.values() if r.jax})
+    lines = [HEAD.format(ref=suite.DEFAULT_REF, jax=", ".join(versions))]
+    for group, result in results.items():
+        listed = sum(reason_of(test) is not None for test in result.left)
+        share = 100 * result.passed / max(result.jax_passes, 1)
+        lines.append(
+            f"| {group} | {result.jax_passes} | {result.passed} | {share:.1f} % | {listed} |"
+            f" {len(result.left) - listed} | {result.date} |\n"
+        )
+    for group, result in results.items():
+        if result.left:
+            lines.append(f"\n## {group}\n\n")
+            lines += _failures(result)
+    PAGE.write_text("".join(lines), encoding="utf-8")
+
+
+def _failures(result: Compared) -> list[str]:
+    """The lines on what a group leaves: by reason, and what has none."""
+    counts = collections.Counter(why for test in result.left if (why := reason_of(test)))
+    lines = [f"- {count} × {why}\n" for why, count in counts.most_common()]
+    for test, error in result.left.items():
+        if reason_of(test) is None:
+            words = error.replace("`", "'").replace("](", "] (").replace(">>>", "> > >")
+            lines.append(f"- unlisted: `{test}`: `{words[:120].strip()}`\n")
+    return lines

@@ -1,0 +1,46 @@
+"""The table of reasons names tests that there are, and the page is what the results say."""
+
+import report
+import suite
+
+
+def summary(**outcomes):
+    failures = [
+        {"id": test, "error": f"{test} went wrong"}
+        for test, outcome in outcomes.items()
+        if outcome == "failed"
+    ]
+    return {"files": {"lax_test": {"tests": outcomes, "failures": failures, "collect_errors": []}}}
+
+
+def test_a_test_counts_if_jax_passes_it():
+    mine = summary(a="passed", b="failed", c="failed", d="skipped", e="internal")
+    theirs = summary(b="passed", c="failed", d="passed", e="internal")
+    compared = report.compare(mine, theirs)
+    assert compared.left == {"lax_test::b": "b went wrong", "lax_test::d": "skipped"}
+    assert (compared.passed, compared.jax_passes, compared.refused_by_both) == (1, 3, 1)
+
+
+def test_a_file_that_cannot_be_read_is_left():
+    mine = summary(a="passed")
+    mine["files"]["lax_test"]["collect_errors"] = [{"id": "lax_test", "error": "no such name"}]
+    assert report.compare(mine, summary()).left == {"lax_test::collection": "no such name"}
+
+
+def test_reasons_name_files_that_are_run():
+    files = set(suite.all_files())
+    patterns = [pattern for _, tests in report.reasons() for pattern in tests]
+    assert [pattern for pattern in patterns if pattern.split("::")[0] not in files] == []
+
+
+def test_no_reason_is_given_twice():
+    whys = [why for why, _ in report.reasons()]
+    assert sorted(set(whys)) == sorted(whys)
+
+
+def test_the_page_is_what_the_results_say(tmp_path, monkeypatch):
+    page = tmp_path / "conformance.md"
+    committed = report.PAGE.read_text(encoding="utf-8")
+    monkeypatch.setattr(report, "PAGE", page)
+    report.write_page()
+    assert page.read_text(encoding="utf-8") == committed
