@@ -16,12 +16,8 @@ WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
 
-<<<<<<< HEAD
-.PHONY: help test test-all check lint types layers paths unit hostile demo papers bench docs dist format sizes names clean
-=======
-.PHONY: help test test-all check lint types layers paths unit conformance conformance-day demo papers bench libraries docs dist \
-	format sizes names clean
->>>>>>> e7baa5c (conformance: bring the runner of JAX's own tests into the repository)
+.PHONY: help test test-all check lint types layers paths unit hostile conformance conformance-day demo papers bench \
+	libraries docs dist format sizes names clean
 
 help:
 	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
@@ -101,12 +97,11 @@ paths: $(VENV)/.test
 unit: $(VENV)/.test
 	$(PYTEST) -m "not slow"
 
-<<<<<<< HEAD
 # What nobody writes on purpose, and what somebody may: tests/hostile, those marked slow included.
 # One process: several of its tests want all cores, or most of the memory.
 hostile: $(VENV)/.test
 	$(PY) -m pytest -q tests/hostile
-=======
+
 # JAX's own tests, from a bare copy of its repository (JAX_REPO), against effax; what effax did not pass, against jax.
 GROUPS ?= all
 CONFORM = $(VENV)-conformance/bin/python tests/conformance/conform.py --workers $(WORKERS)
@@ -116,7 +111,6 @@ conformance: $(VENV)-conformance/.conformance $(VENV)-bench/.bench
 # A sample of the day, in about two minutes: fails on what jax passes and neither results/ nor reasons.toml has.
 conformance-day: $(VENV)-conformance/.conformance $(VENV)-bench/.bench
 	$(CONFORM) --day
->>>>>>> e7baa5c (conformance: bring the runner of JAX's own tests into the repository)
 
 # ---- things to run
 
