@@ -15,6 +15,7 @@ from effax.effects.errors import KeyReuseError as KeyReuseError
 from effax.effects.errors import LeakedCarrierError as LeakedCarrierError
 from effax.effects.errors import MissingRuleError as MissingRuleError
 from effax.effects.errors import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError
+from effax.effects.errors import ResumptionError as ResumptionError
 from effax.effects.errors import ShardingTypeError as ShardingTypeError
 from effax.effects.errors import SymbolicShapeError as SymbolicShapeError
 from effax.effects.errors import TracerArrayConversionError as TracerArrayConversionError
@@ -41,6 +42,7 @@ __all__ = [
     "LeakedCarrierError",
     "MissingRuleError",
     "NonConcreteBooleanIndexError",
+    "ResumptionError",
     "ShardingTypeError",
     "SymbolicShapeError",
     "TracerArrayConversionError",

@@ -279,6 +279,10 @@ def _answer(names: str) -> str:
     return _ANSWERS.get(names, f"no handler answers {names!r}, and the compiler has no rule for it")
 
 
+class ResumptionError(EffaxError, TypeError):
+    """The rest of a program can't be given to a clause, or was given a value it can't take."""
+
+
 class UnboundAxisError(UnhandledEffectError, NameError):
     """A collective names an axis that nothing around it binds."""
 

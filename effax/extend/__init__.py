@@ -37,6 +37,7 @@ from effax.effects.types import ShapedArray as ShapedArray
 from effax.effects.types import typeof as typeof
 from effax.effects.value import Value as Value
 from effax.extend.expansion import expanded, write
+from effax.extend.handling import handle as handle
 from effax.interpreters.batch import batched as batch
 from effax.interpreters.definitions import definition
 from effax.interpreters.interpreter import Interpreter as Interpreter
@@ -83,6 +84,7 @@ __all__ = [
     "effects",
     "expand",
     "find_effect",
+    "handle",
     "jvp",
     "lowering",
     "parse",

@@ -121,6 +121,14 @@ def adev(m):
     return Asked(lambda f: lambda *args: m.Choices.transform(f, **start)(*args)[0])
 
 
+def amb(m):
+    return Asked(lambda f: lambda *args: m.every(f)(*args)[0])
+
+
+def early_exit(m):
+    return Asked(m.leaving)
+
+
 UNKNOWN = (
     "a pattern that holds everywhere knows no predicate: where branches meet, the value beside it is "
     "that of the first branch, and the pattern that of all; tests/examples/test_sparsity.py asks the "
@@ -128,11 +136,14 @@ UNKNOWN = (
 )
 NOT_ASKED = {  # transforms that are no functions of functions, and what is asked of them instead
     "compressed": "gives a Jacobian: that it is `jacfwd`'s is asked of random programs",
+    "backpropagation": "takes programs of its own numbers: gradients are compared in its tests",
+    "nested_sampling": "integrates a program: evidence is compared with integrals in its tests",
     "inverse": "turns a program round: round trips and densities are asked in its tests",
 }
 ENTRIES = {
     **{f.__name__: f for f in (cost, nan_provenance, harvest, key_reuse, seed, units, interval)},
     **{f.__name__: f for f in (crown, sparsity, local_sparsity, taylor, laplacian, adev)},
+    **{f.__name__: f for f in (amb, early_exit)},
 }
 MODULES = {"local_sparsity": "sparsity"}
 ASKED = {

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from effax.effects import control, conversion, custom, shape
 from effax.effects.effect import LITERALS, Effect
-from effax.effects.errors import MissingRuleError, RefError, describe, user_frame
+from effax.effects.errors import (
+    MissingRuleError,
+    RefError,
+    ResumptionError,
+    describe,
+    user_frame,
+)
 from effax.effects.handler import Carrier, current
 from effax.effects.program import Program, row_of
 from effax.effects.promotion import promote_types
@@ -403,6 +409,12 @@ class Rule:
         self.function = function
         self.lift = lift
         parameters = inspect.signature(function).parameters.keys()
+        if "resume" in parameters:
+            raise ResumptionError(
+                f"the rule {function.__name__} asks for `resume`: a rule of an interpreter answers "
+                "in place, and the program goes on with its result; effax.extend.handle gives "
+                "clauses the rest of the program"
+            )
         self.wants = {"effect", "state", "run", "place"} & parameters
 
     def __call__(
