@@ -16,7 +16,7 @@ WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
 
-.PHONY: help test test-all check lint types layers paths unit hostile conformance conformance-day demo papers bench \
+.PHONY: help test test-all check lint types layers paths unit fuzz hostile conformance conformance-day demo papers bench \
 	libraries docs dist format sizes names clean
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make test-all  the same with the slow ones"
 	@echo "make paths     the tests with fast paths switched off, all and each, and on at all sizes"
 	@echo "make hostile   sizes, threads, forks, interpreter exit, hostile files: the slow ones too"
+	@echo "make fuzz      random questions to effax and JAX, for SECONDS=120"
 	@echo "make demo      examples/demo.py: a small training run"
 	@echo "make papers    the papers, reproduced"
 	@echo "make bench     measurements, against jax where it can be installed"
@@ -111,6 +112,11 @@ conformance: $(VENV)-conformance/.conformance $(VENV)-bench/.bench
 # A sample of the day, in about two minutes: fails on what jax passes and neither results/ nor reasons.toml has.
 conformance-day: $(VENV)-conformance/.conformance $(VENV)-bench/.bench
 	$(CONFORM) --day
+
+# Goes on where the last run of the day ended; the journal is in build/fuzz (tests/fuzz/__main__.py).
+SECONDS = 120
+fuzz: $(VENV)/.test $(VENV)-bench/.bench
+	$(PY) -m tests.fuzz --seconds $(SECONDS)
 
 # ---- things to run
 

@@ -1,7 +1,7 @@
-"""What a library answers to a case; and a process in which JAX is asked while a test runs.
+"""What a library answers to a case; and a process in which it is asked while a test runs.
 
 `answer(library, case)` is the same for effax and for JAX: leaves with dtype, weak type and
-elements, or the classes of the error; and what happens when the call is only traced. The process
+elements, or the classes of the error; and what happens when the call is only traced. JAX's process
 is `python -m tests.grid.ask`, under a Python that has jax: EFFAX_BENCH_JAX names it.
 """
 
@@ -15,8 +15,9 @@ import select
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,36 +156,61 @@ def arrays(library: Library, tree: Any) -> list[Any]:
     return [x for x in library.top.tree.leaves(tree) if hasattr(x, "dtype") and hasattr(x, "shape")]
 
 
-class Oracle:
-    """JAX, in its own process, which is started again after a case that it doesn't come back from."""
+CRASH = "Crash"
 
-    def __init__(self, python: str, patience: float = 120.0) -> None:
-        self.python, self.patience = python, patience
+
+class Oracle:
+    """A library in its own process, which is started again when it ends or does not answer.
+
+    Args:
+      python: the interpreter to start.
+      module: the module to run, which calls `serve`.
+      patience: seconds to wait for an answer; then it is a `TimeoutError`.
+      environment: variables of the process beside those of this one.
+    """
+
+    def __init__(
+        self,
+        python: str,
+        module: str = "tests.grid.ask",
+        patience: float = 120.0,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.python, self.module, self.patience = python, module, patience
+        self.environment = {**os.environ, **environment}
+        self.environment |= {"JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)}
         self.start()
 
     def start(self) -> None:
-        env = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(
-            [self.python, "-m", "tests.grid.ask"],
+            [self.python, "-m", self.module],
             cwd=ROOT,
-            env=env,
+            env=self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
         )
 
-    def ask(self, case: Case, *, typed: bool = False) -> Answer:
-        """JAX's answer to a case; `typed`: of types alone. A `TimeoutError` where there is none."""
+    def ask(self, case: Case, mode: str = "answer") -> Answer:
+        """The library's answer to a case. The error is `TimeoutError` where there is none in time,
+        and `CRASH` where the process ended; both leave a fresh process behind."""
         assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(pickle.dumps((*case, typed)))
-        if not select.select([self.process.stdout], [], [], self.patience)[0]:
-            self.close()
-            self.start()
-            return Answer(None, ["TimeoutError"], [])
-        size = int.from_bytes(self.read(8), "little")
-        leaves, error, traced = pickle.loads(self.read(size))
+        try:
+            self.process.stdin.write(pickle.dumps((*case, mode)))
+            if not select.select([self.process.stdout], [], [], self.patience)[0]:
+                return self.restarted("TimeoutError")
+            size = int.from_bytes(self.read(8), "little")
+            leaves, error, traced = pickle.loads(self.read(size))
+        except (EOFError, BrokenPipeError):
+            return self.restarted(CRASH)
         made = leaves if leaves is None else [x if isinstance(x, str) else Leaf(*x) for x in leaves]
         return Answer(made, error, traced)
+
+    def restarted(self, why: str) -> Answer:
+        """An answer that says why there is none, after a new start."""
+        self.close()
+        self.start()
+        return Answer(None, [why], [])
 
     def read(self, size: int) -> bytes:
         """So many bytes of what the process says."""
@@ -207,24 +233,28 @@ class Oracle:
 
 def jax_python() -> str | None:
     """A Python that has jax, if this machine has one."""
-    for python in (os.environ.get("EFFAX_BENCH_JAX"), "/work/venv/jax/bin/python"):
+    here = str(ROOT / ".venv-bench/bin/python")
+    for python in (os.environ.get("EFFAX_BENCH_JAX"), here, "/work/venv/jax/bin/python"):
         if python and Path(python).exists():
             return python
     return None
 
 
-def serve() -> None:
-    """Answers cases from stdin until it ends."""
+Mode = Callable[[Library, Case], Answer]
+MODES: dict[str, Mode] = {"answer": answer, "types": types}
+
+
+def serve(library: Library, modes: Mapping[str, Mode]) -> None:
+    """Answer cases from stdin until it ends."""
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what is printed must not mix with answers
-    library = jax_library()
     while True:
         try:
-            code, given, x64, typed = pickle.load(sys.stdin.buffer)
+            code, given, x64, mode = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         case = Case(code, tuple(Operand(*o) for o in given), x64)
-        found = (types if typed else answer)(library, case)
+        found = modes[mode](library, case)
         leaves = found.leaves and [x if isinstance(x, str) else tuple(x) for x in found.leaves]
         said = pickle.dumps((leaves if leaves else found.leaves, found.error, found.traced))
         out.write(len(said).to_bytes(8, "little") + said)
@@ -232,4 +262,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(jax_library(), MODES)

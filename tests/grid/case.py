@@ -109,7 +109,8 @@ def _integers(
     rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, low: int, high: int
 ) -> Any:
     least, most = _limits(dtype)
-    return rng.randint(max(low, least), min(high, most) + 1, shape)
+    low = max(low, least)
+    return rng.randint(low, max(min(high, most), low) + 1, shape)
 
 
 def _normal(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, word: str) -> Any:
@@ -201,13 +202,17 @@ def _definite(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, wo
 
 
 def _regular(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, word: str) -> Any:
-    """Matrices far from singular, of full rank."""
+    """Matrices far from singular, of full rank; what is no matrix, anyhow."""
+    if len(shape) < 2:
+        return _normal(rng, shape, dtype, word)
     x = _normal(rng, shape, np.complex128 if is_complex(dtype) else np.float64, word)
     return x + 6 * np.eye(*shape[-2:])
 
 
 def _singular(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, word: str) -> Any:
-    """Matrices of rank one at most."""
+    """Matrices of rank one at most; what is no matrix, anyhow."""
+    if len(shape) < 2:
+        return _normal(rng, shape, dtype, word)
     row = rng.randint(-2, 3, (*shape[:-2], 1, shape[-1]))
     return rng.randint(1, 3, (*shape[:-1], 1)) * row
 

@@ -17,6 +17,7 @@ MODULES = {
     "jsp.sparse.linalg": "jax.scipy.sparse.linalg",
     "jsp.cluster.vq": "jax.scipy.cluster.vq",
     "jsp.spatial.transform": "jax.scipy.spatial.transform",
+    "random": "jax.random",
     "jax.image": "jax.image",
     "jax.ops": "jax.ops",
     "jax.tree": "jax.tree",
@@ -47,7 +48,9 @@ _BY_HAND = {
     "scaled products: tests/nn/test_scaled.py": """
         lax.scaled_dot nn.get_scaled_dot_general_config nn.scaled_dot_general nn.scaled_matmul
     """,
-    "random bits: tests/random": "lax.rng_bit_generator lax.rng_uniform",
+    "random bits and keys: tests/random": """
+        lax.rng_bit_generator lax.rng_uniform random.clone random.key_dtype random.key_impl
+    """,
     "classes and registrations of trees: tests/effects/test_tree.py": """
         jax.tree.static jax.tree_util.DictKey jax.tree_util.FlattenedIndexKey
         jax.tree_util.GetAttrKey jax.tree_util.KeyEntry jax.tree_util.KeyPath

@@ -16,7 +16,7 @@ from tests.names.refused import reason
 
 GOLDENS = Path(__file__).parents[1] / "goldens"
 TABLES = ["special", "stats", "nn", "lax_elements", "lax_shapes", "lax_folds", "matrices", "scipy"]
-TABLES += ["trees", "found"]
+TABLES += ["trees", "found", "random", "indices"]
 
 
 def table(name: str) -> dict[str, Entry]:

@@ -1,0 +1,167 @@
+"""A question put to effax and to JAX, and how the answers differ.
+
+Types come first, which costs nothing to compile: shapes, dtypes, weak types, refusals. Values are
+asked of effax, then of NumPy or SciPy; JAX computes only where those have no opinion, or another.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tests.fuzz.forgiven import forgiven
+from tests.grid.ask import CRASH, Answer, Leaf, Oracle
+from tests.grid.case import Case, dtype_of, is_complex, is_inexact, is_unsigned
+from tests.grid.compare import FAULTS, compare_leaves
+from tests.grid.play import Entry, either_agrees, magnitude, numpy_agrees
+
+CONCRETE = {"ConcretizationTypeError", "TracerBoolConversionError", "TracerArrayConversionError"}
+CONCRETE |= {"TracerIntegerConversionError", "NonConcreteBooleanIndexError"}
+PLAIN = {"TypeError", "ValueError", "IndexError", "OverflowError", "EffaxError"}
+GRAVE = ("crash", "hang", "value", "difference", "law", "dtype", "shape", "structure", "weak")
+KINDS = (*GRAVE, "refuses", "accepts", "error")
+"""What can differ, the worst first; "error" is an error that tells of a fault, where JAX has one too."""
+
+
+class Finding(NamedTuple):
+    """How effax's answer to a case differs: `kind` is one of `KINDS`, `why` says it in words."""
+
+    function: str
+    kind: str
+    case: Case
+    why: str
+
+    @property
+    def cause(self) -> str:
+        """What findings of one cause have in common: the function, the kind and the dtypes."""
+        return f"{self.function} {self.kind} {classes_of(self.case)}"
+
+
+def classes_of(case: Case) -> str:
+    """The classes of dtypes among a case's operands: `bfi`."""
+    return "".join(sorted({_class(o.dtype) for o in case.operands})) or "-"
+
+
+def _class(name: str) -> str:
+    dtype = dtype_of(name)
+    if dtype.itemsize == 1 and name.endswith(("int4", "int2")):
+        return "4"
+    if is_complex(dtype):
+        return "c"
+    if is_inexact(dtype):
+        return {1: "8", 2: "h"}.get(dtype.itemsize, "f")
+    return "b" if name == "bool" else "u" if is_unsigned(dtype) else "i"
+
+
+class Judge:
+    """The two processes, and what is asked of them. `asked` counts questions by mode."""
+
+    def __init__(self, ours: Oracle, theirs: Oracle) -> None:
+        self.ours, self.theirs = ours, theirs
+        self.asked = {"types": 0, "values": 0, "difference": 0, "law": 0}
+
+    def types(self, function: str, entry: Entry, case: Case) -> tuple[Finding | None, bool]:
+        """A difference of types or refusals; and whether both have a result, or must be asked eagerly."""
+        self.asked["types"] += 1
+        wanted = self.theirs.ask(case, "types")
+        found = self.ours.ask(case, "types")
+        kind, why = difference_of_types(found, wanted)
+        goes_on = not kind and (wanted.leaves is not None or wanted.error[0] in CONCRETE)
+        return self.finding(function, entry, kind, case, why), goes_on
+
+    def values(self, function: str, entry: Entry, case: Case) -> Finding | None:
+        """A difference of the results themselves."""
+        self.asked["values"] += 1
+        found = self.ours.ask(case)
+        if found.leaves is not None and entry.wide and numpy_agrees(case, found, entry.slack):
+            return None
+        wanted = self.theirs.ask(case)
+        kind, why = difference_of_values(entry, case, found, wanted)
+        return self.finding(function, entry, kind, case, why)
+
+    def difference(self, function: str, entry: Entry, case: Case) -> Finding | None:
+        """Derivatives that are not what differences say."""
+        self.asked["difference"] += 1
+        found = self.ours.ask(case, "derivatives")
+        if found.leaves is None:
+            kind = "crash" if found.error == [CRASH] else ""
+            return self.finding(function, entry, kind, case, found.error[0])
+        why = str(found.leaves[0])
+        kind = "difference" if why and not why.startswith("no derivative") else ""
+        return self.finding(function, entry, kind, case, why)
+
+    def law(self, name: str, seed: int) -> Finding | None:
+        """A law that does not hold of random programs."""
+        self.asked["law"] += 1
+        case = Case(f"{name}|{seed}")
+        found = self.ours.ask(case, "law")
+        why = "the process ended" if found.leaves is None else str(found.leaves[0])
+        kind = "crash" if found.leaves is None else "law"
+        return Finding(f"law {name}", kind, case, why) if why else None
+
+    def finding(
+        self, function: str, entry: Entry, kind: str, case: Case, why: str
+    ) -> Finding | None:
+        if not kind:
+            return None
+        given_for = {"accepts": entry.more, "refuses": entry.less}.get(kind)
+        if given_for or forgiven(function, kind, case, why):
+            return None
+        return Finding(function, kind, case, why)
+
+
+def difference_of_errors(found: Answer, wanted: Answer) -> tuple[str, str]:
+    """Where one of two answers is an error: the kind of difference, or "", and what it is."""
+    if CRASH in found.error:
+        return "crash", "the process ended"
+    if wanted.error and (FAULTS | {CRASH}).intersection(wanted.error):
+        return "", ""  # JAX did not foresee it
+    if "TimeoutError" in found.error:
+        return "hang", "no answer"
+    if wanted.leaves is None and found.leaves is None:
+        foreseen = PLAIN.intersection(found.error) and not FAULTS.intersection(found.error)
+        return ("", "") if foreseen else ("error", f"{found.error[0]} instead of {wanted.error[0]}")
+    if wanted.leaves is None:
+        return "accepts", f"{_text(found)} instead of {wanted.error[0]}"
+    return "refuses", f"{found.error[0]} instead of {_text(wanted)}"
+
+
+def difference_of_types(found: Answer, wanted: Answer) -> tuple[str, str]:
+    """How two answers of types differ: the kind, or "", and the difference in words."""
+    if found.leaves is None or wanted.leaves is None:
+        return difference_of_errors(found, wanted)
+    why = f"{_text(found)} instead of {_text(wanted)}"
+    if len(found.leaves) != len(wanted.leaves):
+        return "structure", why
+    for ours, theirs in zip(found.leaves, wanted.leaves, strict=True):
+        f, w = (re.fullmatch(r"([^*\[]+)(\*?)(.*)", str(x)) for x in (ours, theirs))
+        for place, kind in ((1, "dtype"), (3, "shape"), (2, "weak")):
+            if f and w and f[place] != w[place]:
+                return kind, why
+    return "", ""
+
+
+def difference_of_values(
+    entry: Entry, case: Case, found: Answer, wanted: Answer
+) -> tuple[str, str]:
+    """How two results differ: the kind, or "", and the difference in words."""
+    if found.leaves is None or wanted.leaves is None:
+        return difference_of_errors(found, wanted)
+    scale = magnitude(case)
+    why = compare_leaves(found.leaves, wanted.leaves, slack=entry.slack, scale=scale)
+    if not why:
+        return "", ""
+    for kind, mark in (("dtype", "dtype "), ("weak", "weak_type "), ("shape", "shape ")):
+        if why.startswith(mark):
+            return kind, why
+    if re.match(r"\d+ results", why):
+        return "structure", why
+    if entry.wide and either_agrees(case, found, wanted, entry.slack):
+        return "", ""  # each element is JAX's or SciPy's
+    return "value", why
+
+
+def _text(answer: Answer) -> str:
+    assert answer.leaves is not None
+    leaves = [f"{x.dtype}{x.values.shape}" if isinstance(x, Leaf) else x for x in answer.leaves]
+    return ", ".join(leaves) or "nothing"

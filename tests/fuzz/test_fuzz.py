@@ -1,0 +1,137 @@
+"""The fuzz itself: its questions can be asked again, and planted differences are found.
+
+`test_seed_of_the_day` asks for a while where a Python with jax is.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+from random import Random
+
+import numpy as np
+import pytest
+
+from tests.fuzz import forgiven
+from tests.fuzz.distort import bare, distorted, transformed
+from tests.fuzz.journal import Journal
+from tests.fuzz.judge import GRAVE, Finding, Judge, difference_of_types, difference_of_values
+from tests.fuzz.run import Run, tables
+from tests.grid.ask import CRASH, Answer, Leaf, Oracle, answer, jax_python
+from tests.grid.case import Case, Operand
+from tests.grid.check import EFFAX
+from tests.grid.play import Entry
+
+SUM = Case("jnp.sum(a, axis=-1)", (Operand("float32", (2, 3), "normal", 1),))
+PLAIN = Entry(lambda g, name: name)
+
+
+def test_distortions_follow_from_the_seed():
+    one, other = ([distorted(SUM, "jnp.sum", Random(7)) for _ in range(20)] for _ in "ab")
+    assert one == other
+
+
+def test_distortions_are_of_many_kinds_and_can_be_asked():
+    rng = Random(0)
+    cases = [distorted(SUM, "jnp.sum", rng) for _ in range(300)]
+    cases += [bare("jnp.add", rng) for _ in range(50)]
+    for case in cases:
+        assert Case.parse(case.line()) == case
+        case.function(EFFAX.names)
+    assert len({c.code for c in cases}) > 50
+    assert len({o.dtype for c in cases for o in c.operands}) > 10
+    assert {o.form for c in cases for o in c.operands} == {"array", "weak", "host", "list"}
+
+
+@pytest.mark.parametrize("how", ["jit", "vmap", "jvp", "vjp"])
+def test_transformed_cases_are_computed(how):
+    case = transformed(SUM, how)
+    assert case is not None
+    assert answer(EFFAX, case).leaves
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "kind"),
+    [
+        (Answer(["float32[3]"], [], []), Answer(["float32[3]"], [], []), ""),
+        (Answer(["float32[3]"], [], []), Answer(["float16[3]"], [], []), "dtype"),
+        (Answer(["float32[3]"], [], []), Answer(["float32[3, 1]"], [], []), "shape"),
+        (Answer(["float32[3]"], [], []), Answer(["float32*[3]"], [], []), "weak"),
+        (Answer(["float32[3]"], [], []), Answer([], [], []), "structure"),
+        (Answer(["float32[3]"], [], []), Answer(None, ["TypeError"], []), "accepts"),
+        (Answer(None, ["TypeError"], []), Answer(["float32[3]"], [], []), "refuses"),
+        (Answer(None, ["TypeError"], []), Answer(None, ["ValueError"], []), ""),
+        (Answer(None, ["KeyError"], []), Answer(None, ["ValueError"], []), "error"),
+        (Answer(None, [CRASH], []), Answer(None, ["ValueError"], []), "crash"),
+        (Answer(None, ["TimeoutError"], []), Answer(["float32[3]"], [], []), "hang"),
+        (Answer(["float32[3]"], [], []), Answer(None, [CRASH], []), ""),
+    ],
+)
+def test_differences_of_types(found, wanted, kind):
+    assert difference_of_types(found, wanted)[0] == kind
+
+
+def test_differences_of_values():
+    ours = Answer([Leaf("float32", False, np.float32([1, 2]))], [], [])
+    theirs = Answer([Leaf("float32", False, np.float32([1, 3]))], [], [])
+    assert difference_of_values(PLAIN, SUM, ours, ours) == ("", "")
+    assert difference_of_values(PLAIN, SUM, ours, theirs)[0] == "value"
+
+
+class Ended(Oracle):
+    """A process that ends when it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__("/bin/false")
+
+
+def test_a_crash_is_a_finding_and_not_the_end():
+    judge = Judge(Ended(), Ended())
+    finding = judge.values("jnp.sum", PLAIN, SUM)
+    assert finding is not None
+    assert finding.kind == "crash"
+    assert judge.ours.ask(SUM).error == [CRASH]
+    judge.ours.close()
+    judge.theirs.close()
+
+
+def test_a_journal_has_each_cause_once_and_goes_on(tmp_path):
+    journal = Journal(tmp_path)
+    assert journal.add(Finding("jnp.sum", "value", SUM, "1 instead of 2"))
+    assert not journal.add(Finding("jnp.sum", "value", SUM, "3 instead of 4"))
+    journal.visit(function="jnp.sum", seed=1, turn=0, asked={"types": 2}, found=1, cpu=0.5)
+    again = Journal(tmp_path)
+    assert again.recall() == [Finding("jnp.sum", "value", SUM, "1 instead of 2")]
+    assert again.visited(1, 0) == {"jnp.sum"}
+    assert "2 questions" in again.summary()
+    again.keep([])
+    assert Journal(tmp_path).recall() == []
+
+
+def test_what_is_forgiven_names_functions_that_are_there():
+    names = {
+        *tables(),
+        *(f"{name} {how}" for name in tables() for how in ("jit", "vmap", "jvp", "vjp")),
+    }
+    for row in forgiven.TABLE:
+        assert any(
+            row.covers(n, row.kinds.split()[0], SUM, row.why) or _named(row, n) for n in names
+        )
+
+
+def _named(row, name):
+    return forgiven.fnmatchcase(name, row.function)
+
+
+def test_seed_of_the_day(tmp_path):
+    """EFFAX_FUZZ_SECONDS of it, 40 by default; findings that are not grave are no failure."""
+    python = jax_python()
+    if python is None:
+        pytest.skip("no Python with jax is here: EFFAX_BENCH_JAX can name one")
+    journal = Journal(tmp_path)
+    with Run(python, journal) as run:
+        seconds = float(os.environ.get("EFFAX_FUZZ_SECONDS", "40"))
+        run.spend(seconds, seed=date.today().toordinal())
+    assert journal.visits
+    grave = [f for f in journal.recall() if f.kind in GRAVE]
+    assert not grave, "\n".join(f"{f.function}: {f.case.line()}\n    {f.why}" for f in grave)
