@@ -24,7 +24,7 @@ class custom_vmap:  # noqa: N801  (JAX's name)
 
     `def_vmap(rule)`: `rule(axis_size, in_batched, *args)` gets the arguments, those that are
     batched with the batch axis in front, and trees of Booleans that say which they are. It returns
-    the result and the same for it. Derivatives are those of the function itself.
+    the result and the same for it. Under `vmap`, derivatives are those of the rule.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax.custom_batching import custom_vmap

@@ -169,6 +169,12 @@ def full(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
     return broadcast_in_dim(scalar(value, dtype), shape=shape, dims=())
 
 
+def repeat(x: Any, size: int) -> Any:
+    """The array repeated along a new first axis."""
+    lengths = typeof(x).shape
+    return broadcast_in_dim(x, shape=(size, *lengths), dims=tuple(range(1, 1 + len(lengths))))
+
+
 def squeeze(x: Any, axes: Sequence[int]) -> Any:
     """The array without some axes, each of length 1."""
     shape = typeof(x).shape

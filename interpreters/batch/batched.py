@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
-from effax.effects import shape
 from effax.effects.effect import Effect
 from effax.effects.handler import Carrier
 from effax.effects.program import row_of
+from effax.effects.shape import repeat as repeat
 from effax.effects.state import ref_set
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.lifting import PLAIN, Lifting, Mode
@@ -118,13 +118,6 @@ class Batch(Lifting):
         if effect.multiple:
             return [Batched(self, x) if b else x for x, b in zip(out, many, strict=True)]
         return Batched(self, out) if many else out
-
-
-def repeat(value: Any, size: int) -> Any:
-    """A value repeated along a new first axis."""
-    type = typeof(value)
-    dims = tuple(range(1, 1 + len(type.shape)))
-    return shape.broadcast_in_dim(value, shape=(size, *type.shape), dims=dims)
 
 
 def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

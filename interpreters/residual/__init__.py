@@ -2,6 +2,7 @@
 
 from effax.interpreters.residual import collective as collective
 from effax.interpreters.residual import control as control
+from effax.interpreters.residual import custom as custom
 from effax.interpreters.residual import sharding as sharding
 from effax.interpreters.residual.partition import planners as planners
 from effax.interpreters.residual.partition import split as split

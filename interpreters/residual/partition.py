@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from effax.effects import control
+from effax.effects import control, custom
 from effax.effects.effect import Effect
 from effax.effects.program import Equation, Program, Variable, programs_in, without_dead_code
 from effax.effects.provenance import source
@@ -62,7 +62,7 @@ def settle(program: Program, unknown: Sequence[bool]) -> Program:
     return program
 
 
-_SETTLING: Final = frozenset({control.call, control.cond, control.scan})
+_SETTLING: Final = frozenset({control.call, control.cond, control.scan, custom.custom_vmap_call})
 
 
 def settled(effect: Effect, unknown: tuple[bool, ...], attributes: dict[str, Any]) -> bool:

@@ -124,7 +124,6 @@ opened = frozenset(
         custom.custom_jvp_call,
         custom.custom_vjp_call,
         custom.custom_vjp_forward,
-        custom.custom_vmap_call,
     }
 )
 """Programs with a rule of their own, met where it is not asked for, are their equations."""

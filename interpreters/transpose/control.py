@@ -84,7 +84,7 @@ def _transpose_program(
     return Transposed(staged.program, staged.captured, mask)
 
 
-def _place(operands: Sequence[Any], given: Sequence[bool], results: Sequence[Any]) -> list[Any]:
+def place(operands: Sequence[Any], given: Sequence[bool], results: Sequence[Any]) -> list[Any]:
     """Cotangents of all operands from those of the linear ones that have any."""
     answers, have = iter(results), iter(given)
     return [next(answers) if is_linear(x) and next(have) else None for x in operands]
@@ -104,7 +104,7 @@ def transpose_call(
         program=done.program,
         **attributes,
     )
-    return _place(operands, done.given, results)
+    return place(operands, done.given, results)
 
 
 def _apart(program: Program, axes: frozenset[Any]) -> Program:
@@ -130,4 +130,4 @@ def transpose_cond(
         *(ct for ct in cts if ct is not None),
         branches=align_captured(done),
     )
-    return [None, *_place(operands, done[0].given, results)]
+    return [None, *place(operands, done[0].given, results)]

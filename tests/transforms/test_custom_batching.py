@@ -37,7 +37,73 @@ def test_a_rule_takes_the_whole_batch() -> None:
     ):
         assert np.allclose(mapped(X), 200.0 * X)
     assert seen[0] == (3, [True, {"k": False}])
-    assert np.allclose(effax.vmap(effax.grad(over_x))(X), 2.0)
+    assert np.allclose(effax.vmap(effax.grad(over_x))(X), 200.0)
+
+
+def _sine_whose_batch_is_cosine():
+    f = custom_vmap(jnp.sin)
+    f.def_vmap(lambda n, batched, x: (jnp.cos(x), batched[0]))
+    return f
+
+
+def test_derivatives_of_a_batch_are_derivatives_of_the_rule() -> None:
+    f = _sine_whose_batch_is_cosine()
+    push = effax.vmap(lambda x: effax.jvp(f, (x,), (1.0,)))
+    for mapped in (
+        push,
+        effax.jit(push),
+        effax.vmap(lambda x: effax.jvp(effax.jit(f), (x,), (1.0,))),
+    ):
+        value, tangent = mapped(X)
+        assert np.allclose(value, np.cos(X))
+        assert np.allclose(tangent, -np.sin(X), rtol=1e-5)
+    assert np.allclose(effax.jacfwd(f)(X), np.diag(-np.sin(X)), rtol=1e-5)
+    second = effax.vmap(lambda x: effax.jvp(lambda x: effax.jvp(f, (x,), (1.0,))[1], (x,), (1.0,)))
+    assert np.allclose(second(X)[1], -np.cos(X), rtol=1e-5)
+    for gradient in (
+        effax.vmap(effax.grad(f)),
+        effax.jit(effax.vmap(effax.grad(f))),
+        effax.vmap(effax.grad(lambda x: lax.scan(lambda c, _: (f(c), None), x, None, 1)[0])),
+        effax.vmap(effax.grad(effax.checkpoint(f))),
+        effax.grad(lambda x: effax.vmap(f)(x).sum()),
+        effax.vmap(effax.jacrev(f)),
+    ):
+        assert np.allclose(gradient(X), -np.sin(X), rtol=1e-5)
+    hessian = effax.vmap(effax.grad(effax.grad(f)))(X)
+    assert np.allclose(hessian, -np.cos(X), rtol=1e-5)
+    assert np.allclose(effax.grad(f)(0.5), np.cos(0.5))
+
+
+def test_a_tangent_that_is_batched_alone_leaves_the_value_unmapped() -> None:
+    f = _sine_whose_batch_is_cosine()
+
+    def along(t):
+        return effax.jvp(f, (0.5,), (t,))
+
+    value, tangent = effax.vmap(along, out_axes=(None, 0))(X)
+    assert np.allclose(value, np.sin(0.5))
+    assert np.allclose(tangent, -np.sin(0.5) * np.asarray(X), rtol=1e-5)
+
+
+def test_a_rule_of_several_operands_is_differentiated_by_each() -> None:
+    f = custom_vmap(lambda x, y: (x * y, y))
+    f.def_vmap(lambda n, batched, x, y: ((10.0 * x * y, y), (True, batched[1])))
+
+    def both(x, y):
+        a, b = f(x, y)
+        return a + b
+
+    by_x, by_y = effax.vmap(effax.grad(both, (0, 1)), (0, None))(X, 2.0)
+    assert np.allclose(by_x, 20.0)
+    assert np.allclose(by_y, 10.0 * X + 1.0)
+    assert np.allclose(effax.vmap(effax.grad(both, 1), (None, 0))(2.0, X), 21.0)
+
+
+def test_a_known_result_of_a_rule_must_not_move() -> None:
+    f = custom_vmap(lambda x, y: (x, y))
+    f.def_vmap(lambda n, batched, x, y: ((x, x * y), (True, True)))
+    with pytest.raises(effax.errors.UnsupportedDerivativeError, match="independent"):
+        effax.vmap(effax.grad(lambda x: f(x, 2.0)[0]))(X)
 
 
 def test_a_rule_must_return_a_pair_of_the_right_tree() -> None:
