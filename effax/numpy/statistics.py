@@ -35,7 +35,7 @@ from effax.numpy.arguments import (
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import atleast_2d, squeeze
 from effax.numpy.operands import promote_dtypes
-from effax.numpy.reductions import STATICS, Axis, accumulator, sum
+from effax.numpy.reductions import STATICS, Axis, accumulator, masked, sum
 from effax.whole import whole
 
 
@@ -188,6 +188,10 @@ def _variance(
     if centre is None:
         centre = _mean(a, axes, working, keepdims=True, where=where)
     apart = combine(elementwise.sub, a, cast(centre, working))
+    if where is not None:
+        # Elements left out are zeros before they are squared: the derivative of the square of a
+        # NaN is NaN times a zero cotangent, which is NaN again.
+        apart = masked(name, where, apart, 0)
     if is_complex(working):
         real, imag = complex_parts.real(apart), complex_parts.imag(apart)
         squares = elementwise.add(elementwise.square(real), elementwise.square(imag))
@@ -200,7 +204,7 @@ def _variance(
         mask = broadcast(where, common_shape(lengths, shape_of(where)))
         number = sum(mask, axes, real_kind, keepdims=keepdims)
     number = combine(elementwise.sub, number, cast(correction, real_kind))
-    total = sum(squares, axes, real_kind, keepdims=keepdims, where=where)
+    total = sum(squares, axes, real_kind, keepdims=keepdims)
     number = broadcast(number, shape_of(total))
     if is_integer(real_kind):
         return _integer_quotient(total, number)

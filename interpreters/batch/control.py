@@ -8,11 +8,12 @@ from typing import Any
 from effax.effects import control, reduction, shape
 from effax.effects.comparison import eq
 from effax.effects.effect import Effect
+from effax.effects.elementwise import stop_gradient
 from effax.effects.handler import outside
 from effax.effects.logical import and_
 from effax.effects.program import Program
 from effax.effects.selection import clamp, select_n
-from effax.effects.types import typeof
+from effax.effects.types import float0, tangent_dtype, typeof
 from effax.interpreters.batch.batched import BATCHED, Batch
 from effax.interpreters.guard import guarded, needs_guard
 from effax.interpreters.lifting import PLAIN, Lifted, lift, lift_cond, lift_while, without_trail
@@ -37,19 +38,32 @@ def batch_cond(
 
 
 def _branch(which: Any, i: int, branch: Program, values: tuple[Any, ...]) -> list[Any]:
-    """One branch for all lanes; what can be observed of it happens in those that chose it."""
-    flag = (eq(which, i),) if needs_guard(branch) else ()
+    """One branch for all lanes; what can be observed of it happens in those that chose it.
+
+    An operand moves in the lanes that chose the branch only. In the others the branch may have an
+    infinite derivative (`sqrt` at 0), and a zero cotangent times infinity is NaN.
+    """
+    chosen = eq(which, i)
+    flag = (chosen,) if needs_guard(branch) else ()
     program = guarded(branch) if flag else branch
+    if branch.equations:
+        values = tuple([_moving_where(chosen, x) for x in values])
     results: list[Any] = control.call(*flag, *values, program=program, name=branch.name)
     return results
+
+
+def _moving_where(chosen: Any, x: Any) -> Any:
+    """The value, a constant to derivatives in the lanes that are not chosen."""
+    type = typeof(x)
+    if tangent_dtype(type.dtype) == float0:
+        return x
+    return select_n(_spread(chosen, type.shape), stop_gradient(x), x)
 
 
 def _choose(which: Any, cases: list[Any], type: Any) -> Any:
     if all(x is cases[0] for x in cases):
         return cases[0]
-    if type.shape:
-        which = shape.broadcast_in_dim(which, shape=type.shape, dims=())
-    return select_n(which, *cases)
+    return select_n(_spread(which, type.shape), *cases)
 
 
 def batch_while(
@@ -102,7 +116,12 @@ def _masked_while(
         test_captured, test_consts, step_captured, step_consts, (active, *old) = _cut(
             values, k, n, p, m
         )
-        new = step.program.run(*step_captured, active, *step_consts, *old)
+        step_consts = [
+            _moving_where(active, x) if mode is BATCHED else x
+            for x, mode in zip(step_consts, body_modes, strict=True)
+        ]
+        moving = [_moving_where(active, x) for x in old]
+        new = step.program.run(*step_captured, active, *step_consts, *moving)
         kept = [
             select_n(_spread(active, t.shape), a, b)
             for a, b, t in zip(old, new, types, strict=True)
@@ -163,11 +182,12 @@ def _leaves(handler: Batch, values: tuple[Any, ...]) -> list[Any]:
     return [x.many if handler.owns(x) else x for x in values]
 
 
-def _spread(active: Any, shape_: tuple[int, ...]) -> Any:
-    """One verdict per lane, over the lane's elements."""
-    if len(shape_) == 1:
-        return active
-    return shape.broadcast_in_dim(active, shape=shape_, dims=(0,))
+def _spread(verdict: Any, shape_: tuple[int, ...]) -> Any:
+    """A verdict over all elements of a shape; the axes that it has, one a batch, are the first."""
+    axes = len(typeof(verdict).shape)
+    if len(shape_) == axes:
+        return verdict
+    return shape.broadcast_in_dim(verdict, shape=shape_, dims=tuple(range(axes)))
 
 
 Batch.overrides[control.cond] = batch_cond

@@ -342,3 +342,48 @@ def test_a_stand_in_is_a_value_and_other_libraries_take_it_for_a_leaf() -> None:
         one.shape = ()
     with pytest.raises(ValueError, match="dtype must be specified"):
         effax.ShapeDtypeStruct((), None)
+
+
+def test_branches_not_taken_by_a_lane_leave_its_derivative_alone() -> None:
+    def safe(x):
+        return lax.cond(x < 1e-3, lambda x: 2.0 * x, jnp.sqrt, x)
+
+    def closed_over(x):
+        return lax.cond(x < 1e-3, lambda _: 1e-3, lambda _: jnp.sqrt(x), ())
+
+    zeros = jnp.zeros(3)
+    for gradient in (
+        effax.vmap(effax.grad(safe)),
+        effax.grad(lambda x: effax.vmap(safe)(x).sum()),
+        effax.jit(effax.grad(lambda x: effax.jit(effax.vmap(safe))(x).sum())),
+    ):
+        assert np.array_equal(gradient(zeros), [2.0, 2.0, 2.0])
+    assert np.array_equal(effax.grad(lambda x: effax.vmap(closed_over)(x).sum())(zeros), zeros)
+    assert np.array_equal(
+        effax.hessian(lambda x: effax.vmap(safe)(x).sum())(zeros), np.zeros((3, 3))
+    )
+
+    def chosen(x, w):
+        branches = [lambda x, w: jnp.log(w) * x, lambda x, w: w * x]
+        return effax.vmap(lambda x, i: lax.switch(i, branches, x, w))(x, jnp.ones(3, int)).sum()
+
+    assert float(effax.grad(chosen, 1)(jnp.ones(3), 0.0)) == 3.0
+
+
+def test_steps_of_lanes_that_are_done_leave_their_derivative_alone() -> None:
+    def halved(x):
+        done = lax.while_loop(lambda c: c > 1e-3, lambda c: c - jnp.sqrt(c), x, checkpoints=4)
+        return done
+
+    gradient = effax.grad(lambda x: effax.vmap(halved)(x).sum())(jnp.array([0.0, 1.0]))
+    assert np.array_equal(gradient, [1.0, 0.5])
+
+
+@pytest.mark.parametrize("name", ["nanvar", "nanstd"])
+def test_derivatives_of_spreads_leave_out_nan(name) -> None:
+    function = getattr(jnp, name)
+    x = jnp.array([1.0, 2.0, jnp.nan])
+    assert np.allclose(effax.grad(function)(x), [-0.5, 0.5, 0.0])
+    assert np.allclose(effax.jvp(function, (x,), (jnp.ones(3),))[1], 0.0)
+    masked = effax.grad(lambda x: jnp.var(x, where=~jnp.isnan(x)))(x)
+    assert np.allclose(masked, [-0.5, 0.5, 0.0])
