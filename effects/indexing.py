@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from effax.effects.effect import Effect
-from effax.effects.types import ShapedArray
+from effax.effects.types import ShapedArray, is_complex
 
 
 class GatherDimensionNumbers(NamedTuple):
@@ -215,6 +215,8 @@ def _gather_type(
     ndim = len(dims.offset_dims) + len(indices.shape) - 1
     _require_axes("gather", "offset_dims", dims.offset_dims, ndim)
     gone = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
+    if isinstance(fill_value, complex) and not is_complex(x.dtype):
+        raise TypeError(f"gather: fill_value {fill_value} is complex, and {x.str_short()} is not")
     window = iter([size for i, size in enumerate(slice_sizes) if i not in gone])
     batch = iter(indices.shape[:-1])
     shape = tuple(next(window if i in dims.offset_dims else batch) for i in range(ndim))

@@ -224,6 +224,11 @@ def typeof(x: Any) -> ShapedArray:
     for base in type(x).__mro__[1:]:
         rule = _rules.get(base)
         if rule is not None:
+            if base is np.ndarray and isinstance(x, np.ma.MaskedArray):
+                raise ValueError(
+                    "numpy masked arrays are not supported as direct inputs: the mask would be "
+                    "lost. Use arr.filled() to make a plain array of it"
+                )
             _rules[type(x)] = rule
             return rule(x)
     raise TypeError(

@@ -461,7 +461,7 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
         try:
             return np.asarray(x, dtype)
         except OverflowError:
-            raise OverflowError(f"Python int {x} too large to convert to {dtype}") from None
+            raise OverflowError(f"Python int {x} is too large to convert to {dtype}") from None
     if type.shape:
         raise TypeError(f"{x.__class__.__name__} is no data of type {type}")
     return np.asarray(x, dtype)

@@ -102,6 +102,18 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     return conversion.convert_element_type(x, dtype=dtype, weak_type=weak_type)
 
 
+def on_device(x: Any, device: Any) -> Any:
+    """The array on a device, or cut up by a sharding, and committed to it; as it is without one.
+
+    Under a handler XLA places what is computed, and a sharding is a constraint.
+    """
+    if device is None:
+        return x
+    from effax.api.devices import device_put
+
+    return device_put(x, device)
+
+
 def broadcast(x: Any, lengths: Sequence[int]) -> Any:
     """The value repeated to a shape; axes are aligned from the last, as in NumPy."""
     given = typeof(x).shape

@@ -314,9 +314,8 @@ def _interp(x: Any, xp: Any, fp: Any, values: Any, period: Any, ways: tuple[Any,
     for (i, outside), value, way in zip(ends, values, ways, strict=True):
         if way is not None:
             continue
-        other = (
-            shape.slice_axis(fp, 0, i, i + 1) if value is None else cast(value, typeof(fp).dtype)
-        )
+        other = shape.slice_axis(fp, 0, i, i + 1) if value is None else value
+        result, other = promote_dtypes(result, other)
         edge = (
             broadcast(shape.slice_axis(xp, 0, i, i + 1), lengths)
             if lengths

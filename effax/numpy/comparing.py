@@ -12,7 +12,7 @@ from effax.effects.promotion import lattice_result
 from effax.effects.shape import full
 from effax.effects.types import bool_, is_bool, is_complex, is_float, typeof
 from effax.numpy import folds
-from effax.numpy.arguments import refuse_out
+from effax.numpy.arguments import cast, refuse_out
 from effax.numpy.arithmetic import choose, dtype_of
 from effax.numpy.operands import (
     array,
@@ -169,6 +169,11 @@ def _everywhere(x: Any, value: bool) -> Any:
     return full(typeof(x).shape, value, bool_)
 
 
+def _strong(truth: Any) -> Any:
+    """The Booleans with a type that is not weak, whatever they were compared from."""
+    return cast(truth, bool_)
+
+
 @whole()
 def isnan(x: Any, /) -> Any:
     """Whether x is not a number.
@@ -195,13 +200,13 @@ def isinf(x: Any, /) -> Any:
     """Whether x is infinite.
 
     >>> isinf(0.0)
-    Array(False, dtype=bool, weak_type=True)
+    Array(False, dtype=bool)
     """
 
     def infinite(part: Any) -> Any:
         return comparison.eq(elementwise.abs(part), math.inf)
 
-    return _parts("isinf", x, infinite, logical.or_, otherwise=False)
+    return _strong(_parts("isinf", x, infinite, logical.or_, otherwise=False))
 
 
 def _parts(name: str, x: Any, ask: Callable[[Any], Any], both: Effect, *, otherwise: bool) -> Any:
@@ -219,7 +224,7 @@ def isposinf(x: Any, /, out: None = None) -> Any:
     """Whether x is plus infinity; refused for complex numbers.
 
     >>> isposinf(float("inf"))
-    Array(True, dtype=bool, weak_type=True)
+    Array(True, dtype=bool)
     """
     refuse_out("isposinf", out)
     return _is_infinity(x, positive=True)
@@ -229,7 +234,7 @@ def isneginf(x: Any, /, out: None = None) -> Any:
     """Whether x is minus infinity; refused for complex numbers.
 
     >>> isneginf(float("inf"))
-    Array(False, dtype=bool, weak_type=True)
+    Array(False, dtype=bool)
     """
     refuse_out("isneginf", out)
     return _is_infinity(x, positive=False)
@@ -243,7 +248,7 @@ def _is_infinity(x: Any, *, positive: bool) -> Any:
         raise ValueError("isposinf/isneginf are not well defined for complex types")
     if not is_float(dtype):
         return _everywhere(x, False)
-    return comparison.eq(array(x), math.inf if positive else -math.inf)
+    return _strong(comparison.eq(array(x), math.inf if positive else -math.inf))
 
 
 @whole()
@@ -255,7 +260,7 @@ def isreal(x: Any) -> Any:
     """
     x = unary("isreal", x)
     if not is_complex(typeof(x).dtype):
-        return _everywhere(x, True)
+        return cast(_everywhere(x, True), bool_, typeof(x).weak_type)
     return comparison.eq(complex.imag(x), 0.0)
 
 
@@ -268,7 +273,7 @@ def iscomplex(x: Any) -> Any:
     """
     x = unary("iscomplex", x)
     if not is_complex(typeof(x).dtype):
-        return _everywhere(x, False)
+        return cast(_everywhere(x, False), bool_, typeof(x).weak_type)
     return comparison.ne(complex.imag(x), 0.0)
 
 
@@ -279,7 +284,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     Infinities are close to themselves, and NaN is so with `equal_nan`.
 
     >>> isclose(1.0, 1.000001)
-    Array(True, dtype=bool, weak_type=True)
+    Array(True, dtype=bool)
     """
     a, b = arraylike("isclose", a, b)
     exact_a, exact_b = promote(a, b, name="isclose", arrays=True)
@@ -296,7 +301,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     if equal_nan:
         both = logical.and_(comparison.ne(a, a), comparison.ne(b, b))
         near = logical.or_(*broadcast_to_common(near, both))
-    return near
+    return _strong(near)
 
 
 @whole("equal_nan")
@@ -304,13 +309,13 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
     """Whether all elements are close, as `isclose` has it.
 
     >>> allclose(1.0, 2.0)
-    Array(False, dtype=bool, weak_type=True)
+    Array(False, dtype=bool)
     """
     return _every(isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
 def _every(x: Any) -> Any:
-    return reduction.reduce_and(x, axes=tuple(range(len(typeof(x).shape))))
+    return _strong(reduction.reduce_and(x, axes=tuple(range(len(typeof(x).shape)))))
 
 
 @whole("equal_nan")
@@ -318,7 +323,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Whether shapes are equal, and all elements.
 
     >>> array_equal(1, 2)
-    Array(False, dtype=bool, weak_type=True)
+    Array(False, dtype=bool)
     """
     a1, a2 = arraylike("array_equal", a1, a2)
     if typeof(a1).shape != typeof(a2).shape:
@@ -335,7 +340,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     """Whether the arrays broadcast to one shape, and are equal there.
 
     >>> array_equiv(1, 1)
-    Array(True, dtype=bool, weak_type=True)
+    Array(True, dtype=bool)
     """
     a1, a2 = arraylike("array_equiv", a1, a2)
     try:

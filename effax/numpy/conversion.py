@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from effax.backends.xla.array import Array, device_put
+from effax.backends.xla.array import Array
 from effax.backends.xla.array import asarray as device_array
 from effax.effects import conversion, elementwise, shape
 from effax.effects.effect import LITERALS
 from effax.effects.handler import bottom, current
-from effax.effects.types import canonical_dtype, is_bool, is_complex, is_inexact, typeof, user_dtype
+from effax.effects.types import is_bool, is_complex, is_inexact, typeof, user_dtype
 from effax.effects.value import Value
-from effax.numpy.arguments import cast
-from effax.numpy.operands import asarray as operand
+from effax.numpy.arguments import cast, check_arrays, on_device
 
 
 def array(
@@ -32,7 +31,8 @@ def array(
       object: what to make an array of; lists may hold traced values.
       dtype: of the elements; by default as the elements say, with 64 bits made 32 unless x64 is
         on. A Python number alone keeps a weak type.
-      copy: accepted for NumPy's sake: arrays are immutable.
+      copy: whether the result has memory of its own. Without a copy it may share the buffer of
+        `object`, and is deleted with it where that is donated.
       order: "C", "A" or "K"; the layout is XLA's.
       ndmin: the least number of axes; new ones are put in front.
       device: where to put the result, by default the default device.
@@ -53,39 +53,36 @@ def array(
     result = _value(object, wanted)
     if wanted is not None:
         result = cast(result, wanted)
-    elif isinstance(object, (list, tuple)) and typeof(result).weak_type:
-        result = cast(result, typeof(result).dtype, weak_type=True)
     if ndmin > result.ndim:
         result = shape.reshape(result, shape=(1,) * (ndmin - result.ndim) + result.shape)
-    return result if device is None else device_put(result, device)
+    result = on_device(result, device)
+    return _unshared(result, object) if copy else result
+
+
+def _unshared(result: Any, given: Any) -> Any:
+    """The result in a buffer of its own, so that it outlives a donation of the array given."""
+    if isinstance(given, Array) and isinstance(result, Array) and given.buffer is result.buffer:
+        return elementwise.copy(result)
+    return result
 
 
 def _value(x: Any, wanted: Any) -> Any:
     """The elements of an array-like, as a value."""
     if isinstance(x, Value):
         return x
-    if hasattr(x, "__jax_array__"):
-        return x.__jax_array__()
     if type(x) in LITERALS:
         return _number(x, wanted)
-    if isinstance(x, (list, tuple)) and not x:
-        return device_array(np.zeros(0, canonical_dtype(float)))
-    if not isinstance(x, (list, tuple, np.ndarray, np.generic)) and (
-        isinstance(x, (str, bytes, dict, set)) or not _is_arraylike(x)
-    ):
-        raise TypeError(f"Value {x!r} of type {type(x)} is not a valid array-like")
-    found = operand(x, "array")
-    if isinstance(found, Value):
-        return found
-    host = np.asarray(found)
-    if host.dtype == object:
-        if None in host.reshape(-1).tolist():
-            raise ValueError("None is not a valid value for jnp.array")
-        raise TypeError(f"Value {x!r} with dtype object is not a valid array type")
-    if isinstance(x, (list, tuple)):
-        # Python numbers become the dtype at once, by NumPy's rules of what does not fit into it.
-        host = np.asarray(x, canonical_dtype(host.dtype) if wanted is None else wanted)
-    return device_array(host)
+    if type(x) is np.ndarray or isinstance(x, np.generic):
+        return device_array(x)
+    from effax.numpy.nested import leaf, stacked
+
+    if isinstance(x, list | tuple):
+        found = stacked(x, "array", wanted)
+    else:
+        found = leaf(x, "array")
+        if type(found) in LITERALS:
+            return _number(found, wanted)
+    return found if isinstance(found, Value) else device_array(found)
 
 
 def number_of(x: Any, wanted: Any) -> Any:
@@ -116,10 +113,6 @@ def _number(x: Any, wanted: Any) -> Any:
     return conversion.convert_element_type(x, dtype=type_.dtype, weak_type=type_.weak_type)
 
 
-def _is_arraylike(x: Any) -> bool:
-    return hasattr(x, "__array__") or hasattr(x, "__array_interface__") or isinstance(x, memoryview)
-
-
 def asarray(
     a: Any,
     dtype: Any = None,
@@ -134,8 +127,6 @@ def asarray(
     >>> jnp.asarray([1.0, 2.0])
     Array([1., 2.], dtype=float32)
     """
-    if copy is False and not isinstance(a, Value):
-        raise ValueError("asarray: copy=False, but a host value must be copied to a device")
     return array(a, dtype, copy=bool(copy), order=order, device=device)
 
 
@@ -146,8 +137,8 @@ def copy(a: Any, order: str | None = None) -> Any:
     >>> jnp.copy(jnp.ones(2))
     Array([1., 1.], dtype=float32)
     """
-    value = array(a)
-    return elementwise.copy(value)
+    check_arrays("copy", a)
+    return elementwise.copy(array(a, copy=False))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
@@ -157,20 +148,18 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     >>> jnp.astype(jnp.array([1.7, -1.7]), jnp.int32)
     Array([ 1, -1], dtype=int32)
     """
-    value = x if isinstance(x, Value) else array(x)
+    check_arrays("astype", x)
+    value = array(x, copy=False)
     wanted = user_dtype(float if dtype is None else dtype, "astype")
-    if is_complex(value.dtype) and not is_complex(wanted):
+    if is_inexact(value.dtype) and is_bool(wanted):
         from effax.effects.comparison import ne
+
+        return cast(ne(value, 0j if is_complex(value.dtype) else 0.0), wanted)
+    if is_complex(value.dtype) and not is_complex(wanted):
         from effax.effects.complex import real
 
-        if wanted == np.bool_:
-            return ne(value, value.dtype.type(0))
         value = real(value)
-    if is_inexact(value.dtype) and wanted == np.bool_:
-        from effax.effects.comparison import ne
-
-        return ne(value, 0.0)
     result = cast(value, wanted)
     if copy and result is value and isinstance(value, Array):
         result = elementwise.copy(value)
-    return result if device is None else device_put(result, device)
+    return on_device(result, device)

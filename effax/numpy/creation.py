@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.backends.xla.array import Array, device_put
+from effax.backends.xla.array import Array
 from effax.backends.xla.array import asarray as device_array
 from effax.backends.xla.buffer import put
 from effax.effects import config, elementwise, shape, transcendental
@@ -38,6 +38,7 @@ from effax.numpy.arguments import (
     combine,
     common_shape,
     concrete_int,
+    on_device,
     shape_of,
 )
 from effax.numpy.conversion import number_of
@@ -51,7 +52,7 @@ _KEPT, _REMEMBERED = 4096, 256  # elements of an array, and arrays, that are kep
 def constant(host: np.ndarray[Any, Any], device: Any = None) -> Array:
     """An array whose contents are known now."""
     array = device_array(host)
-    return array if device is None else device_put(array, device)
+    return on_device(array, device)
 
 
 def filled(lengths: tuple[int, ...], value: Any, dtype: Any, device: Any = None) -> Any:
@@ -60,7 +61,7 @@ def filled(lengths: tuple[int, ...], value: Any, dtype: Any, device: Any = None)
     if small and current.get() is bottom and current_mesh() is None:
         return constant(np.full(lengths, value, dtype), device)
     result = shape.full(lengths, value, dtype)
-    return result if device is None else device_put(result, device)
+    return on_device(result, device)
 
 
 _hosts: dict[Any, Any] = remembered()
@@ -160,7 +161,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     if given.ndim > len(lengths) or common_shape(given.shape, lengths) != lengths:
         raise ValueError(f"Incompatible shapes for broadcasting: {given.shape} and {lengths}")
     result = _spread(fill_value, lengths, wanted, False)
-    return result if device is None else device_put(result, device)
+    return on_device(result, device)
 
 
 @whole("lengths", "dtype", "weak")
@@ -231,7 +232,7 @@ def full_like(
     check_arrays("full_like", 0, fill_value)
     _check_fits("full_like", fill_value, kind)
     result = _spread(fill_value, wanted, kind, weak)
-    return result if device is None else device_put(result, device)
+    return on_device(result, device)
 
 
 def _known(name: str, argument: str, x: Any) -> Any:
@@ -277,7 +278,7 @@ def arange(
         result = elementwise.mul(result, int(by))
     if first != 0:
         result = elementwise.add(result, int(first))
-    return result if device is None else device_put(result, device)
+    return on_device(result, device)
 
 
 def _host_arange(first: Any, last: Any, by: Any, dtype: Any) -> np.ndarray[Any, Any]:
@@ -350,7 +351,7 @@ def linspace(
     check_arrays("linspace", start, stop)
     kind = asked_dtype("linspace", dtype)
     result = _linspace(start, stop, count, bool(endpoint), bool(retstep), kind, axis)
-    return result if device is None else device_put(result, device)
+    return on_device(result, device)
 
 
 @whole("num", "endpoint", "dtype", "axis")

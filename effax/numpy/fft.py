@@ -8,7 +8,6 @@ from math import prod, sqrt
 from typing import Any
 
 import effax.numpy as jnp
-from effax.backends.xla.array import device_put
 from effax.effects import fourier, shape
 from effax.effects.complex import conj
 from effax.effects.conversion import convert_element_type
@@ -22,7 +21,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.numpy.arguments import canonical_axes, canonical_axis, strong
+from effax.numpy.arguments import canonical_axes, canonical_axis, on_device, strong
 from effax.numpy.operands import arraylike
 from effax.whole import opening, whole
 
@@ -316,7 +315,7 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = Non
 
 
 def _placed(x: Array, device: Any) -> Array:
-    return x if device is None else device_put(x, device)
+    return on_device(x, device)
 
 
 @whole("n", "half", "dtype")

@@ -23,6 +23,7 @@ from effax.numpy.arguments import (
     check_arrays,
     combine,
     concrete_int,
+    on_device,
     shape_of,
 )
 from effax.numpy.creation import arange, linspace
@@ -71,11 +72,7 @@ def eye(
     if isinstance(k, float):
         raise TypeError(f"eye: k must be an integer, got {k}")
     result = _eye(rows, columns, k if isinstance(k, int) else cast(k, np.dtype(np.int32)), kind)
-    if device is None:
-        return result
-    from effax.backends.xla.array import device_put
-
-    return device_put(result, device)
+    return on_device(result, device)
 
 
 def identity(n: Any, dtype: Any = None) -> Any:

@@ -193,6 +193,8 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any
     size = lengths[axis]
     places = _places(indices_or_sections)
     if isinstance(places, int):
+        if places < 0:
+            raise ValueError(f"{name}: the number of sections must be positive, got {places}")
         each, more = divmod(size, places)
         if more and name != "array_split":
             raise ValueError("array split does not result in an equal division")

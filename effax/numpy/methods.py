@@ -47,6 +47,12 @@ COMPARISONS: Final = {
     "gt": "greater",
     "ge": "greater_equal",
 }
+SYMBOLS: Final = {
+    **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%"},
+    **{"divmod": "divmod()", "pow": "** or pow()", "matmul": "@", "and": "&", "or": "|"},
+    **{"xor": "^", "lshift": "<<", "rshift": ">>"},
+    **{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="},
+}
 UNARY: Final = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
 METHODS: Final = (
     "all",
@@ -90,12 +96,13 @@ def _accepts(x: Any) -> bool:
     return isinstance(x, _KNOWN) or hasattr(x, "__jax_array__") or hasattr(x, "__effax_array__")
 
 
-# Python would compare these with an array by identity, and say False of equal elements.
+# Refused here rather than by Python, which would compare these with an array by identity, and
+# repeat a list or tuple as often as an integer of rank 0 says.
 _CONTAINERS: Final = (list, tuple, set, dict)
 
 
-def _forward(function: Callable[..., Any], symbol: str = "") -> Callable[..., Any]:
-    """The operator; a comparison `symbol` is one that Python would answer itself."""
+def _forward(function: Callable[..., Any], symbol: str) -> Callable[..., Any]:
+    """The operator that Python writes as `symbol`."""
     compiled = compiled_calls(function)
     installed = current.get
 
@@ -114,12 +121,8 @@ def _forward(function: Callable[..., Any], symbol: str = "") -> Callable[..., An
                     return Array(outs[0], spec)
             if isinstance(other, _KNOWN) or _accepts(other):
                 return function(self, other)
-            if symbol and isinstance(other, _CONTAINERS):
-                kind = type(other).__name__
-                raise TypeError(
-                    f"unsupported operand type(s) for {symbol}: 'Array' and {kind!r}; make an "
-                    "array of it first, with jnp.asarray"
-                )
+            if isinstance(other, _CONTAINERS):
+                raise _unsupported(symbol, "Array", type(other).__name__)
         except Exception as error:
             strip(error)
             raise
@@ -128,12 +131,21 @@ def _forward(function: Callable[..., Any], symbol: str = "") -> Callable[..., An
     return operator
 
 
-def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+def _unsupported(symbol: str, left: str, right: str) -> TypeError:
+    return TypeError(
+        f"unsupported operand type(s) for {symbol}: {left!r} and {right!r}; make an array of the "
+        "container first, with jnp.asarray"
+    )
+
+
+def _reflected(function: Callable[..., Any], symbol: str) -> Callable[..., Any]:
     @boundary
     def operator(self: Any, other: Any) -> Any:
         try:
             if _accepts(other):
                 return function(other, self)
+            if isinstance(other, _CONTAINERS):
+                raise _unsupported(symbol, type(other).__name__, "Array")
         except Exception as error:
             strip(error)
             raise
@@ -183,11 +195,10 @@ def install(numpy: ModuleType) -> None:
         _OnDemand(Value, name, lambda: kind(getattr(numpy, target)))
 
     for name, target in BINARY.items():
-        put(f"__{name}__", _forward, target)
-        put(f"__r{name}__", _reflected, target)
+        put(f"__{name}__", partial(_forward, symbol=SYMBOLS[name]), target)
+        put(f"__r{name}__", partial(_reflected, symbol=SYMBOLS[name]), target)
     for name, target in COMPARISONS.items():
-        symbol = {"eq": "==", "ne": "!="}.get(name, "")
-        put(f"__{name}__", partial(_forward, symbol=symbol), target)
+        put(f"__{name}__", partial(_forward, symbol=SYMBOLS[name]), target)
     for name, target in UNARY.items():
         put(f"__{name}__", _method, target)
     for name in METHODS:

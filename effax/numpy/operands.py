@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from effax.effects import shape
 from effax.effects.config import read
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
@@ -57,25 +56,13 @@ def asarray(x: Any, name: str = "asarray") -> Any:
     if type(x) in LITERALS:
         return weak(x)
     if isinstance(x, list | tuple):
-        return _stacked([asarray(y, name) for y in x], name) if _holds_values(x) else np.asarray(x)
+        from effax.numpy.nested import stacked
+
+        return stacked(x, name)
     if hasattr(x, "__jax_array__"):
         return x.__jax_array__()
     check_arrays(name, x)
     return np.asarray(x)
-
-
-def _holds_values(x: Any) -> bool:
-    if isinstance(x, list | tuple):
-        return any(map(_holds_values, x))
-    return isinstance(x, Value) or hasattr(x, "__jax_array__")
-
-
-def _stacked(rows: Sequence[Any], name: str) -> Any:
-    parts = [shape.expand_dims(x, (0,)) for x in promote_dtypes(*rows)]
-    lengths = {typeof(x).shape for x in parts}
-    if len(lengths) > 1:
-        raise ValueError(f"{name}: rows of a list have different shapes: {sorted(lengths)}")
-    return shape.concatenate(*parts, axis=0)
 
 
 def weak(x: Any) -> Any:

@@ -37,10 +37,10 @@ class ScalarType(type):
         return array(x, dtype=canonical_dtype(cls.dtype))
 
     def __eq__(cls, other: object) -> bool:
-        try:
-            return cls is other or bool(cls.dtype == np.dtype(other))  # type: ignore[call-overload]
-        except TypeError:
-            return False
+        # Only dtypes and scalar classes are compared: np.dtype would read "a, b" as a structure.
+        if isinstance(other, np.dtype):
+            return cls.dtype == other
+        return cls is other or cls.dtype.type is other
 
     def __ne__(cls, other: object) -> bool:
         return not cls == other

@@ -26,6 +26,7 @@ from effax.numpy.arguments import (
 )
 from effax.numpy.joining import stack
 from effax.numpy.manipulation import ravel
+from effax.numpy.operands import promote_dtypes
 from effax.numpy.reductions import sum, truth
 from effax.whole import whole
 
@@ -122,7 +123,8 @@ def _unravelled(
     results, stride = [], 1
     for n, fill in zip(reversed(lengths), reversed(fills), strict=True):
         position = elementwise.rem(elementwise.div(flat, stride or 1), n or 1)
-        padding = broadcast(cast(fill, kind), (size,))
+        padding, position = promote_dtypes(fill, position)
+        padding = broadcast(padding, (size,))
         results.append(selection.select_n(there, padding, position))
         stride *= n
     return results[::-1]

@@ -298,7 +298,7 @@ def _chosen(values: Any, mask: Any, size: Any, fill_value: Any, name: str) -> An
     number = sum(mask)
     count = known_count(name, number, size)
     if not shape_of(values)[0]:
-        filler = cast(0 if fill_value is None else fill_value, typeof(values).dtype)
+        filler = promote_dtypes(0 if fill_value is None else fill_value, values)[0]
         return broadcast(filler, (count,))
     return _filled(values, mask, number, fill_value, count)
 
@@ -317,7 +317,8 @@ def _filled(values: Any, mask: Any, number: Any, fill: Any, size: int) -> Any:
         nothing = shape.full((1,), 0, typeof(taken).dtype)
         padding = broadcast(selection.select_n(first[0], nothing, first[1]), (size,))
     else:
-        padding = broadcast(cast(fill, typeof(taken).dtype), (size,))
+        fill, taken = promote_dtypes(fill, taken)
+        padding = broadcast(fill, (size,))
     return selection.select_n(there, padding, taken)
 
 
@@ -417,7 +418,8 @@ def intersect1d(
     count = known_count("intersect1d", number, size)
     result = _chosen(values, mask, count, fill_value, "intersect1d")
     weak = size is None and shape_of(other)[0] > 0 and both_weak
-    result = cast(result, typeof(one).dtype, weak)
+    if fill_value is None:
+        result = cast(result, typeof(one).dtype, weak)
     if not return_indices:
         return result
     first, second = _where_they_are(values, mask, number, order, other, count)

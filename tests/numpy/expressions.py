@@ -3,6 +3,8 @@
 import ml_dtypes
 import numpy as np
 
+from tests.numpy import arraylikes
+
 X = np.array([[1.5, -2, 3], [0, 5, -6.25]], np.float32)
 ARRAYS = {
     "X": X,
@@ -24,7 +26,7 @@ ARRAYS = {
 def environment(jax, jnp):
     """The names that expressions mention."""
     arrays = {name: jnp.array(x) for name, x in ARRAYS.items()}
-    return {"jax": jax, "jnp": jnp, "np": np, **arrays}
+    return {"jax": jax, "jnp": jnp, "np": np, **arrays, **arraylikes.names(jnp)}
 
 
 def described(x):
@@ -811,4 +813,5 @@ jnp.polyfit(jnp.arange(8.),jnp.stack([V,V*2],1),2)
 jnp.polyfit(jnp.arange(8.),V,-1)
 jnp.polyfit(jnp.arange(7.),V,2)
 """.strip().splitlines()
+EXPRESSIONS += arraylikes.EXPRESSIONS.strip().splitlines()
 EXPRESSIONS = [line for line in EXPRESSIONS if not line.startswith("#")]
