@@ -1,6 +1,11 @@
-"""Naming: values that a policy of `checkpoint` can speak of, their memory, and what is kept."""
+"""Naming: values that a policy of `checkpoint` can speak of, their memory, and what is kept.
+
+And what was not kept: `unstored`.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray
@@ -28,3 +33,17 @@ def _nothing(*operands: ShapedArray, prevent: bool) -> tuple[ShapedArray, ...]:
 
 sink = Effect("dce_sink", family="naming", typing=_nothing, multiple=True, row="sink")
 """`dce_sink(*xs, prevent)`: keep values in the program, and with `prevent` in what is compiled."""
+
+
+def _announced(
+    *, effect: str, place: str, result_types: tuple[ShapedArray, ...]
+) -> Sequence[ShapedArray]:
+    return result_types
+
+
+unstored = Effect("unstored", family="naming", typing=_announced, multiple=True)
+"""`unstored(effect, place, result_types)`: answers that an effect gave, and that were not kept.
+
+It stands in programs that a derivative computes again; whoever performs it is refused, by the name
+of the effect and the line that performed it.
+"""

@@ -104,7 +104,7 @@ def batch_shard_map(
     if not names or not known or handler.size % n or handler.axis_name is not None:
         return lift_shard_map(handler, effect, operands, attributes)
     both = tuple(name for name in mesh.axis_names if name in binds or name in names)
-    piece = Batch(handler.outer, handler.size // n)
+    piece = Batch(handler.outer, handler.size // n, directions=handler.directions)
     return lift_shard_map(handler, effect, operands, {**attributes, "binds": both}, piece, names)
 
 

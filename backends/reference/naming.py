@@ -8,6 +8,8 @@ import numpy as np
 
 from effax.backends.reference.table import rule
 from effax.effects import naming
+from effax.effects.errors import UnsupportedDerivativeError
+from effax.interpreters.residual.replaying import unkept
 
 
 @rule(naming.named)
@@ -23,3 +25,8 @@ def reference_moved(x: np.ndarray[Any, Any], *, src: str, dst: str) -> np.ndarra
 @rule(naming.sink)
 def reference_sink(*xs: np.ndarray[Any, Any], prevent: bool) -> list[np.ndarray[Any, Any]]:
     return []
+
+
+@rule(naming.unstored)
+def reference_unstored(**told: Any) -> list[np.ndarray[Any, Any]]:
+    raise UnsupportedDerivativeError(unkept(**told))

@@ -19,7 +19,7 @@ from effax.api.differentiable import chosen as chosen_places
 from effax.api.float0 import is_nothing
 from effax.api.forward import jvp
 from effax.api.reverse import vjp
-from effax.api.vmap import vmap
+from effax.api.vmap import mapped_over
 from effax.effects import shape
 from effax.effects.elementwise import add
 from effax.effects.frames import filtered
@@ -62,7 +62,7 @@ def jacfwd(
         value_only, aux = split_aux(fun, has_aux)
         of_chosen = with_chosen(value_only, places, args, keywords)
         push = partial(jvp, of_chosen, chosen)
-        value, columns = vmap(push, out_axes=(None, -1))(basis(chosen))
+        value, columns = _in_each_direction(push, (None, -1))(basis(chosen))
         if holomorphic:
             for x in tree_flatten(value)[0]:
                 check_output(x, holomorphic, "jacfwd")
@@ -98,7 +98,7 @@ def jacrev(
         value, pull = vjp(with_chosen(value_only, places, args, keywords), *chosen)
         for x in tree_flatten(value)[0]:
             check_output(x, holomorphic, "jacrev")
-        rows = vmap(pull)(basis(value))
+        rows = _in_each_direction(pull, 0)(basis(value))
         pieces = tree_structure(value)
         per_argument = [_split_first(r, value) for r in tree_flatten(rows)[0]]
         inner = tree_structure(chosen)
@@ -112,6 +112,11 @@ def jacrev(
         return (result, plain_aux(aux[0])) if has_aux else result
 
     return jacobian_of
+
+
+def _in_each_direction(function: Callable[..., Any], out_axes: Any) -> Callable[..., Any]:
+    """The derivative for a batch of directions: effects of the program are performed once."""
+    return mapped_over(function, 0, out_axes, None, {"directions": True})
 
 
 jacobian = jacrev

@@ -17,6 +17,7 @@ from effax.effects import config
 from effax.effects.errors import EffaxError
 from effax.effects.types import ShapedArray, float64, is_float
 from effax.laws import (
+    asking,
     batching,
     checks,
     collectives,
@@ -48,6 +49,7 @@ STATED: Final = (
     collectives,
     checks,
     state,
+    asking,
 )
 """The modules whose import states the library's laws."""
 

@@ -38,10 +38,11 @@ class Batched(Carrier):
 class Batch(Lifting):
     """Each effect done for a whole batch; `axis_name` is what collectives call the batch by.
 
-    `spmd_axes` are the axes of a mesh that the batch is to be cut along.
+    `spmd_axes` are the axes of a mesh that the batch is cut along. Lanes that are `directions`
+    of one derivative belong to one run of a program, which performs its effects once for all.
     """
 
-    __slots__ = ("axis_name", "size", "spmd_axes")
+    __slots__ = ("axis_name", "directions", "size", "spmd_axes")
 
     carrier = Batched
     label = "vmap"
@@ -54,25 +55,29 @@ class Batch(Lifting):
         size: int = 1,
         axis_name: Hashable = None,
         spmd_axes: Hashable = None,
+        directions: bool = False,
     ) -> None:
         super().__init__(outer)
         self.size = size
         self.axis_name = axis_name
         self.spmd_axes = spmd_axes
+        self.directions = directions
 
     @property
     def static(self) -> tuple[Hashable, ...]:
-        """The length of the batch, the name of its axis, and what it is cut along."""
-        return self.size, self.axis_name, self.spmd_axes
+        """All that says which batch it is: length, axis name, axes to be cut along, directions."""
+        return self.size, self.axis_name, self.spmd_axes, self.directions
 
     def fresh(self, outer: Any) -> Batch:
         """The same batch, installed over another handler."""
-        return Batch(outer, self.size, self.axis_name, self.spmd_axes)
+        return Batch(outer, *self.static)
 
     def answers(self, effect: Effect, attributes: dict[str, Any]) -> bool:
         """Collectives over the batch's own axis are its own, batched operand or not; and so are
         effects that happen in each lane. No lane writes to what was made outside."""
-        if effect is ref_set or not _in_each_lane.isdisjoint(row_of(effect, attributes)):
+        if effect is ref_set:
+            return True
+        if not self.directions and not _in_each_lane.isdisjoint(row_of(effect, attributes)):
             return True
         if self.axis_name is None:
             return False

@@ -13,3 +13,9 @@ elementwise(naming.named, naming.moved)
 @rule(naming.sink)
 def sink_batch(handler: Batch, values: list[Any], batched: list[bool], *, prevent: bool) -> Any:
     return naming.sink(*values, prevent=prevent), []
+
+
+@rule(naming.unstored)
+def unstored_batch(handler: Batch, values: list[Any], batched: list[bool], **told: Any) -> Any:
+    results = naming.unstored(**told)
+    return results, [False] * len(results)

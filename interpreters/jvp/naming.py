@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from effax.effects import naming
-from effax.interpreters.jvp.dual import linear, rule
+from effax.interpreters.jvp.dual import fixed, linear, rule
 
 
 @rule(naming.named)
@@ -14,6 +14,7 @@ def named_jvp(primals: list[Any], tangents: list[Any], *, name: str) -> Any:
 
 
 linear(naming.moved)
+fixed(naming.unstored)
 
 
 @rule(naming.sink)

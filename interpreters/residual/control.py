@@ -23,6 +23,7 @@ from effax.interpreters.residual.partition import (
     settle,
     split,
 )
+from effax.interpreters.residual.replaying import replayed
 from effax.interpreters.residual.saving import plan_remat
 from effax.interpreters.stage import stage
 
@@ -195,9 +196,11 @@ def plan_while(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
     """The known part of the carry is iterated now; the linear half does all of the loop again.
 
     A loop of unknown length can't stack what its steps leave, so nothing is stored, unless it says
-    how many checkpoints may be.
+    how many checkpoints may be. The known part performs the effects of the loop, and the linear
+    half none of them again.
     """
     known, carry = known_loop(unknown, attributes)
+    attributes = {**attributes, **{k: replayed(attributes[k]) for k in ("cond", "body")}}
     if attributes.get("checkpoints") and "trail" not in attributes and not all(carry):
         return _plan_checkpointed(unknown, attributes, known, carry)
     consts = attributes["cond_consts"] + attributes["body_consts"]

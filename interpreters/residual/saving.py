@@ -15,6 +15,7 @@ from effax.effects.frames import describe
 from effax.effects.program import Equation, Program, Variable, used_inputs, without_dead_code
 from effax.interpreters.masks import pick
 from effax.interpreters.residual.partition import Plan, plan_call, split
+from effax.interpreters.residual.replaying import again, asks, gives_answers
 from effax.interpreters.stage import Stage
 
 _log: Final = logging.getLogger("effax")
@@ -46,18 +47,18 @@ def opened(program: Program) -> Program:
 def plan_remat(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
     """The linear half does the work again, except for the values that the policy keeps.
 
-    What happens once (a number is drawn) is kept whatever the policy says; where it happens inside
-    a loop or a branch of which the rest is to be done again, nothing is.
+    The answers of effects (a number that is drawn) are kept whatever the policy says. Where one is
+    performed inside a loop or a branch of which the rest is to be done again, all is kept.
     """
     program: Program = attributes["program"]
-    policy, once = attributes["policy"], _happens_once(program.row)
+    policy, once = attributes["policy"], asks(program)
     if policy is None and not once:
         return _plan(program, unknown, attributes, {})
     program = opened(program)
     moving = {x for x, u in zip(program.inputs, unknown, strict=True) if u}
     kept: dict[Variable, Offloadable | None] = {}
     for e in program.equations:
-        only = once and _happens_once(e.row)
+        only = once and gives_answers(e.effect, e.attributes, len(e.outputs))
         if any(type(x) is Variable and x in moving for x in e.inputs):
             if only:
                 return plan_call(unknown, attributes)
@@ -68,14 +69,6 @@ def plan_remat(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
             place = verdict if isinstance(verdict, Offloadable) else None
             kept.update(dict.fromkeys(e.outputs, place))
     return _plan(program, unknown, attributes, kept)
-
-
-_REPEATED: Final = frozenset({"callback", "check", "debug_check"})
-
-
-def _happens_once(row: frozenset[str]) -> bool:
-    """Whether doing it again is not the same: callbacks and checks may be heard of twice."""
-    return any(entry not in _REPEATED and not entry.startswith("axis ") for entry in row)
 
 
 @attrs.frozen(slots=True)
@@ -113,9 +106,9 @@ def _plan(
     kept: dict[Variable, Offloadable | None],
 ) -> Plan:
     later = split(program, unknown).unknown_outputs
-    again = _without(program, kept)
+    replay = _without(program, kept)
     linear_program = without_dead_code(
-        Program([*program.inputs, *kept], again, program.outputs, program.name), later
+        Program([*program.inputs, *kept], replay, program.outputs, program.name), later
     )
     wanted = used_inputs(linear_program)[len(program.inputs) :]
     stored = {x: place for (x, place), used in zip(kept.items(), wanted, strict=True) if used}
@@ -164,13 +157,10 @@ def _moves(
 
 
 def _without(program: Program, kept: Iterable[Variable]) -> list[Any]:
-    """The equations that give something else than what is kept, or may be heard of twice."""
+    """The equations to be done again: those that give something else than what is kept."""
     have = set(kept)
-    return [
-        e
-        for e in program.equations
-        if not have.issuperset(e.outputs) or not (e.outputs or _happens_once(e.row))
-    ]
+    wanted = [e for e in program.equations if not e.outputs or not have.issuperset(e.outputs)]
+    return [e for e in map(again, wanted) if e is not None]
 
 
 def _log_residuals(program: Program, unknown: tuple[bool, ...], kept: Sequence[Variable]) -> None:

@@ -19,6 +19,7 @@ from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.program import Program
 from effax.interpreters.checkpoints import Slots, Trail, forward, go_round, go_to
 from effax.interpreters.residual.control import known_loop
+from effax.interpreters.residual.replaying import refuse_unstored
 from effax.interpreters.stage import stage
 from effax.interpreters.transpose.control import transpose_program
 from effax.interpreters.transpose.linear import instantiate, is_linear, rule, value_type
@@ -67,6 +68,7 @@ def transpose_while(cts: Sequence[Any], *operands: Any, **attributes: Any) -> li
         program = body.memo[key] = _reversed(
             known, pull.program, parts, attributes["checkpoints"], body.name
         )
+    refuse_unstored(program)
     results = iter(program.run(*parts.flat()))
     to_consts = [next(results) if u else None for u in consts]
     to_carry = [next(results) if u else None for u in carry]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from effax.backends.xla.lowering.callback import layout
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects import naming
+from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.types import ShapedArray
+from effax.interpreters.residual.replaying import unkept
 
 
 @rule(naming.named)
@@ -36,3 +39,8 @@ def lower_sink(w: Writer, types: Sequence[ShapedArray], *xs: Name, prevent: bool
             (),
         )
     return []
+
+
+@rule(naming.unstored)
+def lower_unstored(w: Writer, types: Sequence[ShapedArray], **told: Any) -> list[Name]:
+    raise UnsupportedDerivativeError(unkept(**told))

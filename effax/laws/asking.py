@@ -1,0 +1,176 @@
+"""Laws of effects that a handler answers: each is performed once, whatever derivative is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+import effax
+from effax.effects import control, conversion, elementwise, shape
+from effax.effects.effect import Effect
+from effax.effects.types import ShapedArray, typeof
+from effax.interpreters.batch import batched as batch
+from effax.interpreters.interpreter import Interpreter, State
+from effax.laws.law import SAME, Case, law
+from effax.laws.loops import repeated
+from effax.laws.sketch import program
+
+_N: Final = 3
+_INDEX: Final = ShapedArray((), np.dtype(np.int32))
+
+
+def _counted(**_: Any) -> ShapedArray:
+    return _INDEX
+
+
+ask: Final = Effect("law_ask", family="laws", typing=_counted, row="law_ask")
+"""`ask()`: how often it was asked before."""
+batch.in_each_lane(ask)
+
+
+@batch.rule(ask)
+def ask_in_each_lane(handler: Any, values: Any, batched: Any) -> Any:
+    lanes = [shape.expand_dims(ask(), (0,)) for _ in range(handler.size)]
+    return shape.concatenate(*lanes, axis=0), True
+
+
+class Asked(Interpreter):
+    """Owns no value; counts the questions, and answers each with the number of those before."""
+
+    count: State
+
+
+@Asked.rule(ask)
+def count_questions(*, state: Any) -> Any:
+    before = state.count
+    state.count = elementwise.add(before, 1)
+    return before
+
+
+def _asking(c: Case, xs: Sequence[Any]) -> list[Any]:
+    """A step that depends on an answer: the program's results, times 1 / (1 + answer)."""
+    factor = elementwise.add(
+        conversion.convert_element_type(ask(), dtype=typeof(xs[0]).dtype, weak_type=False), 1.0
+    )
+    return [
+        elementwise.div(y, shape.broadcast_in_dim(factor, shape=typeof(y).shape, dims=()))
+        for y in c.loop(*xs)
+    ]
+
+
+def _step(c: Case) -> Any:
+    return program(lambda *xs: _asking(c, xs), *c.loop.types)
+
+
+def _called(c: Case, xs: Sequence[Any]) -> Any:
+    return control.call(*xs, program=_step(c), name="step")
+
+
+def _recomputed(c: Case, xs: Sequence[Any]) -> Any:
+    rule: dict[str, Any] = {"policy": None, "prevent_cse": True, "name": "step"}
+    return control.remat(*xs, program=_step(c), **rule)
+
+
+def _chosen(c: Case, xs: Sequence[Any]) -> Any:
+    branches = (program(lambda *xs: list(xs), *c.loop.types), _step(c))
+    return control.cond(c.lift(np.int32(1)), *xs, branches=branches)
+
+
+def _scanned(c: Case, xs: Sequence[Any]) -> list[Any]:
+    def step(carry: Any, _: Any) -> Any:
+        return tuple(_recomputed(c, carry)), None
+
+    return list(effax.lax.scan(step, tuple(xs), None, length=_N)[0])
+
+
+_PERFORMED: Final = (_called, _recomputed, _chosen, _scanned)
+
+
+def _through(c: Case) -> Any:
+    """A function that asks inside of a call, a `remat`, a branch and a loop over a `remat`."""
+
+    def asks(*xs: Any) -> tuple[Any, ...]:
+        found = list(xs)
+        for perform in _PERFORMED:
+            found = perform(c, found)
+        return tuple(found)
+
+    return asks
+
+
+_TIMES: Final = len(_PERFORMED) - 1 + _N
+
+
+def _answered(f: Any) -> Any:
+    """The results of a function that asks, and how often it did."""
+
+    def answered(*xs: Any) -> Any:
+        results, states = Asked.transform(f, count=np.int32(0))(*xs)
+        return results, states["count"]
+
+    return answered
+
+
+def _values(f: Any) -> Any:
+    return lambda *xs: _answered(f)(*xs)[0]
+
+
+def _count(c: Case, n: int) -> Any:
+    return c.lift(np.int32(n))
+
+
+@law("T (jvp f) = jvp (T f), each question asked once", needs="loop")
+def asked_once_by_jvp(c: Case) -> Any:
+    args, u = tuple(c.values(c.loop)), tuple(c.values(c.loop, 1))
+    one, count = _answered(lambda *xs: effax.jvp(_through(c), xs, u))(*args)
+    return (one, count), (effax.jvp(_values(_through(c)), args, u), _count(c, _TIMES))
+
+
+@law("T (vjp f) = vjp (T f), each question asked once", needs="loop, no while")
+def asked_once_by_vjp(c: Case) -> Any:
+    args, w = c.values(c.loop), tuple(c.values(c.loop, 2))
+    one, count = _answered(lambda *xs: effax.vjp(_through(c), *xs)[1](w))(*args)
+    return (one, count), (effax.vjp(_values(_through(c)), *args)[1](w), _count(c, _TIMES))
+
+
+@law("T (linearize f) = linearize (T f), each question asked once", needs="loop, no while")
+def asked_once_by_linearize(c: Case) -> Any:
+    args, u = c.values(c.loop), tuple(c.values(c.loop, 1))
+    one, count = _answered(lambda *xs: effax.linearize(_through(c), *xs)[1](*u))(*args)
+    return (one, count), (effax.linearize(_values(_through(c)), *args)[1](*u), _count(c, _TIMES))
+
+
+@law("the lanes of a Jacobian share what was answered", needs="loop, no while")
+def asked_once_by_jacobians(c: Case) -> Any:
+    args, many = c.values(c.loop), tuple(range(len(c.loop.types)))
+    forward, reverse = effax.jacfwd(_through(c), many), effax.jacrev(_through(c), many)
+    one, first = _answered(forward)(*args)
+    other, second = _answered(reverse)(*args)
+    return (one, first, second), (other, _count(c, _TIMES), _count(c, _TIMES))
+
+
+@law("the lanes of a vmap ask each for itself", needs="loop")
+def asked_in_each_lane(c: Case) -> Any:
+    def f(x: Any, *_: Any) -> Any:
+        return ask()
+
+    args = [c.lift(np.stack([np.asarray(x)] * 2)) for x in c.values(c.loop)]
+    return _answered(effax.vmap(f))(*args), (c.lift(np.arange(2, dtype=np.int32)), _count(c, 2))
+
+
+@law("a question without an answer is asked once in a checkpointed while", SAME, "loop, no while")
+def told_once_by_checkpoints(c: Case) -> Any:
+    def f(*xs: Any) -> tuple[Any, ...]:
+        def step(state: Any) -> Any:
+            ask()  # the way back does not need the answer
+            return state[0] + 1, tuple(c.loop(*state[1]))
+
+        start = c.lift(np.int32(0)), xs
+        last = effax.lax.while_loop(lambda s: s[0] < _N, step, start, checkpoints=2)
+        return tuple(last[1])
+
+    args, w = c.values(c.loop), tuple(c.values(c.loop, 2))
+    one, count = _answered(lambda *xs: effax.vjp(f, *xs)[1](w))(*args)
+    return (one, count), (effax.vjp(repeated(c, _N), *args)[1](w), _count(c, _N))
