@@ -8,40 +8,33 @@ from typing import Any
 from effax.effects import custom
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError, UnsupportedDerivativeError
+from effax.effects.handler import Carrier
 from effax.effects.program import Program
+from effax.effects.state import Ref
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.lifting import Lifting, functor, reopen
-from effax.interpreters.stage import stage
+from effax.interpreters.stage import Staged, stage
 from effax.interpreters.transpose.control import transpose_program
 from effax.interpreters.transpose.linear import instantiate
 
 
 def forward(
     residuals: int, out_types: tuple[ShapedArray, ...], backward: Any, types: Sequence[ShapedArray]
-) -> Program:
+) -> Staged:
     """The program from residuals and tangents to tangents of the results.
+
+    Its first inputs are what the backward function closes over: arrays, or traced values.
 
     Raises `UnsupportedDerivativeError` when the backward function is not linear in the
     cotangents, naming the effect that isn't.
     """
     memo = backward.memo
     key = tuple(types)
-    found: Program | None = memo.get(key)
+    found: Staged | None = memo.get(key)
     if found is None:
-        residual_types = list(types[:residuals])
-
-        def flat(*values: Any) -> list[Any]:
-            given = backward(values[:residuals], values[residuals:])
-            return [instantiate(ct, t) for ct, t in zip(given, types[residuals:], strict=True)]
-
-        back = stage(flat, [*residual_types, *out_types], "backward")
-        if back.captured:
-            raise UnsupportedDerivativeError(
-                "forward mode through custom_vjp: the backward function uses a value that is "
-                "neither a residual nor a cotangent; return it as a residual from the forward "
-                "function"
-            )
-        linear = (*(False,) * residuals, *(True,) * len(out_types))
+        back = _staged(backward, types[:residuals], out_types, types[residuals:])
+        known = len(back.captured) + residuals
+        linear = (*(False,) * known, *(True,) * len(out_types))
         try:
             done = transpose_program(back.program, linear, (True,) * (len(types) - residuals), True)
         except (MissingRuleError, UnsupportedDerivativeError) as error:
@@ -49,16 +42,71 @@ def forward(
                 "forward mode through custom_vjp transposes its backward function, which must be "
                 f"linear in the cotangent, but {getattr(error, 'reason', error)}"
             ) from None
-        found = memo[key] = done.program
+        found = Staged(done.program, back.captured)
+        if _is_closed(back):
+            memo[key] = found
     return found
+
+
+def _staged(
+    backward: Any,
+    residuals: Sequence[ShapedArray],
+    out_types: Sequence[ShapedArray],
+    types: Sequence[ShapedArray],
+) -> Staged:
+    """The backward function as a program of residuals and cotangents, zeros written out."""
+    n = len(residuals)
+
+    def flat(*values: Any) -> list[Any]:
+        given = backward(values[:n], values[n:])
+        return [instantiate(ct, t) for ct, t in zip(given, types, strict=True)]
+
+    return stage(flat, [*residuals, *out_types], "backward")
+
+
+def _is_closed(staged: Staged) -> bool:
+    """Whether what it closes over are arrays, which may be kept: nothing that is traced."""
+    return not any(isinstance(x, (Carrier, Ref)) for x in staged.captured)
+
+
+def closed(operands: Sequence[Any], attributes: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Operands and attributes of a `custom_linear` that closes over nothing which is traced.
+
+    Handlers see the operands of an effect only: traced values that the backward function closes
+    over, those of a batch for one, become residuals.
+    """
+    n, out_types = attributes["residuals"], attributes["out_types"]
+    types = list(map(typeof, operands))
+    back = _staged(attributes["backward"], types[:n], out_types, types[n:])
+    if _is_closed(back):
+        return operands, attributes
+    told = {"residuals": len(back.captured) + n, "backward": ClosedBackward(back.program)}
+    return (*back.captured, *operands), {**attributes, **told}
+
+
+class ClosedBackward:
+    """A backward function as a program, which mentions nothing but residuals and cotangents."""
+
+    __slots__ = ("memo", "program")
+
+    symbolic = False
+    """It takes no None for a cotangent that is zero."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.memo: dict[Any, Any] = {}
+
+    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """The cotangents of the operands."""
+        return self.program.run(*residuals, *cotangents)
 
 
 def lift_custom_linear(
     handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
 ) -> list[Any]:
     """Any other handler sees the map's forward program."""
-    program = forward(**attributes, types=[typeof(x) for x in operands])
-    return reopen(handler, program, operands)
+    found = forward(**attributes, types=[typeof(x) for x in operands])
+    return reopen(handler, found.program, [*found.captured, *operands])
 
 
 functor[custom.custom_linear] = lift_custom_linear

@@ -37,7 +37,8 @@ def reference_custom_forward(*operands: Array, forward: Program, **_: Any) -> li
 def reference_custom_linear(
     *operands: Array, residuals: int, out_types: tuple[ShapedArray, ...], backward: Any
 ) -> list[Array]:
-    return run(forward(residuals, out_types, backward, list(map(typeof, operands))), operands)
+    found = forward(residuals, out_types, backward, list(map(typeof, operands)))
+    return run(found.program, [*map(np.asarray, found.captured), *operands])
 
 
 @rule(control.cond)

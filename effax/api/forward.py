@@ -15,12 +15,14 @@ from effax.api.differentiable import (
     split_aux,
     with_aux,
 )
+from effax.effects.custom import custom_linear
 from effax.effects.frames import filtered
-from effax.effects.handler import current
+from effax.effects.handler import bottom, current
 from effax.effects.program import Variable
 from effax.effects.state import Ref, Window, ref_get, ref_set
 from effax.effects.tree import tree_flatten, tree_map, tree_structure, tree_unflatten
 from effax.effects.types import float0, typeof
+from effax.interpreters.custom_linear import closed
 from effax.interpreters.jvp.dual import DUAL, JVP, moves, tangent_type, zeros
 from effax.interpreters.residual import Record
 from effax.interpreters.transpose.linear import add_cotangents, backward
@@ -94,7 +96,10 @@ class Linearized:
             return known[x] if self.tape.owns(x) else x
 
         for e in self.tape.equations:
-            result = perform(e.effect, tuple(map(value, e.inputs)), e.attributes)
+            operands, attributes = tuple(map(value, e.inputs)), e.attributes
+            if e.effect is custom_linear and current.get() is not bottom:
+                operands, attributes = closed(operands, attributes)
+            result = perform(e.effect, operands, attributes)
             if e.effect.multiple:
                 known.update(zip(e.outputs, result, strict=True))
             else:

@@ -298,7 +298,9 @@ def _write_linear(body: _Body, e: Equation, operands: Sequence[str]) -> str | No
     """A linear map given by its transpose: the program that computes it."""
     types = [x.type for x in e.inputs]
     given = {k: e.attributes[k] for k in ("residuals", "out_types", "backward")}
-    return body.call(forward(**given, types=types), operands, "linear")
+    found = forward(**given, types=types)
+    held = [body.source.array(x) for x in found.captured]
+    return body.call(found.program, [*held, *operands], "linear")
 
 
 def _write_jvp(body: _Body, e: Equation, operands: Sequence[str]) -> str | None:

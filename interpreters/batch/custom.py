@@ -203,6 +203,6 @@ def custom_linear_batch(
 ) -> Any:
     inner = Batch(None, *handler.static)
     wrapped = _wrap(inner, values, batched)
-    program = forward(residuals, out_types, backward, [typeof(x) for x in wrapped])
-    results = inner.run(program.run, *wrapped)
+    found = forward(residuals, out_types, backward, [typeof(x) for x in wrapped])
+    results = inner.run(found.program.run, *found.captured, *wrapped)
     return [x.many if inner.owns(x) else x for x in results], [inner.owns(x) for x in results]

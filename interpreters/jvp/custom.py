@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.effects import custom
+from effax.effects.handler import bottom, current
 from effax.effects.program import Program, Variable
 from effax.effects.shape import repeat
 from effax.effects.types import typeof
-from effax.interpreters.custom_linear import forward
+from effax.interpreters.custom_linear import closed, forward
 from effax.interpreters.jvp.dual import DUAL, JVP, moves, rule, tangent_type, zeros, zeros_like
 from effax.interpreters.lifting import PLAIN, lift
 from effax.interpreters.residual.custom import dependent
@@ -39,13 +40,15 @@ def custom_vjp_call_jvp(
         for p, t in zip(primals, tangents, strict=True)
         if moves(typeof(p))
     ]
-    out = custom.custom_linear(
-        *residuals,
-        *directions,
-        residuals=len(residuals),
-        out_types=tuple(tangent_type(types[i]) for i in moving),
-        backward=rule.backward_of(tuple(moving), tuple(moves(typeof(p)) for p in primals)),
-    )
+    operands: Any = (*residuals, *directions)
+    attributes = {
+        "residuals": len(residuals),
+        "out_types": tuple(tangent_type(types[i]) for i in moving),
+        "backward": rule.backward_of(tuple(moving), tuple(moves(typeof(p)) for p in primals)),
+    }
+    if not (current.get() is bottom or current.get().records):
+        operands, attributes = closed(operands, attributes)
+    out = custom.custom_linear(*operands, **attributes)
     found: list[Any] = [None] * len(results)
     for i, t in zip(moving, out, strict=True):
         found[i] = t
@@ -86,10 +89,10 @@ def custom_linear_jvp(
             for p, t in zip(primals[residuals:], tangents[residuals:], strict=True)
         ]
         return results, custom.custom_linear(*primals[:residuals], *directions, **attributes)
-    program = forward(residuals, out_types, backward, [typeof(p) for p in primals])
+    found = forward(residuals, out_types, backward, [typeof(p) for p in primals])
     handler = JVP()
     duals = [handler.dual(p, t) for p, t in zip(primals, tangents, strict=True)]
-    pairs = [handler.split(x) for x in handler.run(program.run, *duals)]
+    pairs = [handler.split(x) for x in handler.run(found.program.run, *found.captured, *duals)]
     return [p for p, _ in pairs], [t for _, t in pairs]
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from effax.backends.xla.lowering.arrays import array_constant
 from effax.backends.xla.lowering.control import lower_call
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects import custom
@@ -36,5 +39,6 @@ def lower_custom_linear(
     out_types: tuple[ShapedArray, ...],
     backward: Any,
 ) -> list[Name]:
-    program = forward(residuals, out_types, backward, [x.type for x in operands])
-    return lower_call(w, types, *operands, program=program)
+    found = forward(residuals, out_types, backward, [x.type for x in operands])
+    held = [array_constant(w, np.asarray(x)) for x in found.captured]
+    return lower_call(w, types, *held, *operands, program=found.program)

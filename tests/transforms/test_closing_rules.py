@@ -1,0 +1,82 @@
+"""Forward mode through `custom_vjp` whose backward function closes over arrays, or traced values."""
+
+import numpy as np
+import pytest
+
+import effax as fx
+import effax.lax as lax
+import effax.numpy as jnp
+from effax import extend
+from effax.backends.reference.evaluate import interpret
+
+WEIGHTS = jnp.array([1.0, 2.0, 3.0])
+X = jnp.ones(3)
+
+
+def ten_times(weights):
+    """A weighted sum whose derivative is ten times its own."""
+
+    @fx.custom_vjp
+    def f(x):
+        return jnp.sum(x * weights)
+
+    f.defvjp(lambda x: (f(x), None), lambda _, ct: (10.0 * ct * weights,))
+    return f
+
+
+f = ten_times(WEIGHTS)
+
+FORWARD = {
+    "jvp": lambda: fx.jvp(f, (X,), (X,))[1],
+    "jvp of jit": lambda: fx.jvp(fx.jit(f), (X,), (X,))[1],
+    "jit of jvp": lambda: fx.jit(lambda x: fx.jvp(f, (x,), (x,))[1])(X),
+    "jacfwd": lambda: jnp.sum(fx.jacfwd(f)(X)),
+    "linearize": lambda: fx.linearize(f, X)[1](X),
+    "jvp of vmap": lambda: jnp.mean(fx.jvp(fx.vmap(f), (X[None],), (X[None],))[1]),
+    "jvp of remat": lambda: fx.jvp(fx.checkpoint(f), (X,), (X,))[1],
+    "jvp of cond": lambda: fx.jvp(lambda x: lax.cond(x[0] > 0, f, jnp.sum, x), (X,), (X,))[1],
+}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_a_constant_of_the_module(name):
+    assert float(FORWARD[name]()) == 60.0
+
+
+def test_forward_over_reverse_and_the_reference():
+    def g(x):
+        return f(x) ** 2
+
+    def moved(x):
+        return fx.jvp(f, (x,), (x,))[1]
+
+    np.testing.assert_allclose(fx.jvp(fx.grad(g), (X,), (X,))[1], 2 * 60 * 10 * WEIGHTS)
+    assert float(interpret(moved)(np.ones(3, np.float32))) == 60.0
+    program = fx.make_program(moved)(X)
+    written = extend.python_source(program).function
+    assert float(written()(*[X] * len(program.inputs))[0]) == 60.0
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f: fx.jvp(f, (X,), (X,))[1],
+        lambda f: fx.linearize(f, X)[1](X),
+        lambda f: jnp.sum(fx.jacfwd(f)(X)),
+        lambda f: jnp.sum(fx.grad(f)(X)),
+    ],
+)
+def test_a_value_of_a_batch_outside(derivative):
+    many = jnp.stack([WEIGHTS, 2 * WEIGHTS])
+    found = fx.vmap(lambda w: derivative(ten_times(w)))(many)
+    np.testing.assert_allclose(found, [60.0, 120.0])
+
+
+def test_a_backward_function_that_is_not_linear_is_refused_still():
+    @fx.custom_vjp
+    def g(x):
+        return jnp.sum(x)
+
+    g.defvjp(lambda x: (g(x), None), lambda _, ct: (jnp.sin(ct) * WEIGHTS,))
+    with pytest.raises(fx.errors.UnsupportedDerivativeError, match="'sin'"):
+        fx.jvp(g, (X,), (X,))
