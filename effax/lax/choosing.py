@@ -6,9 +6,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from effax.api.jit import jit
 from effax.backends.xla.placement import default
+from effax.effects.types import typeof
 from effax.effects.value import Value
+from effax.errors import UnexpectedTracerError
 from effax.numpy.operands import asarray
 
 _KINDS = {"cpu": ("cpu",), "cuda": ("cuda", "gpu"), "rocm": ("rocm", "gpu"), "tpu": ("tpu",)}
@@ -57,7 +61,11 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
     """A function under a name, which a compiler that knows the name may compute in its own way.
 
     XLA knows none of them and computes the decomposition, and so does every handler: here the
-    name is that of a call. Keyword arguments are attributes, and must be hashable.
+    name is that of a call. Keyword arguments are attributes: hashable objects and NumPy arrays.
+
+    Raises:
+      UnexpectedTracerError: for an attribute that is an array of effax's, or a traced value.
+      ValueError: for a negative version.
 
     >>> import effax.numpy as jnp, effax.lax as lax
     >>> tangent = lax.composite(lambda x: jnp.sin(x) / jnp.cos(x), name="my.tangent")
@@ -68,8 +76,8 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
         raise ValueError(f"composite: version must not be negative, but it is {version}")
 
     @cache
-    def compiled(attributes: tuple[tuple[str, type, Any], ...]) -> Callable[..., Any]:
-        given = {key: value for key, _, value in attributes}
+    def compiled(attributes: tuple[tuple[str, _Attribute], ...]) -> Callable[..., Any]:
+        given = {key: attribute.value for key, attribute in attributes}
 
         def body(*values: Any) -> Any:
             return decomposition(*values, **given)
@@ -78,10 +86,43 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
         return jit(body)
 
     def called(*args: Any, **attributes: Any) -> Any:
-        # The types keep 1 and True apart.
-        return compiled(tuple((k, type(v), v) for k, v in sorted(attributes.items())))(*args)
+        return compiled(tuple((k, _Attribute(v, name)) for k, v in sorted(attributes.items())))(
+            *args
+        )
 
     return called
+
+
+class _Attribute:
+    """An attribute of a composite, equal to those of its type and value: 1 is not True.
+
+    NumPy arrays are equal by their elements, which are copied.
+    """
+
+    def __init__(self, value: Any, composite: str) -> None:
+        if isinstance(value, Value):
+            raise UnexpectedTracerError(
+                f"Found a JAX Tracer as an attribute in the decomposition for the composite op "
+                f"{composite!r}: {typeof(value).str_short()}. What is not known at compile time is "
+                "passed as an argument. Note: If you are passing jax arrays as attributes, use "
+                "numpy arrays instead."
+            )
+        self.value = value.copy() if isinstance(value, np.ndarray) else value
+        self._key = (
+            (value.shape, value.dtype.str, value.tobytes())
+            if isinstance(value, np.ndarray)
+            else value
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Attribute)
+            and type(self.value) is type(other.value)
+            and self._key == other._key
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._key)
 
 
 def stage(x: Any, /) -> Value:

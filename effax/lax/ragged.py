@@ -79,7 +79,9 @@ def ragged_dot_general(
 
     Raises:
       NotImplementedError: for a `group_offset`.
-      TypeError: for more than one ragged axis, or group sizes that are no vector of integers.
+      TypeError: for more than one ragged axis, for a group axis of rhs that is missing, taken or of
+        another length, and for group sizes of another shape: they are (g,), or differ along the
+        batch axes of lhs and those before the ragged one, (b..., x..., g).
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
@@ -90,53 +92,121 @@ def ragged_dot_general(
     if group_offset is not None:
         raise NotImplementedError("Unimplemented group_offset support.")
     numbers = ragged_dot_dimension_numbers
+    (contracted, batched), group = numbers.dot_dimension_numbers, numbers.rhs_group_dimensions
     if len(numbers.lhs_ragged_dimensions) != 1:
         raise TypeError(
-            "ragged_dot_general requires exactly one lhs ragged dimension, got "
+            "ragged_dot_general expects exactly one lhs ragged dimension, got "
             f"{tuple(numbers.lhs_ragged_dimensions)}"
         )
-    sizes = typeof(group_sizes)
-    if sizes.ndim != 1 or not jnp.issubdtype(sizes.dtype, jnp.integer):
-        raise TypeError(
-            f"ragged_dot_general: group_sizes is {sizes.str_short()}, no vector of ints"
-        )
-    (contracted, batched), ragged = numbers.dot_dimension_numbers, numbers.lhs_ragged_dimensions[0]
+    ragged = numbers.lhs_ragged_dimensions[0]
+    _check_axis("lhs ragged dimension", "lhs", ragged, lhs)
+    outer = _outer_axes(typeof(lhs).ndim, ragged, tuple(contracted[0]), tuple(batched[0]))
+    count = _group_count(typeof(lhs), typeof(group_sizes), outer)
+    if ragged in contracted[0] or ragged in batched[0]:
+        if group:
+            raise TypeError(
+                "ragged_dot_general requires zero group dimensions in the rhs when lhs ragged "
+                f"dimension is contracting or batch, got {tuple(group)}"
+            )
+    else:
+        _check_group_axis(rhs, tuple(group), (*contracted[1], *batched[1]), count)
     rule = (
         tuple(tuple(d) for d in contracted),
         tuple(tuple(d) for d in batched),
         ragged,
-        tuple(numbers.rhs_group_dimensions),
+        outer,
+        tuple(group),
     )
     return _ragged(lhs, rhs, group_sizes, rule, precision, preferred_element_type)
+
+
+def _check_axis(what: str, name: str, axis: int, x: Array) -> None:
+    if not 0 <= axis < typeof(x).ndim:
+        raise TypeError(
+            f"ragged_dot_general requires {what} numbers to be nonnegative and less than the "
+            f"number of axes of the {name} value, got {axis} for {typeof(x).str_short()}"
+        )
+
+
+def _outer_axes(
+    ndim: int, ragged: int, contracted: tuple[int, ...], batched: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The axes of lhs along which the sizes of groups may differ."""
+    if ragged in batched:
+        return batched[: batched.index(ragged)]
+    free = tuple(axis for axis in range(ndim) if axis not in (*contracted, *batched))
+    kind = contracted if ragged in contracted else free
+    return (*batched, *kind[: kind.index(ragged)])
+
+
+def _group_count(lhs: Any, sizes: Any, outer: tuple[int, ...]) -> int:
+    """Check the type of the group sizes, and return how many groups there are."""
+    if sizes.ndim == 0 or not jnp.issubdtype(sizes.dtype, jnp.integer):
+        raise TypeError(
+            "ragged_dot_general expects group_sizes to be integers of rank 1 at least, got "
+            f"{sizes.str_short()}"
+        )
+    expected = (*(lhs.shape[axis] for axis in outer), sizes.shape[-1])
+    if sizes.ndim > 1 and tuple(sizes.shape) != expected:
+        raise TypeError(
+            f"ragged_dot_general expected group_sizes to have shape {expected}, got "
+            f"{tuple(sizes.shape)}"
+        )
+    count: int = sizes.shape[-1]
+    return count
+
+
+def _check_group_axis(
+    rhs: Array, group: tuple[int, ...], taken: tuple[int, ...], count: int
+) -> None:
+    if len(group) != 1:
+        raise TypeError(
+            "ragged_dot_general requires exactly one rhs group dimension when lhs ragged "
+            f"dimension is noncontracting, got {group}"
+        )
+    _check_axis("rhs group dimension", "rhs", group[0], rhs)
+    if group[0] in taken:
+        raise TypeError(
+            "ragged_dot_general requires rhs group dimension numbers to be distinct from "
+            f"contracting and batch dimensions, got {group[0]} among {taken}"
+        )
+    if typeof(rhs).shape[group[0]] != count:
+        raise TypeError(
+            f"ragged_dot_general expected rhs group dimension size to be {count}, got "
+            f"{typeof(rhs).shape[group[0]]}"
+        )
 
 
 @whole("rule", "precision", "preferred")
 def _ragged(
     lhs: Array, rhs: Array, group_sizes: Array, rule: Any, precision: Any, preferred: Any
 ) -> Array:
-    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch), ragged, group = rule
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch), ragged, outer, group = rule
     how = {"precision": precision, "preferred_element_type": preferred}
     if ragged in lhs_batch:
         return dot_general(lhs, rhs, ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch)), **how)
-    parted = _parted(lhs, group_sizes, ragged)
+    parted = _parted(lhs, group_sizes, ragged, outer)
     up = tuple(d + 1 for d in lhs_contract), tuple(d + 1 for d in lhs_batch)
     if ragged in lhs_contract:
         y = dot_general(parted, rhs, ((up[0], rhs_contract), (up[1], rhs_batch)), **how)
         return jnp.moveaxis(y, len(lhs_batch), 0)
-    if len(group) != 1:
-        raise TypeError(
-            "ragged_dot_general requires exactly one rhs group dimension when the ragged dimension "
-            f"is not contracted, got {group}"
-        )
     contracted = ((0, *up[0]), (group[0], *rhs_contract))
     return dot_general(parted, rhs, (contracted, (up[1], rhs_batch)), **how)
 
 
-def _parted(x: Array, sizes: Array, axis: int) -> Array:
-    """x once for each group, with zeros where another group is."""
-    ends = jnp.cumsum(sizes)
-    places = jnp.arange(x.shape[axis])
-    inside = (places >= (ends - sizes)[:, None]) & (places < ends[:, None])
-    lengths = [1] * x.ndim
-    lengths[axis] = x.shape[axis]
-    return jnp.where(inside.reshape(-1, *lengths), x, jnp.zeros((), x.dtype))
+def _parted(x: Array, sizes: Array, axis: int, outer: tuple[int, ...]) -> Array:
+    """x once for each group, with zeros where another group is.
+
+    sizes is (g,), or has the lengths of the axes `outer` of x before that.
+    """
+    axes = (*outer, axis) if sizes.ndim > 1 else (axis,)
+    sizes = sizes.astype(jnp.int64 if sizes.dtype.itemsize == 8 else jnp.int32)
+    ends = jnp.cumsum(sizes, axis=-1)[..., None]
+    places = jnp.arange(x.shape[axis], dtype=ends.dtype).reshape([1] * sizes.ndim + [-1])
+    inside = (places >= ends - sizes[..., None]) & (places < ends)
+    # Its axes are `outer`, groups, `axis`; x has them in order, between others of length 1.
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    at = [i if i < len(axes) - 1 else i + 1 for i in order]
+    inside = inside.transpose([len(axes) - 1, *at])
+    lengths = [x.shape[i] if i in axes else 1 for i in range(x.ndim)]
+    return jnp.where(inside.reshape(-1, *lengths), x[None], jnp.zeros((), x.dtype))

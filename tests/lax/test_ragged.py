@@ -53,9 +53,51 @@ def test_a_contracted_axis_gives_a_product_for_each_group():
     np.testing.assert_allclose(found, np.stack(parts), rtol=1e-5)
 
 
+def test_group_sizes_differ_along_the_axes_before_the_ragged_one():
+    numbers = lax.RaggedDotDimensionNumbers((([3], [2]), ([2], [1])), [1], [0])
+    lhs, rhs = normal(2, 6, 4, 5), normal(3, 4, 5, 7)
+    sizes = RNG.multinomial(5, [1 / 3] * 3, (4, 2)).astype(np.int32)
+    found = lax.ragged_dot_general(lhs, rhs, sizes, numbers)
+    for b in range(4):
+        for x in range(2):
+            one = lax.ragged_dot(lhs[x, :, b], rhs[:, b], sizes[b, x])
+            np.testing.assert_allclose(found[b, x], one, rtol=1e-5, atol=1e-6)
+    with pytest.raises(TypeError, match=r"shape \(4, 2, 3\), got \(2, 4, 3\)"):
+        lax.ragged_dot_general(lhs, rhs, sizes.transpose(1, 0, 2), numbers)
+
+
+def test_contracted_groups_differ_along_a_batch():
+    numbers = lax.RaggedDotDimensionNumbers((([2], [1]), ([0], [0])), [2], [])
+    lhs, rhs, sizes = normal(2, 3, 5), normal(2, 5, 4), np.array([[1, 4], [3, 1]])
+    found = lax.ragged_dot_general(lhs, rhs, sizes, numbers)
+    for b, (n, m) in enumerate(sizes):
+        np.testing.assert_allclose(found[0, b], lhs[b, :, :n] @ rhs[b, :n], rtol=1e-5)
+        np.testing.assert_allclose(
+            found[1, b], lhs[b, :, n : n + m] @ rhs[b, n : n + m], rtol=1e-4, atol=1e-6
+        )
+
+
+def test_a_ragged_product_promotes_no_rank_and_no_dtype():
+    with fx.numpy_rank_promotion("raise"), fx.numpy_dtype_promotion("strict"):
+        for sizes in (SIZES.astype(np.int8), SIZES.astype(np.uint32)):
+            found = lax.ragged_dot(LHS, RHS, sizes)
+            np.testing.assert_allclose(found, by_group(LHS, RHS), rtol=1e-5)
+
+
 def test_what_is_no_ragged_product_is_refused():
-    with pytest.raises(TypeError, match="vector of ints"):
+    with pytest.raises(TypeError, match="integers of rank 1"):
         lax.ragged_dot(LHS, RHS, SIZES.astype(np.float32))
+    with pytest.raises(TypeError, match="group dimension size to be 2, got 3"):
+        lax.ragged_dot(LHS, RHS, SIZES[:2])
+    twice = lax.RaggedDotDimensionNumbers((([1], [1]), ([], [])), [0, 1], [0])
+    with pytest.raises(TypeError, match="exactly one lhs ragged dimension"):
+        lax.ragged_dot_general(LHS, RHS, SIZES, twice)
+    taken = lax.RaggedDotDimensionNumbers((([1], [1]), ([], [])), [0], [1])
+    with pytest.raises(TypeError, match="distinct from contracting and batch"):
+        lax.ragged_dot_general(LHS, RHS, SIZES, taken)
+    summed = lax.RaggedDotDimensionNumbers((([1], [1]), ([], [])), [1], [0])
+    with pytest.raises(TypeError, match="zero group dimensions in the rhs"):
+        lax.ragged_dot_general(LHS, RHS, SIZES, summed)
     with pytest.raises(NotImplementedError, match="group_offset"):
         lax.ragged_dot(LHS, RHS, SIZES, group_offset=jnp.array([1]))
 
@@ -110,3 +152,10 @@ def test_a_composite_is_traced_once_for_its_attributes():
     assert [float(twice(1.5, n=n)) for n in (2, 2, 2.0, 3)] == [3.0, 3.0, 3.0, 4.5]
     assert traced == [2, 2.0, 3]
     assert [type(n) for n in traced] == [int, float, int]
+
+
+def test_attributes_of_a_composite_are_numpy_arrays_but_not_arrays():
+    scaled = lax.composite(lambda x, *, by: x * by, "my.scaled")
+    assert [float(scaled(2.0, by=np.array([n]))[0]) for n in (1.0, 3.0, 1.0)] == [2.0, 6.0, 2.0]
+    with pytest.raises(fx.errors.UnexpectedTracerError, match="use numpy arrays instead"):
+        fx.jit(lambda x: scaled(x, by=jnp.ones(1)))(2.0)
