@@ -118,7 +118,13 @@ def fold_rows(rows: Sequence[Any], inits: Sequence[Any], body: Program) -> list[
     return on_arrays(body, [*start, *(shape.squeeze(x, (0,)) for x in rows)])
 
 
-def window_rows(
+def window_rows(x: Any, outside: Any, *parameters: Any, **named: Any) -> Any:
+    """All windows, one place in the window after the other along a new first axis."""
+    rows = _window_places(x, outside, *parameters, **named)
+    return shape.concatenate(*(shape.expand_dims(row, (0,)) for row in rows), axis=0)
+
+
+def _window_places(
     x: Any,
     outside: Any,
     window_dimensions: window.Lengths,
@@ -126,8 +132,8 @@ def window_rows(
     padding: window.Padding,
     base_dilation: window.Lengths,
     window_dilation: window.Lengths,
-) -> Any:
-    """All windows, one place in the window after the other along a new first axis."""
+) -> list[Any]:
+    """For each place in the window, in order: what all windows have there."""
     counts = window.windows(
         "windows",
         typeof(x).shape,
@@ -144,9 +150,8 @@ def window_rows(
         start = tuple(p * d for p, d in zip(place, window_dilation, strict=True))
         ends = zip(start, counts, window_strides, strict=True)
         limit = tuple(a + (n - 1) * s + 1 if n else a for a, n, s in ends)
-        row = shape.slice(padded, start=start, limit=limit, strides=window_strides)
-        rows.append(shape.expand_dims(row, (0,)))
-    return shape.concatenate(*rows, axis=0)
+        rows.append(shape.slice(padded, start=start, limit=limit, strides=window_strides))
+    return rows
 
 
 def _fold_windows(effect: Effect, combine: Effect, identity: Callable[[Any], Any]) -> None:
@@ -163,14 +168,19 @@ _fold_windows(window.reduce_window_min, elementwise.min, reduction.highest)
 
 
 @definition(window.reduce_window)
-def reduce_window_by_halves(*operands: Any, body: Program, **parameters: Any) -> Sequence[Any]:
-    """Fold the windows, laid out along an axis of their own, by a program."""
+def reduce_window_in_order(*operands: Any, body: Program, **parameters: Any) -> Sequence[Any]:
+    """Fold the places of the window in their order, as XLA does: it need not be associative."""
     n = len(operands) // 2
-    rows = [
-        window_rows(x, init, **parameters)
-        for x, init in zip(operands[:n], operands[n:], strict=True)
-    ]
-    return fold_rows(rows, operands[n:], body)
+    xs, inits = operands[:n], operands[n:]
+    if not pointwise(body):
+        rows = [window_rows(x, i, **parameters) for x, i in zip(xs, inits, strict=True)]
+        return fold_rows(rows, inits, body)
+    places = [_window_places(x, i, **parameters) for x, i in zip(xs, inits, strict=True)]
+    lengths = typeof(places[0][0]).shape
+    folded = [shape.broadcast_in_dim(i, shape=lengths, dims=()) for i in inits]
+    for row in zip(*places, strict=True):
+        folded = on_arrays(body, [*folded, *row])
+    return folded
 
 
 def pointwise(program: Program) -> bool:

@@ -9,7 +9,7 @@ from effax.effects.effect import Effect
 from effax.effects.handler import outside
 from effax.effects.program import Program
 from effax.interpreters.batch.batched import Batch, Batched, all_batched, rule
-from effax.interpreters.definitions import reduce_window_by_halves
+from effax.interpreters.definitions import reduce_window_in_order
 
 
 def with_batch_axis(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def reduce_window_batch(
     if any(batched[n:]):
         carriers = [Batched(handler, x) if b else x for x, b in zip(values, batched, strict=True)]
         with outside(handler):
-            results = reduce_window_by_halves(*carriers, body=body, **parameters)
+            results = reduce_window_in_order(*carriers, body=body, **parameters)
         return [x.many if handler.owns(x) else x for x in results], list(map(handler.owns, results))
     results = window.reduce_window(
         *all_batched(handler, values[:n], batched[:n]),

@@ -106,6 +106,25 @@ def test_windows(padding):
     np.testing.assert_array_equal(lax.reduce_window(X, 0.0, lax.add, (2,), padding=padding), wanted)
 
 
+@pytest.mark.parametrize("fold", [lambda x, y: x - y, lambda x, y: 3 * x + y], ids=["-", "3x+y"])
+@pytest.mark.parametrize("padding", ["VALID", [(1, 2)]])
+def test_derivatives_of_windows_fold_in_order(fold, padding):
+    x = jnp.array([1.0, 2.0, 4.0, 8.0, 16.0])
+
+    def windows(x):
+        return lax.reduce_window(x, 0.0, fold, (3,), (1,), padding)
+
+    y, dy = effax.jvp(windows, (x,), (x,))
+    np.testing.assert_array_equal(y, windows(x))
+    np.testing.assert_array_equal(dy, windows(x))  # it is linear
+    np.testing.assert_array_equal(
+        effax.vmap(windows)(jnp.stack([x, -x])), [windows(x), -windows(x)]
+    )
+    np.testing.assert_allclose(
+        effax.grad(lambda x: (windows(x) ** 2).sum())(x) @ x, 2 * (y @ y), rtol=1e-5
+    )
+
+
 def test_unknown_padding_is_refused():
     with pytest.raises(RuntimeError, match="Unknown padding type"):
         lax.reduce_window(X, 0.0, lax.add, (2,), padding="SOME")
@@ -131,7 +150,7 @@ def test_shapes():
     np.testing.assert_array_equal(lax.pad(X, 0.0, [(1, -1, 0)]), [0, 1, -2])
     with pytest.raises(ValueError, match="not equal to one"):
         lax.squeeze(x, (0,))
-    with pytest.raises(ValueError, match="sum to the size"):
+    with pytest.raises(ValueError, match="Sum of sizes 2 must be equal to the size of axis 1"):
         lax.split(x, (1, 1), axis=1)
 
 
