@@ -46,11 +46,18 @@ def _conv_type(
 ) -> ShapedArray:
     name, n = "conv_general_dilated", len(lhs.shape)
     both = f"{lhs.str_short()} and {rhs.str_short()}"
-    if n != len(rhs.shape) or n < 2:
-        raise TypeError(f"{name}: operands must have equal ranks of at least 2, got {both}")
+    if n != len(rhs.shape):
+        raise ValueError(f"{name} lhs and rhs must have the same number of dimensions, got {both}")
+    if n < 2:
+        raise TypeError(f"{name}: operands must have ranks of at least 2, got {both}")
     for spec in dimension_numbers:
         if sorted(spec) != list(range(n)):
             raise TypeError(f"{name}: {spec} in the dimension numbers is no order of {n} axes")
+    if len(window_strides) != n - 2:
+        raise ValueError(
+            f"{name} window and window_strides must have the same number of dimensions, but got "
+            f"{n - 2} of the one in {both} and {window_strides}"
+        )
     for what, value in (
         ("window_strides", window_strides),
         ("padding", padding),

@@ -124,16 +124,17 @@ def _require(condition: bool, message: str) -> None:
 
 
 def _require_axes(
-    name: str, what: str, axes: Sequence[int], ndim: int, in_order: bool = True
+    op: str, field: str, axes: Sequence[int], ndim: int, in_order: bool = True
 ) -> None:
-    """Check a list of axes: in range, without duplicates, and ascending where asked."""
+    """Check the axes in a field of dimension numbers: in range, once each, in order where asked."""
+    where = f"{field} in {op} op"
+    _require(
+        not in_order or list(axes) == sorted(axes), f"{where} must be sorted; got {tuple(axes)}"
+    )
+    _require(len(set(axes)) == len(axes), f"{where} must not repeat; got: {tuple(axes)}.")
     _require(
         all(0 <= a < ndim for a in axes),
-        f"{name}: {what} {tuple(axes)} must be axes of an array of rank {ndim}",
-    )
-    _require(len(set(axes)) == len(axes), f"{name}: {what} {tuple(axes)} names an axis twice")
-    _require(
-        not in_order or list(axes) == sorted(axes), f"{name}: {what} {tuple(axes)} must be sorted"
+        f"Invalid {field} set in {op} op; valid range is [0, {ndim}); got: {tuple(axes)}.",
     )
 
 
@@ -147,40 +148,62 @@ def _require_indices(name: str, indices: ShapedArray) -> None:
     )
 
 
-def _require_dims(
-    name: str, x: ShapedArray, indices: ShapedArray, dims: GatherDimensionNumbers
+def _require_map(
+    op: str,
+    x: ShapedArray,
+    indices: ShapedArray,
+    dims: GatherDimensionNumbers | ScatterDimensionNumbers,
 ) -> None:
-    """What holds for the dimension numbers of gathers and of scatters."""
-    _require_indices(name, indices)
-    n, rank = len(x.shape), len(indices.shape)
-    _require_axes(name, "collapsed (inserted) axes", dims.collapsed_slice_dims, n)
-    _require_axes(name, "operand_batching_dims", dims.operand_batching_dims, n)
-    _require_axes(name, "the map of index components", dims.start_index_map, n, in_order=False)
-    _require_axes(
-        name, "indices_batching_dims", dims.start_indices_batching_dims, rank - 1, in_order=False
+    """Check the field that says along which axis of the operand a component of an index lies."""
+    field, axes = dims._fields[2], dims[2]
+    at, n = len(indices.shape) - 1, len(x.shape)
+    _require(
+        len(axes) == indices.shape[-1],
+        f"{op.capitalize()} op has {len(axes)} elements in {field} and the bound of dimension "
+        f"index_vector_dim={at} of indices is {indices.shape[-1]}. These two numbers must be "
+        "equal.",
+    )
+    for i, axis in enumerate(axes):
+        _require(
+            0 <= axis < n,
+            f"Invalid {field} mapping in {op} op; domain is [0, {n}), got: {i}->{axis}.",
+        )
+    _require_axes(op, field, axes, n, in_order=False)
+
+
+def _require_batching(
+    op: str,
+    x: ShapedArray,
+    indices: ShapedArray,
+    dims: GatherDimensionNumbers | ScatterDimensionNumbers,
+) -> None:
+    """Check the axes of the operand that are paired with axes of the indices."""
+    _, dropped, index_map, field, indices_field = dims._fields
+    _require_axes(op, field, dims[3], len(x.shape))
+    for other in (dropped, index_map):
+        _require(
+            not {*dims[3]} & {*getattr(dims, other)},
+            f"{other} and {field} in {op} op must be disjoint; got: "
+            f"{tuple(getattr(dims, other))} and {tuple(dims[3])}.",
+        )
+    rank = len(indices.shape)
+    _require_axes(op, indices_field, dims[4], rank, in_order=False)
+    _require(
+        rank - 1 not in dims[4],
+        f"{op.capitalize()} op cannot have the index vector dimension as a batching dimension; "
+        f"got {tuple(dims[4])}.",
     )
     _require(
-        len(dims.start_index_map) == indices.shape[-1],
-        f"{name}: an index has {indices.shape[-1]} components in {indices.str_short()}, but the "
-        f"map {tuple(dims.start_index_map)} places {len(dims.start_index_map)}",
+        len(dims[3]) == len(dims[4]),
+        f"{op.capitalize()} op requires equal numbers of {field} and {indices_field}, got "
+        f"{tuple(dims[3])} and {tuple(dims[4])}.",
     )
-    batching = set(dims.operand_batching_dims)
-    _require(
-        not batching & {*dims.collapsed_slice_dims, *dims.start_index_map},
-        f"{name}: operand_batching_dims {tuple(batching)} are also collapsed or indexed",
-    )
-    of_operand = [x.shape[i] for i in dims.operand_batching_dims]
-    of_indices = [indices.shape[i] for i in dims.start_indices_batching_dims]
+    of_operand = tuple(x.shape[i] for i in dims[3])
+    of_indices = tuple(indices.shape[i] for i in dims[4])
     _require(
         of_operand == of_indices,
-        f"{name}: batching axes must agree, but they have lengths {of_operand} in the operand "
-        f"{x.str_short()} and {of_indices} in the indices {indices.str_short()}",
-    )
-    kept = n - len(dims.collapsed_slice_dims) - len(batching)
-    _require(
-        kept == len(dims.offset_dims),
-        f"{name}: a slice of {x.str_short()} keeps {kept} axes, but the window (offset) axes are "
-        f"{tuple(dims.offset_dims)}",
+        f"{op.capitalize()} op requires operand batching dimensions and indices batching "
+        f"dimensions to have the same shape, got {of_operand} and {of_indices}.",
     )
 
 
@@ -196,24 +219,48 @@ def _gather_type(
     unique_indices: bool,
 ) -> ShapedArray:
     dims = dimension_numbers
-    _require_dims("gather", x, indices, dims)
+    _require_indices("gather", indices)
+    ndim = len(dims.offset_dims) + len(indices.shape) - 1
+    for i, axis in enumerate(dims.offset_dims):
+        _require(
+            0 <= axis < ndim,
+            f"Offset dimension {i} in gather op is out of bounds; got {axis}, but should have "
+            f"been in [0, {ndim})",
+        )
+    _require_axes("gather", "offset_dims", dims.offset_dims, ndim)
+    _require_map("gather", x, indices, dims)
+    _require_axes("gather", "collapsed_slice_dims", dims.collapsed_slice_dims, len(x.shape))
+    _require_batching("gather", x, indices, dims)
     _require(
         len(slice_sizes) == len(x.shape),
-        f"gather: one slice size per axis of {x.str_short()} expected, got {slice_sizes}",
+        "Gather op must have one slice size for every input dimension; got: "
+        f"len(slice_sizes)={len(slice_sizes)}, input_shape.rank={len(x.shape)}",
+    )
+    _require(
+        len(slice_sizes)
+        == len(dims.offset_dims) + len(dims.collapsed_slice_dims) + len(dims.operand_batching_dims),
+        "All components of the offset index in a gather op must either be a offset dimension or "
+        f"explicitly collapsed/batching; got {dims} for {x.str_short()}",
     )
     empty = 0 in indices.shape
     for i, (size, n) in enumerate(zip(slice_sizes, x.shape, strict=True)):
         _require(
             empty or 0 <= size <= n,
-            f"gather: a slice of length {size} along axis {i} does not fit into {x.str_short()}",
+            f"Slice size at index {i} in gather op is out of range, must be within "
+            f"[0, {n} + 1), got {size} for {x.str_short()}.",
         )
-    for i in (*dims.collapsed_slice_dims, *dims.operand_batching_dims):
+    for place, i in enumerate(dims.collapsed_slice_dims):
         _require(
-            slice_sizes[i] == 1 or (slice_sizes[i] == 0 and i in dims.operand_batching_dims),
-            f"gather: axis {i} is collapsed, so its slice size must be 1, not {slice_sizes[i]}",
+            slice_sizes[i] == 1,
+            "Gather op can only collapse slice dims with bound 1, but bound is "
+            f"{slice_sizes[i]} for index {i} at position {place}.",
         )
-    ndim = len(dims.offset_dims) + len(indices.shape) - 1
-    _require_axes("gather", "offset_dims", dims.offset_dims, ndim)
+    for place, i in enumerate(dims.operand_batching_dims):
+        _require(
+            slice_sizes[i] <= 1,
+            "Gather op can only have operand batching dims with bound 0/1, but bound is "
+            f"{slice_sizes[i]} for index {i} at position {place}.",
+        )
     gone = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
     if isinstance(fill_value, complex) and not is_complex(x.dtype):
         raise TypeError(f"gather: fill_value {fill_value} is complex, and {x.str_short()} is not")
@@ -233,30 +280,45 @@ def _scatter_type(
     indices_are_sorted: bool,
     unique_indices: bool,
 ) -> ShapedArray:
-    dims = gather_dims(dimension_numbers)
-    _require_dims("scatter", x, indices, dims)
+    dims, n = dimension_numbers, len(x.shape)
+    _require_indices("scatter", indices)
     _require(
         x.dtype == updates.dtype,
         f"scatter: operand and updates must have equal dtypes, got {x.str_short()} and "
         f"{updates.str_short()}",
     )
-    ndim = len(dims.offset_dims) + len(indices.shape) - 1
+    ndim = len(dims.update_window_dims) + len(indices.shape) - 1
     _require(
         len(updates.shape) == ndim,
-        f"scatter: updates must have rank {ndim}, got {updates.str_short()}",
+        f"Updates tensor must be of rank {ndim}; got {len(updates.shape)}.",
     )
-    _require_axes("scatter", "update_window_dims", dims.offset_dims, ndim)
-    batch = tuple(updates.shape[i] for i in batch_dims(ndim, dims.offset_dims))
+    _require_axes("scatter", "update_window_dims", dims.update_window_dims, ndim)
+    _require_axes("scatter", "inserted_window_dims", dims.inserted_window_dims, n)
+    _require_batching("scatter", x, indices, dims)
+    window = [
+        size
+        for i, size in enumerate(x.shape)
+        if i not in {*dims.inserted_window_dims, *dims.operand_batching_dims}
+    ]
+    _require(
+        len(window) == len(dims.update_window_dims),
+        f"Scatter op has window of size {n - len(window) + len(dims.update_window_dims)}; doesn't "
+        f"match operand of rank {n}.",
+    )
+    _require_map("scatter", x, indices, dims)
+    for axis, bound in zip(dims.update_window_dims, window, strict=True):
+        _require(
+            updates.shape[axis] <= bound,
+            "Bounds of the window dimensions of updates must not exceed the bounds of the "
+            f"corresponding dimensions of operand. For dimension {axis}, updates bound is "
+            f"{updates.shape[axis]}, operand bound is {bound}.",
+        )
+    batch = tuple(updates.shape[i] for i in batch_dims(ndim, dims.update_window_dims))
     _require(
         batch == indices.shape[:-1],
-        f"scatter: updates {updates.str_short()} have shape {batch} along the axes of the indices "
-        f"{indices.str_short()}; the two must agree",
+        "Bounds of the scatter dimensions of updates must be the same as the bounds of the "
+        f"corresponding dimensions of scatter indices, got {batch} and {indices.shape[:-1]}.",
     )
-    for i, size in enumerate(window_sizes(len(x.shape), updates.shape, dimension_numbers)):
-        _require(
-            size <= max(x.shape[i], 1),
-            f"scatter: a window of length {size} along axis {i} does not fit into {x.str_short()}",
-        )
     return x.update(weak_type=x.weak_type and updates.weak_type)
 
 

@@ -118,10 +118,14 @@ def _reduce_type(
         raise TypeError("reduce: as many initial values as arrays are needed, and one at least")
     for x, init in zip(xs, inits, strict=True):
         _check_axes("reduce", x, axes)
-        if x.shape != xs[0].shape or init.shape or init.dtype != x.dtype:
+        if init.shape:
+            raise ValueError(
+                f"reduce found non-scalar initial value: {init.str_short()} for {x.str_short()}"
+            )
+        if x.shape != xs[0].shape or init.dtype != x.dtype:
             raise TypeError(
-                f"reduce: arrays must have one shape, and initial values must be scalars of their "
-                f"dtypes, but {x.str_short()} comes with {init.str_short()}"
+                f"reduce: arrays must have one shape, and initial values their dtypes, but "
+                f"{x.str_short()} comes with {init.str_short()}"
             )
     scalars = tuple(x.update(shape=(), weak_type=False) for x in xs)
     check_body("reduce", body, scalars)

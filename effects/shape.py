@@ -85,14 +85,23 @@ def _pad_type(x: ShapedArray, value: ShapedArray, *, config: Config) -> ShapedAr
     if value.shape or value.dtype != x.dtype:
         refusal = ValueError if value.shape else TypeError
         raise refusal(
-            f"pad: the padding value must be a scalar of dtype {x.dtype.name}, "
-            f"not {value.str_short()}"
+            f"pad: padding_value must be a scalar of dtype {x.dtype.name}, not {value.str_short()}"
         )
     if len(config) != x.ndim:
-        raise ValueError(f"pad: {len(config)} triples (low, high, interior) for {x.str_short()}")
+        raise ValueError(
+            f"pad: padding_config must have a triple (low, high, interior) for each axis of "
+            f"{x.str_short()}, got {len(config)} of them"
+        )
+    if any(c[2] < 0 for c in config):
+        raise ValueError(
+            f"pad: interior padding in padding_config must be nonnegative, got {config}"
+        )
     shape = tuple(padded_length(n, c) for n, c in zip(x.shape, config, strict=True))
-    if any(c[2] < 0 for c in config) or any(n < 0 for n in shape):
-        raise ValueError(f"pad: {config} takes more elements than {x.str_short()} has")
+    if any(n < 0 for n in shape):
+        raise ValueError(
+            f"pad: Dimension size after padding is not at least 0: {config} takes more elements "
+            f"than {x.str_short()} has"
+        )
     return x.update(shape=shape, weak_type=x.weak_type and value.weak_type)
 
 

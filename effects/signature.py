@@ -44,7 +44,10 @@ Result = Callable[[DType], DType]
 def require(name: str, kind: str, type: ShapedArray) -> None:
     """Raise `TypeError` unless the elements are of the kind."""
     if not _ACCEPTS[kind](type.dtype):
-        raise TypeError(f"{name} takes {kind} elements, but was given {type.str_short()}")
+        raise TypeError(
+            f"{name} does not accept dtype {type.dtype.name}: it takes {kind} elements, but was "
+            f"given {type.str_short()}"
+        )
 
 
 def same(name: str, types: Sequence[ShapedArray | None]) -> ShapedArray:

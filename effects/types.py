@@ -188,7 +188,8 @@ def canonical_shape(shape: Any) -> Shape:
         )
     except TypeError as error:
         raise TypeError(
-            f"a shape is a sequence of integers known while tracing, not {shape!r}: {error}"
+            "Shapes must be 1D sequences of concrete values of integer type, known while tracing, "
+            f"got {shape!r}: {error}"
         ) from error
     for n in lengths:
         if type(n) is int and n < 0:

@@ -46,7 +46,9 @@ def windows(
                 f"is {numbers}"
             )
         if parameter != "padding" and any(n < 1 for n in numbers):
-            raise TypeError(f"{name}: {parameter} must be positive, but it is {numbers}")
+            raise TypeError(
+                f"{name}: {parameter} must have every element be positive, got {numbers}"
+            )
     counts = []
     for n, size, stride, (low, high), apart, holes in zip(shape, *given.values(), strict=True):
         room = dilated(n, apart) + low + high - dilated(size, holes)
@@ -79,10 +81,15 @@ def _reduce_window_type(
     if not n or len(operands) != 2 * n:
         raise TypeError("reduce_window: as many initial values as arrays are needed, one at least")
     for x, init in zip(xs, inits, strict=True):
-        if x.shape != xs[0].shape or init.shape or init.dtype != x.dtype:
+        if init.shape:
             raise TypeError(
-                f"reduce_window: arrays must have one shape, and initial values must be scalars "
-                f"of their dtypes, but {x.str_short()} comes with {init.str_short()}"
+                "reduce_window expected init_values to be scalars but init_values have shapes "
+                f"{[tuple(i.shape) for i in inits]}."
+            )
+        if x.shape != xs[0].shape or init.dtype != x.dtype:
+            raise TypeError(
+                f"reduce_window: arrays must have one shape, and initial values their dtypes, but "
+                f"{x.str_short()} comes with {init.str_short()}"
             )
     check_body("reduce_window", body, tuple(x.update(shape=(), weak_type=False) for x in xs))
     counts = windows("reduce_window", xs[0].shape, **window)

@@ -38,7 +38,9 @@ def from_front(axis: Any, ndim: int) -> int:
     Raises `ValueError` where there is none, for negative ones too, as XLA's operations do.
     """
     if not 0 <= python_operator.index(axis) < ndim:
-        raise ValueError(f"axis {axis} is not one of 0 to {ndim - 1}; none is counted from the end")
+        raise ValueError(
+            f"Invalid axis {axis} for operand of rank {ndim}: lax counts axes from the front"
+        )
     return python_operator.index(axis)
 
 
@@ -196,6 +198,9 @@ _REDUCTIONS = {
     operators.mul: (reduction.reduce_prod, lambda _: 1),
     operators.max: (reduction.reduce_max, reduction.lowest),
     operators.min: (reduction.reduce_min, reduction.highest),
+    operators.bitwise_and: (reduction.reduce_and, lambda dtype: np.invert(np.zeros((), dtype))),
+    operators.bitwise_or: (reduction.reduce_or, lambda _: 0),
+    operators.bitwise_xor: (reduction.reduce_xor, lambda _: 0),
 }
 _WINDOWS = {
     operators.add: (window.reduce_window_sum, lambda _: 0),
@@ -288,7 +293,8 @@ def padtype_to_pads(
     if word == "VALID":
         return [(0, 0)] * len(in_shape)
     pads = []
-    for n, size, stride in zip(in_shape, window_shape, window_strides, strict=True):
+    given = (map(int, numbers) for numbers in (in_shape, window_shape, window_strides))
+    for n, size, stride in zip(*given, strict=True):
         total = max(0, (-(-n // stride) - 1) * stride + size - n)
         less, more = total // 2, total - total // 2
         pads.append((less, more) if word == "SAME" else (more, less))

@@ -11,6 +11,7 @@ from effax.effects import fourier
 from effax.effects.conversion import convert_element_type
 from effax.effects.dtypes import as_dtype
 from effax.effects.types import is_complex, is_inexact, typeof
+from effax.numpy.operands import asarray
 from effax.whole import whole
 
 
@@ -25,6 +26,8 @@ class FftType(enum.IntEnum):
 
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """The discrete Fourier transform of the last `len(fft_lengths)` axes, three at most.
+
+    Over no axes it is the array itself, in the dtype that the transform would have.
 
     "RFFT" takes integers as floats, the others take real numbers as complex ones. Raises
     `ValueError` for other kinds of numbers than a transform is of.
@@ -48,4 +51,8 @@ def _fft(x: Any, kind: str, lengths: tuple[int, ...]) -> Any:
         x = convert_element_type(x, dtype=as_dtype(name))
     elif not is_inexact(dtype):
         x = convert_element_type(x, dtype=as_dtype("float32"))
+    if not lengths:
+        if kind == "RFFT" and is_complex(dtype):
+            raise ValueError(f"fft: RFFT takes real numbers, but was given {dtype.name}")
+        return asarray(x)
     return fourier.fft(x, fft_type=kind, fft_lengths=lengths)

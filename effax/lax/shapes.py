@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
@@ -147,8 +148,8 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> Array:
 def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
     """The array in another dtype; the result is never weakly typed.
 
-    Raises `ValueError` where no dtype is given, `TypeError` where a Python complex number is to
-    be real.
+    Raises `ValueError` where no dtype is given. Warns (`numpy.exceptions.ComplexWarning`) where
+    a complex array becomes real, as NumPy does.
 
     >>> import effax.lax as lax
     >>> lax.convert_element_type(1.7, "int32")
@@ -160,8 +161,10 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
     if is_extended(given.dtype) and new_dtype == given.dtype:
         return operand
     wanted = user_dtype(new_dtype, "convert_element_type")
-    if type(operand) is complex and not is_complex(wanted) and wanted != bool_:
-        raise TypeError(f"convert_element_type: the number {operand} is complex, not {wanted}")
+    if is_complex(given.dtype) and not is_complex(wanted) and wanted != bool_:
+        message = "Casting complex values to real discards the imaginary part"
+        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=2)
+        operand = operand.real if type(operand) is complex else operand
     if given.dtype == wanted and not given.weak_type and isinstance(operand, Value):
         return operand
     return conversion.convert_element_type(operand, dtype=wanted)
@@ -412,10 +415,12 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
     """
     given = typeof(operand)
     at = axis_of(axis, given.ndim)
-    if sum(sizes) != given.shape[at] or any(n < 0 for n in sizes):
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"Sizes passed to split must be nonnegative, got {tuple(sizes)}")
+    if sum(sizes) != given.shape[at]:
         raise ValueError(
-            f"Sizes passed to split must be nonnegative and sum to the size of axis {at}, "
-            f"{given.shape[at]}; got {tuple(sizes)}"
+            f"Sum of sizes {sum(sizes)} must be equal to the size of axis {at} of the operand of "
+            f"lax.split, {given.shape[at]}; got {tuple(sizes)}"
         )
     bounds = [sum(sizes[:i]) for i in range(len(sizes) + 1)]
     return [shape.slice_axis(operand, at, a, b) for a, b in pairwise(bounds)]

@@ -120,8 +120,11 @@ def _common_index_dtype(starts: Sequence[Any]) -> Any:
     strong = {t.dtype for t in types if not t.weak_type}
     if not all(is_integer(t.dtype) for t in types) or len(strong) > 1:
         listed = ", ".join(t.dtype.name for t in types)
-        raise TypeError(f"start indices must be integers of the same type, got: {listed}")
-    return int64 if any(d.itemsize == 8 for d in strong) else int32
+        raise TypeError(
+            f"index arguments to dynamic_slice must be integers of the same type, got: {listed}"
+        )
+    wide = next((d for d in strong if d.kind == "u" and d.itemsize >= 4), None)
+    return wide or (int64 if any(d.itemsize == 8 for d in strong) else int32)
 
 
 def as_starts(starts: Any, lengths: Sequence[int], wrap: bool | Sequence[bool]) -> list[Any]:
@@ -156,14 +159,22 @@ def as_start(start: Any, length: int, wrap: bool, dtype: Any) -> Any:
 
 
 def from_front(index: Any, length: int, wrap: bool, dtype: Any) -> Any:
-    """Indices in that dtype, negative ones counted from the end where `wrap`."""
-    signed = typeof(index).dtype.kind != "u"
-    if typeof(index).dtype != dtype:
-        index = convert_element_type(index, dtype=dtype)
-    if not (signed and wrap):
-        return index
-    below = comparison.lt(index, 0)
-    return selection.select_n(below, index, elementwise.add(index, length))
+    """Indices in that dtype, negative ones counted from the end where `wrap`.
+
+    Unsigned ones that the dtype can't hold stay past the end: they are cut to its largest number.
+    """
+    given = typeof(index).dtype
+    if given.kind == "u":
+        if np.dtype(dtype).kind != "u" and given.itemsize >= np.dtype(dtype).itemsize:
+            index = elementwise.min(index, int(np.iinfo(dtype).max))
+        return index if given == dtype else convert_element_type(index, dtype=dtype)
+    signed = dtype if np.dtype(dtype).kind != "u" else np.dtype(f"i{np.dtype(dtype).itemsize}")
+    if given != signed:
+        index = convert_element_type(index, dtype=signed)
+    if wrap:
+        below = comparison.lt(index, 0)
+        index = selection.select_n(below, index, elementwise.add(index, length))
+    return index if signed == dtype else convert_element_type(index, dtype=dtype)
 
 
 @whole("slice_sizes", "wrap")
