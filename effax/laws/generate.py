@@ -273,6 +273,16 @@ def arguments(sketch: Sketch, seed: int) -> list[np.ndarray[Any, Any]]:
     return values
 
 
+EDGES: Final = np.array([-2.0, -1.0, -0.5, 0.0, 0.0, 0.5, 1.0, 2.0])
+"""Values where rules change: both signs, zero, one, and ties among them."""
+
+
+def edge_arguments(sketch: Sketch, seed: int) -> list[np.ndarray[Any, Any]]:
+    """Values for the inputs of a sketch, all of them from `EDGES`."""
+    generator = np.random.default_rng(seed)
+    return [np.asarray(generator.choice(EDGES, t.shape)).astype(t.dtype) for t in sketch.types]
+
+
 def _floats(b: Builder) -> None:
     b.pointwise([p for p in float_effects() if p.smooth])
 

@@ -11,7 +11,7 @@ import numpy as np
 from effax.effects.errors import EffaxError
 from effax.effects.tree import tree_flatten
 from effax.effects.types import is_float, is_inexact
-from effax.laws.generate import arguments
+from effax.laws.generate import arguments, edge_arguments
 from effax.laws.sketch import Sketch
 
 CLOSE: Final = "≈"
@@ -30,7 +30,8 @@ class Case:
     """What a law is asked about: a program `f`, one that fits behind it, `g`, and numbers.
 
     `loop` gives values of the types that it takes. `lift` brings an array into the world that the
-    law is evaluated in: the reference's, or the compiler's.
+    law is evaluated in: the reference's, or the compiler's. With `edges`, all numbers are of those
+    where rules change.
     """
 
     f: Sketch
@@ -38,10 +39,15 @@ class Case:
     loop: Sketch = NOTHING
     seed: int = 0
     lift: Callable[[Any], Any] = np.asarray
+    edges: bool = False
+
+    def arrays(self, sketch: Sketch, shift: int = 0) -> list[np.ndarray[Any, Any]]:
+        """Arguments for a program, as NumPy's arrays."""
+        return (edge_arguments if self.edges else arguments)(sketch, self.seed + 1000 * shift)
 
     def values(self, sketch: Sketch, shift: int = 0) -> list[Any]:
         """Arguments for a program; another `shift` gives others."""
-        return [self.lift(x) for x in arguments(sketch, self.seed + 1000 * shift)]
+        return [self.lift(x) for x in self.arrays(sketch, shift)]
 
     @property
     def args(self) -> list[Any]:
@@ -61,7 +67,8 @@ class Case:
 
     def batch(self, n: int = 3, shift: int = 0) -> list[Any]:
         """Arguments for `n` calls of `f`, stacked along a new first axis."""
-        calls = [arguments(self.f, self.seed + 1000 * shift + i) for i in range(n)]
+        rows = [attrs.evolve(self, seed=self.seed + i) for i in range(n)]
+        calls = [row.arrays(self.f, shift) for row in rows]
         return [self.lift(np.stack(xs)) for xs in zip(*calls, strict=True)]
 
     def text(self) -> str:
@@ -71,7 +78,7 @@ class Case:
             if sketch is not NOTHING:
                 body = attrs.evolve(sketch, name=name).text().split("\n\n\n")[-1]
                 lines.append(f"\n\n{body}")
-        arrays = arguments(self.f, self.seed)
+        arrays = self.arrays(self.f)
         values = [f"np.array({x.tolist()!r}, {x.dtype.name!r})" for x in arrays]
         lines.append(f"\n\nargs = [{', '.join(values)}]")
         return "\n".join(lines)
@@ -90,13 +97,15 @@ class Law:
     `sides(case)` gives both. `needs` says what a case has: "g" (a program that fits behind `f`),
     "loop" (one whose results are as its inputs), "no while" (it can be differentiated backwards),
     "mixed" (integers and Booleans may be among its inputs, and empty arrays), "text" (its text says
-    all of it: it holds no Python functions).
+    all of it: it holds no Python functions), "branches" (`g` is another program of the types of
+    `loop`). An `exact` law holds where programs jump, too: both sides compute the same there.
     """
 
     name: str
     sides: Sides
     relation: str = CLOSE
     needs: frozenset[str] = frozenset()
+    exact: bool = False
 
     @property
     def identifier(self) -> str:

@@ -1,0 +1,103 @@
+"""Programs of one effect: what a rule is asked about by itself, before whole programs.
+
+Operands are of the effect's signature: shapes of rank 0 to 2 and with axes of length 0 and 1, two
+widths of floats, attributes as the kinds of steps draw them, and among the values zeros, ones, ties
+and both signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any, Final
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from effax.effects import config
+from effax.effects.effect import Effect
+from effax.effects.types import ShapedArray, bool_, float32, float64, int32
+from effax.laws.domains import float_effects, other_effects
+from effax.laws.generate import POINTWISE, Builder, Draw, Known, shapes
+from effax.laws.sketch import Sketch
+
+Kind = Callable[[Builder], Any]
+_ASKED: Final = 40
+"""How many environments each kind of steps is tried in, to see which effects it performs."""
+
+
+@st.composite
+def environments(draw: Draw, dtype: Any = None) -> Builder:
+    """A builder with nothing in it but inputs: two or three floats of one type, and an integer."""
+    width = draw(st.sampled_from((float64, float32))) if dtype is None else dtype
+    types = [ShapedArray(draw(shapes(smallest=draw(st.sampled_from((1, 1, 1, 0))))), width)] * 2
+    if draw(st.booleans()):
+        types.append(ShapedArray(draw(shapes()), width))
+    types += draw(st.sampled_from(([], [ShapedArray((), int32)], [ShapedArray((), bool_)])))
+    return Builder(draw, types, 0, frozenset())
+
+
+@cache
+def _kinds() -> Mapping[Effect, Sequence[Kind]]:
+    """For each effect the kinds of steps that perform it, found by trying each of them."""
+    from effax.laws.kinds import KINDS
+
+    found: dict[Effect, list[Kind]] = {}
+    for p in (*float_effects(), *other_effects()):
+        found.setdefault(p.effect, []).append(partial(Builder.pointwise, choices=[p]))
+    for kind in dict.fromkeys(k for k in KINDS if k not in POINTWISE):
+        for effect in performed_by(kind):
+            kinds = found.setdefault(effect, [])
+            if kind not in kinds:
+                kinds.append(kind)
+    return found
+
+
+def performed_by(kind: Kind) -> list[Effect]:
+    """The effects that a kind of steps performs, in some environment or other."""
+    found: dict[Effect, None] = {}
+
+    @settings(
+        max_examples=_ASKED,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(environments(float64))
+    def note(b: Builder) -> None:
+        kind(b)
+        found.update(dict.fromkeys(step.effect for step in b.steps))
+
+    with config.enable_x64(True):
+        note()
+    return list(found)
+
+
+def kinds_of(effects: Iterable[Effect], steps: Iterable[Kind] = ()) -> dict[Effect, Sequence[Kind]]:
+    """For each of some effects the kinds of steps that perform it; `steps` are of a user's own.
+
+    Effects that no kind performs are left out.
+    """
+    known = dict(_kinds())
+    for kind in steps:
+        for effect in performed_by(kind):
+            known[effect] = [*known.get(effect, ()), kind]
+    return {effect: known[effect] for effect in effects if effect in known}
+
+
+@st.composite
+def one_step(draw: Draw, effect: Effect, kinds: Sequence[Kind]) -> Sketch:
+    """A program whose results are those of one effect; other steps only bring operands to it."""
+    b = draw(environments())
+    draw(st.sampled_from(list(kinds)))(b)
+    n = len(b.types)
+    made: list[Known] = []
+    for step in b.steps:
+        if step.effect is effect:
+            made = [k for k in b.known[n : n + step.results] if isinstance(k.type, ShapedArray)]
+        n += step.results
+    if not made:  # the environment had no operands for it
+        made = b.known[:1]
+    return b.sketch(made)

@@ -1,0 +1,98 @@
+"""Laws of each rule by itself, and of what a transform's data stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import effax
+from effax.effects.tree import tree_leaves
+from effax.effects.types import typeof
+from effax.laws.batching import mapped
+from effax.laws.described import Described
+from effax.laws.law import CLOSE, Case, Law, Violation
+from effax.laws.loops import _while, scanned
+
+
+def laws_of_rules(t: Described) -> list[Law]:
+    """The laws that each rule is asked, on programs of its effect alone."""
+
+    def keeps_results(c: Case) -> Any:
+        if t.oracle is not None:
+            return _flat(t.function(c.f)(*c.args)), _flat(t.oracle(c.f)(*c.args))
+        return _flat(t.function(c.f, _mask(c))(*c.args)), _flat(c.f(*c.args))
+
+    def of_rows(c: Case) -> Any:
+        args = c.batch()
+        f = t.function(c.f)
+        return effax.vmap(lambda *xs: _flat(f(*xs)))(*args), mapped(lambda *xs: _flat(f(*xs)), args)
+
+    def staged(c: Case) -> Any:
+        f = t.function(c.f)
+        return _flat(effax.jit(f)(*c.args)), _flat(f(*c.args))
+
+    stated: dict[str, Callable[[Case], Any]] = {
+        "T f = f": keeps_results,
+        "vmap (T f) = stack . map (T f)": of_rows,
+        "jit (T f) = T f": staged,
+    }
+    if t.sound is not None:
+        stated["T f stands for f"] = lambda c: stands_for(t, c, c.f, c.args)
+    exact = t.oracle is None
+    return [Law(f"each rule: {name}", f, CLOSE, exact=exact) for name, f in stated.items()]
+
+
+def laws_of_soundness(t: Described) -> list[Law]:
+    """Results stand for those of the function, where arguments stand for its arguments."""
+    if t.sound is None:
+        return []
+
+    def of_programs(c: Case) -> Any:
+        return stands_for(t, c, c.f, c.args)
+
+    def of_scans(c: Case) -> Any:
+        return stands_for(t, c, scanned(c), c.values(c.loop))
+
+    def of_loops(c: Case) -> Any:
+        return stands_for(t, c, _while(c), c.values(c.loop))
+
+    return [
+        Law("T f stands for f", of_programs, CLOSE),
+        Law("T (scan f) stands for scan f", of_scans, CLOSE, frozenset({"loop"})),
+        Law("T (while f) stands for while f", of_loops, CLOSE, frozenset({"loop"})),
+    ]
+
+
+def stands_for(t: Described, c: Case, f: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """Whether each result stands for the function's, and that it should; plain ones are equal."""
+    assert t.sound is not None
+    cls, generator = t.asked(), np.random.default_rng(c.seed)
+    data = t.embed(*args) if t.around is None else t.around(generator, *args)
+    found = tree_leaves(t.transform(f)(*data), is_leaf=lambda x: cls is not None and type(x) is cls)
+    values = tree_leaves(f(*args))
+    if len(found) != len(values):
+        raise Violation(f"{len(found)} results, where the function has {len(values)}")
+    lhs, rhs = [], []
+    for x, value in zip(found, values, strict=True):
+        if cls is not None and type(x) is cls:
+            holds = t.sound(x, value)
+            holds = np.bool_(holds) if isinstance(holds, bool) else holds
+            lhs.append(holds)
+            rhs.append(np.ones(typeof(holds).shape, bool))
+        else:
+            lhs.append(x)
+            rhs.append(value)
+    return lhs, rhs
+
+
+def _mask(c: Case) -> list[bool]:
+    """Which arguments are data: all of them, half of the time; else one."""
+    n = len(c.f.types)
+    chosen = c.seed % (2 * n)
+    return [chosen == i or chosen >= n for i in range(n)]
+
+
+def _flat(results: Any) -> tuple[Any, ...]:
+    return tuple(tree_leaves(results))
