@@ -59,10 +59,18 @@ def wide_integer(dtype: Any) -> Any:
 
 
 def masked(name: str, where: Any, a: Any, value: Any) -> Any:
-    """`a` where the mask is true, else a number of its dtype; broadcast to one shape."""
+    """`a` where the mask is true, else a number of its dtype; broadcast to one shape.
+
+    A mask with more axes than `a` is refused, as NumPy does: which axes are meant is not defined.
+    """
     check_arrays(name, where)
     if not is_bool(typeof(where).dtype):
         raise ValueError(f"jnp.{name}: where argument must have dtype bool, not {typeof(where)}")
+    if len(shape_of(where)) > len(shape_of(a)):
+        raise ValueError(
+            f"jnp.{name}: where argument must not have more axes than the array, got shapes "
+            f"{shape_of(where)} and {shape_of(a)}; broadcast the array first"
+        )
     lengths = common_shape(shape_of(a), shape_of(where))
     return selection.select_n(
         broadcast(where, lengths),

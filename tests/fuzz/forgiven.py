@@ -38,6 +38,37 @@ TABLE = [
         "accepts",
         dtypes="int4 uint4",
     ),
+    Forgiven(
+        "values that don't fit a place without elements: NumPy refuses them too",
+        "Array.at[[]]*",
+        "refuses",
+        why="^ValueError",
+    ),
+    Forgiven(
+        "a mask with more axes than the array: NumPy refuses it too, JAX sums some of its axes",
+        "jnp.*",
+        "refuses",
+        why="^ValueError",
+        code="where=",
+    ),
+    Forgiven(
+        "JAX negates integers without a sign as they are: -1 is the greatest",
+        "nn.log1mexp*",
+        "value",
+        dtypes="uint8 uint16 uint32 uint64",
+    ),
+    Forgiven(
+        "JAX repeats the last angle where there are fewer degrees",
+        "jsp.special.sph_harm_y*",
+        "refuses",
+        why="^BroadcastError",
+    ),
+    Forgiven(
+        "JAX computes these of wide floats only",
+        "jsp.stats.*norm.*",
+        "accepts",
+        dtypes="float8_e4m3fn float8_e5m2 float8_e4m3b11fnuz float8_e5m2fnuz float8_e4m3fnuz",
+    ),
 ]
 
 

@@ -16,6 +16,7 @@ UNITS = {8: 256, 4: 64, 2: 4, 1: 1}
 # Errors by which JAX says that it did not foresee a case: whatever we do is as good.
 FAULTS = {"AssertionError", "KeyError", "JaxRuntimeError", "XlaRuntimeError", "NotImplementedError"}
 FAULTS |= {"MLIRError", "TimeoutError", "UnboundLocalError", "RecursionError", "AttributeError"}
+FAULTS |= {"ZeroDivisionError"}
 
 
 def epsilon(dtype: Any) -> float:
