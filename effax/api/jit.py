@@ -38,7 +38,7 @@ from effax.effects.handler import bottom, current
 from effax.effects.mesh import current_mesh
 from effax.effects.program import Program
 from effax.effects.state import Ref, takes_references
-from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.stage import stage
 
@@ -340,12 +340,13 @@ class Jit:
 
     def eval_shape(self, *args: Any, **keywords: Any) -> Any:
         """The types of the results, without computing anything."""
-        from effax.api.staging import ShapeDtypeStruct
+        from effax.api.staging import ShapeDtypeStruct, type_of_float0
 
         traced = self._trace(self._part(args, keywords, typeof_like))
-        return tree_unflatten(
+        found = tree_unflatten(
             traced.out_tree, [ShapeDtypeStruct.of(t) for t in traced.program.out_types]
         )
+        return tree_map(type_of_float0, found)
 
     def clear_cache(self) -> None:
         """Forget what was staged and compiled."""

@@ -116,6 +116,11 @@ class ShapeDtypeStruct:
 register_type(ShapeDtypeStruct, lambda x: x.type)
 
 
+def type_of_float0(x: Any) -> Any:
+    """The type of an array of float0, which a program returns as it is; anything else unchanged."""
+    return ShapeDtypeStruct(x.shape, x.dtype) if isinstance(x, np.ndarray) else x
+
+
 @filtered
 def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
     """The types of a function's results, without computing anything.
@@ -162,7 +167,8 @@ def _eval_shape_with_values(
     from effax.api.differentiable import typeof_like
 
     staged = stage(of_arrays, [typeof_like(leaves[i]) for i in dynamic], name_of(fun))
-    return tree_unflatten(out[0], [ShapeDtypeStruct.of(t) for t in staged.program.out_types])
+    found = tree_unflatten(out[0], [ShapeDtypeStruct.of(t) for t in staged.program.out_types])
+    return tree_map(type_of_float0, found)
 
 
 def make_jaxpr(

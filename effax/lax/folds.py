@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from effax.api.placed import placed
+from effax.backends.xla.array import Array as ConcreteArray
 from effax.effects import cumulative, reduction, sorting, window
 from effax.effects.effect import Effect
 from effax.effects.tree import tree_flatten, tree_unflatten
@@ -209,6 +210,26 @@ _WINDOWS = {
 }
 
 
+def _holds(dtype: Any, x: np.ndarray[Any, Any]) -> bool:
+    """Whether numbers are the same in another dtype."""
+    with np.errstate(all="ignore"):
+        return np.array_equal(x.astype(dtype), x, equal_nan=is_float(x.dtype))
+
+
+def _initial(init: Any, dtype: Any) -> Any:
+    """An initial value in the operand's dtype. One of another dtype must be a number that the
+    operand's dtype has, as 0 is for floats; `TypeError` otherwise."""
+    found = typeof(init).dtype
+    if found != dtype:
+        known = _is_number(init) or type(init) is ConcreteArray
+        if not known or not _holds(dtype, np.asarray(init)):
+            raise TypeError(
+                f"the initial value {init} of dtype {found} is no number of the operand's dtype, "
+                f"{dtype}; convert it first"
+            )
+    return convert_element_type(init, dtype)
+
+
 def _folded(operands: Any, init_values: Any, computation: Any) -> tuple[Any, ...]:
     """Flat operands and initial values, the computation as a program on scalars, and the tree."""
     xs, tree = tree_flatten(operands)
@@ -217,7 +238,7 @@ def _folded(operands: Any, init_values: Any, computation: Any) -> tuple[Any, ...
         raise ValueError(
             f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}"
         )
-    inits = [convert_element_type(i, typeof(x).dtype) for i, x in zip(inits, xs, strict=True)]
+    inits = [_initial(i, typeof(x).dtype) for i, x in zip(inits, xs, strict=True)]
     scalars = [typeof(i).strong() for i in inits]
 
     def flat(*values: Any) -> list[Any]:

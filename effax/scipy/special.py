@@ -290,7 +290,8 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
     """
     z, m = _real("poch", z, m)
     ratio = gammasgn(z + m) * gammasgn(z) * jnp.exp(_lgamma(z + m) - _lgamma(z))
-    return jnp.where(m == 0, 1, ratio)
+    # At a pole of gamma the ratio is not defined. Elsewhere it is 1 too, and has a derivative.
+    return jnp.where((m == 0) & (z <= 0) & (z == jnp.floor(z)), 1, ratio)
 
 
 @whole("d")

@@ -58,6 +58,28 @@ TABLE = [
         dtypes="uint8 uint16 uint32 uint64",
     ),
     Forgiven(
+        "whether a cotangent is weak follows from the order of steps in JAX's rules",
+        "* vjp",
+        "weak",
+    ),
+    Forgiven(
+        "polynomials have one axis: NumPy refuses two",
+        "jnp.poly*",
+        "refuses",
+        why="^ValueError",
+    ),
+    Forgiven(
+        "pivots that are no rows: nothing is said of them",
+        "lax.linalg.lu_pivots_to_permutation*",
+        "value",
+    ),
+    Forgiven(
+        "lax.reduce takes numbers that the operand's dtype holds, of any dtype",
+        "lax.reduce*",
+        "accepts",
+        why="TypeError$",
+    ),
+    Forgiven(
         "JAX repeats the last angle where there are fewer degrees",
         "jsp.special.sph_harm_y*",
         "refuses",

@@ -148,7 +148,8 @@ def types(library: Library, case: Case) -> Answer:
 
 
 def _spelled(x: Any) -> str:
-    return f"{x.dtype}{'*' * bool(x.weak_type and x.dtype != bool)}{list(x.shape)}"
+    weak = bool(getattr(x, "weak_type", False) and x.dtype != bool)
+    return f"{x.dtype}{'*' * weak}{list(x.shape)}"
 
 
 def arrays(library: Library, tree: Any) -> list[Any]:

@@ -260,4 +260,11 @@ TABLE = {
     "the slope of digamma between far poles": _entry(
         "lax.digamma(a)", ("float32", (5,), "within:-30:-9"), slack=30
     ),
+    # Found by the fuzz.
+    "the slope of the rising factorial at 0": _entry(
+        "jax.jvp(jsp.special.poch, (a, b), (jnp.cos(a), jnp.sin(a)))",
+        ("float32", (4,), "positive"),
+        ("float32", (4,), "among:0:-0.0:1"),
+        smooth=False,
+    ),
 }

@@ -22,6 +22,15 @@ def test_forward_mode_of_python_numbers() -> None:
     assert nothing.dtype == effax.dtypes.float0
 
 
+@pytest.mark.parametrize("given", [(jnp.arange(3),), (jnp.arange(3), 2)])
+def test_eval_shape_gives_types_of_float0(given) -> None:
+    """A tangent of integers came back as an array."""
+    zero = np.zeros(3, effax.dtypes.float0)
+    found = effax.eval_shape(lambda x, *_: effax.jvp(lambda a: a, (x,), (zero,)), *given)
+    assert [type(x) for x in found] == [effax.ShapeDtypeStruct] * 2
+    assert (found[1].shape, found[1].dtype) == ((3,), effax.dtypes.float0)
+
+
 def test_reverse_mode_of_python_numbers() -> None:
     _, pull = effax.vjp(lambda a, n: a * n, 2.0, 3)
     given, nothing = pull(1.0)
