@@ -69,6 +69,21 @@ TABLE = [
         why="^ValueError",
     ),
     Forgiven(
+        "complex sums in a real dtype: JAX drops the imaginary parts without a word",
+        "jnp.*",
+        "refuses",
+        why="^TypeError",
+        code="preferred_element_type='(float|bfloat)",
+        dtypes="complex64 complex128",
+    ),
+    Forgiven(
+        "as many segments as rows are needed where a row has no elements, too",
+        "jax.ops.segment_*",
+        "refuses",
+        why="^ValueError",
+    ),
+    Forgiven("functions are told apart by their names", "*", "value", why="<function"),
+    Forgiven(
         "pivots that are no rows: nothing is said of them",
         "lax.linalg.lu_pivots_to_permutation*",
         "value",

@@ -140,7 +140,7 @@ def types(library: Library, case: Case) -> Answer:
         function = case.function(library.names)
         given = operands(library, case)
         try:
-            found = library.top.eval_shape(lambda *xs: arrays(library, function(*xs)), *given)
+            found = library.top.jit(lambda *xs: arrays(library, function(*xs))).eval_shape(*given)
         except Exception as raised:
             return Answer(None, classes(raised), [])
     spelled = [_spelled(x) for x in found]

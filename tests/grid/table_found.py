@@ -267,4 +267,11 @@ TABLE = {
         ("float32", (4,), "among:0:-0.0:1"),
         smooth=False,
     ),
+    "products of integers with and without a sign": _entry(
+        "lax.dot(a, b), lax.dot(c, d), lax.dot(b, c), lax.dot(a, d)",
+        ("int32", (2, 2), "normal"),
+        ("uint32", (2, 2), "extreme"),
+        ("uint8", (2, 2), "normal"),
+        ("int8", (2, 2), "normal"),
+    ),
 }
