@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +24,8 @@ from effax.seeing.python_text import (
     PythonText,
     dtype_text,
     families,
+    is_name,
+    quoted,
     scalar_text,
     variable_name,
 )
@@ -34,7 +35,7 @@ _REFUSALS: Final = (MissingRuleError, UnexpectedTracerError, UnsupportedDerivati
 
 _USED: Final = frozenset(
     ("np", "constants", "objects", "Path", "program", "find_effect", "ShapedArray")
-    + ("custom_jvp", "custom_vjp")
+    + ("custom_jvp", "custom_vjp", "complex", "float")
 )
 
 
@@ -130,7 +131,7 @@ def python_source(program: Any) -> PythonSource:
             "effax.make_program(f)(*args) gives the program of a function"
         )
     writer = _Source()
-    name = found.name if found.name.isidentifier() else "f"
+    name = found.name if is_name(found.name) else "f"
     name = f"{name}_" if _is_taken(name) else name
     body = writer.function(name, found, "", captured)
     text = "\n".join([*writer.header(), "", "", *body]) + "\n"
@@ -139,7 +140,7 @@ def python_source(program: Any) -> PythonSource:
 
 def _is_taken(name: str) -> bool:
     """Whether a function of that name would hide what the text uses."""
-    return name in _USED or name in families() or name.startswith("body") or iskeyword(name)
+    return name in _USED or name in families() or name.startswith(("body", "__"))
 
 
 class _Source(PythonText):
@@ -162,7 +163,7 @@ class _Source(PythonText):
         body = _Body(self, indent + "    ")
         names = body.bind(program.inputs)
         n = len(captured)
-        types = ", ".join(map(repr, program.in_types[n:]))
+        types = _on_a_line(", ".join(map(repr, program.in_types[n:])))
         head = f"{indent}def {name}({', '.join(names[n:])}):" + (f"  # {types}" if types else "")
         for variable, value, t in zip(names, captured, program.in_types, strict=False):
             array = np.asarray(value)
@@ -177,8 +178,8 @@ class _Source(PythonText):
             return None
         self.imports.add("from effax.extend import program")
         name = self.local(value, lines, indent)
-        types = "".join(f', "{t!r}"' for t in value.in_types)
-        return f'program({name}{types}, name="{value.name}")'
+        types = "".join(f", {quoted(repr(t))}" for t in value.in_types)
+        return f"program({name}{types}, name={quoted(value.name)})"
 
     def local(self, program: Program, lines: list[str], indent: str) -> str:
         """The name of the function that a program is written as, here or further out."""
@@ -244,7 +245,7 @@ class _Body:
         call = special(self, e, operands) if special is not None else None
         if call is None:
             attributes = [
-                f"{name}={self.source.attribute(value, self.lines, self.indent)}"
+                _given(name, self.source.attribute(value, self.lines, self.indent))
                 for name, value in e.attributes.items()
             ]
             inside = ", ".join([*operands, *attributes])
@@ -257,11 +258,12 @@ class _Body:
         """A call of a program, as text."""
         self.source.modules.add("control")
         inside = self.source.attribute(program, self.lines, self.indent)
-        return f'control.call({"".join(f"{x}, " for x in operands)}program={inside}, name="{name}")'
+        before = "".join(f"{x}, " for x in operands)
+        return f"control.call({before}program={inside}, name={quoted(name)})"
 
     def note(self, text: str) -> None:
         """Write a comment."""
-        self.lines.append(f"{self.indent}# {' '.join(text.split())}")
+        self.lines.append(f"{self.indent}# {_on_a_line(text)}")
 
     def rule(
         self, name: str, arguments: str, pattern: str, program: Program, results: Sequence[Any]
@@ -280,6 +282,16 @@ class _Body:
         texts = body.results(program)
         self.source.known.pop()
         self.lines += [*body.lines, f"{body.indent}return {_arranged(results, texts)}"]
+
+
+def _on_a_line(text: str) -> str:
+    """A text that can be a comment: it has no end of a line in it."""
+    return " ".join(text.split())
+
+
+def _given(name: str, value: str) -> str:
+    """An argument by name; of a name that Python can't spell, in a dict."""
+    return f"{name}={value}" if is_name(name) else f"**{{{quoted(name)}: {value}}}"
 
 
 def _arranged(places: Any, texts: Sequence[str]) -> str:

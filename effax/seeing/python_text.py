@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import importlib
 import keyword
 import math
 import sys
@@ -93,7 +92,7 @@ class PythonText:
         found = _spelling(effect)
         if found is None:
             self.imports.add("from effax.extend import find_effect")
-            return f'find_effect("{effect.name}")'
+            return f"find_effect({quoted(effect.name)})"
         self.modules.add(found.partition(".")[0])
         return found
 
@@ -119,15 +118,20 @@ class PythonText:
             self.imports.add("from effax.extend import ShapedArray")
             weak = ", True" if value.weak_type else ""
             return f"ShapedArray({value.shape}, {dtype_text(value.dtype)}{weak})"
-        if isinstance(value, enum.Enum):
-            return f"{self.of_module(type(value))}.{value.name}"
-        if type(value).__module__.startswith("effax.effects.") and (
-            hasattr(value, "_fields") or attrs.has(type(value))
+        kind = type(value)
+        if isinstance(value, enum.Enum) and _importable(kind) and is_name(value.name):
+            return f"{self.of_module(kind)}.{value.name}"
+        if (
+            (hasattr(value, "_fields") or attrs.has(kind))
+            and kind.__module__.startswith("effax.effects.")
+            and _importable(kind)
         ):
             return self.record(value, lines, indent)
-        if isinstance(value, (float, complex)) or value is None:
+        if kind in (bool, int, float, complex, type(None)):
             return scalar_text(value)
-        if type(value) in (bool, int, str, bytes):
+        if kind is str:
+            return quoted(value)
+        if kind is bytes:
             return repr(value)
         return self.object(value)
 
@@ -172,26 +176,51 @@ class PythonText:
             return str(value.__qualname__)
         for name, known in self.objects.items():
             if known is value:
-                return f'objects["{name}"]'
-        base = getattr(value, "__name__", type(value).__name__).strip("<>_") or "object"
+                return f"objects[{quoted(name)}]"
+        base = str(getattr(value, "__name__", type(value).__name__)).strip("<>_") or "object"
         name = f"{base}_{len(self.objects)}"
         self.objects[name] = value
-        return f'objects["{name}"]'
+        return f"objects[{quoted(name)}]"
+
+
+def quoted(text: str) -> str:
+    """A string as Python that gives it back and executes none of it, with double quotes if it can.
+
+    >>> print(quoted("f"), quoted('f"); print("'))
+    "f" 'f"); print("'
+    """
+    plain = text.isprintable() and '"' not in text and "\\" not in text
+    return f'"{text}"' if plain else repr(str(text))
+
+
+def is_name(text: Any) -> bool:
+    """Whether Python takes the text for one name, spelled as it is."""
+    return (
+        isinstance(text, str)
+        and text.isascii()
+        and text.isidentifier()
+        and not keyword.iskeyword(text)
+    )
 
 
 def dtype_text(dtype: Any) -> str:
     """A dtype as Python."""
     if dtype == float0:
         return 'np.dtype([("float0", "V")])'
-    return f'np.dtype("{np.dtype(dtype).name}")'
+    return f"np.dtype({quoted(np.dtype(dtype).name)})"
 
 
 def scalar_text(value: Any) -> str:
-    """A Python number, infinities and NaN included."""
-    if isinstance(value, complex):
+    """A Python number, infinities and NaN included.
+
+    Raises `TypeError` for any other type: a subclass may print as something else.
+    """
+    if type(value) is complex:
         return f"complex({scalar_text(value.real)}, {scalar_text(value.imag)})"
-    if isinstance(value, float) and not math.isfinite(value):
+    if type(value) is float and not math.isfinite(value):
         return f'float("{value}")'
+    if type(value) not in (bool, int, float, type(None)):
+        raise TypeError(f"{value!r} is no Python number, but of class {type(value).__name__}")
     return repr(value)
 
 
@@ -204,13 +233,12 @@ def _elements(array: Any) -> str:
 
 
 def _importable(value: Any) -> bool:
-    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
-    if not isinstance(module, str) or module == "__main__" or not name.isidentifier():
+    """Whether importing the value by its name gives it; no module is imported to see that."""
+    name, where = getattr(value, "__qualname__", ""), getattr(value, "__module__", None)
+    if not is_name(name) or not isinstance(where, str) or where == "__main__":
         return False
-    try:
-        return getattr(importlib.import_module(module), name, None) is value
-    except ImportError:
-        return False
+    module = sys.modules.get(where)
+    return all(map(is_name, where.split("."))) and getattr(module, name, None) is value
 
 
 def _spelling(effect: Effect) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -315,7 +316,9 @@ class Writer:
         return f"func.func {visibility} @{name}({ins}) -> ({outs}) {{\n{lines}\n}}"
 
     def _name(self, wanted: str) -> str:
-        base = "".join(c if c.isalnum() or c == "_" else "_" for c in wanted) or "f"
+        # MLIR spells names in ASCII; Python doesn't: `def σ(x)`.
+        base = re.sub(r"[^A-Za-z0-9_]", "_", wanted) or "f"
+        base = f"_{base}" if base[0].isdigit() else base
         name, n = base, 0
         while name in self.taken:
             n += 1
