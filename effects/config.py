@@ -97,13 +97,28 @@ class Settings:
 class _Scope:
     """One set of overrides, and the settings they give together with the process-wide values."""
 
-    __slots__ = ("__weakref__", "key", "overrides")
+    __slots__ = ("__weakref__", "key", "outer", "overrides", "own")
 
-    def __init__(self, overrides: dict[str, Any]) -> None:
-        self.overrides = overrides
+    def __init__(self, outer: _Scope | None, own: dict[str, Any]) -> None:
+        while outer is not None and not outer.own:
+            outer = outer.outer  # it was left, in another context
+        self.outer = outer
+        self.own = own
+        self.overrides = self._merged()
         with _lock:
             _scopes.add(self)
-            self.key = _settings(overrides)
+            self.key = _settings(self.overrides)
+
+    def _merged(self) -> dict[str, Any]:
+        return self.own if self.outer is None else {**self.outer._merged(), **self.own}
+
+    def leave(self) -> None:
+        """Override nothing any more, in whatever contexts the scope or one inside it is."""
+        with _lock:
+            self.own = {}
+            for scope in tuple(_scopes):
+                scope.overrides = scope._merged()
+                scope.key = _settings(scope.overrides)
 
 
 _lock: Final = threading.RLock()
@@ -194,19 +209,23 @@ class Overriding(ContextDecorator):
     def __init__(self, name: str, value: Any) -> None:
         self.name = name
         self.value = value
-        self.tokens: list[Token[_Scope | None]] = []
+        self.entered: list[tuple[Token[_Scope | None], _Scope]] = []
 
     def __enter__(self) -> None:
         """Install the override in the current context."""
-        outer = _scope.get()
-        overrides = (
-            {self.name: self.value} if outer is None else {**outer.overrides, self.name: self.value}
-        )
-        self.tokens.append(_scope.set(_Scope(overrides)))
+        scope = _Scope(_scope.get(), {self.name: self.value})
+        self.entered.append((_scope.set(scope), scope))
 
     def __exit__(self, *exception: object) -> None:
-        """Put back what was in force before."""
-        _scope.reset(self.tokens.pop())
+        """Put back what was in force before, also where another context entered (a task)."""
+        for entry in reversed(self.entered):
+            try:
+                _scope.reset(entry[0])
+            except ValueError:  # that was in another context
+                continue
+            self.entered.remove(entry)
+            return
+        self.entered.pop()[1].leave()
 
     def _recreate_cm(self) -> Overriding:
         return Overriding(self.name, self.value)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from effax.effects.columns import load
-from effax.effects.handler import current
+from effax.effects.handler import current, innermost
 from effax.effects.jaxpr import EffectNames
 from effax.effects.types import ShapedArray, typeof
 
@@ -99,7 +99,10 @@ class Effect(EffectNames):
         """Perform the effect: ask the handler on top of the stack."""
         if self.higher_order and not REFERENCES.isdisjoint(map(type, operands)):
             return Effect.discharge(self, operands, attributes)
-        return current.get().perform(self, operands, attributes)
+        handler = current.get()
+        if not handler.live:
+            handler = innermost()
+        return handler.perform(self, operands, attributes)
 
     def infer(self, types: Types, attributes: dict[str, Any]) -> Any:
         """The type of the result (a tuple of them when `multiple`), memoised on what is given."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from effax.effects.config import trace_key
@@ -43,6 +43,30 @@ class Bottom:
 
 bottom: Final = Bottom()
 current: Final[ContextVar[Any]] = ContextVar("effax.handler", default=bottom)
+
+
+def innermost() -> Any:
+    """The handler on top of the stack; one that has ended counts as absent.
+
+    A context that was copied while a function was traced (by an asyncio task, by `copy_context`)
+    keeps the handlers of that moment. Those that have ended since are taken off it here.
+    """
+    handler = current.get()
+    if not handler.live:
+        while not handler.live:
+            handler = handler.outer
+        current.set(handler)
+    return handler
+
+
+def put_back(token: Token[Any]) -> None:
+    """Undo the setting of a context variable, unless that was done in another context.
+
+    One task may enter what another leaves. What was set stays where it was set, and has to be
+    ended by other means: a dead handler counts as absent.
+    """
+    with suppress(ValueError):
+        token.var.reset(token)
 
 
 class Carrier(Value):
@@ -168,7 +192,7 @@ class Handler:
     done to references from there is written down, too."""
 
     def __init__(self, outer: Any = None) -> None:
-        self.outer = current.get() if outer is None else outer
+        self.outer = innermost() if outer is None else outer
         self.live = True
 
     def owns(self, value: Any) -> bool:
@@ -220,7 +244,7 @@ class Handler:
             self._end(token)
 
     def _end(self, token: Any) -> None:
-        current.reset(token)
+        put_back(token)
         self.live = False
         if trace_key().check_tracer_leaks and not self.records:
             ended(self)
@@ -238,7 +262,7 @@ def outside(handler: Any) -> Iterator[None]:
 
 def stack() -> list[Any]:
     """The handlers installed, innermost first, without the bottom."""
-    handlers, handler = [], current.get()
+    handlers, handler = [], innermost()
     while handler is not bottom:
         handlers.append(handler)
         handler = handler.outer

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.frames import describe
-from effax.effects.handler import Carrier, current
+from effax.effects.handler import Carrier, innermost
 from effax.effects.jaxpr import EquationNames, ProgramNames
 from effax.effects.provenance import inlined, source
 from effax.effects.types import ShapedArray, typeof
@@ -161,7 +161,7 @@ class Program(ProgramNames):
         environment: dict[Variable, Any] = dict(zip(self.inputs, values, strict=True))
         if not LITERALS.isdisjoint(map(type, values)):
             environment = {x: _as_array(v, x.type) for x, v in environment.items()}
-        handler = current.get()
+        handler = innermost()
         perform = handler.perform
         before = at, top = source.at, source.top
         around = at if at is not None and at.scope else None

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from effax.effects.frames import Frame
-from effax.effects.handler import current
+from effax.effects.handler import innermost
 
 
 class Origin(NamedTuple):
@@ -62,14 +62,14 @@ def inlined(equation: Any, around: Any, top: Any) -> Any:
 
     Where it runs to be recorded apart, as a program of its own, that equation's scope is not its.
     """
-    if _recorder(current.get()) is not _recorder(top):
+    if _recorder(innermost()) is not _recorder(top):
         return equation
     return Origin(equation.frame, _joined(around.scope, equation.scope), equation)
 
 
 def scope_opened(recorder: Any, name: str) -> str:
     """A recorder's scope with one more name, under the labels of the handlers inside it."""
-    labels = _labels(current.get(), recorder, recorder.scoped) or []
+    labels = _labels(innermost(), recorder, recorder.scoped) or []
     return _joined(recorder.scope, _under(labels, name))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from effax.effects.effect import REFERENCES, Effect
 from effax.effects.errors import RefError, UnexpectedTracerError
-from effax.effects.handler import Carrier, bottom, current, outside
+from effax.effects.handler import Carrier, bottom, innermost, outside
 from effax.effects.types import ShapedArray, register_type, typeof
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class StateEffect(Effect):
         for x in values:
             if isinstance(x, Carrier) and not x.handler.live:
                 raise UnexpectedTracerError.escaped(x)
-        asked = current.get()
+        asked = innermost()
         while asked is not ref.handler:
             if asked is bottom:
                 raise UnexpectedTracerError.escaped(ref)
@@ -262,7 +262,7 @@ class Creation(Effect):
         """A reference to a value, whose home is the handler on top of the stack."""
         (value,) = operands
         self.infer((typeof(value),), {})
-        return Cell(current.get(), value)
+        return Cell(innermost(), value)
 
 
 def takes_references(program: Program) -> bool:

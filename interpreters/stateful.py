@@ -11,7 +11,7 @@ from typing import Any
 
 from effax.effects import custom, shape
 from effax.effects.effect import Effect
-from effax.effects.handler import current
+from effax.effects.handler import innermost
 from effax.effects.program import Program
 from effax.effects.types import tangent_dtype
 from effax.interpreters.lifting import Lifted, Lifting, lift, rebuild
@@ -146,4 +146,4 @@ class Backward:
 def _answered(answering: Lifting | None, function: Callable[..., Any], *args: Any) -> Any:
     if answering is None:
         return function(*args)
-    return answering.fresh(current.get()).run(function, *args)
+    return answering.fresh(innermost()).run(function, *args)

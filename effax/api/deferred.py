@@ -30,7 +30,7 @@ from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.frames import user_frame
-from effax.effects.handler import Carrier, Handler, bottom, current
+from effax.effects.handler import Carrier, Handler, bottom, current, innermost
 from effax.effects.program import Equation, Literal, Program, Variable, row_of
 from effax.effects.provenance import scope_of, source
 from effax.effects.state import Ref
@@ -81,7 +81,7 @@ def linearized(
 def _may_put_off() -> bool:
     settings = trace_key()
     return (
-        current.get() is bottom
+        innermost() is bottom
         and bottom.perform is evaluate  # else someone watches, or another back-end computes
         and settings.fast_paths != "none"
         and not (settings.debug_nans or settings.debug_infs or settings.debug_key_reuse)

@@ -13,7 +13,7 @@ from effax.backends.xla.array import asarray
 from effax.effects.conversion import convert_element_type, number
 from effax.effects.effect import LITERALS
 from effax.effects.errors import RefError
-from effax.effects.handler import bottom, current
+from effax.effects.handler import bottom, innermost
 from effax.effects.state import AbstractRef, Ref
 from effax.effects.tree import tree_map
 from effax.effects.types import ShapedArray, float0, is_complex, is_inexact, typeof
@@ -30,7 +30,7 @@ def as_value(x: Any) -> Any:
     """A value to differentiate by: an array, or a carrier. Python numbers become weak arrays."""
     if isinstance(x, Value):
         return x
-    if current.get() is bottom or isinstance(x, np.ndarray):
+    if innermost() is bottom or isinstance(x, np.ndarray):
         return asarray(x)
     return number(x, typeof(x)) if type(x) in LITERALS else x
 
@@ -228,7 +228,7 @@ def cotangent_of(ct: Any, type: ShapedArray) -> Any:
         return float0_zeros(kind.shape) if kind.dtype == float0 else zeros(kind)
     if typeof(ct).weak_type == kind.weak_type:
         return ct
-    if current.get() is bottom:
+    if innermost() is bottom:
         return asarray(ct, kind)
     return convert_element_type(ct, dtype=kind.dtype, weak_type=kind.weak_type)
 

@@ -17,7 +17,7 @@ from effax.api.differentiable import (
 )
 from effax.effects.custom import custom_linear
 from effax.effects.frames import filtered
-from effax.effects.handler import bottom, current
+from effax.effects.handler import bottom, innermost
 from effax.effects.program import Variable
 from effax.effects.state import Ref, Window, ref_get, ref_set
 from effax.effects.tree import tree_flatten, tree_map, tree_structure, tree_unflatten
@@ -90,14 +90,14 @@ class Linearized:
         known: dict[Any, Any] = {
             x: t for x, t in zip(self.inputs, tangents, strict=True) if x is not None
         }
-        perform = current.get().perform
+        perform = innermost().perform
 
         def value(x: Any) -> Any:
             return known[x] if self.tape.owns(x) else x
 
         for e in self.tape.equations:
             operands, attributes = tuple(map(value, e.inputs)), e.attributes
-            if e.effect is custom_linear and current.get() is not bottom:
+            if e.effect is custom_linear and innermost() is not bottom:
                 operands, attributes = closed(operands, attributes)
             result = perform(e.effect, operands, attributes)
             if e.effect.multiple:

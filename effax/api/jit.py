@@ -34,7 +34,7 @@ from effax.backends.xla.placement import Spec, default, place, single
 from effax.effects import config, control, key_use
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
-from effax.effects.handler import bottom, current
+from effax.effects.handler import bottom, current, innermost
 from effax.effects.mesh import current_mesh
 from effax.effects.program import Program
 from effax.effects.state import Ref, takes_references
@@ -157,7 +157,7 @@ class Jit:
                 f"jit(in_shardings=..., out_shardings=...) of {self._name}, which takes "
                 "references: they lie where their contents do; put those there (device_put)"
             )
-        if current.get() is bottom:
+        if innermost() is bottom:
             if not traced.mutates:
                 return self._run(parted, traced, found)
             operands = (*traced.captured, *parted.leaves)

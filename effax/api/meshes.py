@@ -16,7 +16,7 @@ from effax.backends.xla.mesh import EMPTY, Mesh, NamedSharding
 from effax.backends.xla.placement import Sharding, SingleDeviceSharding
 from effax.effects import sharding as effects
 from effax.effects.frames import filtered
-from effax.effects.handler import Carrier, bottom, current
+from effax.effects.handler import Carrier, bottom, innermost
 from effax.effects.mesh import AbstractMesh, AxisType, MeshShape, current_mesh, under_mesh
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
 
@@ -71,7 +71,7 @@ class set_mesh:  # noqa: N801 (JAX's name)
     def __init__(self, mesh: Mesh | None) -> None:
         if mesh is not None and not isinstance(mesh, Mesh):
             raise ValueError(f"Expected mesh of type `jax.sharding.Mesh`. Got type {type(mesh)}")
-        if current.get() is not bottom:
+        if innermost() is not bottom:
             raise ValueError(
                 "`set_mesh` can only be used outside of `jax.jit` and other transformations; "
                 "enter it around the call"
@@ -173,7 +173,7 @@ def _constrained(x: Any, sharding: Sharding) -> Any:
                 f"with_sharding_constraint: {sharding.spec} refers to the mesh axes {manual}, "
                 "which a shard_map around is over: a value there is one piece along them"
             )
-        if isinstance(x, Carrier) or sharding.is_constraint or current.get() is not bottom:
+        if isinstance(x, Carrier) or sharding.is_constraint or innermost() is not bottom:
             return effects.with_sharding_constraint(x, sharding=sharding)
     elif isinstance(x, Carrier):
         raise NotImplementedError(

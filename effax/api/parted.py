@@ -10,7 +10,7 @@ import attrs
 from effax.api.float0 import Nothing, is_nothing, set_aside
 from effax.backends.xla.array import Array
 from effax.effects.config import trace_key
-from effax.effects.handler import Carrier, bottom, current, stack
+from effax.effects.handler import Carrier, bottom, innermost, stack
 from effax.effects.tree import (
     keystr,
     tree_flatten,
@@ -173,7 +173,7 @@ def tracked_axes() -> frozenset[Hashable]:
 
 def axes_in_scope() -> tuple[tuple[Hashable, int], ...]:
     """The named axes that handlers now installed bind, with their lengths, innermost first."""
-    handler = current.get()
+    handler = innermost()
     axes = []
     while handler is not bottom:
         name = getattr(handler, "axis_name", None)

@@ -16,7 +16,7 @@ from effax.backends.xla.array import Array, asarray
 from effax.effects import collective, config
 from effax.effects.config import trace_key
 from effax.effects.frames import filtered
-from effax.effects.handler import Carrier, Handler, bottom, current
+from effax.effects.handler import Carrier, Handler, bottom, innermost
 from effax.effects.program import Program
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
 from effax.effects.types import typeof
@@ -113,7 +113,7 @@ class Pmap:
         mapped = (*(False for _ in traced.captured), *call.mapped)
         devices = running.places(call.size, self._devices, self._backend)
         operands = [*traced.captured, *call.leaves]
-        if current.get() is bottom:
+        if innermost() is bottom:
             donate = tuple(len(traced.captured) + i for i in call.donated)
             spread = running.spread(traced.program, mapped, call.size, self._axis, devices, donate)
             results = spread([x if type(x) is Array else asarray(x) for x in operands])

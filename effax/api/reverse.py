@@ -29,7 +29,7 @@ from effax.effects import config
 from effax.effects.config import trace_key
 from effax.effects.conversion import number
 from effax.effects.frames import filtered
-from effax.effects.handler import bottom, current
+from effax.effects.handler import bottom, innermost
 from effax.effects.program import Variable
 from effax.effects.state import Ref
 from effax.effects.tree import registry, tree_flatten, tree_structure, tree_unflatten
@@ -230,7 +230,7 @@ def value_and_grad(
 
 def _one(type: ShapedArray) -> Any:
     """The cotangent of a scalar by itself, as weak as the scalar."""
-    if current.get() is not bottom:
+    if innermost() is not bottom:
         return number(1, type)
     key = trace_key(), type
     found = _ones.get(key)

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any
 
 from effax.effects.effect import Effect
-from effax.effects.handler import Carrier, Handler, bottom, current, outside, stack
+from effax.effects.handler import Carrier, Handler, bottom, innermost, outside, stack
 from effax.effects.provenance import scope_opened
 from effax.interpreters.stage import Stage
 
@@ -26,7 +26,7 @@ def named_scope(name: str) -> Iterator[None]:
         raise TypeError(f"named_scope name argument must be a string, got {name!r}")
     opened = [(h, h.scope, h.scoped) for h in _recorders()]
     for recorder, _, _ in opened:
-        recorder.scope, recorder.scoped = scope_opened(recorder, name), current.get()
+        recorder.scope, recorder.scoped = scope_opened(recorder, name), innermost()
     try:
         yield
     finally:
@@ -36,7 +36,7 @@ def named_scope(name: str) -> Iterator[None]:
 
 def _recorders() -> Iterator[Any]:
     """The handlers that write down what is performed here, out to the first that takes all."""
-    handler = current.get()
+    handler = innermost()
     while handler is not bottom:
         if handler.records:
             yield handler
@@ -98,12 +98,9 @@ def ensure_compile_time_eval() -> Iterator[None]:
     >>> f(1.0)
     Array(6., dtype=float32, weak_type=True)
     """
-    around = current.get()
+    around = innermost()
     if around is bottom:
         yield
         return
-    token = current.set(_AtOnce(around))
-    try:
+    with _AtOnce(around).installed():
         yield
-    finally:
-        current.reset(token)

@@ -10,7 +10,7 @@ import numpy as np
 import effax.numpy as jnp
 from effax import random
 from effax.api.references import new_ref
-from effax.effects.handler import bottom, current
+from effax.effects.handler import bottom, innermost
 from effax.effects.state import Ref
 from effax.effects.tree import register_pytree_node_class
 
@@ -120,7 +120,7 @@ def stateful_rng(seed: Any = None, *, impl: Any = None) -> StatefulPRNG:
     False
     """
     if seed is None:
-        if current.get() is not bottom:
+        if innermost() is not bottom:
             raise TypeError(
                 "When used within transformed code, stateful_rng requires an explicit seed"
             )

@@ -18,7 +18,7 @@ from effax.effects.control import call
 from effax.effects.errors import ExportError
 from effax.effects.foreign import Module, exported_call
 from effax.effects.frames import filtered
-from effax.effects.handler import Carrier, bottom, current
+from effax.effects.handler import Carrier, bottom, innermost
 from effax.effects.mismatch import mismatches
 from effax.effects.program import Program
 from effax.effects.shape import full
@@ -214,7 +214,7 @@ class Exported:
             raise ExportError(self._other_tree((args, kwargs)))
         values = [_without_float0(x) for x in leaves]
         self._check(values)
-        if current.get() is bottom or self._vjp is None:
+        if innermost() is bottom or self._vjp is None:
             results = exported_call(*values, module=self._module)
         else:
             results = self._with_derivative()(*values)

@@ -18,7 +18,7 @@ from effax.backends.reference.evaluate import Reference
 from effax.effects.columns import load, ready
 from effax.effects.effect import Effect, all_effects, find_effect
 from effax.effects.frames import describe, user_frame
-from effax.effects.handler import Handler, bottom
+from effax.effects.handler import Handler, bottom, put_back
 from effax.effects.program import Variable
 from effax.effects.provenance import source
 from effax.interpreters.lifting import functor
@@ -151,6 +151,7 @@ class Log:
         self._wanted = wanted
         self._out = out
         self._open: list[Performed] = []
+        self._closed = False
 
     def __iter__(self) -> Iterator[Performed]:
         return iter(self.all)
@@ -236,6 +237,7 @@ class Log:
 
     def close(self) -> None:
         """Let go of handlers and attributes; say what was left out."""
+        self._closed = True
         self.origins.clear()
         for event in self.all:
             event.installed = event.at = event._key = None
@@ -294,7 +296,7 @@ def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
         handler: Any, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
     ) -> Any:
         log = _log.get()
-        if log is None:
+        if log is None or log._closed:
             return original(handler, effect, operands, attributes)
         return log.performed(
             handler, functools.partial(original, handler), effect, operands, attributes
@@ -357,7 +359,7 @@ def explain(
         with Watcher().installed():
             yield log
     finally:
-        _log.reset(token)
+        put_back(token)
         _unwatch(log)
         log.close()
 

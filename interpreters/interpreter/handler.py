@@ -15,7 +15,7 @@ from effax.effects.errors import (
     describe,
     user_frame,
 )
-from effax.effects.handler import Carrier, current
+from effax.effects.handler import Carrier, current, innermost
 from effax.effects.program import Program, row_of
 from effax.effects.promotion import promote_types
 from effax.effects.provenance import source
@@ -390,7 +390,7 @@ class Interpretation(Lifting):
         A rule may ask for it inside of what it stages, a branch or a loop of its own: then another
         handler of the same interpreter is installed there, which has no way to hand out states.
         """
-        inner = self if current.get() is self.outer else self.fresh(current.get())
+        inner = self if innermost() is self.outer else self.fresh(innermost())
         if inner is not self and (self.states or self.logs):
             raise MissingRuleError(
                 f"{self.interpreter.__name__} has states or logs, so a rule of it can't run a "

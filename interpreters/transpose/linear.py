@@ -13,7 +13,7 @@ from effax.effects.conversion import number
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
 from effax.effects.frames import describe
-from effax.effects.handler import current
+from effax.effects.handler import innermost
 from effax.effects.program import Variable
 from effax.effects.provenance import source, transposed
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
@@ -117,9 +117,9 @@ def backward(tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variab
     """
     ready()
     before = source.at, source.top
-    source.top = current.get()
+    source.top = innermost()
     try:
-        _walk(tape, cotangents, tracked(current.get()))
+        _walk(tape, cotangents, tracked(innermost()))
     finally:
         source.at, source.top = before
     return [cotangents.get(x) for x in inputs]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from effax.effects.errors import ConcretizationTypeError, InconclusiveDimensionOperation
-from effax.effects.handler import Carrier, current, outside, stack
+from effax.effects.handler import Carrier, innermost, outside, stack
 from effax.effects.program import Equation, Literal, Program, Variable, programs_in
 from effax.effects.types import ShapedArray, tangent_type, typeof
 from effax.effects.value import Value
@@ -139,7 +139,7 @@ def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
     >>> effax.jit(lambda x: x * (outside == get_opaque_trace_state()))(1.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return OpaqueTraceState(current.get())
+    return OpaqueTraceState(innermost())
 
 
 def find_top_trace(xs: Sequence[Any]) -> Any:
@@ -150,7 +150,7 @@ def find_top_trace(xs: Sequence[Any]) -> Any:
     Array([1., 1.], dtype=float32)
     """
     owners = {id(x.handler) for x in xs if isinstance(x, Carrier)}
-    return next((h for h in stack() if id(h) in owners), current.get())
+    return next((h for h in stack() if id(h) in owners), innermost())
 
 
 def take_current_trace() -> Any:
@@ -159,7 +159,7 @@ def take_current_trace() -> Any:
     >>> take_current_trace() is take_current_trace()
     True
     """
-    return current.get()
+    return innermost()
 
 
 @contextmanager
