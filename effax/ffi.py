@@ -17,6 +17,7 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from effax import random
 from effax.backends.xla import foreign_targets
 from effax.backends.xla.lowering.foreign import attribute_text
 from effax.effects import foreign
@@ -24,6 +25,7 @@ from effax.effects.callback import VMAP_METHODS
 from effax.effects.frames import filtered
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
+from effax.key_arrays import KeyArray
 
 __all__ = [
     "ffi_call",
@@ -164,13 +166,21 @@ def ffi_call(
             "The use of the legacy_backend_config parameter requires custom_call_api_version < 4; "
             f"got {custom_call_api_version}; handlers of XLA's FFI take attributes by keyword"
         )
-    announced, out_tree = tree_flatten(result_shape_dtypes)
+    announced, out_tree = tree_flatten(result_shape_dtypes, is_leaf=lambda x: x is None)
+    for i, x in enumerate(announced):
+        if x is None:
+            raise ValueError(
+                f"All elements of result_shape_dtypes must have a shape and a dtype, got None at "
+                f"position {i}"
+            )
     types = tuple([ShapedArray(x.shape, x.dtype) for x in announced])
     one = out_tree == tree_flatten(0)[1]
     outs = [output_layouts] if one and output_layouts is not None else output_layouts
 
     @filtered
     def called(*args: Any, **attributes: Any) -> Any:
+        # A handler is told the words of a key.
+        args = tuple([random.key_data(x) if isinstance(x, KeyArray) else x for x in args])
         if attributes and custom_call_api_version < 4:
             raise ValueError(
                 "The use of ffi_call attributes requires a custom call API version of at least 4; "

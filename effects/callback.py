@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from effax.effects.effect import LITERALS, Effect
-from effax.effects.types import ShapedArray
+from effax.effects.types import ShapedArray, canonical_dtype
 
 if TYPE_CHECKING:
     from effax.effects.program import Program
@@ -84,7 +84,7 @@ def answer(
     """What the host answers, as arrays of these types.
 
     Raises `TypeError` where the callback gives another number of results, or other types; Python
-    numbers take the dtype that is expected.
+    numbers take the dtype that is expected, and without `enable_x64` 64 bits become 32.
     """
     results = callback(*operands)
     if len(results) != len(result_types):
@@ -100,12 +100,17 @@ def answer(
 
 def _typed(callback: Any, i: int, x: Any, type_: ShapedArray) -> np.ndarray[Any, Any]:
     array = np.asarray(x, type_.dtype if type(x) in LITERALS else None)
-    if array.shape != type_.shape or array.dtype != type_.dtype:
-        raise TypeError(
-            f"result {i} of the callback {callback} was announced as {type_.str_short()}, but it "
-            f"is {array.dtype.name}{list(array.shape)}"
-        )
-    return array
+    for what, wanted, found in (
+        ("shape", type_.shape, array.shape),
+        ("dtype", type_.dtype, canonical_dtype(array.dtype)),
+    ):
+        if wanted != found:
+            raise TypeError(
+                f"Incorrect output {what} for return value #{i}: the callback {callback} was "
+                f"announced as {type_.str_short()}, but it gave "
+                f"{array.dtype.name}{list(array.shape)}"
+            )
+    return array.astype(type_.dtype, copy=False)
 
 
 @attrs.frozen(slots=True)

@@ -296,7 +296,9 @@ def _binds(mesh: Mesh, names: frozenset[Any]) -> tuple[Any, ...]:
 
 
 def _prefix(what: str, specs: Any, full: Any) -> list[PartitionSpec]:
-    for spec in tree_flatten(specs, is_leaf=lambda x: x is None)[0]:
+    # A result may be None, and has no spec then; an argument is an array.
+    kept = (lambda x: x is None) if what == "in_specs" else None
+    for spec in tree_flatten(specs, is_leaf=kept)[0]:
         if not isinstance(spec, PartitionSpec):
             raise TypeError(
                 f"shard_map {what} argument must be a pytree of `jax.sharding.PartitionSpec` "

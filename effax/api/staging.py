@@ -13,7 +13,7 @@ from effax.effects.frames import filtered
 from effax.effects.program import Program
 from effax.effects.shape import full
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
-from effax.effects.types import ShapedArray, canonical_dtype, register_type
+from effax.effects.types import ShapedArray, canonical_dtype, register_type, typeof
 from effax.interpreters.stage import stage
 from effax.key_arrays import KeyArray, KeyType
 
@@ -82,6 +82,22 @@ class ShapeDtypeStruct:
         """The same for a type."""
         along = type.manual_axis_type if type.varying else None
         return cls(type.shape, type.dtype, weak_type=type.weak_type, manual_axis_type=along)
+
+    @classmethod
+    def like(cls, x: Any) -> Any:
+        """The shape, dtype and weak type of an array (or of a number), and where it was put.
+
+        An array that nobody put anywhere, by a device or a sharding, has no `sharding` here.
+
+        >>> import effax, numpy as np
+        >>> effax.ShapeDtypeStruct.like(np.zeros((2, 3), np.float32))
+        ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+        """
+        if isinstance(x, KeyArray):
+            return cls(x.shape, x.dtype)
+        given = typeof(x)
+        put = x.sharding if getattr(x, "committed", False) else None
+        return cls.of(given).update(sharding=put)
 
     @property
     def type(self) -> ShapedArray:

@@ -99,7 +99,7 @@ def test_what_was_announced_is_required():
         return np.zeros(3, np.float32)
 
     def wrong_dtype(x):
-        return np.zeros((), np.float64)
+        return np.zeros((), np.int64)
 
     for host in (wrong_shape, wrong_dtype):
         with pytest.raises(TypeError, match=f"{host.__name__} was announced as f32"):
@@ -109,6 +109,11 @@ def test_what_was_announced_is_required():
     with pytest.raises(TypeError, match="gave 2 results, and 1 were announced"):
         pure_callback(lambda x: (x, x), F32, 1.0)
     assert float(pure_callback(lambda x: 2.5, F32, 1.0)) == 2.5
+    for f in (
+        lambda x: pure_callback(np.float64, F32, x),
+        lambda x: io_callback(np.float64, F32, x),
+    ):
+        assert f(1.0).dtype == effax.jit(f)(1.0).dtype == np.float32
     with pytest.raises(ValueError, match="64-bit types"):
         pure_callback(wrong_dtype, np.zeros(2), 1.0)
 
@@ -201,3 +206,35 @@ def test_layouts_are_row_major():
 
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.testing.assert_allclose(effax.jit(g)(x), (x.T @ x)[0])
+
+
+def test_a_struct_like_an_array_is_what_a_callback_is_told():
+    x = jnp.arange(24, dtype="float32").reshape(2, 3, 4)
+    like = effax.ShapeDtypeStruct.like(x)
+    assert like == effax.ShapeDtypeStruct((2, 3, 4), np.float32)
+    np.testing.assert_array_equal(
+        effax.jit(lambda x: pure_callback(np.asfortranarray, like, x))(x), x
+    )
+    put = effax.device_put(x, effax.devices()[0])
+    assert effax.ShapeDtypeStruct.like(put).sharding == put.sharding
+    assert effax.ShapeDtypeStruct.like(2.0).weak_type
+    assert effax.eval_shape(lambda k: k, effax.random.key(0)).dtype == (
+        effax.ShapeDtypeStruct.like(effax.random.key(0)).dtype
+    )
+
+
+def test_a_mapped_function_may_give_nothing():
+    seen = []
+    mesh, spec = effax.make_mesh((1,), ("x",)), effax.P("x")
+
+    def show(x):
+        io_callback(lambda x: seen.append(float(x.sum())), None, x)
+
+    shown = effax.shard_map(show, mesh=mesh, in_specs=spec, out_specs=None)
+    assert effax.jit(shown)(np.ones(3, np.float32)) is None
+    effax.effects_barrier()
+    assert seen == [3.0]
+    with pytest.raises(ValueError, match="tree prefix"):
+        effax.shard_map(lambda x: x, mesh=mesh, in_specs=spec, out_specs=None)(np.ones(3))
+    with pytest.raises(TypeError, match="PartitionSpec"):
+        effax.shard_map(lambda x: x, mesh=mesh, in_specs=None, out_specs=spec)(np.ones(3))

@@ -202,3 +202,22 @@ def test_lowered_as_asked():
     for part in ("u = 1.0", "[1", "i8", "tensor<2x2xf64>", "@some.target"):
         assert part in text.replace('"', "")
     assert "dense<[0, 1]>" in lowered(output_layouts=(1, 0))
+
+
+def test_a_handler_is_told_the_words_of_a_key():
+    acting = ffi.ffi_call("effax_test_keys", (), has_side_effect=True)
+    program = effax.make_program(lambda key: acting(key))(effax.random.key(0))
+    (equation,) = program.equations
+    assert [x.type.str_short() for x in equation.inputs] == ["u32[2]"]
+    effax.jit(acting).lower(effax.random.key(0))
+
+
+def test_a_result_without_a_type_is_refused():
+    with pytest.raises(ValueError, match=r"All elements of result_shape_dtypes.*position 1"):
+        ffi.ffi_call("effax_test_none", (effax.ShapeDtypeStruct((), np.float32), None))
+
+
+def test_an_attribute_of_float0_is_told_as_false():
+    told = ffi.ffi_call("effax_test_float0", effax.ShapeDtypeStruct((), np.float32))
+    text = effax.jit(lambda: told(by=np.zeros(2, effax.dtypes.float0))).lower().as_text()
+    assert "by = dense<[false, false]> : tensor<2xi1>" in text or '"by" = dense<[false' in text

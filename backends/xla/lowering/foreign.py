@@ -17,7 +17,7 @@ from effax.effects.foreign import (
     exported_call,
     foreign_call,
 )
-from effax.effects.types import ShapedArray, element_name
+from effax.effects.types import ShapedArray, element_name, float0
 
 _PLATFORM: Final = ShapedArray((), np.dtype(np.int32))
 
@@ -116,6 +116,8 @@ def attribute_text(value: Any) -> str:
             return "true" if value else "false"
         case str() | bytes():
             return quoted(value)
+        case np.ndarray() if value.dtype == float0:
+            return attribute_text(np.zeros(value.shape, bool))
         case np.ndarray():
             return f"dense<{nested(value)}> : {tensor(ShapedArray(value.shape, value.dtype))}"
         case np.dtype():
