@@ -296,9 +296,9 @@ def _binds(mesh: Mesh, names: frozenset[Any]) -> tuple[Any, ...]:
 
 
 def _prefix(what: str, specs: Any, full: Any) -> list[PartitionSpec]:
-    # A result may be None, and has no spec then; an argument is an array.
-    kept = (lambda x: x is None) if what == "in_specs" else None
-    for spec in tree_flatten(specs, is_leaf=kept)[0]:
+    # An argument or a result that is None has no spec; but in_specs=None is a forgotten P().
+    forgotten = [specs] if specs is None and what == "in_specs" else []
+    for spec in (*forgotten, *tree_flatten(specs)[0]):
         if not isinstance(spec, PartitionSpec):
             raise TypeError(
                 f"shard_map {what} argument must be a pytree of `jax.sharding.PartitionSpec` "

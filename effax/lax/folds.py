@@ -230,7 +230,7 @@ def _initial(init: Any, dtype: Any) -> Any:
     return convert_element_type(init, dtype)
 
 
-def _folded(operands: Any, init_values: Any, computation: Any) -> tuple[Any, ...]:
+def _folded(name: str, operands: Any, init_values: Any, computation: Any) -> tuple[Any, ...]:
     """Flat operands and initial values, the computation as a program on scalars, and the tree."""
     xs, tree = tree_flatten(operands)
     inits, init_tree = tree_flatten(init_values)
@@ -246,7 +246,13 @@ def _folded(operands: Any, init_values: Any, computation: Any) -> tuple[Any, ...
         result = computation(
             tree_unflatten(tree, values[:half]), tree_unflatten(tree, values[half:])
         )
-        return list(tree_flatten(result)[0])
+        leaves, found = tree_flatten(result)
+        if found != tree:
+            raise ValueError(
+                f"{name} output must have the same tree structure as the operands, {tree}, but "
+                f"the computation gives {found}"
+            )
+        return list(leaves)
 
     staged = stage(flat, scalars * 2, getattr(computation, "__name__", "computation"))
     if staged.captured:
@@ -277,7 +283,7 @@ def reduce(
     )
     if effect is not None:
         return tree_unflatten(tree, [effect(xs[0], axes=axes)])
-    xs, inits, body, tree = _folded(operands, init_values, computation)
+    xs, inits, body, tree = _folded("reduce", operands, init_values, computation)
     return tree_unflatten(tree, reduction.reduce(*xs, *inits, body=body, axes=axes))
 
 
@@ -366,7 +372,7 @@ def reduce_window(
     )
     if effect is not None:
         return tree_unflatten(tree, [effect(xs[0], **attributes)])
-    xs, inits, body, tree = _folded(operand, init_value, computation)
+    xs, inits, body, tree = _folded("reduce_window", operand, init_value, computation)
     return tree_unflatten(tree, window.reduce_window(*xs, *inits, body=body, **attributes))
 
 

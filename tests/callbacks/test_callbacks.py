@@ -234,6 +234,8 @@ def test_a_mapped_function_may_give_nothing():
     assert effax.jit(shown)(np.ones(3, np.float32)) is None
     effax.effects_barrier()
     assert seen == [3.0]
+    second = effax.shard_map(lambda _, x: x + 1, mesh=mesh, in_specs=(None, spec), out_specs=spec)
+    assert second(None, np.ones(1)).tolist() == [2.0]
     with pytest.raises(ValueError, match="tree prefix"):
         effax.shard_map(lambda x: x, mesh=mesh, in_specs=spec, out_specs=None)(np.ones(3))
     with pytest.raises(TypeError, match="PartitionSpec"):

@@ -14,8 +14,8 @@ def summary(**outcomes):
 
 
 def test_a_test_counts_if_jax_passes_it():
-    mine = summary(a="passed", b="failed", c="failed", d="skipped", e="internal")
-    theirs = summary(b="passed", c="failed", d="passed", e="internal")
+    mine = summary(a="passed", b="failed", c="failed", d="skipped", e="internal", f="internal")
+    theirs = summary(b="passed", c="failed", d="passed", e="internal", f="passed")
     compared = report.compare(mine, theirs)
     assert compared.left == {"lax_test::b": "b went wrong", "lax_test::d": "skipped"}
     assert (compared.passed, compared.jax_passes, compared.refused_by_both) == (1, 3, 1)

@@ -263,3 +263,17 @@ def test_refusals():
     ):
         with pytest.raises(error):
             wrong()
+
+
+def test_no_rank_and_no_dtype_is_promoted_inside():
+    m = np.array([[1.0, 0, 2], [0, 0, 3]], np.float32)
+    with effax.numpy_rank_promotion("raise"), effax.numpy_dtype_promotion("strict"):
+        for x in (sparse.BCOO.fromdense(m), sparse.BCSR.fromdense(m)):
+            np.testing.assert_array_equal(x.todense(), m)
+            np.testing.assert_array_equal(x @ m.T, m @ m.T)
+        x = sparse.BCOO.fromdense(m)
+        np.testing.assert_array_equal((x @ x.T).todense(), m @ m.T)
+        np.testing.assert_array_equal(x.sort_indices()[:, 1:].todense(), m[:, 1:])
+        np.testing.assert_array_equal(sparse.bcoo_extract(x, m).data, x.data)
+        slope = sparse.grad(lambda x: (x.todense() ** 2).sum())(x)
+        np.testing.assert_array_equal(slope.data, 2 * x.data)

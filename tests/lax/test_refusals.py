@@ -68,6 +68,12 @@ REFUSALS = {
     ),
     "Invalid axis -1 for operand": lambda: lax.argmax(ONES, -1, "int32"),
     "reduce found non-scalar initial value": lambda: lax.reduce(ONES, ONES, lax.add, (0,)),
+    "reduce output must have the same tree structure as the operands": lambda: lax.reduce(
+        ONES, 0.0, lambda x, y: [x + y], (0,)
+    ),
+    "reduce_window output must have the same tree structure": lambda: lax.reduce_window(
+        ONES, 0.0, lambda x, y: (x + y,), (2,)
+    ),
     "padding_value must be a scalar": lambda: lax.pad(ONES, ONES, [(0, 0, 0)]),
     "padding_config": lambda: lax.pad(ONES, 0.0, [(0, 0, 0)] * 2),
     "interior padding in padding_config must be nonnegative": (

@@ -7,13 +7,20 @@ from functools import wraps
 from typing import Any
 
 from effax.api.jit import jit
+from effax.effects.config import numpy_rank_promotion
 
 
 def compiled(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate a function to be jitted; its keywords `static` are numbers, or sequences of them."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        jitted = jit(function, static_argnames=static)
+        @wraps(function)
+        def body(*args: Any, **keywords: Any) -> Any:
+            # The setting is about the ranks that users mix; in here the library mixes them.
+            with numpy_rank_promotion("allow"):
+                return function(*args, **keywords)
+
+        jitted = jit(body, static_argnames=static)
 
         @wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:

@@ -30,7 +30,12 @@ def sparse_shape(x: BCOO) -> tuple[int, ...]:
 
 def inside(indices: Array, lengths: Sequence[int]) -> Array:
     """Which positions lie inside."""
-    return jnp.all((indices >= 0) & (indices < jnp.array(lengths, indices.dtype)), -1)
+    return jnp.all((indices >= 0) & (indices < _beside(indices, lengths)), -1)
+
+
+def _beside(indices: Array, numbers: Sequence[int]) -> Array:
+    """A number for each sparse axis, in the rank and dtype of the indices."""
+    return jnp.array(numbers, indices.dtype).reshape([1] * (indices.ndim - 1) + [-1])
 
 
 def _at(indices: Array) -> tuple[Array, ...]:
@@ -509,9 +514,7 @@ def bcoo_slice(
     cuts = [slice(*span) for span in spans]
     data = mat.data[(*cuts[:b], slice(None), *cuts[s:])]
     indices = mat.indices[tuple(cuts[:b])]
-    starts, ends, by = (
-        jnp.array([span[k] for span in spans[b:s]], indices.dtype) for k in range(3)
-    )
+    starts, ends, by = (_beside(indices, [span[k] for span in spans[b:s]]) for k in range(3))
     keep = (indices >= starts) & (indices < ends) & ((indices - starts) % by == 0)
     moved = jnp.where(
         jnp.all(keep, -1, keepdims=True), (indices - starts) // by, jnp.iinfo(indices.dtype).max
