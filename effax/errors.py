@@ -1,10 +1,12 @@
 """Errors: the classes of what this library refuses, under JAX's names."""
 
 from effax.backends.xla.client import XlaRuntimeError as JaxRuntimeError
+from effax.effects.errors import ArraySizeError as ArraySizeError
 from effax.effects.errors import ConcretizationTypeError as ConcretizationTypeError
 from effax.effects.errors import EffaxError as EffaxError
 from effax.effects.errors import EscapedCarrierError as EscapedCarrierError
 from effax.effects.errors import ExportError as ExportError
+from effax.effects.errors import ForkedProcessError as ForkedProcessError
 from effax.effects.errors import (
     InconclusiveDimensionOperation as InconclusiveDimensionOperation,
 )
@@ -29,10 +31,12 @@ from effax.effects.frames import full_traceback as full_traceback
 from effax.effects.promotion import TypePromotionError as TypePromotionError
 
 __all__ = [
+    "ArraySizeError",
     "ConcretizationTypeError",
     "EffaxError",
     "EscapedCarrierError",
     "ExportError",
+    "ForkedProcessError",
     "InconclusiveDimensionOperation",
     "JAXIndexError",
     "JAXTypeError",

@@ -198,6 +198,18 @@ def update(name: str, value: Any) -> None:
             scope.key = _settings(scope.overrides)
 
 
+def renew() -> None:
+    """Make settings that equal none before: nothing is found under a key that has those.
+
+    For the child after a fork, in which one thread runs: the lock may be held by one that doesn't.
+    """
+    global _key
+    _interned.clear()
+    _key = _settings({})
+    for scope in tuple(_scopes):
+        scope.key = _settings(scope.overrides)
+
+
 def watch(name: str, watcher: Callable[[Any], None]) -> None:
     """Call `watcher(value)` before an option changes process-wide; it may refuse by raising."""
     _find(name).watchers.append(watcher)

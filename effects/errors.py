@@ -279,6 +279,23 @@ def _answer(names: str) -> str:
     return _ANSWERS.get(names, f"no handler answers {names!r}, and the compiler has no rule for it")
 
 
+class ForkedProcessError(EffaxError, RuntimeError):
+    """A process was forked from one that had computed, and can't compute itself."""
+
+
+class ArraySizeError(EffaxError, ValueError):
+    """An array would have more bytes than any machine can address."""
+
+    @classmethod
+    def of(cls, type: Any, size: int) -> ArraySizeError:
+        """The error for a type whose arrays have so many bytes."""
+        return cls(
+            f"at {describe(user_frame())}, an array of shape {type.shape} and dtype {type.dtype} "
+            f"is needed, which has {size:.3g} bytes; the largest that the compiler can address has "
+            f"{2**63 - 1:.3g}"
+        )
+
+
 class ResumptionError(EffaxError, TypeError):
     """The rest of a program can't be given to a clause, or was given a value it can't take."""
 

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 from jaxlib import _jax
 
-from effax.backends.xla.client import VERSION
+from effax.backends.xla.client import VERSION, refuse_fork
 from effax.backends.xla.placement import Placement, result_handler
 from effax.effects.types import ShapedArray
 
@@ -70,6 +70,7 @@ def put(x: Any, type: ShapedArray, placement: Placement, copy: bool = True) -> A
     With `copy` later writes to `x` are not seen; without it the CPU may use the memory of `x`,
     which must then never change. Raises `ValueError` where the placement can't cut the shape.
     """
+    refuse_fork()
     semantics = _COPY if copy else _KEEP
     if placement.is_single:
         shards, devices = [x], [placement.devices[0].raw]
@@ -102,6 +103,7 @@ def putting(type: ShapedArray, placement: Placement) -> Callable[[Any], Any]:
     """`put` for a type and a placement, where nothing else need be asked."""
     if not placement.is_single:
         return lambda x: put(x, type, placement)
+    refuse_fork()
     into, sharding = _jax.batched_device_put, placement.runtime(len(type.shape))
     devices = [placement.devices[0].raw]
     return lambda x: into(type, sharding, [x], devices, True, False, _COPY, True)
@@ -112,6 +114,7 @@ def assemble(shards: Sequence[Any], type: ShapedArray, placement: Placement) -> 
 
     A piece on another device than its own is copied there.
     """
+    refuse_fork()
     devices = [device.raw for device in placement.devices]
     sharding = placement.runtime(len(type.shape))
     return _jax.batched_device_put(type, sharding, list(shards), devices, True, enable_x64=True)

@@ -15,6 +15,7 @@ from jaxlib.version import __version__ as jaxlib_version
 
 from effax.backends.xla import memory
 from effax.effects import config
+from effax.effects.errors import ForkedProcessError
 
 VERSION: Final = tuple(int(part) for part in re.findall(r"\d+", jaxlib_version)[:3])
 """The version of jaxlib as integers, for the few places where versions differ."""
@@ -49,6 +50,8 @@ _lock: Final = threading.RLock()
 _backends: Final[dict[str, Backend]] = {}
 _failures: Final[dict[str, str]] = {}
 _distributed: Final[dict[str, Any]] = {}
+_forks_watched: Final[list[bool]] = []
+_forked: Final[list[int]] = []
 
 
 def backend(platform: str | None = None) -> Backend:
@@ -160,8 +163,42 @@ def _start() -> None:
             utils.absl_set_min_log_level(1)
         asked = config.read("platforms")
         started = _start_asked(asked) if asked else _start_found()
+        if not _forks_watched and hasattr(os, "register_at_fork"):
+            _forks_watched.append(True)
+            os.register_at_fork(before=_warn_of_fork, after_in_child=_forget_compiled)
         # Published last and at once: another thread sees all of the back-ends or none.
         _backends.update(started)
+
+
+def _warn_of_fork() -> None:
+    warnings.warn(
+        "os.fork() was called. os.fork() is incompatible with multithreaded code, and effax is "
+        "multithreaded, so this will likely lead to a deadlock. Start processes that compute with "
+        'multiprocessing.get_context("spawn").',
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _forget_compiled() -> None:
+    """In a forked child: let no call find what was compiled, so that each meets `refuse_fork`."""
+    _forked.append(os.getpid())
+    config.renew()
+
+
+def refuse_fork() -> None:
+    """Raise `ForkedProcessError` in a process that was forked after the back-ends had started.
+
+    Their threads stayed with the parent. Asked where something is compiled or copied to a device:
+    no call that finds its executable gets here.
+    """
+    if _forked:
+        raise ForkedProcessError(
+            f"process {os.getpid()} was forked from one in which effax had computed already, and "
+            "the threads of the runtime were left behind, so nothing can be computed here: start "
+            'it by multiprocessing.get_context("spawn") or "forkserver", or fork before the first '
+            "computation"
+        )
 
 
 def _start_asked(asked: str) -> dict[str, Backend]:

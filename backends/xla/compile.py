@@ -11,7 +11,7 @@ import numpy as np
 from jaxlib import _jax
 
 from effax.backends.xla import disk_cache, linalg_targets
-from effax.backends.xla.client import VERSION, XlaRuntimeError, jaxlib_version
+from effax.backends.xla.client import VERSION, XlaRuntimeError, jaxlib_version, refuse_fork
 from effax.backends.xla.placement import Placement
 from effax.effects import config
 
@@ -75,6 +75,7 @@ def load(
     Executables with host callbacks are never kept: what they call lives in this process.
     Raises `XlaRuntimeError` for a text that is no program or that the platform refuses.
     """
+    refuse_fork()
     if placement.on_cpu and any(target in text for target in _HOST_TARGETS):
         linalg_targets.ensure_registered()
     flags = dict(_QUICK) if single_op and placement.on_cpu else {}

@@ -12,6 +12,7 @@ import attrs
 
 from effax.backends.xla import ledger, recut, scalars
 from effax.backends.xla.array import Array, asarray, buffer_of, device_put, spec_of
+from effax.backends.xla.client import refuse_fork
 from effax.backends.xla.executable import (
     XlaRuntimeError,
     compile_text,
@@ -271,7 +272,11 @@ def _build(
 
 
 def refuse_execution(name: str) -> None:
-    """Raise `RuntimeError` if nothing may run here. Caches of what runs depend on the setting."""
+    """Raise `RuntimeError` if nothing may run here: by a setting, or in a forked process.
+
+    What runs is cached by the settings, which a fork renews.
+    """
+    refuse_fork()
     if trace_key().no_execution:
         raise RuntimeError(
             f"effax tried to execute {name}, but the no_execution config option is set"

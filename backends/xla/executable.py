@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -210,6 +211,8 @@ def _remember(token: Any) -> None:
     if not _exit_hooked.is_set():
         _exit_hooked.set()
         atexit.register(effects_barrier)
+        if hasattr(os, "register_at_fork"):  # a child would wait for threads that it hasn't got
+            os.register_at_fork(after_in_child=_pending.clear)
     _pending.append(token)
     if len(_pending) > _LIMIT:
         _pending.popleft().block_until_ready()

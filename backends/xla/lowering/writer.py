@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -13,7 +14,7 @@ from effax.backends.xla.layout import Layout, ModuleMesh
 from effax.backends.xla.lowering.locations import Locations
 from effax.effects.columns import load_family
 from effax.effects.effect import Effect
-from effax.effects.errors import UnhandledEffectError
+from effax.effects.errors import ArraySizeError, UnhandledEffectError
 from effax.effects.naming import sink
 from effax.effects.program import Program, Variable
 from effax.effects.types import ShapedArray, element_name, is_integer
@@ -25,9 +26,16 @@ _texts: Final[dict[ShapedArray, str]] = {}
 
 
 def tensor(type: ShapedArray) -> str:
-    """The StableHLO type: `tensor<2x3xf32>`."""
+    """The StableHLO type: `tensor<2x3xf32>`.
+
+    Raises `ArraySizeError` for arrays whose bytes can't be counted: XLA would abort the process.
+    """
     found = _texts.get(type)
     if found is None:
+        size = math.prod(type.shape) * max(1, type.dtype.itemsize)
+        # XLA multiplies without looking, before it meets a length of 0.
+        if size >= 2**63 or max(type.shape, default=0) >= 2**63:
+            raise ArraySizeError.of(type, size)
         dims = "".join(f"{n}x" for n in type.shape)
         _texts[type] = found = f"tensor<{dims}{element_name(type.dtype)}>"
     return found
