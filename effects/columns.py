@@ -17,8 +17,8 @@ DERIVED: Final = (
     "effax.interpreters.transpose",
 )
 """The columns whose rules refer to each other's effects: one needs all."""
-FUNCTORIAL: Final = "effax.interpreters.parallel"
-"""An entry of the functor's that is in no column."""
+FUNCTORIAL: Final = ("effax.interpreters.custom_rules", "effax.interpreters.parallel")
+"""Entries of the functor that are in no column."""
 
 _loaded: Final[set[str]] = set()
 _loaded_families: Final[set[tuple[str, str]]] = set()
@@ -58,6 +58,7 @@ def load_family(package: str, family: str) -> None:
 def ready() -> None:
     """See to it that the interpreters' columns are loaded. Cheap when they are."""
     if DERIVED[-1] not in _loaded:
-        importlib.import_module(FUNCTORIAL)
+        for module in FUNCTORIAL:
+            importlib.import_module(module)
         for package in DERIVED:
             load(package)

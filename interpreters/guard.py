@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from effax.effects import control, custom
+from effax.effects import control
 from effax.effects.callback import OnlyWhen, debug_callback, io_callback
 from effax.effects.check import check, debug_check
 from effax.effects.effect import Effect
@@ -20,7 +20,6 @@ from effax.effects.types import ShapedArray, bool_
 from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor
 from effax.interpreters.rotation import rotated_while
 from effax.interpreters.stage import Stage
-from effax.interpreters.stateful import lift_custom_with_state
 
 FLAG: Final = ShapedArray((), bool_)
 _GUARDED: Final = frozenset({"callback", "check", "debug_check"})
@@ -60,18 +59,20 @@ class Guard(Lifting):
         """Under that flag from now on."""
         (self.active,) = leaves
 
+    def interprets(self, effect: Effect, attributes: dict[str, Any]) -> bool:
+        """Whether there is something to guard."""
+        return not _GUARDED.isdisjoint(row_of(effect, attributes))
+
     def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Guard what can be observed; the rest passes."""
         if not (effect.row or effect.higher_order):
             return self.outer.perform(effect, operands, attributes)
         token = current.set(self.outer)
         try:
-            if not row_of(effect, attributes) & _GUARDED:
+            if not self.interprets(effect, attributes):
                 return effect(*operands, **attributes)
             if effect is control.while_loop:
                 return rotated_while(self, operands, attributes)
-            if effect in (custom.custom_jvp_call, custom.custom_vjp_call):
-                return lift_custom_with_state(self, effect, operands, attributes)
             if effect.higher_order:
                 return functor[effect](self, effect, operands, attributes)
             return self._observable(effect, operands, attributes)

@@ -12,13 +12,12 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from effax.effects import control, custom, shape
+from effax.effects import control, shape
 from effax.effects.columns import ready
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
-from effax.effects.handler import Carrier, Handler, current
+from effax.effects.handler import Handler, current
 from effax.effects.program import Program
-from effax.effects.state import Ref
 from effax.effects.types import ShapedArray
 from effax.interpreters.branches import align_captured, same_log
 from effax.interpreters.stage import Stage
@@ -53,6 +52,8 @@ class Lifting(Handler):
     rules: ClassVar[dict[Effect, Callable[..., Any]]]
     overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     """Higher-order effects whose meaning differs from the functor's: called as its entries are."""
+    opens_rules: ClassVar[bool] = False
+    """Whether programs with a rule of their own are their equations here, and the rule is lost."""
 
     @property
     def static(self) -> tuple[Hashable, ...]:
@@ -86,6 +87,14 @@ class Lifting(Handler):
     def leaf_axes(self, mode: Mode) -> Sequence[int]:
         """How many leading axes each leaf has that the value does not."""
         return ()
+
+    def value_leaf(self, mode: Mode) -> int | None:
+        """Which of the leaves is the value itself, if one is: custom rules are for that leaf."""
+        return None
+
+    def interprets(self, effect: Effect, attributes: dict[str, Any]) -> bool:
+        """Whether a higher-order effect on plain values means something else here."""
+        return self.answers(effect, attributes)
 
     def state_mode(self) -> Mode:
         """What is known of the handler's own state."""
@@ -172,11 +181,15 @@ def lift(
     """
     key = type(handler), handler.static, in_modes, state_mode, out_modes, out_state, state_at
     found = program.memo.get(key)
-    if found is None:
-        found = _lift(program, handler, in_modes, state_mode, out_modes, out_state, state_at)
-        if not any(isinstance(x, (Carrier, Ref)) for x in found.captured):
-            program.memo[key] = found
-    return found
+    if found is not None:
+        return found  # type: ignore[no-any-return]
+    from effax.interpreters.remembered import remembered
+
+    return remembered(  # type: ignore[no-any-return]
+        program,
+        key,
+        lambda: _lift(program, handler, in_modes, state_mode, out_modes, out_state, state_at),
+    )
 
 
 def _lift(
@@ -476,22 +489,10 @@ def reopen(handler: Lifting, program: Program, operands: Sequence[Any]) -> list[
         current.reset(token)
 
 
-def lift_custom(
-    handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
-) -> list[Any]:
-    """A program with its own derivative is opened: the derivative of the lifted program is
-    another one. (Batching, which commutes with derivatives, has a rule of its own.)"""
-    return reopen(handler, attributes.get("forward") or attributes["program"], operands)
-
-
 functor: Final[dict[Effect, Callable[..., Any]]] = {
     control.call: lift_call,
     control.remat: lift_call,
     control.cond: lift_cond,
     control.while_loop: lift_while,
     control.scan: lift_scan,
-    custom.custom_jvp_call: lift_custom,
-    custom.custom_vjp_call: lift_custom,
-    custom.custom_vjp_forward: lift_custom,
-    custom.custom_vmap_call: lift_custom,
 }

@@ -46,7 +46,11 @@ def series(order: int, collapsed: bool = False) -> Any:
     """The class of series up to an order; `collapsed`: of a sum of series over directions."""
     inner, later = range(1, order if collapsed else 1), range(1, order + 1)
     leaves = {f"c{k}": fx.Leaf(axes=int(k in inner)) | None for k in later}
-    body = {"__annotations__": {"c0": fx.Leaf} | leaves, "order": order, "inner": inner}
+    body = {
+        "__annotations__": {"c0": fx.Leaf(primal=True)} | leaves,
+        "order": order,
+        "inner": inner,
+    }
     return type("Series", (Series,), {**body, "__module__": __name__})
 
 

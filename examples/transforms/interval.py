@@ -22,7 +22,7 @@ from effax.extend import find_effect, traits
 effects = fx.effects
 
 
-class Interval(fx.Interpreter):
+class Interval(fx.Interpreter, open_rules=True):
     """lo <= value <= hi; of complex numbers, both parts; of Booleans, surely <= possibly."""
 
     lo: fx.Leaf

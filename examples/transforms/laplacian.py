@@ -32,7 +32,7 @@ OWN = effects.custom_jvp_call, effects.custom_vjp_call, effects.custom_linear, e
 class Laplacian(fx.Interpreter):
     """A value; its derivatives along each input; the sum of its second ones."""
 
-    value: fx.Leaf
+    value: fx.Leaf(primal=True)
     rows: fx.Leaf(axes=1) | None
     sum: fx.Leaf | None
 

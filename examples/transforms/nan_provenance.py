@@ -22,7 +22,7 @@ sites = {"an argument": 0, "a constant": 1}  # text: number, in order of appeara
 class Traced(fx.Interpreter, every=True):
     """A value, and where each of its NaNs began; values that can't be NaN are plain."""
 
-    value: fx.Leaf
+    value: fx.Leaf(primal=True)
     origin: fx.Leaf(dtype="int32") | None
 
     @classmethod

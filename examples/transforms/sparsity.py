@@ -18,7 +18,7 @@ import effax.numpy as jnp
 from effax.extend import effects, traits
 
 
-class Sparsity(fx.Interpreter):
+class Sparsity(fx.Interpreter, open_rules=True):
     """A value, and the inputs each element depends on, first axis; known where there are none."""
 
     value: fx.Leaf

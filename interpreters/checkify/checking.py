@@ -105,6 +105,10 @@ class Checkify(Lifting):
         """All values are others'."""
         return PLAIN
 
+    def interprets(self, effect: Effect, attributes: dict[str, Any]) -> bool:
+        """Whether it performs checks."""
+        return not _CHECKS.isdisjoint(row_of(effect, attributes))
+
     def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Perform the effect outside, and check what it was given and what it gave."""
         if not (self.automatic or effect.answerable):
@@ -121,7 +125,7 @@ class Checkify(Lifting):
     def _higher_order(
         self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
     ) -> Any:
-        if not (self.automatic or row_of(effect, attributes) & _CHECKS):
+        if not (self.automatic or self.interprets(effect, attributes)):
             return effect(*operands, **attributes)
         rule = self.rules.get(effect)
         if rule is not None:

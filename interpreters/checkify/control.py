@@ -6,13 +6,11 @@ from typing import Any
 
 from effax.effects import control, custom
 from effax.effects.effect import Effect
-from effax.effects.handler import bottom
 from effax.effects.program import Program
-from effax.interpreters.checkify.checking import AUTOMATIC, Checkify, rule
+from effax.interpreters.checkify.checking import Checkify, rule
 from effax.interpreters.custom_linear import lift_custom_linear
 from effax.interpreters.lifting import PLAIN, lift, lift_while
 from effax.interpreters.rotation import rotated_while
-from effax.interpreters.stateful import lift_custom_with_state
 
 
 def checkify_while(
@@ -27,18 +25,6 @@ def checkify_while(
 
 
 Checkify.overrides[control.while_loop] = checkify_while
-
-
-def checkify_custom(
-    handler: Checkify, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
-) -> list[Any]:
-    """The function is checked, and its derivative stays what it is: there, checks are dropped."""
-    answering = Checkify(bottom, handler.kinds - AUTOMATIC)
-    return lift_custom_with_state(handler, effect, operands, attributes, answering)
-
-
-Checkify.overrides[custom.custom_jvp_call] = checkify_custom
-Checkify.overrides[custom.custom_vjp_call] = checkify_custom
 
 
 @rule(custom.custom_linear)

@@ -33,13 +33,21 @@ class Interpreter(Data):
     them or a default; else only those are that have an operand of the interpreter's own, or a
     `row` that a rule is for.
 
+    A program may bring rules of its own: `custom_jvp`, `custom_vjp`, `custom_vmap`, `custom_root`,
+    `custom_linear_solve`. They are kept for a leaf that is declared `Leaf(primal=True)`, and for
+    plain values; other leaves and states are differentiated through what the interpreter makes of
+    the program's body. Where no leaf is primal, a derivative of the result is refused, unless
+    `open_rules=True` among the class's arguments says that it is that of the body.
+
     Override `lift(value)` where a plain value is not its own leaf, every time.
     """
 
     _fields: ClassVar[Fields] = Fields({}, (), (), ())
     _handler: ClassVar[type[Interpretation]] = Interpretation
 
-    def __init_subclass__(cls, every: bool = False, **keywords: Any) -> None:
+    def __init_subclass__(
+        cls, every: bool = False, open_rules: bool = False, **keywords: Any
+    ) -> None:
         """Read the fields; make the handler; register the class as a pytree."""
         super().__init_subclass__(**keywords)
         parent = cls._handler
@@ -51,6 +59,7 @@ class Interpreter(Data):
             "rules": dict(getattr(parent, "rules", {})),
             "catch_all": parent.catch_all,
             "every": every or parent.every,
+            "opens_rules": open_rules or parent.opens_rules,
             "__module__": cls.__module__,
         }
         cls._handler = type(cls.__name__, (Interpretation,), body)

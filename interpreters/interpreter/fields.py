@@ -21,12 +21,23 @@ class Leaf:
     `Leaf | None` may be absent; which fields are absent is part of a value's mode. `axes` is how
     many axes the leaf has before the value's own, `dtype` and `fill` say what stands in for an
     absent leaf where a loop or a branch needs one: by default zeros of the value's dtype.
+
+    `primal=True` promises that the leaf is the value itself, which the program has without the
+    interpreter. Rules of the program's own (`custom_jvp`, `custom_root`, ...) are for that leaf.
     """
 
     axes: int = 0
     dtype: Any = None
     fill: Any = 0
     optional: bool = False
+    primal: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if self.primal and (self.axes or self.optional or self.dtype is not None):
+            raise TypeError(
+                "Leaf(primal=True) is the value itself: it is never absent, has no axes in front "
+                "and no dtype of its own"
+            )
 
     def __or__(self, other: None) -> Leaf:
         return attrs.evolve(self, optional=True)
@@ -73,6 +84,8 @@ class Fields:
     order: tuple[str, ...]
     settings: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
+    primal: str | None = None
+    """The leaf that is the value itself."""
 
     @classmethod
     def of(cls, owner: type) -> Fields:
@@ -98,7 +111,11 @@ class Fields:
                 if name not in order:
                     order.append(name)
         states, settings, logs = map(tuple, beside.values())
-        return cls(leaves, tuple(statics), states, tuple(order), settings, logs)
+        primals = [name for name, leaf in leaves.items() if leaf.primal]
+        if len(primals) > 1:
+            raise TypeError(f"{owner.__name__}: only one leaf can be primal, not {primals}")
+        primal = next(iter(primals), None)
+        return cls(leaves, tuple(statics), states, tuple(order), settings, logs, primal)
 
 
 def _declared(annotation: Any, owner: type) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from effax.effects import control, conversion, custom, shape
 from effax.effects.effect import LITERALS, Effect
@@ -20,20 +20,16 @@ from effax.effects.program import Program, row_of
 from effax.effects.promotion import promote_types
 from effax.effects.provenance import source
 from effax.effects.tree import tree_unflatten
-from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
+from effax.effects.types import ShapedArray, typeof
 from effax.effects.value import Value
 from effax.interpreters.interpreter import states
 from effax.interpreters.interpreter.fields import Data
 from effax.interpreters.interpreter.states import States, converted, ready
-from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor, lift, reopen
+from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor, reopen
 from effax.interpreters.rotation import rotated_while
-from effax.interpreters.stateful import lift_custom_with_state
 
 if TYPE_CHECKING:
     from effax.interpreters.interpreter.data import Interpreter
-
-
-_DIFFERENTIATED: Final = (custom.custom_jvp_call, custom.custom_vjp_call)
 
 
 class Carried(Carrier):
@@ -155,6 +151,14 @@ class Interpretation(Lifting):
         declared = self.interpreter._fields.leaves.values()
         return [x.axes for x, m in zip(declared, mode[0], strict=True) if m is not None]
 
+    def value_leaf(self, mode: Any) -> int | None:
+        """The place of the leaf that is declared primal, among those there are."""
+        fields = self.interpreter._fields
+        if fields.primal is None:
+            return None
+        at = list(fields.leaves).index(fields.primal)
+        return sum(m is not None for m in mode[0][:at])
+
     def _types(self, mode: Any, type: ShapedArray) -> dict[str, ShapedArray | None]:
         fields = self.interpreter._fields.leaves
         found: dict[str, ShapedArray | None] = {}
@@ -211,12 +215,10 @@ class Interpretation(Lifting):
         rows = {e.row for e in self.rules if e.row}
         return bool(rows) and not rows.isdisjoint(row)
 
-    def _stays_discrete(self, program: Program, **_: Any) -> bool:
-        """Whether a program of plain values writes nothing, and no state ever has a tangent."""
-        before = self.state_mode()
-        lifted = lift(program, self, (PLAIN,) * len(program.inputs), before)
-        types = (*self.state_types(before), *self.state_types(lifted.state_mode))
-        return not lifted.log and all(tangent_dtype(t.dtype) == float0 for t in types)
+    def interprets(self, effect: Effect, attributes: dict[str, Any]) -> bool:
+        """Whether plain values may come out otherwise: an answer is asked for, or all are."""
+        own = type(self).every and not self.interpreter._fields.leaves
+        return own or self.answers(effect, attributes)
 
     def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Answer the effect if an operand is owned, or if every effect is to be answered."""
@@ -240,14 +242,12 @@ class Interpretation(Lifting):
             result = self.apply(rule, effect, operands, attributes)
             if result is not NotImplemented:
                 return result
-        owned = any(map(self.owns, operands))
-        if effect.higher_order and (self.states or self.logs):
-            if effect is control.while_loop and self.concerns(attributes["cond"]):
-                return rotated_while(self, operands, attributes)
-            if effect in _DIFFERENTIATED and not owned and self._stays_discrete(**attributes):
-                return lift_custom_with_state(self, effect, operands, attributes)
-        elif not owned and (effect.family == "custom" or not effect.higher_order):
+        first_order = not effect.higher_order and effect is not custom.custom_linear
+        if first_order and not any(map(self.owns, operands)):
             return effect(*operands, **attributes)
+        threads = effect is control.while_loop and (self.states or self.logs)
+        if threads and self.concerns(attributes["cond"]):
+            return rotated_while(self, operands, attributes)
         lifting = functor.get(effect)
         if lifting is not None:
             return lifting(self, effect, operands, attributes)

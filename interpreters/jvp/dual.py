@@ -71,6 +71,10 @@ class JVP(Lifting):
         """Primal and tangent have the same shape."""
         return type, tangent_type(type)
 
+    def value_leaf(self, mode: Mode) -> int:
+        """The primal."""
+        return 0
+
     def join(self, one: Mode, other: Mode) -> Mode:
         """A value that may move, moves."""
         return other if one is PLAIN else one

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from effax.effects import solving
-from effax.effects.effect import Effect
 from effax.effects.elementwise import sub
 from effax.effects.program import Program
 from effax.effects.solving import Counts, sections
 from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import JVP, rule, zeros
-from effax.interpreters.lifting import Lifting, functor, reopen
 
 
 @rule(solving.linear_solve)
@@ -42,14 +40,3 @@ def linear_solve_jvp(
 def _difference(one: Any, other: Any, like: Any) -> Any:
     one = zeros(typeof(like)) if one is None else one
     return one if other is None else sub(one, other)
-
-
-def lift_linear_solve(
-    handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
-) -> list[Any]:
-    """Any other handler sees how the system is solved."""
-    parts = sections(operands, attributes["consts"])
-    return reopen(handler, attributes["solve"], [*parts[2], *parts[4]])
-
-
-functor[solving.linear_solve] = lift_linear_solve
