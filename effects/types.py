@@ -285,3 +285,24 @@ _rules: Final[dict[type, Callable[[Any], ShapedArray]]] = {
 def is_scalar_constant(x: Any) -> bool:
     """Whether a value is a NumPy scalar: immutable, and small enough to be written in a program."""
     return isinstance(x, np.generic) and x.dtype in ELEMENTS and x.dtype is not float0
+
+
+def _same(x: Any, y: Any) -> bool:
+    return (x.shape, x.dtype) == (y.shape, y.dtype) and x.tobytes() == y.tobytes()
+
+
+def snapshot(x: Any, taken: dict[int, tuple[Any, Any]]) -> Any:
+    """A copy of a NumPy array that its owner may still write to; any other value is itself.
+
+    For who keeps a value to use it later. `taken` has the copies made so far: while the elements
+    stay what they were, one array has one copy.
+    """
+    if not isinstance(x, np.ndarray) or not (x.flags.writeable or x.base is not None):
+        return x
+    known = taken.get(id(x))
+    if known is not None and _same(known[1], x):
+        return known[1]
+    copied = x.copy()
+    copied.flags.writeable = False
+    taken[id(x)] = x, copied
+    return copied

@@ -23,7 +23,7 @@ from effax.effects.program import (
 )
 from effax.effects.provenance import scope_of, source
 from effax.effects.state import AbstractRef, Given, Ref
-from effax.effects.types import ShapedArray, typeof
+from effax.effects.types import ShapedArray, snapshot, typeof
 
 
 class Stage(Handler):
@@ -33,7 +33,7 @@ class Stage(Handler):
     handlers) become inputs, listed in `captured`: the program is closed.
     """
 
-    __slots__ = ("captured", "equations", "inputs", "scope", "scoped")
+    __slots__ = ("captured", "equations", "inputs", "scope", "scoped", "snapshots")
 
     carrier = Variable
     records = True
@@ -44,6 +44,7 @@ class Stage(Handler):
         self.equations: list[Equation] = []
         self.inputs: list[Variable] = []
         self.captured: dict[int, tuple[Any, Variable]] = {}
+        self.snapshots: dict[int, tuple[Any, Any]] = {}
         self.scope = ""
         self.scoped: Any = None
 
@@ -92,6 +93,7 @@ class Stage(Handler):
         self.equations = []
         self.inputs = []
         self.captured = {}
+        self.snapshots = {}
 
     def atom(self, x: Any) -> Variable | Literal:
         """What stands for a value in the program: itself, a literal, or an input for a capture."""
@@ -99,6 +101,7 @@ class Stage(Handler):
             return x
         if type(x) in LITERALS or isinstance(x, SCALARS):  # 0-d NumPy values are written out
             return Literal(x, typeof(x))
+        x = snapshot(x, self.snapshots)
         known = self.captured.get(id(x))
         if known is None:
             if type(x) is Given and x.handler is self:

@@ -35,7 +35,7 @@ from effax.effects.program import Equation, Literal, Program, Variable, row_of
 from effax.effects.provenance import scope_of, source
 from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
-from effax.effects.types import typeof
+from effax.effects.types import snapshot, typeof
 from effax.interpreters.jvp.dual import DUAL, JVP, is_librarys, moves, still, tangent_type
 from effax.interpreters.lifting import PLAIN, lift
 from effax.interpreters.residual import Record
@@ -98,7 +98,7 @@ class DeferredJVP(Handler):
 
     __slots__ = (
         *("arguments", "captured", "elements", "equations", "inputs", "key", "numbers"),
-        *("inner", "recording", "scope", "scoped", "unknowns", "values"),
+        *("inner", "recording", "scope", "scoped", "snapshots", "unknowns", "values"),
     )
 
     carrier = Variable
@@ -112,6 +112,7 @@ class DeferredJVP(Handler):
         self.key: list[Any] = []
         self.numbers: dict[Variable, int] = {}
         self.captured: dict[int, tuple[Any, Variable]] = {}
+        self.snapshots: dict[int, tuple[Any, Any]] = {}
         self.elements: dict[Variable, Any] = {}
         self.inputs: list[Variable | None] = []
         self.arguments: list[Any] = []
@@ -207,6 +208,7 @@ class DeferredJVP(Handler):
 
     def _captured(self, x: Any) -> Variable:
         """What stands for a value from outside."""
+        x = snapshot(x, self.snapshots)
         known = self.captured.get(id(x))
         if known is None:
             if isinstance(x, (Carrier, Ref)):

@@ -17,7 +17,7 @@ from effax.effects.frames import user_frame
 from effax.effects.handler import Handler, outside
 from effax.effects.program import Equation, Variable
 from effax.effects.provenance import scope_of, source
-from effax.effects.types import ShapedArray
+from effax.effects.types import ShapedArray, snapshot
 from effax.interpreters.masks import merge, pick
 from effax.interpreters.residual.partition import Plan, planners, settled
 
@@ -25,7 +25,7 @@ from effax.interpreters.residual.partition import Plan, planners, settled
 class Record(Handler):
     """Record the effects that touch an unknown; values from outside stay in the equations."""
 
-    __slots__ = ("equations", "scope", "scoped")
+    __slots__ = ("equations", "scope", "scoped", "snapshots")
 
     carrier = Variable
     records = True
@@ -33,6 +33,7 @@ class Record(Handler):
     def __init__(self, outer: Any = None) -> None:
         super().__init__(outer)
         self.equations: list[Equation] = []
+        self.snapshots: dict[int, tuple[Any, Any]] = {}
         self.scope = ""
         self.scoped: Any = None
 
@@ -44,6 +45,7 @@ class Record(Handler):
         """Hand over what was recorded: the handler keeps no hold of it."""
         tape = Tape(self, self.equations)
         self.equations = []
+        self.snapshots = {}
         return tape
 
     def handle(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
@@ -73,6 +75,7 @@ class Record(Handler):
         at = source.at
         frame = user_frame() if at is None else at.frame or user_frame()
         outputs = [Variable(self, t, frame) for t in types]
+        operands = [snapshot(x, self.snapshots) for x in operands]
         scope = self.scope if at is None or not at.scope else scope_of(self)
         self.equations.append(Equation(effect, operands, attributes, outputs, frame, scope))
         return outputs if effect.multiple else outputs[0]
