@@ -250,7 +250,7 @@ def scalar_dtype(x: Any) -> DType:
     if kind is int and x is not int and not -(1 << 31) <= x < (1 << 31):
         limits = np.iinfo(dtype)
         if not limits.min <= x <= limits.max:
-            raise OverflowError(f"Python int {x} is too large to convert to {dtype}")
+            raise OverflowError(f"Python int {x} too large to convert to {dtype}")
     return dtype
 
 

@@ -24,7 +24,8 @@ def _fft_type(x: ShapedArray, *, fft_type: str, fft_lengths: tuple[int, ...]) ->
         raise ValueError(f"fft takes 1, 2 or 3 lengths, but was given {fft_lengths}")
     if x.ndim < n:
         raise ValueError(
-            f"fft of {n} axes was asked for {x.str_short()}, which has {x.ndim} of them"
+            f"FFT input shape {x.shape} must have at least as many input dimensions as fft_lengths "
+            f"{tuple(fft_lengths)}"
         )
     wanted = fft_lengths
     if fft_type == "RFFT":

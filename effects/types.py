@@ -188,8 +188,9 @@ def canonical_shape(shape: Any) -> Shape:
         )
     except TypeError as error:
         raise TypeError(
-            "Shapes must be 1D sequences of concrete values of integer type, known while tracing, "
-            f"got {shape!r}: {error}"
+            f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.\n"
+            "If using `jit`, try using `static_argnums` or applying `jit` to smaller "
+            f"subfunctions. ({error})"
         ) from error
     for n in lengths:
         if type(n) is int and n < 0:

@@ -461,7 +461,7 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
         try:
             return np.asarray(x, dtype)
         except OverflowError:
-            raise OverflowError(f"Python int {x} is too large to convert to {dtype}") from None
+            raise OverflowError(f"Python int {x} too large to convert to {dtype}") from None
     if type.shape:
         raise TypeError(f"{x.__class__.__name__} is no data of type {type}")
     return np.asarray(x, dtype)
@@ -517,7 +517,10 @@ def from_shards(
     piece = where.shard_shape(type.shape)
     for shard in shards:
         if shard.shape != piece or shard.dtype != type.dtype:
-            raise ValueError(f"the pieces of {type} have the shape {piece}, not {shard.type}")
+            raise ValueError(
+                f"Expected shard shape {piece} doesn't match the single device array shape "
+                f"{shard.shape} of a piece of {type}"
+            )
     buffers = [shard.buffer for shard in shards]
     named = None if where is placement else where
     spec = Spec(type, placement, committed, named)

@@ -101,8 +101,14 @@ def full_like(
     weak = dtype is None and getattr(like, "weak_type", False)
     wanted = canonical_dtype(like.dtype) if dtype is None else dtype
     if not weak:
-        return full(lengths, fill_value, wanted, sharding=sharding)
-    return _filled(fill_value, tuple(lengths), wanted, True)
+        result = full(lengths, fill_value, wanted, sharding=sharding)
+    else:
+        result = _filled(fill_value, tuple(lengths), wanted, True)
+    if sharding is not None:
+        return result
+    from effax.numpy.creation import beside
+
+    return beside(result, x)
 
 
 def empty(shape: Any, dtype: Any) -> Array:

@@ -45,8 +45,9 @@ def _accumulated(
         kind = default_int() if is_bool(given) else given
         kind = wide_integer(kind) if promote_integers else kind
     if is_bool(kind):
-        # Whether the sum so far is other than zero.
-        return cast(effect(cast(a, default_int()), axis=axis, reverse=False), kind)
+        # Whether an element so far (for products: each) is other than zero.
+        a = cast(cast(a, kind), default_int())
+        return cast(effect(a, axis=axis, reverse=False), kind)
     return effect(cast(a, kind), axis=axis, reverse=False)
 
 

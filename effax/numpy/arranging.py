@@ -72,6 +72,11 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     ndim = len(shape_of(m))
     if len(axes) != 2:
         raise ValueError(f"rot90: axes must be two axes, not {axes}")
+    if ndim < 2:
+        raise ValueError(
+            "rot90 requires its first argument to have ndim at least two, but got first argument "
+            f"of shape {shape_of(m)}"
+        )
     first, second = (canonical_axis(a, ndim) for a in axes)
     if first == second:
         raise ValueError("Axes must be different")

@@ -52,7 +52,8 @@ def choose(
     if mode == "raise":
         if isinstance(a, Carrier):
             raise ConcretizationTypeError(
-                "jnp.choose was traced with mode='raise'. Use mode='wrap' or mode='clip' instead."
+                "The error occurred because jnp.choose was jit-compiled with mode='raise'. "
+                "Use mode='wrap' or mode='clip' instead."
             )
         known = np.asarray(a)
         if ((known < 0) | (known >= len(choices))).any():

@@ -10,13 +10,14 @@ from effax.effects import comparison, complex, elementwise, logical, reduction
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.promotion import lattice_result
 from effax.effects.shape import full
-from effax.effects.types import bool_, is_bool, is_complex, is_float, typeof
+from effax.effects.types import bool_, is_bool, is_complex, is_extended, is_float, typeof
 from effax.numpy import folds
 from effax.numpy.arguments import cast, refuse_out
 from effax.numpy.arithmetic import choose, dtype_of
 from effax.numpy.operands import (
     array,
     arraylike,
+    asarray,
     broadcast_to_common,
     direct,
     promote,
@@ -287,6 +288,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     Array(True, dtype=bool)
     """
     a, b = arraylike("isclose", a, b)
+    if is_extended(typeof(a).dtype):
+        return a == b
     exact_a, exact_b = promote(a, b, name="isclose", arrays=True)
     a, b = promote_inexact(exact_a, exact_b)
     size, distance = elementwise.abs(b), elementwise.abs(elementwise.sub(a, b))
@@ -318,6 +321,11 @@ def _every(x: Any) -> Any:
     return _strong(reduction.reduce_and(x, axes=tuple(range(len(typeof(x).shape)))))
 
 
+def _comparable(name: str, *xs: Any) -> list[Any]:
+    """The operands; lists are made arrays, as NumPy's examples of these functions give them."""
+    return arraylike(name, *(asarray(x, name) if isinstance(x, list | tuple) else x for x in xs))
+
+
 @whole("equal_nan")
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Whether shapes are equal, and all elements.
@@ -325,7 +333,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     >>> array_equal(1, 2)
     Array(False, dtype=bool)
     """
-    a1, a2 = arraylike("array_equal", a1, a2)
+    a1, a2 = _comparable("array_equal", a1, a2)
     if typeof(a1).shape != typeof(a2).shape:
         return full((), False, bool_)
     a1, a2 = promote(a1, a2, name="array_equal", arrays=True)
@@ -342,7 +350,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     >>> array_equiv(1, 1)
     Array(True, dtype=bool)
     """
-    a1, a2 = arraylike("array_equiv", a1, a2)
+    a1, a2 = _comparable("array_equiv", a1, a2)
     try:
         a1, a2 = promote(a1, a2, name="array_equiv", arrays=True)
     except ValueError:

@@ -281,12 +281,22 @@ def tensordot(
     """
     check_arrays("tensordot", a, b)
     m, n = typeof(a).ndim, typeof(b).ndim
+    if isinstance(axes, str):
+        raise TypeError(
+            "tensordot axes argument must be an int, a pair of ints, or a pair of lists of ints, "
+            f"got {axes!r}"
+        )
     if isinstance(axes, (tuple, list)):
+        if any(isinstance(s, str) for s in axes):
+            raise TypeError(
+                "tensordot requires both axes lists to be either ints, tuples or lists, got "
+                f"{axes!r}"
+            )
         if len(axes) != 2:
             raise TypeError(f"tensordot axes {axes!r} must be an int or a pair of axes")
         sides = [s if isinstance(s, (tuple, list)) else (s,) for s in axes]
         if len(sides[0]) != len(sides[1]):
-            raise TypeError(f"tensordot axes must name as many of a as of b, got {axes!r}")
+            raise TypeError(f"tensordot requires axes lists to have equal length, got {axes!r}")
         pairs = (
             tuple(canonical_axis(i, m) for i in sides[0]),
             tuple(canonical_axis(i, n) for i in sides[1]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from effax.backends.xla.array import Array
 from effax.backends.xla.array import asarray as device_array
 from effax.effects import conversion, elementwise, shape
 from effax.effects.effect import LITERALS
-from effax.effects.handler import bottom, current
+from effax.effects.handler import Carrier, bottom, current
 from effax.effects.types import is_bool, is_complex, is_inexact, typeof, user_dtype
 from effax.effects.value import Value
 from effax.numpy.arguments import cast, check_arrays, on_device
@@ -52,6 +53,12 @@ def array(
     wanted = None if dtype is None else user_dtype(dtype, "array")
     result = _value(object, wanted)
     if wanted is not None:
+        if is_complex(typeof(result).dtype) and not (is_complex(wanted) or is_bool(wanted)):
+            warnings.warn(
+                "Casting complex values to real discards the imaginary part",
+                np.exceptions.ComplexWarning,
+                stacklevel=3,
+            )
         result = cast(result, wanted)
     if ndmin > result.ndim:
         result = shape.reshape(result, shape=(1,) * (ndmin - result.ndim) + result.shape)
@@ -60,7 +67,12 @@ def array(
 
 
 def _unshared(result: Any, given: Any) -> Any:
-    """The result in a buffer of its own, so that it outlives a donation of the array given."""
+    """The result in a buffer of its own, so that it outlives a donation of the array given.
+
+    A carrier is copied too: what it carries may lie in the buffer of an array.
+    """
+    if given is result and isinstance(given, Carrier):
+        return elementwise.copy(result)
     if isinstance(given, Array) and isinstance(result, Array) and given.buffer is result.buffer:
         return elementwise.copy(result)
     return result
@@ -158,6 +170,12 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     if is_complex(value.dtype) and not is_complex(wanted):
         from effax.effects.complex import real
 
+        warnings.warn(
+            "Casting from complex to real dtypes will soon raise a ValueError. Please first use "
+            "jnp.real or jnp.imag to take the real/imaginary component of your input.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
         value = real(value)
     result = cast(value, wanted)
     if copy and result is value and isinstance(value, Array):

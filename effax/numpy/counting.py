@@ -200,7 +200,8 @@ def histogram(
 def _weighed(columns: Sequence[Any], weights: Any) -> tuple[list[Any], Any]:
     """Data and real weights in the floating-point dtype in which they meet."""
     if weights is None or is_complex(typeof(weights).dtype):
-        return list(columns), weights
+        kind = inexact_dtype(result_type(*columns))
+        return [cast(x, kind) for x in columns], weights
     kind = inexact_dtype(result_type(*columns, weights))
     return [cast(x, kind) for x in columns], cast(weights, kind)
 
@@ -342,7 +343,8 @@ def _grid(
         weights = cast(weights, inexact_dtype(typeof(weights).dtype))
     counts = _counts(columns, edges, weights)
     if density:
-        counts = cast(counts, inexact_dtype(result_type(counts, *edges)))
+        exact = not is_inexact(typeof(counts).dtype)
+        counts = cast(counts, result_type(*edges) if exact else result_type(counts, *edges))
         counts = combine(elementwise.div, counts, sum(counts))
         for axis, e in enumerate(edges):
             n = shape_of(e)[0]

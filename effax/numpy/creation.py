@@ -188,7 +188,15 @@ def _like(name: str, a: Any, dtype: Any, lengths: Any) -> tuple[tuple[int, ...],
 def _filled_like(name: str, a: Any, value: Any, dtype: Any, lengths: Any, device: Any) -> Any:
     wanted, kind, weak = _like(name, a, dtype, lengths)
     result = filled(wanted, value, kind, device)
-    return cast(result, kind, True) if weak else result
+    result = cast(result, kind, True) if weak else result
+    return beside(result, a) if device is None else result
+
+
+def beside(result: Any, a: Any) -> Any:
+    """The result placed like the array that it is like, if that is committed and of its shape."""
+    if not isinstance(a, Array) or not a.committed or current.get() is not bottom:
+        return result
+    return on_device(result, a.sharding) if result.shape == a.shape else result
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
@@ -232,7 +240,7 @@ def full_like(
     check_arrays("full_like", 0, fill_value)
     _check_fits("full_like", fill_value, kind)
     result = _spread(fill_value, wanted, kind, weak)
-    return on_device(result, device)
+    return beside(result, a) if device is None else on_device(result, device)
 
 
 def _known(name: str, argument: str, x: Any) -> Any:
@@ -257,6 +265,11 @@ def arange(
     names = ("stop" if stop is None else "start", "stop", "step")
     given = [_known("arange", n, x) for n, x in zip(names, (start, stop, step), strict=True)]
     check_arrays("arange", *(x for x in given if x is not None))
+    if any(isinstance(x, complex | np.complexfloating) for x in given):
+        raise ValueError(
+            "Passing complex start/stop/step to jnp.arange is no longer supported: complex numbers "
+            "have no order"
+        )
     for x in given:
         if x is not None and np.ndim(x) != 0:
             raise TypeError(f"arange: arguments must be scalars, but one has shape {np.shape(x)}")

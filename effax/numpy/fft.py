@@ -142,6 +142,11 @@ def _along_one_axis(name: str, kind: str, meaning: str, example: str) -> Callabl
     def transform(
         a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None
     ) -> Array:
+        if isinstance(axis, list | tuple):
+            raise ValueError(
+                f"jnp.fft.{name} does not support multiple axes. Please use jnp.fft.{name}n. Got "
+                f"axis = {axis!r}."
+            )
         return _transform(name, kind, a, _one(n), (axis,), norm)
 
     _named(transform, name, meaning, example)

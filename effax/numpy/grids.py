@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from effax.effects import comparison, elementwise, selection, shape
+from effax.effects.config import numpy_dtype_promotion
 from effax.effects.types import (
     canonical_shape,
     default_float,
     default_int,
     float32,
+    is_integer,
     typeof,
     user_dtype,
 )
@@ -33,11 +35,11 @@ from effax.numpy.operands import array, promote_dtypes
 from effax.whole import whole
 
 
-def below(rows: int, columns: int, k: int) -> Any:
+def below(rows: int, columns: int, k: Any) -> Any:
     """Which places of a matrix lie on or below a diagonal."""
     row = shape.iota(dtype=np.dtype(np.int32), shape=(rows, columns), dimension=0)
     column = shape.iota(dtype=np.dtype(np.int32), shape=(rows, columns), dimension=1)
-    return comparison.ge(elementwise.add(row, k), column)
+    return comparison.ge(combine(elementwise.add, row, k), column)
 
 
 @whole("N", "M", "k", "dtype")
@@ -84,8 +86,8 @@ def identity(n: Any, dtype: Any = None) -> Any:
     return eye(n, dtype=dtype)
 
 
-@whole("N", "M", "k", "dtype")
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:  # noqa: N803
+@whole("N", "M", "dtype")
+def tri(N: int, M: int | None = None, k: Any = 0, dtype: Any = None) -> Any:  # noqa: N803
     """Ones on and below a diagonal of a matrix, zeros above.
 
     >>> tri(2).tolist()
@@ -94,7 +96,10 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:  # 
     kind = float32 if dtype is None else user_dtype(dtype, "tri")
     rows = concrete_int(N, "tri: the number of rows")
     columns = rows if M is None else concrete_int(M, "tri: the number of columns")
-    return cast(below(rows, columns, concrete_int(k, "tri: k")), kind)
+    check_arrays("tri", k)
+    if not is_integer(typeof(k).dtype) or shape_of(k):
+        raise TypeError(f"tri: k must be an integer scalar, got {k}")
+    return cast(below(rows, columns, k), kind)
 
 
 def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
@@ -345,11 +350,13 @@ class _Grid:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             return self._axis(key)
-        axes = promote_dtypes(*map(self._axis, key)) if key else ()
+        # The slices are numbers, which meet under strict promotion too.
+        with numpy_dtype_promotion("standard"):
+            axes = promote_dtypes(*map(self._axis, key)) if key else ()
         grids = meshgrid(*axes, indexing="ij", sparse=self.sparse)
         if self.sparse:
             return grids
-        return stack(grids) if grids else np.empty(0)
+        return stack(grids) if grids else shape.full((0,), 0, default_int())
 
 
 mgrid = _Grid(sparse=False)

@@ -155,10 +155,13 @@ def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
     """
     lengths = shape(a)
     axes = range(len(lengths)) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
-    total = 1
+    total, seen = 1, set()
     for i in axes:
         if not -len(lengths) <= i < len(lengths):
             raise ValueError(f"axis {i} is out of bounds for an array of {len(lengths)} axes")
+        if i % len(lengths) in seen:
+            raise ValueError(f"size: repeated axis {i} in {axis}")
+        seen.add(i % len(lengths))
         total *= lengths[i]
     return total
 

@@ -176,10 +176,11 @@ def broadcast_rank(x: Any, ndim: int) -> Any:
 
 def _places(indices: Any) -> tuple[int, ...] | int:
     """Where to split, known now: one number of parts, or the places themselves."""
-    if isinstance(indices, Carrier):
+    parts = indices if isinstance(indices, list | tuple) else [indices]
+    if any(isinstance(part, Carrier) for part in parts):
         raise TypeError(
-            "split: indices_or_sections must be known while tracing, since the shapes of the "
-            "parts depend on them"
+            "Abstract tracer value encountered where concrete value is expected. split: the shapes "
+            "of the parts depend on indices_or_sections, which must be known while tracing"
         )
     if np.ndim(indices) == 0:
         return concrete_int(indices, "the number of sections")

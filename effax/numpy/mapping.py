@@ -224,9 +224,15 @@ def _checked(
 
     def checked(*values: Any) -> Any:
         result = function(*values)
+        if len(outputs) > 1 and not isinstance(result, tuple):
+            raise TypeError(
+                f"output must be a tuple when multiple outputs are expected, got: {result}"
+            )
         results = result if isinstance(result, tuple) else (result,)
         if len(results) != len(outputs):
-            raise TypeError(f"wrong number of results: {len(results)}, expected {len(outputs)}")
+            raise TypeError(
+                f"wrong number of output arguments: expected {len(outputs)}, got {len(results)}"
+            )
         known = dict(lengths)
         for x, core in zip(results, outputs, strict=True):
             _learn(known, typeof(x).shape, core, exactly=True)

@@ -313,7 +313,24 @@ def _install_shapes(numpy: Any) -> None:
         result = numpy.round(self, ndigits or 0)
         return result.astype(int) if ndigits is None else result
 
+    setattr(Value, "__contains__", filtered(_contains))  # noqa: B010
     Value.__round__ = filtered(rounded)  # type: ignore[attr-defined]
+
+
+def _contains(self: Any, item: Any) -> bool:
+    """Whether an element of the vector equals a number."""
+    if self.ndim != 1:
+        raise ValueError(
+            "Array.__contains__: search array must be one-dimensional; got "
+            f"{self.ndim} dimensions. Use jnp.isin, or (x == y).any()"
+        )
+    if not _accepts(item):
+        raise TypeError(f"Array.__contains__: unsupported operand type {type(item)}")
+    if np.ndim(item) != 0:
+        raise ValueError(
+            f"Array.__contains__: query value must be a scalar; got the shape {np.shape(item)}"
+        )
+    return bool((self == item).any())
 
 
 def _install_indexing() -> None:

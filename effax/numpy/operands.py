@@ -141,14 +141,17 @@ def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int,
         ) from None
     ranks = {len(s) for s in shapes if s}
     if len(ranks) > 1 and read("numpy_rank_promotion") != "allow":
-        message = (
-            f"Operands could not be broadcast together for {name} on shapes "
-            f"{' '.join(map(str, shapes))} and with the config option "
-            f"numpy_rank_promotion={read('numpy_rank_promotion')!r}. Reshape them to one rank."
-        )
+        shown = " ".join(map(str, shapes))
         if read("numpy_rank_promotion") == "raise":
-            raise BroadcastError(message)
-        warnings.warn(message, stacklevel=4)
+            raise BroadcastError(
+                f"Operands could not be broadcast together for {name} on shapes {shown} and with "
+                "the config option numpy_rank_promotion='raise'. Reshape them to one rank."
+            )
+        warnings.warn(
+            f"Following NumPy automatic rank promotion for {name} on shapes {shown}. Set the "
+            "numpy_rank_promotion config option to 'allow' to disable this warning.",
+            stacklevel=4,
+        )
     return common
 
 

@@ -14,6 +14,7 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.promotion import lattice_result
 from effax.effects.types import default_int, iinfo, typeof, user_dtype
+from effax.effects.value import Value
 from effax.numpy.arguments import cast, check_arrays
 from effax.numpy.arithmetic import add, divmod, multiply, remainder
 from effax.numpy.choosing import clip, where
@@ -72,12 +73,17 @@ def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
     (Array([0, 1], dtype=int32), Array([0, 2], dtype=int32))
     """
     check_arrays("unravel_index", indices)
-    lengths = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    several = isinstance(shape, list | tuple) or np.ndim(shape) > 0
+    lengths = tuple(shape) if several else (shape,)
     if any(np.ndim(n) for n in lengths):
         raise ValueError("unravel_index: shape should be a scalar or 1D sequence.")
     if typeof(indices).dtype.kind not in "iu":
         raise TypeError("only int indices permitted")
-    return _unravel_index(indices, tuple(operator.index(n) for n in lengths))
+    if not any(isinstance(n, Value) for n in lengths):
+        lengths = tuple(operator.index(n) for n in lengths)
+    elif any(typeof(n).dtype.kind not in "iu" for n in lengths):
+        raise TypeError("unravel_index: the lengths of a shape must be integers")
+    return _unravel_index(indices, lengths)
 
 
 @whole("lengths")

@@ -65,7 +65,9 @@ def masked(name: str, where: Any, a: Any, value: Any) -> Any:
     """
     check_arrays(name, where)
     if not is_bool(typeof(where).dtype):
-        raise ValueError(f"jnp.{name}: where argument must have dtype bool, not {typeof(where)}")
+        raise ValueError(
+            f"jnp.{name}: where must be None or a boolean array; got one of type {typeof(where)}"
+        )
     if len(shape_of(where)) > len(shape_of(a)):
         raise ValueError(
             f"jnp.{name}: where argument must not have more axes than the array, got shapes "

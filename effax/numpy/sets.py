@@ -98,7 +98,8 @@ def _collected(
         if fill is None:
             padding = broadcast(shape.slice_axis(ordered, 0, 0, 1), (size, width))
         else:
-            padding = broadcast(cast(fill, typeof(ordered).dtype), (size, width))
+            # A fill value may be one number, or one for each element of a row.
+            padding = broadcast(ravel(cast(fill, typeof(ordered).dtype)), (size, width))
         mask = shape.broadcast_in_dim(there, shape=(size, width), dims=(0,))
         values = selection.select_n(mask, padding, values)
         indices = pick(order, first, 0)

@@ -285,13 +285,11 @@ def cov(
     if y is not None:
         m, y = promote_dtypes(m, y)
     kind = asked_dtype("cov", dtype) or inexact_dtype(typeof(m).dtype)
-    x = atleast_2d(cast(m, kind))
-    if not rowvar and shape_of(x)[0] != 1:
-        x = shape.transpose(x, permutation=(1, 0))
+    if not is_inexact(kind):
+        raise ValueError(f"cov: dtype must be a subclass of float or complex; got {kind}")
+    x = _variables(cast(m, kind), rowvar)
     if y is not None:
-        other = atleast_2d(cast(y, kind))
-        if not rowvar and shape_of(other)[0] != 1:
-            other = shape.transpose(other, permutation=(1, 0))
+        other = _variables(cast(y, kind), rowvar)
         x = concatenate([x, other], axis=0)
     rows, n = shape_of(x)
     if rows == 0:
@@ -324,6 +322,13 @@ def cov(
         other = complex_parts.conj(other)
     product = dot_rows(apart, other)
     return squeeze(combine(elementwise.div, product, cast(number, kind)))
+
+
+def _variables(x: Any, rowvar: bool) -> Any:
+    """The variables as rows of a matrix; a vector is one variable either way."""
+    if not rowvar and len(shape_of(x)) == 2:
+        x = shape.transpose(x, permutation=(1, 0))
+    return atleast_2d(x)
 
 
 def dot_rows(x: Any, y: Any) -> Any:

@@ -28,6 +28,9 @@ Array = Any
 ArrayLike = Any
 
 
+_FIXED = frozenset({"nin", "nout", "nargs", "identity", "_func"})
+
+
 class ufunc(partial):  # type: ignore[type-arg]  # noqa: N801
     """A function of arrays, element by element, with the methods of NumPy's ufuncs.
 
@@ -54,6 +57,7 @@ class ufunc(partial):  # type: ignore[type-arg]  # noqa: N801
     nout: int
     nargs: int
     identity: Any
+    _func: Callable[..., Any]
     _quick: tuple[Callable[..., Any] | None, ...]
     _key: tuple[Any, ...]
 
@@ -85,9 +89,15 @@ class ufunc(partial):  # type: ignore[type-arg]  # noqa: N801
         self.nin, self.nout = operator.index(nin), operator.index(nout)
         self.nargs = self.nin if nargs is None else operator.index(nargs)
         self.identity = identity
+        self._func = func
         self._quick = reduce, accumulate, at, reduceat
         self._key = (func, self.nin, self.nout, title, self.nargs, identity, self._quick)
         return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _FIXED and name in self.__dict__:
+            raise AttributeError(f"attribute {name!r} of a ufunc can't be set")
+        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         return f"<jnp.ufunc {self.__name__!r}>"

@@ -103,3 +103,96 @@ def test_a_device_may_be_named_under_transforms(make):
     np.testing.assert_array_equal(found, wanted)
     rows = effax.vmap(lambda row: make(row, device))(x)
     assert rows.shape[0] == 2
+
+
+@pytest.mark.parametrize("transform", [effax.vmap, lambda f: effax.vmap(effax.vmap(f))])
+def test_copies_are_copies_under_transforms(transform):
+    x = jnp.ones((2, 3))
+    y = transform(jnp.array)(x)
+    effax.jit(lambda a: a + 1, donate_argnums=0)(x)
+    assert y.tolist() == [[1.0] * 3] * 2
+
+
+def test_like_functions_keep_the_place_of_a_committed_array():
+    x = effax.device_put(jnp.ones(2), effax.devices()[0])
+    for like in (jnp.zeros_like(x), jnp.full_like(x, 3), effax.lax.full_like(x, 3)):
+        assert like.committed
+        assert like.sharding == x.sharding
+    assert not jnp.zeros_like(jnp.ones(2)).committed
+
+
+def test_in_asks_for_an_element():
+    assert 1 in jnp.arange(4)
+    assert 9 not in jnp.arange(4)
+    for item, x, error in (
+        (1, jnp.array(1), "one-dimensional"),
+        (jnp.arange(2), jnp.arange(2), "must be a scalar"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            item in x  # noqa: B015
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        "a" in jnp.arange(2)  # noqa: B015
+
+
+def test_lists_are_compared_as_numpys_examples_do():
+    assert jnp.array_equal([1, 2], [1, 2])
+    assert not jnp.array_equal([1, 2], [1, 2, 3])
+    assert jnp.array_equiv([1, 2], [[1, 2], [1, 2]])
+
+
+def test_covariance_of_columns_and_its_dtype():
+    x = np.arange(3.0, dtype=np.float32).reshape(1, 3)
+    with np.errstate(all="ignore"):
+        assert jnp.cov(x, rowvar=False).shape == np.cov(x, rowvar=False, ddof=0).shape == (3, 3)
+    assert jnp.cov(jnp.arange(5), dtype="bfloat16").dtype == jnp.bfloat16
+    with pytest.raises(ValueError, match="cov: dtype must be a subclass of float or complex"):
+        jnp.cov(x, dtype=int)
+
+
+@effax.numpy_dtype_promotion("strict")
+def test_functions_that_are_clean_under_strict_promotion():
+    assert jnp.histogram(jnp.arange(4))[0].sum() == 4
+    assert jnp.histogramdd(jnp.ones((4, 2), "int8"), 3, density=True)[0].shape == (3, 3)
+    assert jnp.mgrid[0:2.5, 0:2].dtype == jnp.float32
+
+
+def test_a_row_may_fill_up_unique():
+    x = jnp.array([[1, 2], [1, 2]])
+    found = jnp.unique(x, axis=0, size=2, fill_value=jnp.array([7, 8]))
+    assert found.tolist() == [[1, 2], [7, 8]]
+
+
+def test_sums_of_booleans_count_small_floats():
+    assert jnp.cumulative_sum(jnp.array([0.0, 0.1]), dtype=bool).tolist() == [False, True]
+
+
+def test_traced_shapes_and_diagonals():
+    found = effax.jit(lambda i, s: jnp.unravel_index(i, s))(jnp.array([3]), (2, 3))
+    assert [x.tolist() for x in found] == [[1], [0]]
+    np.testing.assert_array_equal(effax.jit(lambda k: jnp.tri(3, k=k))(1), np.tri(3, k=1))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda: jnp.arange(1j), ValueError, "no longer supported"),
+        (lambda: jnp.zeros(1.0), TypeError, "Shapes must be 1D sequences"),
+        (lambda: jnp.size(jnp.ones((2, 3)), (0, -2)), ValueError, "repeated axis"),
+        (lambda: jnp.rot90(jnp.ones(2)), ValueError, "ndim at least two"),
+        (lambda: setattr(jnp.add, "nin", 3), AttributeError, "nin"),
+        (lambda: jnp.fft.fft(jnp.ones((2, 2)), axis=[0, 1]), ValueError, "multiple axes"),
+        (lambda: jnp.tensordot(jnp.ones(2), jnp.ones(2), "ab"), TypeError, "must be an int"),
+        (lambda: (1,) * jnp.array(3), TypeError, "unsupported operand"),
+    ],
+)
+def test_refusals(call, error, match):
+    with pytest.raises(error, match=match):
+        call()
+
+
+def test_complex_numbers_become_real_ones_with_a_warning():
+    z = jnp.array([1 + 2j])
+    with pytest.warns(DeprecationWarning, match="Casting from complex to real"):
+        assert z.astype("float32").tolist() == [1.0]
+    with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
+        assert jnp.asarray(z, "float32").tolist() == [1.0]
