@@ -54,7 +54,10 @@ class _Signature:
     def __get__(self, instance: Any, owner: Any = None) -> inspect.Signature:
         if instance is None:
             raise AttributeError("__signature__")  # the class is called otherwise
-        return inspect.signature(instance._function)
+        # Kept, as `inspect` asks each function of a chain of wrappers twice: 2^n times in all.
+        found = inspect.signature(instance._function)
+        instance.__dict__["__signature__"] = found
+        return found
 
 
 class Jit:

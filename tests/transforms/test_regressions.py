@@ -396,3 +396,14 @@ def test_derivatives_of_spreads_leave_out_nan(name) -> None:
     assert np.allclose(effax.jvp(function, (x,), (jnp.ones(3),))[1], 0.0)
     masked = effax.grad(lambda x: jnp.var(x, where=~jnp.isnan(x)))(x)
     assert np.allclose(masked, [-0.5, 0.5, 0.0])
+
+
+def test_signatures_of_nested_jits_are_asked_once_a_level() -> None:
+    def f(x):
+        return x + 1.0
+
+    nested = f
+    for _ in range(40):
+        nested = effax.jit(nested)
+    assert float(nested(1.0)) == 2.0  # took 2^40 steps
+    assert inspect.signature(nested) == inspect.signature(f)
