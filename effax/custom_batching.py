@@ -54,7 +54,7 @@ class custom_vmap:  # noqa: N801  (JAX's name)
         name = name_of(self.fun)
         if self.vmap_rule is None:
             raise AttributeError(f"No batching rule defined for custom_vmap function {name}.")
-        args = by_position(self.fun, args, keywords)
+        args = by_position(self.fun, args, keywords, "custom_vmap")
         leaves, tree = tree_flatten(args)
         if any(isinstance(x, Ref) for x in leaves):
             raise RefError(

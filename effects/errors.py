@@ -230,6 +230,19 @@ class UnsupportedDerivativeError(EffaxError, ValueError):
     """A derivative was asked for that does not exist, or that no method here computes."""
 
 
+class ClosedOverError(UnsupportedDerivativeError, UnexpectedTracerError):
+    """A function with a derivative of its own closes over a value that is differentiated."""
+
+    @classmethod
+    def of(cls, name: str, kind: str) -> ClosedOverError:
+        """The error for the function of that name, and that kind of rule."""
+        return cls(
+            f"Detected differentiation of a {kind} function with respect to a closed-over value. "
+            f"The function {name} closes over a value that is being differentiated, and its rule "
+            "says nothing of that value; pass it to the function as an argument"
+        )
+
+
 class JaxprTypeError(EffaxError, TypeError, ValueError):
     """The text of a program says types that its equations do not have."""
 

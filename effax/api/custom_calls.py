@@ -2,38 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from enum import Enum
 from functools import partial
 from typing import Any
 
 from effax.api.arguments import name_of, with_references
+from effax.api.deferred import DeferredJVP
+from effax.api.differentiable import as_value
 from effax.effects import key_use
-from effax.effects.errors import UnsupportedDerivativeError
+from effax.effects.errors import ClosedOverError
+from effax.effects.handler import bottom, current
 from effax.effects.program import Program
 from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, float0, typeof
-from effax.interpreters.jvp.dual import tangent_type, zeros
+from effax.interpreters.batch.batched import Batch
+from effax.interpreters.jvp.dual import JVP, tangent_type, zeros
+from effax.interpreters.residual import Record
 from effax.interpreters.stage import Staged, stage
 
 
 def by_position(
-    function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
+    function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any], kind: str
 ) -> tuple[Any, ...]:
     """The arguments by position, keywords and defaults put in their places.
 
-    Raises `TypeError` where one of them can be given by keyword only.
+    Raises `TypeError` where the arguments don't fit, or one can be given by keyword only.
     """
     import inspect
 
-    bound = inspect.signature(function).bind(*args, **keywords)
+    signature = inspect.signature(function)
+    if isinstance(function, partial):  # whose own keywords would look like keyword-only arguments
+        signature = _without(signature, function.keywords)
+    try:
+        bound = signature.bind(*args, **keywords)
+    except TypeError as error:
+        raise TypeError(
+            f"The input arguments to the {kind}-decorated function {name_of(function)} could not "
+            f"be resolved to positional-only arguments. Binding failed with error:\n{error}"
+        ) from None
     bound.apply_defaults()
     if bound.kwargs:
         raise TypeError(
-            f"{name_of(function)} has keyword-only arguments {sorted(bound.kwargs)}; functions "
-            "with custom derivatives take positional arguments only"
+            f"The following keyword arguments could not be resolved to positions: "
+            f"{', '.join(bound.kwargs)}; the {kind} function {name_of(function)} takes positional "
+            "arguments only, as its rule does"
         )
     return bound.args
+
+
+def _without(signature: Any, names: Container[str]) -> Any:
+    parameters = [p for name, p in signature.parameters.items() if name not in names]
+    return signature.replace(parameters=parameters)
 
 
 class CustomCall:
@@ -77,19 +98,85 @@ class CustomCall:
         self.out_types = found.program.out_types
         return found
 
+    def run(self) -> Any:
+        """The function's result, of arrays where it is given Python numbers or NumPy's arrays."""
+        return self.function(*self.merged(self.filled(list(map(as_value, self.leaves)))))
+
+    def program(self, meaning: Meaning) -> tuple[tuple[Any, ...], Program | None]:
+        """What the function captured, and its program: nothing where the rule alone is called."""
+        if meaning is Meaning.RULE:
+            return (), None
+        staged = self.staged()
+        return staged.captured, staged.program
+
     def taken(self) -> list[Any]:
         """The arguments' leaves, once: rules live on in programs, and must not keep values."""
         leaves, self.leaves = self.leaves, []
         return leaves
 
 
+class Meaning(Enum):
+    """What a call of a function with a derivative of its own means where it is made."""
+
+    FUNCTION = "no one asks for the rule: the function itself is called"
+    RULE = "the handler on top asks for the derivative: the rule is called, and not the function"
+    PROGRAM = "the function's program is recorded or lifted, and its rule with it"
+
+
+def meaning_of(leaves: Sequence[Any], functions: Sequence[Any], kind: str) -> Meaning:
+    """What a call on these values means, by the handlers from the top of the stack outwards.
+
+    `functions` are the user's, the first of them the one that is called: none of them may close
+    over what a handler on the way differentiates.
+    """
+    top = handler = current.get()
+    closed = None
+    while handler is not bottom:
+        if handler.captures or not isinstance(handler, (JVP, DeferredJVP, Batch, Record)):
+            return Meaning.PROGRAM
+        if closed is None:
+            closed = list(_closed_over(functions))
+        owned = [_owns(handler, x) for x in leaves]
+        if isinstance(handler, Batch):
+            leaves, closed = _unbatched(handler, leaves), _unbatched(handler, closed)
+        elif isinstance(handler, Record):
+            if any(owned):  # a linear function, written out as it is linear itself
+                return Meaning.FUNCTION
+        else:
+            if any(_owns(handler, x) for x in closed):
+                raise ClosedOverError.of(name_of(functions[0]), kind)
+            if any(owned):
+                return Meaning.RULE if handler is top else Meaning.PROGRAM
+        handler = handler.outer
+    return Meaning.FUNCTION
+
+
+def _owns(handler: Any, value: Any) -> bool:
+    if handler.owns(value):
+        return True
+    inner = getattr(handler, "inner", None)
+    return inner is not None and inner.owns(value)
+
+
+def _unbatched(handler: Batch, values: Sequence[Any]) -> list[Any]:
+    return [x.many if handler.owns(x) else x for x in values]
+
+
+def _closed_over(functions: Sequence[Any]) -> Iterator[Any]:
+    """The leaves of what functions close over."""
+    for function in functions:
+        for cell in getattr(function, "__closure__", None) or ():
+            try:
+                content = cell.cell_contents
+            except ValueError:  # a name that is not bound yet
+                continue
+            yield from tree_flatten(content)[0]
+
+
 def refuse_captured(name: str, kind: str, tangents: Sequence[Any]) -> None:
-    """Raise `UnsupportedDerivativeError` where a value that the function captured moves."""
+    """Raise `ClosedOverError` where a value that the function captured moves."""
     if any(t is not None for t in tangents):
-        raise UnsupportedDerivativeError(
-            f"the {kind} function {name} closes over a value that is being differentiated, and "
-            "its rule says nothing of that value; pass it to the function as an argument"
-        )
+        raise ClosedOverError.of(name, kind)
 
 
 class SymbolicZero:

@@ -9,10 +9,12 @@ from typing import Any
 from effax.api.arguments import name_of, normalise, wearing
 from effax.api.custom_calls import (
     CustomCall,
+    Meaning,
     as_numbers,
     by_position,
     direction_of,
     is_symbolic,
+    meaning_of,
     refuse_captured,
 )
 from effax.effects import custom
@@ -60,6 +62,8 @@ class _JvpRule:
                 f"and tangent outputs with equal container (pytree) structures, but got {out_tree} "
                 f"and {moved_tree} respectively"
             )
+        if call.out_tree is None:  # the function itself was not called
+            call.out_tree = out_tree
         if out_tree != call.out_tree:
             raise TypeError(
                 f"Custom JVP rule {name_of(self.function)} for function {name} must produce primal "
@@ -154,13 +158,16 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         name = name_of(self.fun)
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.")
-        given = by_position(self.fun, args, keywords)
+        given = by_position(self.fun, args, keywords, "custom_jvp")
         fixed = normalise(self.nondiff_argnums, len(given), "nondiff_argnums")
         call = CustomCall(self.fun, given, fixed)
-        staged = call.staged()
-        rule = _JvpRule(call, self.jvp, len(staged.captured), self.symbolic_zeros)
+        meaning = meaning_of(call.leaves, (self.fun, self.jvp), "custom_jvp")
+        if meaning is Meaning.FUNCTION:
+            return call.run()
+        captured, program = call.program(meaning)
+        rule = _JvpRule(call, self.jvp, len(captured), self.symbolic_zeros)
         results = custom.custom_jvp_call(
-            *staged.captured, *call.taken(), program=staged.program, rule=rule, name=name
+            *captured, *call.taken(), program=program, rule=rule, name=name
         )
         return tree_unflatten(call.out_tree, results)
 

@@ -11,10 +11,12 @@ import attrs
 from effax.api.arguments import name_of, normalise, wearing, with_references
 from effax.api.custom_calls import (
     CustomCall,
+    Meaning,
     as_numbers,
     by_position,
     direction_of,
     is_symbolic,
+    meaning_of,
     refuse_captured,
 )
 from effax.effects import custom
@@ -86,6 +88,8 @@ class _VjpRule:
                 f"forward pass for use on the backward pass), but got {type(pair).__name__}"
             )
         outs, out_tree = tree_flatten(pair[0])
+        if call.out_tree is None:  # the function itself was not called
+            call.out_tree, call.out_types = out_tree, tuple(map(typeof, outs))
         if out_tree != call.out_tree:
             raise TypeError(
                 f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
@@ -243,19 +247,19 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         name = name_of(self.fun)
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {name} using defvjp.")
-        given = by_position(self.fun, args, keywords)
+        given = by_position(self.fun, args, keywords, "custom_vjp")
         fixed = normalise(self.nondiff_argnums, len(given), "nondiff_argnums")
         call = CustomCall(self.fun, given, fixed)
-        staged = call.staged()
+        meaning = meaning_of(call.leaves, (self.fun, self.fwd, self.bwd), "custom_vjp")
+        if meaning is Meaning.FUNCTION:
+            return call.run()
+        if self.optimize_remat:  # the function stands for the forward one where that is not needed
+            meaning = Meaning.PROGRAM
+        captured, program = call.program(meaning)
         rule = _VjpRule(
-            call,
-            self.fwd,
-            self.bwd,
-            len(staged.captured),
-            self.symbolic_zeros,
-            self.optimize_remat,
+            call, self.fwd, self.bwd, len(captured), self.symbolic_zeros, self.optimize_remat
         )
         results = custom.custom_vjp_call(
-            *staged.captured, *call.taken(), program=staged.program, rule=rule, name=name
+            *captured, *call.taken(), program=program, rule=rule, name=name
         )
         return tree_unflatten(call.out_tree, results)

@@ -40,32 +40,33 @@ def check_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]
 
     Raises `TypeError` where a dtype, `ValueError` where a shape does not match.
     """
-    found: list[Any] = []
-    for p, t in zip(primals, tangents, strict=True):
-        if isinstance(p, Ref):
-            found.append(_tangent_ref(p, t))
-            continue
-        expected = tangent_type(typeof(p))
-        if expected.dtype == float0:
-            given = getattr(t, "dtype", None)
-            if given != float0:
-                raise TypeError(
-                    "primal and tangent arguments to jvp do not match: the tangent of an integer "
-                    f"or Boolean primal ({typeof(p).str_short()}) must have dtype float0, as "
-                    f"np.zeros({expected.shape}, effax.dtypes.float0) has; it has {given}"
-                )
-            found.append(None)
-            continue
-        actual = typeof(t)
-        if actual.dtype != expected.dtype or actual.shape != expected.shape:
-            refuse = TypeError if actual.dtype != expected.dtype else ValueError
-            raise refuse(
-                "primal and tangent arguments to jvp do not match; dtypes and shapes must be "
-                f"equal: the primal is {typeof(p).str_short()}, its tangent should be "
-                f"{expected.str_short()}, and is {actual.str_short()}"
+    return [
+        _tangent_ref(p, t) if isinstance(p, Ref) else check_tangent(typeof(p), t)
+        for p, t in zip(primals, tangents, strict=True)
+    ]
+
+
+def check_tangent(primal: ShapedArray, tangent: Any) -> Any:
+    """The tangent of a primal of that type, None for a `float0` one; see `check_tangents`."""
+    expected = tangent_type(primal)
+    if expected.dtype == float0:
+        given = getattr(tangent, "dtype", None)
+        if given != float0:
+            raise TypeError(
+                "primal and tangent arguments to jvp do not match: the tangent of an integer "
+                f"or Boolean primal ({primal.str_short()}) must have dtype float0, as "
+                f"np.zeros({expected.shape}, effax.dtypes.float0) has; it has {given}"
             )
-        found.append(as_value(t))
-    return found
+        return None
+    actual = typeof(tangent)
+    if actual.dtype != expected.dtype or actual.shape != expected.shape:
+        refuse = TypeError if actual.dtype != expected.dtype else ValueError
+        raise refuse(
+            "primal and tangent arguments to jvp do not match; dtypes and shapes must be "
+            f"equal: the primal is {primal.str_short()}, its tangent should be "
+            f"{expected.str_short()}, and is {actual.str_short()}"
+        )
+    return as_value(tangent)
 
 
 def _tangent_ref(primal: Ref, tangent: Any) -> Ref:

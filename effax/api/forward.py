@@ -8,6 +8,7 @@ from typing import Any
 from effax.api.arguments import flat_function
 from effax.api.differentiable import (
     as_value,
+    check_tangent,
     check_tangents,
     float0_zeros,
     plain_aux,
@@ -15,13 +16,14 @@ from effax.api.differentiable import (
     split_aux,
     with_aux,
 )
+from effax.api.skeletons import LinearFunction
 from effax.effects.custom import custom_linear
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, innermost
 from effax.effects.program import Variable
 from effax.effects.state import Ref, Window, ref_get, ref_set
 from effax.effects.tree import tree_flatten, tree_map, tree_structure, tree_unflatten
-from effax.effects.types import float0, typeof
+from effax.effects.types import ShapedArray, float0, typeof
 from effax.interpreters.custom_linear import closed
 from effax.interpreters.jvp.dual import DUAL, JVP, moves, tangent_type, zeros
 from effax.interpreters.residual import Record
@@ -85,8 +87,8 @@ class Linearized:
         self.tangents = [t for _, t in pairs]
         return self
 
-    def push(self, tangents: Sequence[Any]) -> list[Any]:
-        """The tangents of the results, given the inputs'; evaluated under the present handlers."""
+    def push(self, tangents: Sequence[Any], types: Sequence[ShapedArray]) -> list[Any]:
+        """The tangents of results of these types, given the inputs', under the present handlers."""
         known: dict[Any, Any] = {
             x: t for x, t in zip(self.inputs, tangents, strict=True) if x is not None
         }
@@ -105,8 +107,8 @@ class Linearized:
             else:
                 known[e.outputs[0]] = result
         return [
-            zeros(tangent_type(typeof(p))) if t is None else value(t)
-            for p, t in zip(self.primals, self.tangents, strict=True)
+            _zero(type) if t is None else value(t)
+            for type, t in zip(types, self.tangents, strict=True)
         ]
 
     def pull(self, cotangents: Sequence[Any]) -> list[Any]:
@@ -175,9 +177,11 @@ def jvp(
 
 
 def _tangent(primal: Any, tangent: Any) -> Any:
-    if tangent is not None:
-        return tangent
-    type = tangent_type(typeof(primal))
+    return _zero(typeof(primal)) if tangent is None else tangent
+
+
+def _zero(primal_type: ShapedArray) -> Any:
+    type = tangent_type(primal_type)
     return float0_zeros(type.shape) if type.dtype == float0 else zeros(type)
 
 
@@ -200,19 +204,29 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     value_only, aux = split_aux(fun, has_aux)
     flat, out = flat_function(value_only, tree)
     done = Linearized(flat, leaves)
-    in_tree = tree_structure(primals)
     out_tree = out[0]
-
-    @filtered
-    def f_jvp(*tangents: Any) -> Any:
-        given, given_tree = tree_flatten(tangents)
-        if given_tree != in_tree:
-            raise TypeError(
-                "linearized function called on tangent values inconsistent with the primal "
-                f"values: the primals have tree {in_tree}, the tangents {given_tree}"
-            )
-        directions = check_tangents(leaves, given)
-        return tree_unflatten(out_tree, done.push(directions))
-
+    f_jvp = Pushforward(done, [typeof(x) for x in leaves], tree_structure(primals), out_tree)
     value = tree_unflatten(out_tree, done.primals)
     return (value, f_jvp, plain_aux(aux[0])) if has_aux else (value, f_jvp)
+
+
+class Pushforward(LinearFunction):
+    """What `linearize` returns beside the value: from tangents of the arguments to the value's."""
+
+    __slots__ = ()
+
+    @filtered
+    def __call__(self, *tangents: Any) -> Any:
+        """The tangent of the value.
+
+        Raises `TypeError` where the tangents' tree or dtypes are not the arguments', `ValueError`
+        where the shapes are not.
+        """
+        given, given_tree = tree_flatten(tangents)
+        if given_tree != self._in_tree:
+            raise TypeError(
+                "linearized function called on tangent values inconsistent with the primal "
+                f"values: the primals have tree {self._in_tree}, the tangents {given_tree}"
+            )
+        directions = [check_tangent(p, t) for p, t in zip(self._types, given, strict=True)]
+        return tree_unflatten(self._out_tree, self._done.push(directions, self._out_types))

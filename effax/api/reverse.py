@@ -22,7 +22,7 @@ from effax.api.differentiable import (
     with_chosen,
 )
 from effax.api.forward import Linearized
-from effax.api.skeletons import Skeleton, flatten
+from effax.api.skeletons import LinearFunction
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.buffer import put
 from effax.effects import config
@@ -30,12 +30,10 @@ from effax.effects.config import trace_key
 from effax.effects.conversion import number
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, innermost
-from effax.effects.program import Variable
 from effax.effects.state import Ref
-from effax.effects.tree import registry, tree_flatten, tree_structure, tree_unflatten
+from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.residual import Record
-from effax.interpreters.transpose.linear import add_cotangents, backward
 from effax.whole import remembered
 
 
@@ -69,20 +67,10 @@ def vjp(
     return (value, f_vjp, plain_aux(aux[0])) if has_aux else (value, f_vjp)
 
 
-class VJP:
+class VJP(LinearFunction):
     """What `vjp` returns beside the value: from a cotangent of it to those of the arguments."""
 
-    __slots__ = ("_done", "_in_tree", "_out_tree", "_out_types", "_skeleton", "_types")
-
-    def __init__(
-        self, done: Linearized, types: Sequence[ShapedArray], in_tree: Any, out_tree: Any
-    ) -> None:
-        self._done = done
-        self._types = types
-        self._in_tree = in_tree
-        self._out_tree = out_tree
-        self._out_types = [typeof(x) for x in done.primals]
-        self._skeleton: Any = None
+    __slots__ = ()
 
     def __call__(self, cotangent: Any) -> Any:
         """The cotangents of the arguments, a tuple.
@@ -131,9 +119,6 @@ class VJP:
             return tree_unflatten(self._in_tree, found)
 
         return accumulate
-
-
-registry.register_node(VJP, flatten, Skeleton.filled)
 
 
 class GradRef:
@@ -295,28 +280,33 @@ def linear_transpose(
     leaves, tree = tree_flatten((primals, {}))
     refuse_references(leaves)
     types = [typeof_like(x) for x in leaves]
-    in_tree = tree_structure(primals)
+    flat, out = flat_function(fun, tree)
+    recording = Record()
+    inputs = [recording.unknown(t) for t in types]
+    results = recording.run(flat, *inputs)
+    done = Linearized.of(inputs, [(x, x) for x in results], recording.finish())
+    return Transpose(done, types, tree_structure(primals), out[0])
+
+
+class Transpose(LinearFunction):
+    """What `linear_transpose` returns: from a cotangent of the result to those of the arguments."""
+
+    __slots__ = ()
 
     @filtered
-    def transposed(cotangent: Any) -> Any:
-        flat, out = flat_function(fun, tree)
-        recording = Record()
-        inputs = [recording.unknown(t) for t in types]
-        results = recording.run(flat, *inputs)
-        tape = recording.finish()
-        given, given_tree = tree_flatten(cotangent)
-        if given_tree != out[0]:
-            raise TypeError(
-                f"cotangent tree does not match function output, expected {out[0]} but got "
-                f"{given_tree}"
-            )
-        known: dict[Variable, Any] = {}
-        for x, ct in zip(results, given, strict=True):
-            if tape.owns(x):
-                known[x] = add_cotangents(known.get(x), check_cotangent(ct, x.type))
-        pulled = backward(tape, known, inputs)
-        return tree_unflatten(
-            in_tree, [cotangent_of(ct, t) for ct, t in zip(pulled, types, strict=True)]
-        )
+    def __call__(self, cotangent: Any) -> Any:
+        """The cotangents of the arguments, a tuple.
 
-    return transposed
+        Raises `TypeError` where the cotangent's tree is not the result's, `ValueError` where
+        shapes or dtypes are not.
+        """
+        given, given_tree = tree_flatten(cotangent)
+        if given_tree != self._out_tree:
+            raise TypeError(
+                "cotangent tree does not match function output, expected "
+                f"{self._out_tree} but got {given_tree}"
+            )
+        cts = [check_cotangent(ct, t) for ct, t in zip(given, self._out_types, strict=True)]
+        pulled = self._done.pull(cts)
+        found = [cotangent_of(ct, t) for ct, t in zip(pulled, self._types, strict=True)]
+        return tree_unflatten(self._in_tree, found)

@@ -1,4 +1,8 @@
-"""What `vjp` returns, parted into its residuals and a skeleton: so it is a node of pytrees."""
+"""Linear functions that `linearize`, `vjp` and `linear_transpose` return: nodes of pytrees.
+
+Their leaves are the residuals; the rest is a skeleton. So they can leave a jitted function, be
+stored by `scan`, and be mapped.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,10 @@ from typing import Any
 
 import attrs
 
-from effax.api.forward import Linearized
 from effax.effects.effect import LITERALS
 from effax.effects.program import Equation
+from effax.effects.tree import registry
+from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.residual.record import Tape
 
 
@@ -20,33 +25,53 @@ class _Place:
     number: int
 
 
+class LinearFunction:
+    """A recorded linear program, with the trees and types of its arguments and results."""
+
+    __slots__ = ("_done", "_in_tree", "_out_tree", "_out_types", "_skeleton", "_types")
+
+    def __init__(
+        self, done: Any, types: Sequence[ShapedArray], in_tree: Any, out_tree: Any
+    ) -> None:
+        self._done = done
+        self._types = types
+        self._in_tree = in_tree
+        self._out_tree = out_tree
+        self._out_types = [typeof(x) for x in done.primals]
+        self._skeleton: Any = None
+
+    def __init_subclass__(cls) -> None:
+        registry.register_node(cls, _flatten, Skeleton.filled)
+
+
 class Skeleton:
-    """What `vjp` returns, without its residuals: each has a number, which stands in its places."""
+    """A linear function without its residuals: each has a number, which stands in its places."""
 
-    __slots__ = ("equations", "function", "handler", "inputs", "kind", "tangents")
+    __slots__ = ("done", "equations", "function", "handler", "inputs", "kind", "tangents")
 
-    def __init__(self, f_vjp: Any) -> None:
-        done = f_vjp._done
-        self.kind = type(f_vjp)
-        self.function = f_vjp._in_tree, f_vjp._out_tree, f_vjp._types, f_vjp._out_types
-        self.handler = done.tape.handler
-        self.inputs, self.tangents = done.inputs, done.tangents
+    def __init__(self, linear: LinearFunction) -> None:
+        done = linear._done
+        self.kind = type(linear)
+        self.function = linear._in_tree, linear._out_tree, linear._types, linear._out_types
+        self.done = type(done)
+        self.handler, self.inputs = done.tape.handler, done.inputs
         numbers: dict[int, int] = {}
 
         def place(x: Any) -> Any:
-            if type(x) in LITERALS or done.tape.owns(x):
+            if x is None or type(x) in LITERALS or done.tape.owns(x):
                 return x
             return _Place(numbers.setdefault(id(x), len(numbers)))
 
         self.equations = [_with_inputs(e, map(place, e.inputs)) for e in done.tape.equations]
+        self.tangents = list(map(place, done.tangents))
 
-    def residuals(self, f_vjp: Any) -> list[Any]:
+    def residuals(self, linear: LinearFunction) -> list[Any]:
         """The residuals, by their numbers."""
-        found = {}
-        for e, own in zip(self.equations, f_vjp._done.tape.equations, strict=True):
-            for p, x in zip(e.inputs, own.inputs, strict=True):
-                if type(p) is _Place:
-                    found[p.number] = x
+        done = linear._done
+        equations = zip(self.equations, done.tape.equations, strict=True)
+        pairs = [pair for e, own in equations for pair in zip(e.inputs, own.inputs, strict=True)]
+        pairs += zip(self.tangents, done.tangents, strict=True)
+        found = {p.number: x for p, x in pairs if type(p) is _Place}
         return [found[i] for i in range(len(found))]
 
     def filled(self, residuals: Sequence[Any]) -> Any:
@@ -56,11 +81,10 @@ class Skeleton:
             return residuals[x.number] if type(x) is _Place else x
 
         equations = [_with_inputs(e, map(value, e.inputs)) for e in self.equations]
-        done = object.__new__(Linearized)
-        done.inputs, done.tangents = self.inputs, self.tangents
-        done.primals, done.tape = [], Tape(self.handler, equations)
+        pairs = [(t, value(x)) for t, x in zip(self.function[3], self.tangents, strict=True)]
         made = object.__new__(self.kind)
-        made._done, made._skeleton = done, self
+        made._done = self.done.of(self.inputs, pairs, Tape(self.handler, equations))
+        made._skeleton = self
         made._in_tree, made._out_tree, made._types, made._out_types = self.function
         return made
 
@@ -69,8 +93,8 @@ def _with_inputs(e: Equation, inputs: Any) -> Equation:
     return Equation(e.effect, list(inputs), e.attributes, e.outputs, e.frame, e.scope)
 
 
-def flatten(f_vjp: Any) -> tuple[list[Any], Skeleton]:
-    """The residuals of what `vjp` returns, and the rest of it."""
-    if f_vjp._skeleton is None:
-        f_vjp._skeleton = Skeleton(f_vjp)
-    return f_vjp._skeleton.residuals(f_vjp), f_vjp._skeleton
+def _flatten(linear: LinearFunction) -> tuple[list[Any], Skeleton]:
+    """The residuals of a linear function, and the rest of it."""
+    if linear._skeleton is None:
+        linear._skeleton = Skeleton(linear)
+    return linear._skeleton.residuals(linear), linear._skeleton

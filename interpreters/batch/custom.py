@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
 from effax.effects import custom, reduction
+from effax.effects.handler import current
 from effax.effects.program import Program
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import Batch, Batched, repeat, rule
@@ -13,28 +15,54 @@ from effax.interpreters.custom_linear import forward
 from effax.interpreters.lifting import PLAIN, lift
 
 
+class Lanes:
+    """The batch that a rule was met in, to run parts of the rule under, later."""
+
+    __slots__ = ("met", "static")
+
+    def __init__(self, handler: Batch) -> None:
+        self.static = handler.static
+        self.met = weakref.ref(handler)
+
+    def handler(self) -> Batch:
+        """The very batch while its function runs, as the rule may close over values of that; else
+        another one like it."""
+        met = self.met()
+        return met if met is not None and met.live else Batch(None, *self.static)
+
+    def run(self, handler: Batch, function: Any, *args: Any) -> Any:
+        """Call a function under the batch, installed on top of the present handlers."""
+        outer, handler.outer = handler.outer, current.get()
+        token = current.set(handler)
+        try:
+            return function(*args)
+        finally:
+            current.reset(token)
+            handler.outer = outer
+
+
 class BatchedJvp:
     """A custom forward rule, for a batch: the rule run under the batch."""
 
-    __slots__ = ("batched", "outs", "rule", "static")
+    __slots__ = ("batched", "lanes", "outs", "rule")
 
     def __init__(
         self, rule: Any, handler: Batch, batched: tuple[bool, ...], outs: tuple[bool, ...]
     ) -> None:
         self.rule = rule
-        self.static = handler.static
+        self.lanes = Lanes(handler)
         self.batched = batched
         self.outs = outs
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         """Results and tangents of the batch."""
-        handler = Batch(None, *self.static)
+        handler = self.lanes.handler()
         values = _wrap(handler, primals, self.batched)
         directions = [
             None if t is None else (Batched(handler, t) if b else t)
             for t, b in zip(tangents, self.batched, strict=True)
         ]
-        results, moved = handler.run(self.rule, values, directions)
+        results, moved = self.lanes.run(handler, self.rule, values, directions)
         return (
             [_unwrap(handler, x, b) for x, b in zip(results, self.outs, strict=True)],
             [
@@ -47,13 +75,13 @@ class BatchedJvp:
 class BatchedVjp:
     """A custom reverse rule, for a batch; cotangents of operands it shares are summed over it."""
 
-    __slots__ = ("batched", "outs", "residual_modes", "rule", "static")
+    __slots__ = ("batched", "lanes", "outs", "residual_modes", "rule")
 
     def __init__(
         self, rule: Any, handler: Batch, batched: tuple[bool, ...], outs: tuple[bool, ...]
     ) -> None:
         self.rule = rule
-        self.static = handler.static
+        self.lanes = Lanes(handler)
         self.batched = batched
         self.outs = outs
         self.residual_modes: tuple[bool, ...] = ()
@@ -67,9 +95,9 @@ class BatchedVjp:
         self, primals: Sequence[Any], moving: Sequence[bool]
     ) -> tuple[list[Any], list[Any]]:
         """Results and residuals of the batch."""
-        handler = Batch(None, *self.static)
+        handler = self.lanes.handler()
         values = _wrap(handler, primals, self.batched)
-        results, residuals = handler.run(self.rule.forward, values, moving)
+        results, residuals = self.lanes.run(handler, self.rule.forward, values, moving)
         self.residual_modes = tuple(handler.owns(x) for x in residuals)
         return (
             [_unwrap(handler, x, b) for x, b in zip(results, self.outs, strict=True)],
@@ -102,8 +130,10 @@ class BatchedBackward:
 
     def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """Cotangents of the operands of the batch."""
-        handler = Batch(None, *self.owner.static)
-        given = handler.run(
+        lanes = self.owner.lanes
+        handler = lanes.handler()
+        given = lanes.run(
+            handler,
             self.inner,
             _wrap(handler, residuals, self.owner.residual_modes),
             _wrap(handler, cotangents, self.outs),
