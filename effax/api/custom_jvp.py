@@ -9,14 +9,13 @@ from typing import Any
 from effax.api.arguments import name_of, normalise, wearing
 from effax.api.custom_calls import (
     CustomCall,
-    Meaning,
     as_numbers,
     by_position,
     direction_of,
     is_symbolic,
-    meaning_of,
     refuse_captured,
 )
+from effax.api.custom_meaning import Meaning, called, meaning_of, staged
 from effax.effects import custom
 from effax.effects.frames import filtered
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
@@ -163,8 +162,8 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         call = CustomCall(self.fun, given, fixed)
         meaning = meaning_of(call.leaves, (self.fun, self.jvp), "custom_jvp")
         if meaning is Meaning.FUNCTION:
-            return call.run()
-        captured, program = call.program(meaning)
+            return called(call)
+        captured, program = staged(call, meaning)
         rule = _JvpRule(call, self.jvp, len(captured), self.symbolic_zeros)
         results = custom.custom_jvp_call(
             *captured, *call.taken(), program=program, rule=rule, name=name

@@ -11,14 +11,13 @@ import attrs
 from effax.api.arguments import name_of, normalise, wearing, with_references
 from effax.api.custom_calls import (
     CustomCall,
-    Meaning,
     as_numbers,
     by_position,
     direction_of,
     is_symbolic,
-    meaning_of,
     refuse_captured,
 )
+from effax.api.custom_meaning import Meaning, called, meaning_of, staged
 from effax.effects import custom
 from effax.effects.conversion import convert_element_type
 from effax.effects.frames import filtered
@@ -252,10 +251,10 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         call = CustomCall(self.fun, given, fixed)
         meaning = meaning_of(call.leaves, (self.fun, self.fwd, self.bwd), "custom_vjp")
         if meaning is Meaning.FUNCTION:
-            return call.run()
+            return called(call)
         if self.optimize_remat:  # the function stands for the forward one where that is not needed
             meaning = Meaning.PROGRAM
-        captured, program = call.program(meaning)
+        captured, program = staged(call, meaning)
         rule = _VjpRule(
             call, self.fwd, self.bwd, len(captured), self.symbolic_zeros, self.optimize_remat
         )
