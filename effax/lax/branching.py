@@ -9,13 +9,16 @@ import numpy as np
 
 from effax.api.arguments import name_of
 from effax.api.custom_calls import staged_over
+from effax.api.differentiable import as_value
 from effax.effects import comparison, control
 from effax.effects import config as settings
 from effax.effects.conversion import convert_element_type
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
+from effax.effects.program import Program
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
+from effax.interpreters.masks import pick
 from effax.lax.carrying import describe_difference, on_leaves, same_types, with_captures
 
 _INT32: Final = np.dtype(np.int32)
@@ -142,5 +145,30 @@ def _branch(
                 (names[i], other_tree, other.program.out_types),
             )
     values, programs = with_captures([s for s, _ in staged])
-    results = control.cond(index, *values, *leaves, branches=tuple(programs))
-    return tree_unflatten(first_tree, results)
+    return tree_unflatten(first_tree, _perform_cond(index, [*values, *leaves], programs))
+
+
+def _perform_cond(index: Any, operands: Sequence[Any], branches: Sequence[Program]) -> list[Any]:
+    """The results of the branch chosen. What every branch passes on is not among its results, so
+    it does not depend on the choice: where that is mapped, it is not."""
+    forwarded = {
+        j: places[0]
+        for j, xs in enumerate(zip(*(b.outputs for b in branches), strict=True))
+        if len(set(places := [_place(b, x) for b, x in zip(branches, xs, strict=True)])) == 1
+        and places[0] is not None
+    }
+    made = [j not in forwarded for j in range(len(branches[0].outputs))]
+    programs = (
+        [Program(b.inputs, b.equations, pick(b.outputs, made, True), b.name) for b in branches]
+        if forwarded
+        else branches
+    )
+    results = iter(control.cond(index, *operands, branches=tuple(programs)))
+    return [
+        next(results) if own else as_value(operands[forwarded[j]]) for j, own in enumerate(made)
+    ]
+
+
+def _place(program: Program, output: Any) -> int | None:
+    """Which input of the program an output is; None for any other."""
+    return next((i for i, x in enumerate(program.inputs) if x is output), None)

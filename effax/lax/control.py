@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from effax.api.differentiable import as_value
 from effax.effects import comparison, control, elementwise, shape
 from effax.effects import config as settings
+from effax.effects.dtypes import is_float, is_integer
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
@@ -68,10 +71,8 @@ def while_loop(
             "carry; leave it out where no reverse mode is wanted"
         )
     if settings.read("disable_jit"):
-        value = init_val
-        while bool(cond_fun(value)):
-            value = body_fun(value)
-        return value
+        with suppress(ConcretizationTypeError):  # a mapped condition has no one verdict
+            return _while_in_python(cond_fun, body_fun, init_val)
     leaves, carry_tree = tree_flatten(init_val)
     types = [typeof(x) for x in leaves]
     in_tree = tree_flatten((init_val,))[1]
@@ -85,6 +86,12 @@ def while_loop(
         )
     carry = [as_type(x, t) for x, t in zip(leaves, types, strict=True)]
     return tree_unflatten(carry_tree, _perform_while(test, body, carry, slots))
+
+
+def _while_in_python(cond_fun: Any, body_fun: Any, value: Any) -> Any:
+    while bool(cond_fun(value)):
+        value = body_fun(value)
+    return value
 
 
 def _perform_while(test: Staged, body: Staged, carry: list[Any], checkpoints: int) -> list[Any]:
@@ -171,20 +178,45 @@ def scan(
     steps = max(n, 1) if unroll is True else operator.index(unroll) or 1
     if steps < 0:
         raise ValueError(f"`unroll` must be a positive integer or a Boolean, got {unroll}")
+    carry = [as_type(x, t) for x, t in zip(leaves, types, strict=True)]
+    options = {"length": n, "reverse": bool(reverse), "unroll": steps}
+    if _split_transpose:
+        options["split_transpose"] = True
+    pair: tuple[Any, Any] = tree_unflatten(out_tree, _perform_scan(body, carry, rows, options))
+    return pair
+
+
+def _perform_scan(
+    body: Staged, carry: list[Any], rows: Sequence[Any], options: dict[str, Any]
+) -> list[Any]:
+    """The last carry, and the rows made. A carry that each step passes on is a constant of the
+    loop, and rows that are those scanned are themselves."""
+    p, n, m = body.program, len(body.captured), len(carry)
+    scanned = dict(zip(p.inputs[n + m :], rows, strict=True))
+    before, after = p.inputs[n : n + m], p.outputs[:m]
+    moves = [x is not y for x, y in zip(before, after, strict=True)]
+    made = [x not in scanned for x in p.outputs[m:]]
+    fixed = pick(carry, moves, False)
+    if fixed or not all(made):
+        inputs = [*p.inputs[:n], *pick(before, moves, False), *pick(before, moves, True), *scanned]
+        outputs = [*pick(after, moves, True), *pick(p.outputs[m:], made, True)]
+        p = Program(inputs, p.equations, outputs, p.name)
+    count = sum(moves)
     results = control.scan(
         *body.captured,
-        *(as_type(x, t) for x, t in zip(leaves, types, strict=True)),
+        *fixed,
+        *pick(carry, moves, True),
         *rows,
-        body=body.program,
-        consts=len(body.captured),
-        carry=len(types),
-        length=n,
-        reverse=bool(reverse),
-        unroll=steps,
-        **({"split_transpose": True} if _split_transpose else {}),
+        body=p,
+        consts=n + len(fixed),
+        carry=count,
+        **options,
     )
-    pair: tuple[Any, Any] = tree_unflatten(out_tree, results)
-    return pair
+    forwarded = [scanned[x] for x in body.program.outputs[m:] if x in scanned]
+    return [
+        *merge(moves, results[:count], [as_value(x) for x in fixed]),
+        *merge(made, results[count:], [as_value(x) for x in forwarded]),
+    ]
 
 
 def _scan_length(types: Sequence[ShapedArray], tree: Any, length: int | None) -> int:
@@ -255,7 +287,7 @@ def fori_loop(
 ) -> Any:
     """`for i in range(lower, upper): val = body_fun(i, val)`.
 
-    With bounds that are Python numbers it is a `scan`, which reverse mode goes through; else, or
+    With bounds that are Python integers it is a `scan`, which reverse mode goes through; else, or
     where `checkpoints` are asked for, a `while_loop`.
 
     >>> import effax
@@ -266,24 +298,25 @@ def fori_loop(
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
     for bound in (lower, upper):
         t = typeof(bound)
-        if t.dtype.kind not in "iu" or t.shape:
+        if not (is_integer(t.dtype) or is_float(t.dtype)) or t.shape:
             raise TypeError(
-                f"lower and upper arguments to fori_loop must be integer scalars, got "
-                f"{t.str_short()}"
+                "lower and upper arguments to fori_loop must be integer or floating-point "
+                f"scalars, got {t.str_short()}"
             )
     wide = _bound_type(lower, upper)
-    if checkpoints is None and not (isinstance(lower, Carrier) or isinstance(upper, Carrier)):
-        first, last = int(lower), int(upper)
+    known = not (isinstance(lower, Carrier) or isinstance(upper, Carrier))
+    count = _steps(lower, upper, is_integer(wide.dtype)) if known and checkpoints is None else None
+    if count is not None:
+        first = int(lower) if is_integer(wide.dtype) else as_type(lower, wide)
         if settings.read("disable_jit"):
-            for i in range(first, last):
-                init_val = body_fun(i, init_val)
+            for i in range(count):
+                init_val = body_fun(first + i, init_val)
             return init_val
 
         def step(carry: Any, _: Any) -> Any:
             i, value = carry
             return (elementwise.add(i, 1), body_fun(i, value)), None
 
-        count = max(last - first, 0)
         if unroll is None:
             unroll = 1
         (_, result), _ = scan(step, (first, init_val), None, length=count, unroll=unroll)
@@ -303,10 +336,19 @@ def fori_loop(
     return result
 
 
+def _steps(lower: Any, upper: Any, whole: bool) -> int | None:
+    """How many steps there are between known bounds; None where there is no end."""
+    if whole:
+        return max(int(upper) - int(lower), 0)
+    distance = float(upper) - float(lower)
+    return max(math.ceil(distance), 0) if math.isfinite(distance) else None
+
+
 def _bound_type(lower: Any, upper: Any) -> ShapedArray:
     """The type of a loop's counter."""
     first, last = typeof(lower), typeof(upper)
-    if first.dtype != last.dtype and not (first.weak_type or last.weak_type):
+    alike = is_integer(first.dtype) == is_integer(last.dtype)
+    if first.dtype != last.dtype and not (alike and (first.weak_type or last.weak_type)):
         raise TypeError(
             "lower and upper arguments to fori_loop must have equal types, got "
             f"{first.str_short()} and {last.str_short()}; convert one with .astype"

@@ -407,3 +407,53 @@ def test_signatures_of_nested_jits_are_asked_once_a_level() -> None:
         nested = effax.jit(nested)
     assert float(nested(1.0)) == 2.0  # took 2^40 steps
     assert inspect.signature(nested) == inspect.signature(f)
+
+
+def test_what_branches_and_steps_pass_on_is_not_mapped() -> None:
+    x = jnp.arange(3.0)
+
+    def chosen(p, x, y):
+        return lax.cond(p, lambda x, y: (x + 1, y), lambda x, y: (x, y), x, y)
+
+    many, one = effax.vmap(chosen, (0, 0, None), (0, None))(x > 1, x, 5.0)
+    assert np.array_equal(many, [0.0, 1.0, 3.0])
+    assert float(one) == 5.0
+
+    def carried(x, y):
+        return lax.scan(lambda c, _: ((c[0] + c[1], c[1]), None), (x, y), None, 2)[0]
+
+    many, one = effax.vmap(carried, (0, None), (0, None))(x, 5.0)
+    assert np.array_equal(many, x + 10.0)
+    assert float(one) == 5.0
+    rows = effax.vmap(lambda c, x: lax.scan(lambda c, x: (c + x, x), c, x)[1], (0, None), None)
+    assert np.array_equal(rows(x, x), x)
+    program = effax.make_jaxpr(lambda c, x: lax.scan(lambda c, x: ((c[0], c[1] + x), x), c, x))
+    assert len(program((1.0, 2.0), x).eqns[0].params["body"].outputs) == 1
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 3.0), (0.5, 3.0), (1.0, 1.0), (2, 5.0), (0.0, jnp.inf)])
+def test_bounds_of_loops_may_be_floats(bounds) -> None:
+    def looped(lower, upper):
+        return lax.fori_loop(lower, upper, lambda i, c: c + i, 0.0)
+
+    if type(bounds[0]) is not type(bounds[1]) and isinstance(bounds[0], int):
+        with pytest.raises(TypeError, match="must have equal types"):
+            looped(*bounds)
+        return
+    if np.isinf(bounds[1]):
+        assert "while" in str(effax.make_jaxpr(lambda: looped(*bounds))())
+        return
+    expected = sum(np.arange(*bounds))
+    assert float(looped(*bounds)) == expected
+    assert float(effax.jit(looped)(*bounds)) == expected
+    gradient = effax.grad(lambda x: lax.fori_loop(*bounds, lambda i, c: c * 2.0, x))
+    assert float(gradient(1.0)) == 2.0 ** len(np.arange(*bounds))
+
+
+def test_mapped_loops_run_with_jit_disabled() -> None:
+    x = jnp.arange(3.0)
+    with effax.disable_jit():
+        doubled = effax.vmap(lambda x: lax.while_loop(lambda c: c < 3, lambda c: c + 2, x))(x)
+        steps = effax.vmap(lambda n: lax.fori_loop(0, n, lambda i, c: c + 1, 0))(jnp.arange(3))
+    assert np.array_equal(doubled, [4.0, 3.0, 4.0])
+    assert np.array_equal(steps, [0, 1, 2])
