@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import attrs
 
 from effax.effects import control, custom, naming
 from effax.effects.config import read
-from effax.effects.effect import Effect
 from effax.effects.frames import describe
 from effax.effects.program import Equation, Program, Variable, used_inputs, without_dead_code
 from effax.interpreters.masks import pick
+from effax.interpreters.residual.exposing import Exposed, expose, opened
 from effax.interpreters.residual.partition import Plan, plan_call, split
-from effax.interpreters.residual.replaying import again, asks, gives_answers
-from effax.interpreters.stage import Stage
+from effax.interpreters.residual.replaying import asks
 
 _log: Final = logging.getLogger("effax")
-
-
-class Opening(Stage):
-    """Record the equations of calls in their place."""
-
-    __slots__ = ()
-
-    def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Record an equation, or those of the program that is called."""
-        if effect is control.call:
-            return attributes["program"].run(*operands)
-        return super().perform(effect, operands, attributes)
-
-
-def opened(program: Program) -> Program:
-    """The program with the calls in it written out."""
-    found = program.memo.get("opened")
-    if found is None:
-        handler = Opening()
-        inputs = [handler.input(t) for t in program.in_types]
-        results = handler.run(program.run, *inputs)
-        found = program.memo["opened"] = handler.finish(results, program.name).program
-    return found
 
 
 def plan_remat(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
@@ -52,23 +28,13 @@ def plan_remat(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
     """
     program: Program = attributes["program"]
     policy, once = attributes["policy"], asks(program)
-    if policy is None and not once:
-        return _plan(program, unknown, attributes, {})
-    program = opened(program)
-    moving = {x for x, u in zip(program.inputs, unknown, strict=True) if u}
-    kept: dict[Variable, Offloadable | None] = {}
-    for e in program.equations:
-        only = once and gives_answers(e.effect, e.attributes, len(e.outputs))
-        if any(type(x) is Variable and x in moving for x in e.inputs):
-            if only:
-                return plan_call(unknown, attributes)
-            moving.update(e.outputs)
-            continue
-        verdict = only or (policy and policy(e.effect, *(x.type for x in e.inputs), **e.attributes))
-        if verdict:
-            place = verdict if isinstance(verdict, Offloadable) else None
-            kept.update(dict.fromkeys(e.outputs, place))
-    return _plan(program, unknown, attributes, kept)
+    if policy is not None or once:
+        program = opened(program)
+    moving = [x for x, u in zip(program.inputs, unknown, strict=True) if u]
+    parts = expose(program.equations, moving, policy, once)
+    if parts is None:
+        return plan_call(unknown, attributes)
+    return _plan(program, unknown, attributes, parts)
 
 
 @attrs.frozen(slots=True)
@@ -103,17 +69,17 @@ def _plan(
     program: Program,
     unknown: tuple[bool, ...],
     attributes: dict[str, Any],
-    kept: dict[Variable, Offloadable | None],
+    parts: Exposed,
 ) -> Plan:
     later = split(program, unknown).unknown_outputs
-    replay = _without(program, kept)
+    kept = {x: v if isinstance(v, Offloadable) else None for x, v in parts.kept.items()}
     linear_program = without_dead_code(
-        Program([*program.inputs, *kept], replay, program.outputs, program.name), later
+        Program([*program.inputs, *kept], parts.again, program.outputs, program.name), later
     )
     wanted = used_inputs(linear_program)[len(program.inputs) :]
     stored = {x: place for (x, place), used in zip(kept.items(), wanted, strict=True) if used}
     if read("log_checkpoint_residuals"):
-        _log_residuals(program, unknown, list(stored))
+        _log_residuals(program, parts.first, unknown, list(stored))
     away, back, residuals = _moves(stored)
     linear_program = Program(
         [*program.inputs, *residuals],
@@ -123,7 +89,7 @@ def _plan(
     )
     whole = Program(
         program.inputs,
-        [*program.equations, *away],
+        [*parts.first, *away],
         [*program.outputs, *residuals],
         program.name,
     )
@@ -156,16 +122,11 @@ def _moves(
     return away, back, residuals
 
 
-def _without(program: Program, kept: Iterable[Variable]) -> list[Any]:
-    """The equations to be done again: those that give something else than what is kept."""
-    have = set(kept)
-    wanted = [e for e in program.equations if not e.outputs or not have.issuperset(e.outputs)]
-    return [e for e in map(again, wanted) if e is not None]
-
-
-def _log_residuals(program: Program, unknown: tuple[bool, ...], kept: Sequence[Variable]) -> None:
+def _log_residuals(
+    program: Program, equations: Sequence[Any], unknown: tuple[bool, ...], kept: Sequence[Variable]
+) -> None:
     """Say what a checkpointed function leaves in memory until the backward pass."""
-    made = {x: e for e in program.equations for x in e.outputs}
+    made = {x: e for e in equations for x in e.outputs}
     used = used_inputs(program)
     lines = [f"  {x.type!r} from {made[x].effect} at {describe(made[x].frame)}" for x in kept]
     lines += [

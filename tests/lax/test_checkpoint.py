@@ -5,6 +5,7 @@ import pytest
 
 import effax
 import effax.numpy as jnp
+from effax import lax
 from effax.ad_checkpoint import checkpoint_name
 from effax.api.residuals import saved_residuals
 from effax.backends.xla.lowering.naming import lower_moved
@@ -123,3 +124,52 @@ def test_offloading_says_what_it_can_not():
     assert "to_memory[src=pinned_host dst=device]" in str(moved)
     with pytest.raises(NotImplementedError, match="pinned_host"):
         lower_moved(Writer("cuda"), (), None, src="device", dst="pinned_host")
+
+
+def _in_a_scan(x):
+    weights = jnp.stack([jnp.eye(4) * 0.5] * 3)
+    return lax.scan(lambda c, w: (jnp.sin(jnp.sin(c @ w) @ w), None), x, weights)[0].sum()
+
+
+def _in_a_branch(x):
+    w = jnp.eye(4) * 0.5
+    branches = (lambda x: jnp.sin(effax.jit(jnp.sin)(x @ w) @ w), lambda x: jnp.cos(x @ w))
+    return lax.cond(x.sum() > 0, *branches, x).sum()
+
+
+@pytest.mark.parametrize(
+    ("function", "policy", "count"),
+    [
+        (_in_a_scan, "nothing_saveable", 6),
+        (_in_a_scan, "everything_saveable", 4),
+        (_in_a_scan, "dots_saveable", 4),
+        (_in_a_branch, "nothing_saveable", 9),
+        (_in_a_branch, "everything_saveable", 6),
+        (_in_a_branch, "dots_saveable", 6),
+    ],
+)
+def test_policies_are_asked_inside_of_loops_and_branches(function, policy, count) -> None:
+    kept = effax.checkpoint(function, policy=getattr(effax.checkpoint_policies, policy))
+    x = jnp.eye(4) * 0.5
+    program = str(effax.make_jaxpr(effax.value_and_grad(kept))(x))
+    assert program.count("= dot_general") == count
+    assert np.allclose(effax.grad(kept)(x), effax.grad(function)(x), rtol=1e-5)
+
+
+def test_names_are_kept_inside_of_a_scan_that_goes_backwards() -> None:
+    def function(x):
+        def step(c, w):
+            return jnp.sin(checkpoint_name(c @ w, "product")), c.sum()
+
+        weights = jnp.stack([jnp.eye(4) * 0.5] * 3)
+        last, sums = lax.scan(step, x, weights, reverse=True)
+        return last.sum() + sums.sum()
+
+    policy = effax.checkpoint_policies.save_only_these_names("product")
+    kept = effax.checkpoint(function, policy=policy)
+    x = jnp.eye(4) * 0.5
+    program = str(effax.make_jaxpr(effax.value_and_grad(kept))(x))
+    assert program.count("= dot_general") == 2
+    expected = effax.vmap(effax.grad(function))(jnp.stack([x, -x]))
+    assert np.allclose(effax.vmap(effax.grad(kept))(jnp.stack([x, -x])), expected, rtol=1e-5)
+    assert np.allclose(effax.hessian(kept)(x), effax.hessian(function)(x), atol=1e-5)
