@@ -6,12 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from effax.api.arguments import name_of, wearing
-from effax.api.custom_calls import by_position
+from effax.api.custom_calls import by_position, pass_on_rules
 from effax.effects import custom
 from effax.effects.errors import RefError
 from effax.effects.frames import filtered
 from effax.effects.state import Ref
-from effax.effects.tree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+from effax.effects.tree import (
+    broadcast_prefix,
+    tree_flatten,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
 from effax.effects.types import typeof
 from effax.interpreters.stage import stage
 from effax.lax.control import map as lax_map
@@ -42,6 +48,7 @@ class custom_vmap:  # noqa: N801  (JAX's name)
         self.fun = fun
         self.vmap_rule: Callable[..., Any] | None = None
         wearing(fun)(self)
+        pass_on_rules(self, fun)
 
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
         """Give the rule."""
@@ -110,12 +117,20 @@ class _Rule:
                 f"parts of it are batched; it returned {type(result).__name__}"
             )
         leaves, found = tree_flatten(result[0])
+        try:
+            marks = broadcast_prefix(result[1], result[0])
+        except ValueError:
+            raise ValueError(
+                "structure of output value and output batching specification returned by custom "
+                f"vmap rule ({name_of(self.function)}) do not match: the value has {found}, the "
+                f"specification {tree_structure(result[1])}"
+            ) from None
         if found != self.out_tree:
             raise ValueError(
                 f"the batching rule of {self.name} must return a result with the tree of the "
                 f"function's, {self.out_tree}, but got {found}"
             )
-        return leaves, [bool(b) for b in broadcast_prefix(result[1], result[0])]
+        return leaves, [bool(b) for b in marks]
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:

@@ -55,8 +55,8 @@ def closure_convert(
         found, found_tree = tree_flatten((args[: len(args) - count], {}))
         if found_tree != tree:
             raise TypeError(
-                f"the converted {name_of(fun)} takes arguments with the tree of the examples, "
-                f"{tree}, but got {found_tree}"
+                "The inputs to the closure produced by closure_convert must have the tree of the "
+                f"examples it was given for {name_of(fun)}, {tree}, but got {found_tree}"
             )
         return tree_unflatten(out_tree, program.run(*captured, *found))
 

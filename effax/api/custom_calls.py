@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from effax.api.arguments import name_of, with_references
 from effax.effects import key_use
@@ -96,6 +96,29 @@ class CustomCall:
         """The arguments' leaves, once: rules live on in programs, and must not keep values."""
         leaves, self.leaves = self.leaves, []
         return leaves
+
+
+_DEFINERS: Final = ("defjvp", "defjvps", "defvjp", "def_vmap")
+
+
+def pass_on_rules(wrapper: Any, function: Any) -> None:
+    """Let rules of other kinds be given through the outermost of several wrappers."""
+    for name in _DEFINERS:
+        if not hasattr(wrapper, name) and hasattr(function, name):
+            setattr(wrapper, name, getattr(function, name))
+
+
+def typed(tree: Any, types: Sequence[ShapedArray]) -> str:
+    """A tree of types as messages show it."""
+    shown = [_TypeText(f"{t.dtype.name}[{','.join(map(str, t.shape))}]") for t in types]
+    return str(tree_unflatten(tree, shown))
+
+
+class _TypeText(str):
+    """Text that is shown without quotes inside of a container."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 def refuse_captured(name: str, kind: str, tangents: Sequence[Any]) -> None:

@@ -13,7 +13,9 @@ from effax.api.custom_calls import (
     by_position,
     direction_of,
     is_symbolic,
+    pass_on_rules,
     refuse_captured,
+    typed,
 )
 from effax.api.custom_meaning import Meaning, called, meaning_of, staged
 from effax.effects import custom
@@ -51,7 +53,7 @@ class _JvpRule:
             raise TypeError(
                 f"Custom JVP rule {name_of(self.function)} for function {name} must produce a pair "
                 f"(list or tuple of length two) representing primal and tangent outputs, but got "
-                f"{type(result).__name__}"
+                f"{result!r}"
             )
         outs, out_tree = tree_flatten(result[0])
         moved, moved_tree = tree_flatten(result[1], is_leaf=is_symbolic)
@@ -65,8 +67,14 @@ class _JvpRule:
             call.out_tree = out_tree
         if out_tree != call.out_tree:
             raise TypeError(
-                f"Custom JVP rule {name_of(self.function)} for function {name} must produce primal "
-                f"outputs with the structure of the function's, {call.out_tree}, but got {out_tree}"
+                f"Custom JVP rule {name_of(self.function)} for function {name} must produce a pair "
+                "(list or tuple of length two) where the first element represents the primal "
+                f"output (equal in value to the output of the custom_jvp-decorated function {name},"
+                " and in particular of the same container/pytree structure), but instead the JVP "
+                "rule output's first element had container/pytree structure:\n"
+                f"    {typed(out_tree, list(map(typeof, outs)))}\n"
+                f"while the custom_jvp-decorated function {name} had output container/pytree "
+                f"structure:\n    {typed(call.out_tree, call.out_types)}."
             )
         return outs, [
             _checked_tangent(p, t, name, self.function) for p, t in zip(outs, moved, strict=True)
@@ -81,11 +89,12 @@ def _checked_tangent(primal: Any, tangent: Any, name: str, rule: Any) -> Any:
         return None
     found = typeof(tangent)
     if found.shape != expected.shape or found.dtype != expected.dtype:
+        wanted = typed(tree_structure(0), [expected])
         raise TypeError(
-            f"Custom JVP rule {name_of(rule)} for function {name} must produce primal and tangent "
-            "outputs with corresponding shapes and dtypes. Expected "
-            f"{expected.str_short()} for a primal {typeof(primal).str_short()}, but got "
-            f"{found.str_short()}"
+            "Custom JVP rule must produce primal and tangent outputs with corresponding shapes "
+            f"and dtypes. Expected {wanted} (tangent type of "
+            f"{typed(tree_structure(0), [typeof(primal)])}) but got "
+            f"{typed(tree_structure(0), [found])}. The rule is {name_of(rule)}, for {name}"
         )
     return tangent
 
@@ -119,6 +128,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
         wearing(fun)(self)
+        pass_on_rules(self, fun)
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Give the rule."""

@@ -15,7 +15,9 @@ from effax.api.custom_calls import (
     by_position,
     direction_of,
     is_symbolic,
+    pass_on_rules,
     refuse_captured,
+    typed,
 )
 from effax.api.custom_meaning import Meaning, called, meaning_of, staged
 from effax.effects import custom
@@ -95,9 +97,26 @@ class _VjpRule:
                 "where the first element represents the primal output with the same container "
                 f"(pytree) structure as the function's, {call.out_tree}, but it has {out_tree}"
             )
+        self._check_types(outs, name)
         residuals, self.residual_tree = tree_flatten(pair[1])
         self.residual_refs = {i: x for i, x in enumerate(residuals) if isinstance(x, Ref)}
         return outs, [x for x in residuals if not isinstance(x, Ref)]
+
+    def _check_types(self, outs: Sequence[Any], name: str) -> None:
+        """Raise `TypeError` where the forward function's results are of other types."""
+        call, found = self.call, tuple(map(typeof, outs))
+        pairs = zip(found, call.out_types, strict=True)
+        if any(x.shape != t.shape or x.dtype != t.dtype for x, t in pairs):
+            raise TypeError(
+                f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
+                "(list or tuple of length two) where the first element represents the primal "
+                f"output (equal to the output of the custom_vjp-decorated function {name}) and the "
+                "second element represents residuals (i.e. values stored from the forward pass for "
+                "use on the backward pass), but instead the fwd rule output's first element had "
+                f"shapes/dtypes of:\n    {typed(call.out_tree, found)}\n"
+                f"while the custom_vjp-decorated function {name} had output shapes/dtypes of:\n"
+                f"    {typed(call.out_tree, call.out_types)}"
+            )
 
     def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> _Backward:
         """The backward function between the results and the operands that move."""
@@ -137,24 +156,30 @@ class _Backward:
         return [
             *(None for w in self.wanted[: rule.captured] if w),
             *(
-                zeros(t) if ct is None or is_symbolic(ct) else _checked_ct(ct, t, rule)
-                for ct, t, w in zip(flat, types, self.wanted[rule.captured :], strict=True)
+                _checked_ct(ct, t, rule, i)
+                for i, (ct, t, w) in enumerate(
+                    zip(flat, types, self.wanted[rule.captured :], strict=True)
+                )
                 if w
             ),
         ]
 
 
-def _checked_ct(ct: Any, type: ShapedArray, rule: _VjpRule) -> Any:
-    found = typeof(ct)
-    if found.shape == type.shape and is_inexact(found.dtype) and is_inexact(type.dtype):
-        if found.dtype != type.dtype:
-            ct = convert_element_type(ct, dtype=type.dtype)
-    elif found is not type and (found.shape != type.shape or found.dtype != type.dtype):
+def _checked_ct(ct: Any, type: ShapedArray, rule: _VjpRule, position: int) -> Any:
+    if ct is None:
+        return zeros(type)
+    found = ct.type if is_symbolic(ct) else typeof(ct)
+    inexact = is_inexact(found.dtype) and is_inexact(type.dtype)
+    if found.shape != type.shape or (found.dtype != type.dtype and not inexact):
         raise ValueError(
             f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the shapes and "
-            f"dtypes of the arguments: expected {type.str_short()}, got {found.str_short()}"
+            f"dtypes of the arguments: expected {type.str_short()}, but at output[{position}] the "
+            f"bwd rule produced an output of type {found.str_short()}. Where that is a symbolic "
+            "zero, Consider just returning a None here"
         )
-    return ct
+    if is_symbolic(ct):
+        return zeros(type)
+    return ct if found.dtype == type.dtype else convert_element_type(ct, dtype=type.dtype)
 
 
 def _flat_cotangents(answers: Any, call: CustomCall, rule: _VjpRule) -> list[Any]:
@@ -208,6 +233,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.symbolic_zeros = False
         self.optimize_remat = False
         wearing(fun)(self)
+        pass_on_rules(self, fun)
 
     def defvjp(
         self,

@@ -174,3 +174,45 @@ def test_a_constant_tangent_of_a_linear_function_is_kept() -> None:
 def test_a_scan_stores_linear_functions() -> None:
     _, pushes = lax.scan(lambda c, x: (c, effax.linearize(jnp.sin, x)[1]), 0.0, X)
     assert np.allclose(effax.vmap(lambda f: f(1.0))(pushes), np.cos(X))
+
+
+def test_rules_of_other_types_than_the_function_are_refused() -> None:
+    f = effax.custom_jvp(lambda x: x)
+    f.defjvp(lambda primals, tangents: ((primals[0], primals[0]), (tangents[0], tangents[0])))
+    with pytest.raises(TypeError, match=r"structure:\n    \(float32\[\], float32\[\]\)\nwhile"):
+        effax.jit(effax.grad(effax.jit(f)))(1.0)
+    f.defjvp(lambda primals, tangents: (primals[0], jnp.ones(1)))
+    with pytest.raises(TypeError, match=r"Expected float32\[\] .* but got float32\[1\]"):
+        effax.jvp(f, (1.0,), (1.0,))
+    f.defjvp(lambda primals, tangents: 1.0)
+    with pytest.raises(TypeError, match=r"must produce a pair .* but got 1\.0"):
+        effax.jvp(f, (1.0,), (1.0,))
+    g = effax.custom_vjp(lambda x: x)
+    g.defvjp(lambda x: (jnp.zeros(3), None), lambda residuals, ct: (ct,))
+    with pytest.raises(TypeError, match=r"shapes/dtypes of:\n    float32\[3\]\nwhile"):
+        effax.grad(lambda x: effax.jit(g)(x).sum())(1.0)
+
+
+@pytest.mark.parametrize("symbolic", [True, False])
+def test_cotangents_have_the_shapes_of_the_arguments(symbolic) -> None:
+    f = effax.custom_vjp(lambda x, y: (x, y))
+
+    def forward(x, y):
+        return ((x.value, y.value) if symbolic else (x, y)), None
+
+    f.defvjp(forward, lambda residuals, cts: cts[::-1], symbolic_zeros=symbolic)
+    with pytest.raises(ValueError, match=r"output\[0\] the bwd rule .*f32\[2\]"):
+        effax.grad(lambda x, y: f(x, y)[0].sum())(jnp.ones(1), jnp.ones(2))
+
+
+def test_rules_of_two_kinds_are_given_through_either_wrapper() -> None:
+    f = effax.custom_vjp(effax.custom_batching.custom_vmap(jnp.sin))
+    f.def_vmap(lambda size, batched, x: (jnp.cos(x), True))
+    f.defvjp(lambda x: (f(x), None), lambda residuals, ct: (7 * ct,))
+    assert np.allclose(effax.vmap(f)(X), np.cos(X))
+    assert float(effax.grad(f)(1.0)) == 7.0
+    g = effax.custom_batching.custom_vmap(effax.custom_jvp(jnp.sin))
+    g.defjvp(lambda primals, tangents: (primals[0], 5 * tangents[0]))
+    g.def_vmap(lambda size, batched, x: (x, True))
+    assert np.allclose(effax.vmap(g)(X), X)
+    assert float(effax.grad(g)(1.0)) == 5.0
