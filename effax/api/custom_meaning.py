@@ -11,7 +11,7 @@ from effax.api.custom_calls import CustomCall
 from effax.api.deferred import DeferredJVP
 from effax.api.differentiable import as_value
 from effax.effects.errors import ClosedOverError
-from effax.effects.handler import bottom, current
+from effax.effects.handler import bottom, innermost
 from effax.effects.program import Program
 from effax.effects.tree import tree_flatten
 from effax.interpreters.batch.batched import Batch
@@ -33,7 +33,7 @@ def meaning_of(leaves: Sequence[Any], functions: Sequence[Any], kind: str) -> Me
     `functions` are the user's, the first of them the one that is called: none of them may close
     over what a handler on the way differentiates.
     """
-    top = handler = current.get()
+    top = handler = innermost()
     closed = None
     while handler is not bottom:
         if handler.captures or not isinstance(handler, (JVP, DeferredJVP, Batch, Record)):

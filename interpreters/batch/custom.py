@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.effects import custom, reduction
-from effax.effects.handler import current
+from effax.effects.handler import current, innermost, put_back
 from effax.effects.program import Program
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import Batch, Batched, repeat, rule
@@ -32,12 +32,12 @@ class Lanes:
 
     def run(self, handler: Batch, function: Any, *args: Any) -> Any:
         """Call a function under the batch, installed on top of the present handlers."""
-        outer, handler.outer = handler.outer, current.get()
+        outer, handler.outer = handler.outer, innermost()
         token = current.set(handler)
         try:
             return function(*args)
         finally:
-            current.reset(token)
+            put_back(token)
             handler.outer = outer
 
 
