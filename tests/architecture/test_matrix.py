@@ -18,6 +18,7 @@ COLUMNS = {
     "interpreters/transpose": {"linear"},
     "interpreters/checkify": {"checking", "payload"},
     "interpreters/residual": {
+        "exposing",
         "hoisting",
         "partition",
         "recomputing",
