@@ -31,18 +31,17 @@ def by_position(
         signature = _without(signature, function.keywords)
     try:
         bound = signature.bind(*args, **keywords)
+        bound.apply_defaults()
+        if bound.kwargs:
+            names = ", ".join(bound.kwargs)
+            raise TypeError(
+                f"The following keyword arguments could not be resolved to positions: {names}"
+            )
     except TypeError as error:
         raise TypeError(
             f"The input arguments to the {kind}-decorated function {name_of(function)} could not "
             f"be resolved to positional-only arguments. Binding failed with error:\n{error}"
         ) from None
-    bound.apply_defaults()
-    if bound.kwargs:
-        raise TypeError(
-            f"The following keyword arguments could not be resolved to positions: "
-            f"{', '.join(bound.kwargs)}; the {kind} function {name_of(function)} takes positional "
-            "arguments only, as its rule does"
-        )
     return bound.args
 
 

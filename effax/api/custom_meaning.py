@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from enum import Enum
 from typing import Any
 
@@ -10,8 +11,9 @@ from effax.api.arguments import name_of
 from effax.api.custom_calls import CustomCall
 from effax.api.deferred import DeferredJVP
 from effax.api.differentiable import as_value
+from effax.api.scopes import AtOnce
 from effax.effects.errors import ClosedOverError
-from effax.effects.handler import bottom, innermost
+from effax.effects.handler import Carrier, bottom, innermost
 from effax.effects.program import Program
 from effax.effects.tree import tree_flatten
 from effax.interpreters.batch.batched import Batch
@@ -30,26 +32,29 @@ class Meaning(Enum):
 def meaning_of(leaves: Sequence[Any], functions: Sequence[Any], kind: str) -> Meaning:
     """What a call on these values means, by the handlers from the top of the stack outwards.
 
-    `functions` are the user's, the first of them the one that is called: none of them may close
-    over what a handler on the way differentiates.
+    `functions` are the user's, the first of them the one that is called: it may not close over
+    what a handler on the way differentiates, nor the others over what the one does that asks.
     """
     top = handler = innermost()
-    closed = None
+    closed: list[list[Any]] = []
     while handler is not bottom:
+        if isinstance(handler, AtOnce) and not any(isinstance(x, Carrier) for x in leaves):
+            return Meaning.FUNCTION
         if handler.captures or not isinstance(handler, (JVP, DeferredJVP, Batch, Record)):
             return Meaning.PROGRAM
-        if closed is None:
-            closed = list(_closed_over(functions))
-        owned = [_owns(handler, x) for x in leaves]
+        closed = closed or [_closed_over(f) for f in functions]
+        owned = any(_owns(handler, x) for x in leaves)
         if isinstance(handler, Batch):
-            leaves, closed = _unbatched(handler, leaves), _unbatched(handler, closed)
+            leaves = _unbatched(handler, leaves)
+            closed = [_unbatched(handler, values) for values in closed]
         elif isinstance(handler, Record):
-            if any(owned):  # a linear function, written out as it is linear itself
+            if owned:  # a linear function, written out as it is linear itself
                 return Meaning.FUNCTION
         else:
-            if any(_owns(handler, x) for x in closed):
+            asking = closed if owned else closed[:1]
+            if any(_owns(handler, x) for values in asking for x in values):
                 raise ClosedOverError.of(name_of(functions[0]), kind)
-            if any(owned):
+            if owned:
                 return Meaning.RULE if handler is top else Meaning.PROGRAM
         handler = handler.outer
     return Meaning.FUNCTION
@@ -66,15 +71,13 @@ def _unbatched(handler: Batch, values: Sequence[Any]) -> list[Any]:
     return [x.many if handler.owns(x) else x for x in values]
 
 
-def _closed_over(functions: Sequence[Any]) -> Iterator[Any]:
-    """The leaves of what functions close over."""
-    for function in functions:
-        for cell in getattr(function, "__closure__", None) or ():
-            try:
-                content = cell.cell_contents
-            except ValueError:  # a name that is not bound yet
-                continue
-            yield from tree_flatten(content)[0]
+def _closed_over(function: Any) -> list[Any]:
+    """The leaves of what a function closes over."""
+    found: list[Any] = []
+    for cell in getattr(function, "__closure__", None) or ():
+        with suppress(ValueError):  # a name that is not bound yet
+            found += tree_flatten(cell.cell_contents)[0]
+    return found
 
 
 def called(call: CustomCall) -> Any:

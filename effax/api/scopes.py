@@ -61,7 +61,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     return named
 
 
-class _AtOnce(Handler):
+class AtOnce(Handler):
     """Effects on arrays are performed by the bottom, others by who owns an operand."""
 
     __slots__ = ("around",)
@@ -102,5 +102,5 @@ def ensure_compile_time_eval() -> Iterator[None]:
     if around is bottom:
         yield
         return
-    with _AtOnce(around).installed():
+    with AtOnce(around).installed():
         yield

@@ -9,8 +9,8 @@ from typing import Any
 from effax.effects import custom, reduction
 from effax.effects.handler import current, innermost, put_back
 from effax.effects.program import Program
-from effax.effects.types import typeof
-from effax.interpreters.batch.batched import Batch, Batched, repeat, rule
+from effax.effects.types import float0, tangent_dtype, typeof
+from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat, rule
 from effax.interpreters.custom_linear import forward
 from effax.interpreters.lifting import PLAIN, lift
 
@@ -166,8 +166,15 @@ def _summed(handler: Batch, ct: Any, batched: bool) -> Any:
 def _lifted(
     handler: Batch, values: Sequence[Any], batched: Sequence[bool], program: Program
 ) -> tuple[Any, tuple[bool, ...]]:
-    modes = tuple("batched" if b else PLAIN for b in batched)
+    modes = tuple(BATCHED if b else PLAIN for b in batched)
     done = lift(program, handler, modes)
+    # The tangent of a result may be batched where the result is not: a rule is free to give both.
+    raised = tuple(
+        BATCHED if tangent_dtype(t.dtype) != float0 else mode
+        for mode, t in zip(done.out_modes, program.out_types, strict=True)
+    )
+    if raised != done.out_modes:
+        done = lift(program, handler, modes, out_modes=raised)
     return done, tuple(m is not PLAIN for m in done.out_modes)
 
 

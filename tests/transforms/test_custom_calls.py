@@ -216,3 +216,49 @@ def test_rules_of_two_kinds_are_given_through_either_wrapper() -> None:
     g.def_vmap(lambda size, batched, x: (x, True))
     assert np.allclose(effax.vmap(g)(X), X)
     assert float(effax.grad(g)(1.0)) == 5.0
+
+
+def test_a_rule_closes_over_what_another_derivative_moves() -> None:
+    def inner(y, in_forward):
+        @effax.custom_vjp
+        def f(x):
+            return 2.0 * jnp.sin(x)
+
+        if in_forward:
+            f.defvjp(lambda x: (f(x), y), lambda y, ct: (2.0 * jnp.cos(y) * ct,))
+        else:
+            f.defvjp(lambda x: (f(x), None), lambda _, ct: (2.0 * jnp.cos(y) * ct,))
+        return effax.grad(f)(1.0)
+
+    for in_forward in (True, False):
+        function = partial(inner, in_forward=in_forward)
+        assert np.allclose(effax.grad(function)(4.0), -2.0 * np.sin(4.0))
+        assert np.allclose(effax.vmap(function)(X), 2.0 * np.cos(X))
+        assert np.allclose(effax.jit(effax.vmap(function))(X), 2.0 * np.cos(X))
+
+
+def test_a_rule_may_map_what_the_function_does_not() -> None:
+    f = effax.custom_jvp(lambda x: np.zeros(x.shape, x.dtype))
+    f.defjvp(lambda primals, tangents: (f(*primals), primals[0] * tangents[0]))
+    g = effax.custom_vjp(lambda x: np.float32(0.0))
+    g.defvjp(lambda x: (x * 0.0, x), lambda x, ct: (x * ct,))
+    for function in (f, g):
+        for gradient in (
+            effax.vmap(effax.grad(function)),
+            effax.grad(lambda x, function=function: effax.vmap(function)(x).sum()),
+        ):
+            assert np.allclose(gradient(X), X)
+            assert np.allclose(effax.jit(gradient)(X), X)
+    assert np.allclose(effax.jvp(effax.vmap(f), (X,), (X,))[1], X * X)
+
+
+def test_a_function_is_called_on_what_is_known_at_compile_time() -> None:
+    calls = []
+    g = _with_python_inside(effax.custom_jvp, calls)
+
+    @effax.jit
+    def function():
+        with effax.ensure_compile_time_eval():
+            return g(1.0)
+
+    assert np.allclose(function(), np.sin(1.0))
