@@ -43,7 +43,8 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """The first columns of the product of Householder reflections `1 - tau v v^H`.
 
     Reflection i has v of column i of a: 0 above the diagonal, 1 on it, the column's below. Raises
-    `TypeError` for integers.
+    `TypeError` for integers, and `ValueError` where a has fewer rows than columns, fewer columns
+    than there are taus, or another batch.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.linalg.householder_product(jnp.array([[1.0], [2.0]]), jnp.array([0.4]))
@@ -51,6 +52,12 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """
     if not is_inexact(typeof(a).dtype):
         raise TypeError(f"householder_product does not accept dtype {typeof(a).dtype.name}")
+    shape, lengths = typeof(a).shape, typeof(taus).shape
+    if shape[:-2] != lengths[:-1] or shape[-2] < shape[-1] or lengths[-1] > shape[-1]:
+        raise ValueError(
+            "householder_product: expected an array (..., m, n) with m >= n and taus (..., k) with "
+            f"k <= n, got shapes {shape} and {lengths}"
+        )
     return _reflect(a, taus, matrices.identity_like(a), adjoint=False, backwards=True)
 
 

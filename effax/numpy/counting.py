@@ -269,8 +269,11 @@ def histogram2d(
     check_arrays("histogram2d", x, y)
     if not isinstance(bins, list | tuple) and len(shape_of(bins)) == 1 and shape_of(bins)[0] != 2:
         bins = [bins, bins]
-    if prod(shape_of(x)) != prod(shape_of(y)):
-        raise ValueError("histogram2d: x and y must have as many elements")
+    if len(shape_of(x)) != 1 or shape_of(x) != shape_of(y):
+        raise ValueError(
+            "histogram2d: x and y must be arrays of one axis and of equal length, got shapes "
+            f"{shape_of(x)} and {shape_of(y)}"
+        )
     counts, edges = _boxes((x, y), 2, bins, range, weights, density)
     return counts, edges[0], edges[1]
 

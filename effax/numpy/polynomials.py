@@ -108,6 +108,11 @@ def _added(name: str, a1: Array, a2: Array) -> Array:
     if is_bool(typeof(given[0]).dtype):
         raise TypeError(f"{name} does not accept dtype bool")
     n = max(map(_length, given))
+    if len(shape_of(given[0])) != len(shape_of(given[1])) and n > min(map(_length, given)):
+        raise ValueError(
+            f"{name}: polynomials of different lengths must have equally many axes, got shapes "
+            f"{shape_of(a1)} and {shape_of(a2)}"
+        )
     padded = [
         shape.concatenate(
             shape.full((n - _length(a), *shape_of(a)[1:]), 0, typeof(a).dtype), a, axis=0

@@ -205,7 +205,8 @@ def pinv(
 ) -> Array:
     """The pseudo-inverse (Moore-Penrose), by the singular value decomposition.
 
-    Singular values not above `rtol` times the largest count as zero.
+    Singular values not above `rtol` times the largest count as zero; an array of bounds is
+    broadcast against the stack of matrices.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.pinv(jnp.array([[2.0], [0.0]]))
@@ -223,7 +224,11 @@ def pinv(
         rtol = 10.0 * max(m, n) * float(finfo(x.dtype).eps)
     if hermitian:
         x = (x + matrices.adjoint(x)) / 2
-    return _pinv(x, jnp.asarray(rtol, dtype=real_dtype(x.dtype)), hermitian)
+    bounds = jnp.asarray(rtol, dtype=real_dtype(x.dtype))
+    if bounds.ndim > x.ndim - 2:  # several bounds for one matrix
+        lead = jnp.broadcast_shapes(bounds.shape, x.shape[:-2])
+        x, bounds = jnp.broadcast_to(x, (*lead, m, n)), jnp.broadcast_to(bounds, lead)
+    return _pinv(x, bounds, hermitian)
 
 
 def _pinv(x: Array, rtol: Array, hermitian: bool) -> Array:
@@ -350,7 +355,7 @@ def _lstsq(a: ArrayLike, b: ArrayLike, rcond: Any) -> tuple[Array, Array, Array,
     eps = float(finfo(x.dtype).eps)
     if x.size == 0:
         s = jnp.zeros((0,), real_dtype(x.dtype))
-        rank = jnp.asarray(0)
+        rank = jnp.zeros((), int)
         found = jnp.zeros((x.shape[1], right.shape[1]), x.dtype)
     else:
         if rcond is None:

@@ -14,6 +14,8 @@ from effax.whole import whole
 
 
 def _length(M: Any, name: str) -> int:  # noqa: N803
+    if isinstance(M, float) and M.is_integer():  # NumPy's takes floats
+        M = int(M)  # noqa: N806
     count = concrete_int(M, f"M argument of jnp.{name}")
     if count < 0:
         raise ValueError(f"nonnegative window size expected for {name}, got {count}")

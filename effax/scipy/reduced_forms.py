@@ -211,7 +211,11 @@ def qr_multiply(
             f"has {what[1]}, but c has {y.shape[axis]} {what[2]} (expected {wanted})."
         )
     sides = (y, q) if mode == "right" else (q, y)
-    return jnp.matmul(*sides, precision="highest"), *done[1:]
+    rest = done[1:]
+    if y.ndim > x.ndim:  # r, and the order of columns, for each matrix of c's stack
+        lead = jnp.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        rest = tuple(jnp.broadcast_to(z, (*lead, *z.shape[x.ndim - 2 :])) for z in rest)
+    return jnp.matmul(*sides, precision="highest"), *rest
 
 
 @whole("eigvals_only", "select", "select_range", "tol")

@@ -274,4 +274,7 @@ TABLE = {
         ("uint8", (2, 2), "normal"),
         ("int8", (2, 2), "normal"),
     ),
+    "windows of a length that is a float": _entry(
+        "jnp.hamming(5.0), jnp.hanning(1.0), jnp.bartlett(3.0), jnp.kaiser(4.0, 1.0), jnp.blackman(0.0)"
+    ),
 }

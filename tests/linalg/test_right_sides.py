@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+import effax.numpy as jnp
 import effax.scipy.linalg as sl
+from effax import lax
 
 RNG = np.random.default_rng(0)
 # The system, the right side, and whether that is one or many vectors.
@@ -58,3 +60,18 @@ def test_complex_forms_of_many():
         alone = sl.rsf2csf(given, z)
         for found, wanted in zip(many, alone, strict=True):
             np.testing.assert_allclose(found[k], wanted, atol=1e-5)
+
+
+def test_pinv_takes_several_bounds_for_one_matrix():
+    """It took the bounds for those of singular values, each its own."""
+    a, bounds = jnp.diag(jnp.array([1.0, 0.25, 0.15])), np.float32([0.1, 0.2, 0.3])
+    found = jnp.linalg.pinv(a, bounds)
+    assert found.shape == (3, 3, 3)
+    for one, bound in zip(found, bounds, strict=True):
+        np.testing.assert_allclose(one, np.linalg.pinv(np.asarray(a), bound), atol=1e-6)
+
+
+def test_householder_product_refuses_shapes_that_do_not_fit():
+    for a, taus in [((2, 3), (2,)), ((3, 2), (3,)), ((3, 3), (3, 0)), ((0, 2), (2,))]:
+        with pytest.raises(ValueError, match="householder_product"):
+            lax.linalg.householder_product(jnp.ones(a), jnp.ones(taus))
