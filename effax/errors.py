@@ -6,6 +6,7 @@ from effax.effects.errors import ConcretizationTypeError as ConcretizationTypeEr
 from effax.effects.errors import EffaxError as EffaxError
 from effax.effects.errors import EscapedCarrierError as EscapedCarrierError
 from effax.effects.errors import ExportError as ExportError
+from effax.effects.errors import FixpointError as FixpointError
 from effax.effects.errors import ForkedProcessError as ForkedProcessError
 from effax.effects.errors import (
     InconclusiveDimensionOperation as InconclusiveDimensionOperation,
@@ -36,6 +37,7 @@ __all__ = [
     "EffaxError",
     "EscapedCarrierError",
     "ExportError",
+    "FixpointError",
     "ForkedProcessError",
     "InconclusiveDimensionOperation",
     "JAXIndexError",

@@ -226,6 +226,10 @@ class MissingRuleError(EffaxError, NotImplementedError):
         )
 
 
+class FixpointError(EffaxError, TypeError):
+    """What a handler knows of a loop's carry grows in each step, so the loop can't be lifted."""
+
+
 class UnsupportedDerivativeError(EffaxError, ValueError):
     """A derivative was asked for that does not exist, or that no method here computes."""
 

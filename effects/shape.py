@@ -219,6 +219,15 @@ def pad_axis(x: Any, axis: int, low: int, high: int, interior: int = 0, value: A
     return pad(x, scalar(value, type.dtype), config=config)
 
 
+def move_axis(x: Any, start: int, end: int) -> Any:
+    """The array with one axis moved from position `start` to position `end`."""
+    if start == end:
+        return x
+    order = list(range(x.ndim))
+    order.insert(end, order.pop(start))
+    return transpose(x, permutation=tuple(order))
+
+
 def move_axis_to_front(x: Any, axes: Sequence[int]) -> tuple[Any, tuple[int, ...]]:
     """The array with some axes flattened into one, which is the first; and the others' lengths."""
     shape = typeof(x).shape

@@ -15,9 +15,9 @@ from typing import Any
 import attrs
 
 from effax.effects.effect import Effect
+from effax.effects.shape import move_axis
 from effax.effects.types import typeof
 from effax.interpreters.batch import batched as column
-from effax.interpreters.lifting import move_axis
 
 __all__ = [
     "AxisData",

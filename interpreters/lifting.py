@@ -15,7 +15,7 @@ import attrs
 from effax.effects import control, shape
 from effax.effects.columns import ready
 from effax.effects.effect import Effect
-from effax.effects.errors import MissingRuleError
+from effax.effects.errors import FixpointError, MissingRuleError
 from effax.effects.handler import Handler, current
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray
@@ -71,6 +71,16 @@ class Lifting(Handler):
     def join(self, one: Mode, other: Mode) -> Mode:
         """The least mode above both; by default there is one mode above `PLAIN`."""
         return other if one is PLAIN else one
+
+    def widen(self, one: Mode, other: Mode) -> Mode:
+        """A mode above both that later steps of a loop keep, asked for where joins go on growing.
+
+        Raises `FixpointError` by default.
+        """
+        raise FixpointError(
+            f"{self.label or type(self).__name__}: what is known of a loop's carry grows in each "
+            f"step, last from {one!r} to {other!r}; define `widen`"
+        )
 
     def leaves(self, value: Any, mode: Mode) -> Sequence[Any]:
         """The outer values that a value is made of, at that mode. Runs outside the handler."""
@@ -342,6 +352,8 @@ def lift_while(
     handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
 ) -> list[Any]:
     """Lift condition and body, at the least fixpoint of the carry's modes."""
+    from effax.interpreters.fixpoints import fixpoint
+
     condition: Program = attributes["cond"]
     body: Program = attributes["body"]
     n, m = attributes["cond_consts"], attributes["body_consts"]
@@ -349,13 +361,9 @@ def lift_while(
     carry = operands[n + m :]
     cond_modes, body_modes = (tuple(map(handler.mode, c)) for c in consts)
     modes, state = tuple(map(handler.mode, carry)), handler.state_mode()
-    while True:
-        step = lift(body, handler, body_modes + modes, state, state_at=m)
-        joined = _join_all(handler, modes, step.out_modes)
-        joined_state = handler.state_join(state, step.state_mode)
-        if joined == modes and joined_state == state:
-            break
-        modes, state = joined, joined_state
+    step, modes, state = fixpoint(
+        handler, lambda c, s: lift(body, handler, body_modes + c, s, state_at=m), modes, state
+    )
     step = lift(body, handler, body_modes + modes, state, modes, state, state_at=m)
     if step.log:
         raise TypeError(
@@ -405,18 +413,19 @@ def lift_scan(
     handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
 ) -> list[Any]:
     """Lift the body at the least fixpoint of the carry's modes; scan leaves along their rows."""
+    from effax.interpreters.fixpoints import fixpoint
+
     body: Program = attributes["body"]
     n, m, length = attributes["consts"], attributes["carry"], attributes["length"]
     consts, carry, xs = operands[:n], operands[n : n + m], operands[n + m :]
     const_modes, x_modes = tuple(map(handler.mode, consts)), tuple(map(handler.mode, xs))
     modes, state = tuple(map(handler.mode, carry)), handler.state_mode()
-    while True:
-        step = lift(body, handler, const_modes + modes + x_modes, state, state_at=n)
-        joined = _join_all(handler, modes, step.out_modes[:m])
-        joined_state = handler.state_join(state, step.state_mode)
-        if joined == modes and joined_state == state:
-            break
-        modes, state = joined, joined_state
+    step, modes, state = fixpoint(
+        handler,
+        lambda c, s: lift(body, handler, const_modes + c + x_modes, s, state_at=n),
+        modes,
+        state,
+    )
     y_modes = step.out_modes[m:]
     step = lift(
         body, handler, const_modes + modes + x_modes, state, modes + y_modes, state, state_at=n
@@ -442,7 +451,7 @@ def _rows(handler: Lifting, x: Any, mode: Mode) -> list[Any]:
     """The leaves of a scanned value, the axis of the steps first in each."""
     leaves = leaves_of(handler, x, mode)
     axes = (0,) if mode is PLAIN else handler.leaf_axes(mode) or (0,) * len(leaves)
-    return [move_axis(leaf, k, 0) for leaf, k in zip(leaves, axes, strict=True)]
+    return [shape.move_axis(leaf, k, 0) for leaf, k in zip(leaves, axes, strict=True)]
 
 
 def _unscan(
@@ -466,18 +475,9 @@ def _unscan(
             values.append(leaves[0])
             continue
         axes = handler.leaf_axes(mode) or (0,) * n
-        moved = [move_axis(leaf, 0, k) for leaf, k in zip(leaves, axes, strict=True)]
+        moved = [shape.move_axis(leaf, 0, k) for leaf, k in zip(leaves, axes, strict=True)]
         values.append(handler.value(mode, moved))
     return values
-
-
-def move_axis(x: Any, start: int, end: int) -> Any:
-    """The value with one axis moved."""
-    if start == end:
-        return x
-    order = list(range(x.ndim))
-    order.insert(end, order.pop(start))
-    return shape.transpose(x, permutation=tuple(order))
 
 
 def reopen(handler: Lifting, program: Program, operands: Sequence[Any]) -> list[Any]:

@@ -13,6 +13,7 @@ from effax.effects import collective
 from effax.effects.control import call
 from effax.effects.effect import Effect
 from effax.effects.program import Program
+from effax.effects.shape import move_axis
 from effax.interpreters.batch.parallel import as_batch
 from effax.interpreters.lifting import (
     PLAIN,
@@ -22,7 +23,6 @@ from effax.interpreters.lifting import (
     leaves_of,
     lift,
     lift_call,
-    move_axis,
 )
 
 

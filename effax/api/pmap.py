@@ -18,11 +18,11 @@ from effax.effects.config import trace_key
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier, Handler, bottom, innermost
 from effax.effects.program import Program
+from effax.effects.shape import move_axis
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 from effax.effects.value import Value
 from effax.interpreters import parallel as parallel  # lifts programs at many places
-from effax.interpreters.lifting import move_axis
 from effax.interpreters.stage import stage
 
 

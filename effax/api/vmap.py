@@ -11,6 +11,7 @@ from effax.api.float0 import is_nothing
 from effax.backends.xla.array import Array
 from effax.effects.errors import RefError
 from effax.effects.frames import filtered
+from effax.effects.shape import move_axis
 from effax.effects.state import Cell, Ref, Window, new_ref, ref_get, ref_set
 from effax.effects.tree import (
     broadcast_prefix,
@@ -22,7 +23,6 @@ from effax.effects.tree import (
 )
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat
-from effax.interpreters.lifting import move_axis
 from effax.key_arrays import axis_of_words, is_keys
 
 

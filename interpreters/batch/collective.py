@@ -8,9 +8,9 @@ from typing import Any
 from effax.effects import collective, reduction, shape
 from effax.effects.effect import Effect
 from effax.effects.elementwise import mul
+from effax.effects.shape import move_axis
 from effax.effects.types import int32, typeof
 from effax.interpreters.batch.batched import Batch, elementwise, repeat, rule
-from effax.interpreters.lifting import move_axis
 
 
 def _merged(x: Any, axis: int) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, dataclass_transform
 
 from effax.effects import shape
 from effax.effects.effect import Effect
-from effax.effects.errors import MissingRuleError
+from effax.effects.errors import FixpointError, MissingRuleError
 from effax.effects.frames import filtered
 from effax.effects.tree import GetAttrKey, register_pytree_with_keys, tree_map
 from effax.effects.types import ShapedArray, typeof
@@ -39,7 +39,9 @@ class Interpreter(Data):
     the program's body. Where no leaf is primal, a derivative of the result is refused, unless
     `open_rules=True` among the class's arguments says that it is that of the body.
 
-    Override `lift(value)` where a plain value is not its own leaf, every time.
+    Override `lift(value)` where a plain value is not its own leaf, every time. `lift`,
+    `join_static` and `widen` are told more if they have parameters for it: `settings`, those of the
+    installation; and `lift` also `mode`, the `Mode` that is wanted.
     """
 
     _fields: ClassVar[Fields] = Fields({}, (), (), ())
@@ -122,7 +124,9 @@ class Interpreter(Data):
     def lift(cls, value: Any) -> Any:
         """The data of a plain value: each leaf is the value, optional ones are absent.
 
-        Without leaves, it is the value.
+        Without leaves, it is the value. An override may have a parameter `settings`, to read the
+        settings by name, and a parameter `mode`: what the others in a rule, a branch or a loop are
+        like, a `Mode`; None where nothing is known.
         """
         if not cls._fields.leaves:
             return value
@@ -149,6 +153,19 @@ class Interpreter(Data):
         raise TypeError(
             f"{cls.__name__}.{name} is {one!r} in one branch or step of a loop and {other!r} in "
             f"another; define {cls.__name__}.join_static to say what holds for both"
+        )
+
+    @classmethod
+    def widen(cls, name: str, one: Any, other: Any) -> Any:
+        """A static field that holds for all later steps of a loop, where joins go on growing.
+
+        It is asked when a static of one carry has grown in 32 steps, with its last two values.
+        Raises `FixpointError`: by default there is none.
+        """
+        raise FixpointError(
+            f"{cls.__name__}.{name} of a loop's carry grows in each step, last from {one!r} to "
+            f"{other!r}; define {cls.__name__}.widen to give what holds for all steps, or keep it "
+            "in a leaf"
         )
 
     @classmethod

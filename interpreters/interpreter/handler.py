@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,6 +26,7 @@ from effax.effects.value import Value
 from effax.interpreters.interpreter import states
 from effax.interpreters.interpreter.fields import Data
 from effax.interpreters.interpreter.states import States, converted, ready
+from effax.interpreters.interpreter.telling import tell, wants
 from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor, reopen
 from effax.interpreters.rotation import rotated_while
 
@@ -105,18 +107,32 @@ class Interpretation(Lifting):
             _join_leaf(cls, name, a, b) for name, a, b in zip(names, one[0], other[0], strict=True)
         )
         statics = tuple(
-            a if a == b else cls.join_static(name, a, b)
+            a if a == b else tell(self, cls.join_static, name, a, b)
             for name, a, b in zip(cls._fields.statics, one[1], other[1], strict=True)
         )
         return leaves, statics
 
+    def widen(self, one: Any, other: Any) -> Mode:
+        """Statics as the interpreter widens them; leaves can't grow without end."""
+        if one is PLAIN:
+            return other
+        cls = self.interpreter
+        return other[0], tuple(
+            b if a == b else tell(self, cls.widen, name, a, b)
+            for name, a, b in zip(cls._fields.statics, one[1], other[1], strict=True)
+        )
+
+    def lifted(self, x: Any, mode: Any = PLAIN) -> Any:
+        """The data of a plain value, as a value of that mode where the class asks for it."""
+        return tell(self, self.interpreter.lift, ready(x), mode=mode)
+
     def leaves(self, value: Any, mode: Any) -> Sequence[Any]:
         """The leaves that the mode has, in order; absent ones filled in."""
         cls, type = self.interpreter, typeof(value)
-        data = value.data if self.owns(value) else cls.lift(ready(value))
+        data = value.data if self.owns(value) else self.lifted(value, mode)
         for name, wanted in zip(cls._fields.statics, mode[1], strict=True):
             found = getattr(data, name)
-            if found != wanted and cls.join_static(name, found, wanted) != wanted:
+            if found != wanted and tell(self, cls.join_static, name, found, wanted) != wanted:
                 raise TypeError(f"{cls.__name__}.{name}: {found!r} can't stand for {wanted!r}")
         found = []
         for (name, t), leaf in zip(
@@ -286,7 +302,7 @@ class Interpretation(Lifting):
         expected = effect.result_type(*operands, **attributes)
         if getattr(rule, "lift", True):
             types_ = tuple(map(effect.operand_type, operands))
-            given = [self._lifted(x, effect, types_) for x in operands]
+            given = [self._lifted(x, effect, types_, operands) for x in operands]
         else:
             given = [x.data if self.owns(x) else x for x in operands]
         result = rule(effect, given, attributes, self)
@@ -296,7 +312,7 @@ class Interpretation(Lifting):
             return self.adopt(result, expected, effect)
         return [self.adopt(x, t, effect) for x, t in zip(result, expected, strict=True)]
 
-    def _lifted(self, x: Any, effect: Effect, types: Any) -> Any:
+    def _lifted(self, x: Any, effect: Effect, types: Any, peers: Sequence[Any]) -> Any:
         if self.owns(x):
             return x.data
         if not self.interpreter._fields.leaves:
@@ -304,7 +320,9 @@ class Interpretation(Lifting):
         if type(x) in LITERALS and effect.literals:
             t = effect.literal_type(x, types)
             x = shape.full(t.shape, x, t.dtype)
-        return self.interpreter.lift(ready(x))
+        if wants(self.interpreter.lift, "mode"):
+            return self.lifted(x, functools.reduce(self.join, map(self.mode, peers), PLAIN))
+        return self.lifted(x)
 
     def adopt(self, result: Any, expected: ShapedArray, effect: Effect) -> Any:
         """What a rule returned as a value of this handler; what is no data of its class is plain.
