@@ -23,6 +23,7 @@ from effax.effects.effect import Effect
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.handler import bottom, innermost
 from effax.effects.program import Program
+from effax.effects.shape import move_axis
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.lifting import (
     PLAIN,
@@ -33,7 +34,6 @@ from effax.interpreters.lifting import (
     leaf_count,
     leaves_of,
     lift,
-    move_axis,
     rebuild,
     reopen,
     take_log,

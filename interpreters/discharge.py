@@ -105,6 +105,10 @@ def perform_on_contents(
     """What an effect with programs does on references: see the module."""
     rule = _rules.get(effect)
     if rule is None:
+        from effax.interpreters.meanings import meanings
+
+        if effect in meanings:
+            return list(meanings[effect](*operands, **attributes))
         raise RefError(
             f"{effect.name} takes arrays, not references; read them before (ref[...]), and write "
             "what it returns after it"

@@ -74,7 +74,8 @@ class Guard(Lifting):
             if effect is control.while_loop:
                 return rotated_while(self, operands, attributes)
             if effect.higher_order:
-                return functor[effect](self, effect, operands, attributes)
+                lifting = functor.get(effect, Guard.missing)
+                return lifting(self, effect, operands, attributes)
             return self._observable(effect, operands, attributes)
         finally:
             current.reset(token)

@@ -154,10 +154,9 @@ class Lifting(Handler):
 
     def missing(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Refuse an effect that has no rule here."""
-        raise MissingRuleError(
-            f"{type(self).__name__} has no rule for the effect '{effect.name}'; add one with "
-            f"the interpreter's `rule` decorator, or write the function without '{effect.name}'"
-        )
+        from effax.interpreters.meanings import no_rule
+
+        raise MissingRuleError(no_rule(type(self).__name__, effect))
 
 
 @attrs.frozen(slots=True, eq=False)

@@ -48,6 +48,7 @@ from effax.interpreters.interpreter import State as State
 from effax.interpreters.interpreter import Static as Static
 from effax.interpreters.jvp import dual as jvp
 from effax.interpreters.lifting import Lifting as Lifting
+from effax.interpreters.meanings import meanings
 from effax.interpreters.stage import Staged
 from effax.interpreters.stage import stage as stage
 from effax.interpreters.transpose import linear as transpose
@@ -110,7 +111,8 @@ def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
     Every handler without a rule of its own for the effect, and both backends, take it from there.
     The function is called with the operands and the attributes. An effect with a row is what the
-    function says only where no handler answers it.
+    function says only where no handler answers it. For an effect with `higher_order`, which has
+    programs among its attributes, this is the one declaration: each interpreter goes through it.
 
     >>> from effax import extend
     >>> thrice = extend.Effect("doctest_thrice", family="mine", typing=lambda x: x)
@@ -124,6 +126,7 @@ def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:
         definition(effect)(function)
+        meanings[effect] = function
         if effect.row:
             lowering.answered.add(effect.row)
 

@@ -28,6 +28,7 @@ from effax.interpreters.interpreter.fields import Data
 from effax.interpreters.interpreter.states import States, converted, ready
 from effax.interpreters.interpreter.telling import tell, wants
 from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor, reopen
+from effax.interpreters.meanings import undeclared
 from effax.interpreters.rotation import rotated_while
 
 if TYPE_CHECKING:
@@ -356,6 +357,8 @@ class Interpretation(Lifting):
     def missing(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Refuse, and say what to write."""
         name = self.interpreter.__name__
+        if effect.higher_order:
+            raise MissingRuleError(f"at {describe(user_frame())}, {name}: {undeclared(effect)}")
         types_ = ", ".join(repr(effect.operand_type(x)) for x in operands)
         raise MissingRuleError(
             f"at {describe(user_frame())}, {name} has no rule for the effect "

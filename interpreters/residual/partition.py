@@ -153,6 +153,8 @@ class _Partition:
         if not any(map(self.is_unknown, e.inputs)):
             self.known.append(e)
             return
+        if e.effect.higher_order:
+            e = _called(e)
         planner = planners.get(e.effect)
         if planner is not None:
             self.halves(e, planner)
@@ -203,6 +205,23 @@ class _Partition:
             )
         )
         self.mark(later)
+
+
+def _called(e: Equation) -> Equation:
+    """A higher-order effect from outside as a call of what it means.
+
+    Where that closes over arrays, which a program can't mention, the equation stays: it is known or
+    unknown as a whole.
+    """
+    if e.effect in planners:
+        return e
+    from effax.interpreters.meanings import meaning
+
+    found = meaning(e.effect, tuple(x.type for x in e.inputs), e.attributes)
+    if found is None or found.captured:
+        return e
+    told = {"program": found.program, "name": e.effect.name}
+    return Equation(control.call, e.inputs, told, e.outputs, e.frame, e.scope)
 
 
 def _free_variables(program: Program) -> list[Variable]:

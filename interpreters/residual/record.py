@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax.effects import custom
+from effax.effects import control, custom
 from effax.effects.effect import Effect
 from effax.effects.errors import RefError
 from effax.effects.frames import user_frame
@@ -58,6 +58,13 @@ class Record(Handler):
                 with outside(self):
                     program = attributes.get("forward") or attributes["program"]
                     return program.run(*operands)
+            from effax.interpreters.meanings import meaning
+
+            found = meaning(effect, tuple(map(effect.operand_type, operands)), attributes)
+            if found is not None:
+                told = {"program": found.program, "name": effect.name}
+                given = (*found.captured, *operands)
+                return self.halves(control.call, given, told, planners[control.call])
         return self.record(effect, operands, attributes)
 
     def record(self, effect: Effect, operands: Sequence[Any], attributes: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ import attrs
 
 from effax.effects import shape
 from effax.effects.columns import ready
+from effax.effects.control import call
 from effax.effects.conversion import number
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
@@ -134,7 +135,7 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool) -> None:
             continue
         if tracks:
             outs = [along(ct, x.type) for ct, x in zip(outs, e.outputs, strict=True)]
-        transpose = rules.get(e.effect)
+        transpose = rules.get(e.effect) or _transpose_of_meaning(e)
         if transpose is None:
             raise NotLinearError(e, "or has no transpose rule")
         operands = [Linear(x.type) if owns(x) else x for x in e.inputs]
@@ -148,6 +149,23 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool) -> None:
             if ct is not None and owns(x):
                 ct = along(ct, x.type) if tracks else ct
                 cotangents[x] = add_cotangents(cotangents.get(x), ct)
+
+
+def _transpose_of_meaning(e: Any) -> Callable[..., Any] | None:
+    """The transpose of what an effect from outside means; None where nobody has said it."""
+    from effax.interpreters.meanings import meaning
+
+    found = meaning(e.effect, tuple(map(typeof, e.inputs)), e.attributes)
+    if found is None:
+        return None
+    program, captured = found.program, found.captured
+
+    def transpose_called(ct: Any, *operands: Any, **attributes: Any) -> Sequence[Any]:
+        cts = ct if e.effect.multiple else [ct]
+        given = rules[call](cts, *captured, *operands, program=program, name=e.effect.name)
+        return given[len(captured) :]  # type: ignore[no-any-return]
+
+    return transpose_called
 
 
 def add_cotangents(one: Any, other: Any) -> Any:
