@@ -371,11 +371,28 @@ class AbstractMesh(MeshShape):
         return AbstractMesh, (self.axis_sizes, self.axis_names, self._types)
 
 
+@attrs.frozen(slots=True)
+class _Named:
+    """A mesh in context that specs are over, and that places nothing by itself: `with mesh:`."""
+
+    mesh: Any
+
+
 def current_mesh() -> Any:
-    """The mesh in context: what `set_mesh` was given, or None."""
-    return config.trace_key().mesh
+    """The mesh in context, which specs without a mesh are over; None where there is none."""
+    found = config.trace_key().mesh
+    return found.mesh if type(found) is _Named else found
 
 
-def under_mesh(mesh: Any) -> config.Overriding:
-    """A context manager under which a mesh is the one in context."""
-    return config.Overriding("mesh", mesh)
+def placing_mesh() -> Any:
+    """The mesh on whose devices runs what nobody put anywhere: that of `set_mesh`, or None."""
+    found = config.trace_key().mesh
+    return None if type(found) is _Named else found
+
+
+def under_mesh(mesh: Any, places: bool = True) -> config.Overriding:
+    """A context manager under which a mesh is the one in context.
+
+    Unless it `places`, arrays that nobody put anywhere stay where they are.
+    """
+    return config.Overriding("mesh", mesh if places else _Named(mesh))

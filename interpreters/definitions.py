@@ -11,12 +11,21 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-from effax.effects import control, cumulative, elementwise, logical, reduction, shape, window
+from effax.effects import (
+    control,
+    cumulative,
+    elementwise,
+    logical,
+    reduction,
+    selection,
+    shape,
+    window,
+)
 from effax.effects.accuracy import accurate
 from effax.effects.effect import LITERALS, Effect, find_effect
 from effax.effects.handler import current
 from effax.effects.program import Program, Variable
-from effax.effects.types import ShapedArray, typeof
+from effax.effects.types import ShapedArray, bool_, typeof
 from effax.interpreters.lifting import Lifting, functor
 from effax.interpreters.stage import stage
 
@@ -169,17 +178,29 @@ _fold_windows(window.reduce_window_min, elementwise.min, reduction.highest)
 
 @definition(window.reduce_window)
 def reduce_window_in_order(*operands: Any, body: Program, **parameters: Any) -> Sequence[Any]:
-    """Fold the places of the window in their order, as XLA does: it need not be associative."""
+    """Fold the places of the window in their order, and only those inside the array, as XLA does.
+
+    So a function of two numbers that is not associative, or an initial value that is no identity,
+    has the value here that it has there.
+    """
     n = len(operands) // 2
     xs, inits = operands[:n], operands[n:]
     if not pointwise(body):
         rows = [window_rows(x, i, **parameters) for x, i in zip(xs, inits, strict=True)]
         return fold_rows(rows, inits, body)
+    padded = any(map(any, parameters["padding"])) or any(d > 1 for d in parameters["base_dilation"])
     places = [_window_places(x, i, **parameters) for x, i in zip(xs, inits, strict=True)]
     lengths = typeof(places[0][0]).shape
     folded = [shape.broadcast_in_dim(i, shape=lengths, dims=()) for i in inits]
-    for row in zip(*places, strict=True):
-        folded = on_arrays(body, [*folded, *row])
+    if not padded:
+        for row in zip(*places, strict=True):
+            folded = on_arrays(body, [*folded, *row])
+        return folded
+    everywhere = shape.full(typeof(xs[0]).shape, True, bool_)
+    inside = _window_places(everywhere, shape.scalar(False, bool_), **parameters)
+    for here, *row in zip(inside, *places, strict=True):
+        pairs = zip(folded, on_arrays(body, [*folded, *row]), strict=True)
+        folded = [selection.select_n(here, old, new) for old, new in pairs]
     return folded
 
 

@@ -11,7 +11,7 @@ import attrs
 
 from effax.backends.xla.mesh import Mesh, NamedSharding, radices
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated, single
-from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, current_mesh
+from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, placing_mesh
 from effax.effects.program import Program, programs_in
 
 
@@ -95,7 +95,7 @@ def layout_of(
         committed = True
         place = _agree(place, (f"a mesh{' inside' + of if of else ''} with", one.flat))
         mesh = mesh or one
-    context = current_mesh()
+    context = placing_mesh()
     if place is None and isinstance(context, Mesh) and not context.empty:
         place, mesh, committed = ("", context.flat), context, True
     if place is None:

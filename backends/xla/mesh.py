@@ -138,7 +138,7 @@ class Mesh(MeshShape):
         return named if named.placement() is placement else None
 
     def __enter__(self) -> Mesh:
-        scope = under_mesh(self)
+        scope = under_mesh(self, places=False)
         scope.__enter__()
         self._entered.append(scope)
         return self

@@ -35,7 +35,7 @@ from effax.effects import config, control, key_use
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
 from effax.effects.handler import bottom, current, innermost
-from effax.effects.mesh import current_mesh
+from effax.effects.mesh import placing_mesh
 from effax.effects.program import Program
 from effax.effects.state import Ref, takes_references
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
@@ -267,7 +267,7 @@ class Jit:
         """A program compiled for these operands, of which it keeps the captured ones."""
         refuse_execution(f"jit({self._name})")
         specs = [x.spec for x in (*captured, *arrays)]
-        key = "executor", tuple(specs), tuple(donate), self._device, asked, current_mesh()
+        key = "executor", tuple(specs), tuple(donate), self._device, asked, placing_mesh()
         executor: Executor | None = program.memo.get(key)
         if executor is None:
             warn_of_large(captured, self._name)

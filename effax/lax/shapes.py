@@ -24,6 +24,7 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Value
+from effax.numpy.arguments import on_device
 from effax.whole import whole
 
 Array = Any
@@ -59,7 +60,7 @@ def _axes(axes: Any, ndim: int) -> tuple[int, ...]:
 
 
 def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any = None) -> Array:
-    """An array of one value everywhere.
+    """An array of one value everywhere, cut up by the sharding if there is one.
 
     Raises `TypeError` where the value is not a scalar.
 
@@ -67,8 +68,6 @@ def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any 
     >>> lax.full((2,), 7, "float32")
     Array([7., 7.], dtype=float32)
     """
-    if sharding is not None:
-        raise NotImplementedError("lax.full: give the result to device_put to shard it")
     given = typeof(fill_value)
     if given.shape:
         raise TypeError(
@@ -76,7 +75,7 @@ def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any 
         )
     weak = dtype is None and given.weak_type
     wanted = given.dtype if dtype is None else user_dtype(dtype, "full")
-    return _filled(fill_value, canonical_shape(shape), wanted, weak)
+    return on_device(_filled(fill_value, canonical_shape(shape), wanted, weak), sharding)
 
 
 @whole("lengths", "dtype", "weak")
@@ -90,7 +89,7 @@ def _filled(value: ArrayLike, lengths: tuple[int, ...], dtype: Any, weak: bool) 
 def full_like(
     x: Any, fill_value: ArrayLike, dtype: Any = None, shape: Any = None, sharding: Any = None
 ) -> Array:
-    """An array like another, of one value everywhere.
+    """An array like another, of one value everywhere, beside it where it was put somewhere.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.full_like(jnp.zeros(2), 3)
@@ -100,12 +99,12 @@ def full_like(
     lengths = like.shape if shape is None else canonical_shape(shape)
     weak = dtype is None and getattr(like, "weak_type", False)
     wanted = canonical_dtype(like.dtype) if dtype is None else dtype
-    if not weak:
-        result = full(lengths, fill_value, wanted, sharding=sharding)
-    else:
+    if weak:
         result = _filled(fill_value, tuple(lengths), wanted, True)
+    else:
+        result = full(lengths, fill_value, wanted)
     if sharding is not None:
-        return result
+        return on_device(result, sharding)
     from effax.numpy.creation import beside
 
     return beside(result, x)

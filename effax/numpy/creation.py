@@ -14,7 +14,7 @@ from effax.backends.xla.buffer import put
 from effax.effects import config, elementwise, shape, transcendental
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier, bottom, current
-from effax.effects.mesh import current_mesh
+from effax.effects.mesh import placing_mesh
 from effax.effects.promotion import result_type
 from effax.effects.types import (
     canonical_shape,
@@ -58,7 +58,7 @@ def constant(host: np.ndarray[Any, Any], device: Any = None) -> Array:
 def filled(lengths: tuple[int, ...], value: Any, dtype: Any, device: Any = None) -> Any:
     """An array of one Python number everywhere."""
     small = np.prod(lengths, dtype=object) <= _SMALL
-    if small and current.get() is bottom and current_mesh() is None:
+    if small and current.get() is bottom and placing_mesh() is None:
         return constant(np.full(lengths, value, dtype), device)
     result = shape.full(lengths, value, dtype)
     return on_device(result, device)
@@ -193,10 +193,14 @@ def _filled_like(name: str, a: Any, value: Any, dtype: Any, lengths: Any, device
 
 
 def beside(result: Any, a: Any) -> Any:
-    """The result placed like the array that it is like, if that is committed and of its shape."""
+    """The result placed like the array that it is like, if that is committed.
+
+    One of another shape follows to a single device only.
+    """
     if not isinstance(a, Array) or not a.committed or current.get() is not bottom:
         return result
-    return on_device(result, a.sharding) if result.shape == a.shape else result
+    follows = result.shape == a.shape or len(a.devices()) == 1
+    return on_device(result, a.sharding) if follows else result
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
@@ -240,7 +244,9 @@ def full_like(
     check_arrays("full_like", 0, fill_value)
     _check_fits("full_like", fill_value, kind)
     result = _spread(fill_value, wanted, kind, weak)
-    return beside(result, a) if device is None else on_device(result, device)
+    if device is None and not typeof(fill_value).ndim:
+        return beside(result, a)
+    return on_device(result, device)
 
 
 def _known(name: str, argument: str, x: Any) -> Any:

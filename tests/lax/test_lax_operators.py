@@ -135,6 +135,11 @@ def test_derivatives_of_windows_fold_in_order(fold, padding):
     y, dy = effax.jvp(windows, (x,), (x,))
     np.testing.assert_array_equal(y, windows(x))
     np.testing.assert_array_equal(dy, windows(x))  # it is linear
+
+    def counted(x):  # from an initial value that is no identity
+        return lax.reduce_window(x, 1.0, lambda x, y: x + y, (3,), (1,), padding)
+
+    np.testing.assert_array_equal(effax.jvp(counted, (x,), (x,))[0], counted(x))
     np.testing.assert_array_equal(
         effax.vmap(windows)(jnp.stack([x, -x])), [windows(x), -windows(x)]
     )

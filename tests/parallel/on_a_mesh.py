@@ -253,7 +253,26 @@ def test_a_mesh_in_context():
         assert effax.jit(lambda a: lax.with_sharding_constraint(a, P("y")))(HOST).sharding == over(
             "y"
         )
+        # What nobody put anywhere stays where it is, and can be cut up by a jit yet.
+        one = jnp.ones(8) + 1
+        assert not one.committed and one.devices() == {effax.devices()[0]}
+        assert effax.jit(lambda a: a, in_shardings=P("x"))(one).sharding == over("x")
     assert get_mesh().empty
+
+
+def test_an_array_like_another_lies_beside_it(cut):
+    single = effax.device_put(HOST, effax.devices()[3])
+    for make in (
+        jnp.zeros_like,
+        jnp.ones_like,
+        jnp.empty_like,
+        lambda x, **k: jnp.full_like(x, 7, **k),
+        lambda x, **k: lax.full_like(x, 7, **k),
+    ):
+        assert make(cut).sharding == make(cut, dtype="int32").sharding == cut.sharding
+        assert make(single, shape=(2,)).devices() == single.devices()
+        assert not make(cut, shape=(2,)).committed and not make(jnp.ones(8)).committed
+        assert effax.jit(make)(cut).shape == cut.shape
 
 
 def test_arrays_from_pieces():
