@@ -13,7 +13,7 @@ from effax.lax.contraction import Precision
 from effax.numpy.arguments import canonical_axes, concrete_int
 from effax.numpy.decompositions import floats
 from effax.numpy.operands import arraylike
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 
@@ -205,6 +205,7 @@ def _resize(
     return _resampled(image, shape, axes, scales, zeros, method, antialias, precision)
 
 
+@own_promotion
 def resize(
     image: ArrayLike,
     shape: Sequence[int],
@@ -259,6 +260,7 @@ def _scale_and_translate(
     )
 
 
+@own_promotion
 def scale_and_translate(
     image: ArrayLike,
     shape: Sequence[int],

@@ -14,7 +14,7 @@ from effax.backends.xla.dispatch import compile_program, operand, refuse_executi
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.backends.xla.layout import layout_of
 from effax.backends.xla.scalars import number
-from effax.effects.config import trace_key
+from effax.effects.config import numpy_dtype_promotion, numpy_rank_promotion, trace_key
 from effax.effects.effect import LITERALS
 from effax.effects.frames import boundary, strip
 from effax.effects.handler import bottom, current
@@ -98,6 +98,25 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def own_promotion(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function whose body mixes ranks and dtypes of its own making.
+
+    The settings `numpy_rank_promotion` and `numpy_dtype_promotion` speak of the user's operands.
+    Within the function they are at their defaults; where they are so anyway nothing is entered.
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **keywords: P.kwargs) -> R:
+        settings = trace_key()
+        ranks, dtypes = settings.numpy_rank_promotion, settings.numpy_dtype_promotion
+        if ranks == "allow" and dtypes == "standard":
+            return function(*args, **keywords)
+        with numpy_rank_promotion("allow"), numpy_dtype_promotion("standard"):
+            return function(*args, **keywords)
+
+    return call
 
 
 def opened(x: Any) -> Any:

@@ -29,7 +29,7 @@ from effax.numpy.sliding import convolve
 from effax.numpy.sorting import argsort
 from effax.numpy.systems import inv, lstsq
 from effax.numpy.taking import take
-from effax.whole import opening, whole
+from effax.whole import opening, own_promotion, whole
 
 Array = Any
 ArrayLike = Any
@@ -352,6 +352,7 @@ def _all_roots(p: Array) -> Array:
     return choose(greater_equal(place, add(negative(missing), n)), unknown, zeros)
 
 
+@own_promotion
 @opening
 def polyfit(
     x: ArrayLike,

@@ -23,7 +23,7 @@ from effax.random.samplers import (
     safe_to_cast,
     uniform_words,
 )
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 Shape = tuple[int, ...]
 
@@ -234,6 +234,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
     return _f(words, dfnum, dfden, shape=found, dtype=asked)
 
 
+@own_promotion
 @whole("shape", "dtype")
 def _t(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
     keys = split_words(words, shape=(2,))

@@ -28,7 +28,7 @@ from effax.random.bits import (
     spread,
 )
 from effax.random.keys import split_words, words_of
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 Shape = tuple[int, ...]
 _ONE: Final = np.float32(1)
@@ -116,6 +116,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     return normal_words(words, shape=canonical_shape(shape), dtype=asked)
 
 
+@own_promotion
 @whole("shape", "dtype")
 def _truncated_normal(words: Any, lower: Any, upper: Any, shape: Shape, dtype: DType) -> Any:
     sqrt2 = np.array(np.sqrt(2), dtype)[()]
@@ -328,6 +329,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     return _pareto(words, b, shape=found, dtype=asked)
 
 
+@own_promotion
 @whole("shape", "dtype")
 def _weibull_min(words: Any, scale: Any, concentration: Any, shape: Shape, dtype: DType) -> Any:
     u = _unit(words, shape, dtype)

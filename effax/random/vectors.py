@@ -16,11 +16,12 @@ from effax.random.integers import rademacher_words
 from effax.random.keys import split_words, words_of
 from effax.random.rejection import gamma_words
 from effax.random.samplers import exponential_words, normal_words, safe_to_cast, uniform_words
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 Shape = tuple[int, ...]
 
 
+@own_promotion
 @whole("shape", "dtype", "method")
 def _multivariate_normal(
     words: Any, mean: Any, cov: Any, shape: Shape, dtype: DType, method: str

@@ -11,7 +11,7 @@ import effax.numpy as jnp
 from effax.effects.types import is_complex
 from effax.numpy.arguments import canonical_axes, canonical_axis
 from effax.numpy.decompositions import floats
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
 
@@ -123,6 +123,7 @@ def _many(
     return value
 
 
+@own_promotion
 @whole("type", "n", "axis", "norm")
 def dct(
     x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
@@ -147,6 +148,7 @@ def dct(
     return _one("dct", x, type, n, axis, norm)
 
 
+@own_promotion
 @whole("type", "n", "axis", "norm")
 def idct(
     x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
@@ -161,6 +163,7 @@ def idct(
     return _one("idct", x, type, n, axis, norm)
 
 
+@own_promotion
 @whole("type", "s", "axes", "norm")
 def dctn(
     x: ArrayLike,
@@ -186,6 +189,7 @@ def dctn(
     return _many("dctn", x, type, s, axes, norm)
 
 
+@own_promotion
 @whole("type", "s", "axes", "norm")
 def idctn(
     x: ArrayLike,

@@ -12,7 +12,7 @@ from effax.api.custom_jvp import custom_jvp
 from effax.effects.types import is_complex
 from effax.scipy.faddeeva import faddeeva, widened
 from effax.scipy.normal import real, spread
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 Array = Any
 ArrayLike = Any
@@ -193,6 +193,7 @@ def _sine_cosine(x: Array) -> tuple[Array, Array]:
     return jnp.where(gap, x, jnp.copysign(sine, x)), jnp.where(gap, x, cosine)
 
 
+@own_promotion
 @whole()
 def sici(x: ArrayLike) -> tuple[Array, Array]:
     """The integrals of `sin(t) / t` from 0, and of `cos(t) / t` from -inf, to x.

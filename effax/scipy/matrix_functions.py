@@ -14,7 +14,7 @@ from effax.effects import matrices
 from effax.effects.types import is_complex
 from effax.lax import linalg
 from effax.numpy.decompositions import floats
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 Array = Any
 ArrayLike = Any
@@ -109,6 +109,7 @@ def _complex(x: Array) -> Array:
     return x if is_complex(x.dtype) else x.astype(jnp.result_type(x.dtype, jnp.complex64))
 
 
+@own_promotion
 @whole("blocksize")
 def sqrtm(
     A: ArrayLike,  # noqa: N803  (SciPy's name)
@@ -162,6 +163,7 @@ def _sqrtm_jvp(primals: Any, tangents: Any) -> Any:
     return root, _sylvester(root, root, t, 0.0)
 
 
+@own_promotion
 @whole("func", "disp")
 def funm(
     A: ArrayLike,  # noqa: N803  (SciPy's name)

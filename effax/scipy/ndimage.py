@@ -13,7 +13,7 @@ from effax import lax
 from effax.effects.types import is_bool, is_complex, is_integer
 from effax.numpy.decompositions import floats
 from effax.numpy.operands import arraylike, asarray
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 __all__ = ["map_coordinates"]
 
@@ -53,6 +53,7 @@ def _pixels(coordinate: Array, order: int) -> list[tuple[Array, Array]]:
     return [(index, 1 - above), (index + 1, above)]
 
 
+@own_promotion
 @whole("order", "mode")
 def map_coordinates(
     input: ArrayLike,

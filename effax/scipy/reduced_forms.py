@@ -11,7 +11,7 @@ from effax.effects.types import is_complex
 from effax.lax import linalg
 from effax.numpy.decompositions import floats, svd
 from effax.numpy.operands import arraylike
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 Array = Any
 ArrayLike = Any
@@ -41,6 +41,7 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
     return t, q
 
 
+@own_promotion
 @whole()
 def rsf2csf(
     T: ArrayLike,  # noqa: N803  (SciPy's name)

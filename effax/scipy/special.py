@@ -36,7 +36,7 @@ from effax.scipy.normal import ndtri as ndtri
 from effax.scipy.normal import real as _real
 from effax.scipy.normal import spread as _spread
 from effax.scipy.owens import owens_t as owens_t
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 Array = Any
 ArrayLike = Any
@@ -294,6 +294,7 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
     return jnp.where((m == 0) & (z <= 0) & (z == jnp.floor(z)), 1, ratio)
 
 
+@own_promotion
 @whole("d")
 def multigammaln(a: ArrayLike, d: int) -> Array:
     """The logarithm of the multivariate gamma function of d dimensions.

@@ -13,7 +13,7 @@ from effax.numpy.arguments import canonical_axis
 from effax.numpy.decompositions import floats
 from effax.scipy.spectral_windows import window_of
 from effax.scipy.trends import detrend as _detrended
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 Array = Any
 ArrayLike = Any
@@ -246,6 +246,7 @@ def _averaged(
     )
 
 
+@own_promotion
 def csd(
     x: ArrayLike,
     y: ArrayLike | None,
@@ -294,6 +295,7 @@ def csd(
     )
 
 
+@own_promotion
 def welch(
     x: ArrayLike,
     fs: ArrayLike = 1.0,
@@ -345,6 +347,7 @@ def _stft(
     return found.frequencies, found.times, found.values
 
 
+@own_promotion
 def stft(
     x: ArrayLike,
     fs: ArrayLike = 1.0,
@@ -385,6 +388,7 @@ def stft(
     )
 
 
+@own_promotion
 @whole(
     *("window", "nperseg", "noverlap", "nfft", "input_onesided", "boundary"),
     *("time_axis", "freq_axis"),

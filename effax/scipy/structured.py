@@ -12,7 +12,7 @@ from effax.lax.shapes import broadcast_shapes
 from effax.numpy.arguments import concrete_int
 from effax.numpy.decompositions import floats
 from effax.numpy.operands import arraylike
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 Array = Any
 ArrayLike = Any
@@ -34,6 +34,7 @@ def _grid(rows: int, columns: int) -> tuple[Array, Array]:
     return jnp.arange(rows)[:, None], jnp.arange(columns)
 
 
+@own_promotion
 @whole()
 def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrix whose diagonals are constant, of this first column and first row.
@@ -251,6 +252,7 @@ def helmert(n: int, full: bool = False) -> Array:
     return made if full else made[1:]
 
 
+@own_promotion
 @whole("n")
 def hilbert(n: int) -> Array:
     """Hilbert's matrix, of elements `1 / (i + j + 1)`.

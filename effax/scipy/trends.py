@@ -10,7 +10,7 @@ import effax.numpy as jnp
 from effax.numpy.arguments import canonical_axis, concrete_int
 from effax.numpy.decompositions import floats
 from effax.numpy.operands import asarray
-from effax.whole import opening, whole
+from effax.whole import opening, own_promotion, whole
 
 Array = Any
 ArrayLike = Any
@@ -46,6 +46,7 @@ def _detrend(data: ArrayLike, axis: int, type: str, bp: tuple[int, ...]) -> Arra
     return jnp.moveaxis(jnp.concatenate(parts, axis=-1) if parts else x, -1, axis)
 
 
+@own_promotion
 @opening
 def detrend(
     data: ArrayLike,

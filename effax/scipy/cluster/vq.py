@@ -7,12 +7,13 @@ from typing import Any
 import effax.numpy as jnp
 from effax.numpy.arguments import BroadcastError
 from effax.numpy.decompositions import floats
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 Array = Any
 ArrayLike = Any
 
 
+@own_promotion
 @whole("check_finite")
 def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
     """For each observation (a row) the number of the nearest code, and how far it is.
