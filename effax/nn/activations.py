@@ -30,6 +30,7 @@ from effax.effects.types import (
     typeof,
 )
 from effax.numpy.arguments import canonical_axis, check_arrays
+from effax.numpy.comparing import greater, greater_equal
 from effax.numpy.operands import asarray, promote, promote_inexact
 from effax.whole import whole
 
@@ -187,7 +188,8 @@ def soft_sign(x: ArrayLike) -> Array:
     Array(0.5, dtype=float32, weak_type=True)
     """
     x = _with_integers("soft_sign", x)
-    return elementwise.div(x, elementwise.add(elementwise.abs(x), 1.0))
+    size = elementwise.add(elementwise.abs(x), 1.0)
+    return elementwise.div(*promote_inexact(x, size, name="soft_sign"))
 
 
 @whole()
@@ -264,8 +266,16 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     return _elu(*promote_inexact(_with_floats("elu", x), alpha, name="elu"))
 
 
+def _above(x: Array, bound: float) -> Array:
+    """Whether x is greater than a number; complex numbers are ordered by real, then imaginary part.
+
+    So does `effax.numpy.greater`, and JAX with these functions.
+    """
+    return greater(x, bound) if is_complex(typeof(x).dtype) else comparison.gt(x, bound)
+
+
 def _elu(x: Array, alpha: Any) -> Array:
-    positive = comparison.gt(x, 0.0)
+    positive = _above(x, 0.0)
     # The unused side is kept where its derivative is finite.
     below = transcendental.expm1(select_n(positive, x, 0.0))
     return select_n(positive, elementwise.mul(below, alpha), x)
@@ -280,7 +290,10 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
     Array(-1., dtype=float32, weak_type=True)
     """
     x, slope = promote(asarray(_checked("leaky_relu", x)), negative_slope, name="leaky_relu")
-    return select_n(comparison.ge(x, 0), elementwise.mul(x, slope), x)
+    below = elementwise.mul(x, slope)
+    if is_complex(typeof(x).dtype):
+        return select_n(greater_equal(x, 0), below, x)
+    return select_n(comparison.ge(x, 0), below, x)
 
 
 @whole()

@@ -196,3 +196,22 @@ def test_complex_numbers_become_real_ones_with_a_warning():
         assert z.astype("float32").tolist() == [1.0]
     with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
         assert jnp.asarray(z, "float32").tolist() == [1.0]
+
+
+@pytest.mark.parametrize("name", ["selu", "elu", "leaky_relu", "soft_sign"])
+def test_activations_take_complex_numbers(name):
+    from effax import nn
+
+    z = jnp.array([1 + 2j, 0, -1 + 3j])
+    found = np.asarray(getattr(nn, name)(z))
+    alpha, scale = 1.6732632423543772, 1.0507009873554805
+    # Complex numbers are ordered by their real parts first.
+    below = {"selu": scale * alpha, "elu": 1.0}.get(name)
+    wanted = {
+        "leaky_relu": np.array([1 + 2j, 0, -0.01 + 0.03j]),
+        "soft_sign": np.asarray(z) / (1 + np.abs(z)),
+    }.get(name)
+    if wanted is None:
+        wanted = np.array([1 + 2j, 0, 0]) * (scale if name == "selu" else 1)
+        wanted[2] = below * np.expm1(-1 + 3j)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
