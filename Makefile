@@ -17,7 +17,7 @@ PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
 
 .PHONY: help test test-all check lint types layers paths unit fuzz hostile conformance conformance-day demo papers bench \
-	libraries docs dist format sizes names clean
+	libraries array-api docs dist format sizes names clean
 
 help:
 	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
@@ -30,6 +30,7 @@ help:
 	@echo "make bench     measurements, against jax where it can be installed"
 	@echo "make conformance  JAX's own tests, asked of effax: GROUPS=lax,numpy, JAX_REPO=a bare copy of its repository"
 	@echo "make libraries  optax, flax and others, with the import line changed"
+	@echo "make array-api  the array API standard's conformance suite, known failures apart"
 	@echo "make docs      the reference of all public names, in build/reference"
 	@echo "make dist      wheel and sdist, in dist/"
 	@echo "make format    let ruff format and fix;  make names: accept a change of the public names"
@@ -135,6 +136,19 @@ libraries: $(VENV)/.test
 	$(PY) $(INSTALL) --no-deps --upgrade --target build/libraries-as-published -r requirements/libraries.txt
 	$(PY) tests/libraries/renamed.py build/libraries-as-published build/libraries
 	$(PY) -m pytest -q tests/libraries
+
+# The suite of the array API standard, at a commit whose reports known_failures.txt records.
+ARRAY_API_TESTS ?= https://github.com/data-apis/array-api-tests
+ARRAY_API_COMMIT ?= 55fcc60
+ARRAY_API_EXAMPLES ?= 100
+array-api: $(VENV)/.test
+	test -d build/array-api-tests || git clone -q $(ARRAY_API_TESTS) build/array-api-tests
+	cd build/array-api-tests && git checkout -q $(ARRAY_API_COMMIT) && git submodule update -q --init
+	$(PY) $(INSTALL) --upgrade --target build/array-api-needs -r build/array-api-tests/requirements.txt
+	cd build/array-api-tests && EFFAX_ENABLE_X64=1 ARRAY_API_TESTS_MODULE=effax.numpy \
+	  PYTHONPATH=$(CURDIR):$(CURDIR)/build/array-api-needs $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider \
+	  array_api_tests --derandomize --disable-deadline --max-examples $(ARRAY_API_EXAMPLES) \
+	  --xfails-file $(CURDIR)/tests/array_api/known_failures.txt
 
 docs: $(VENV)/.test
 	$(PY) docs/make_reference.py build/reference
