@@ -41,19 +41,19 @@ help:
 $(VENV)/.runtime: requirements/runtime.txt pyproject.toml setup.py
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
 	@$(PY) -c "" 2>/dev/null || { echo "setting up $(VENV) with `$(PYTHON) --version`"; $(PYTHON) -m venv --clear $(VENV); }
-	@$(PY) $(INSTALL) -r requirements/runtime.txt
+	@$(PY) $(INSTALL) --require-hashes -r requirements/runtime.txt
 	@$(PY) $(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.test: requirements/test.txt $(VENV)/.runtime
-	@$(PY) $(INSTALL) -r requirements/test.txt
+	@$(PY) $(INSTALL) --require-hashes -r requirements/test.txt
 	@touch $@
 
 # jax is kept out of .venv: nothing that is tested may find it there.
 $(VENV)-bench/.bench: requirements/bench.txt requirements/runtime.txt pyproject.toml setup.py
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
 	@$(VENV)-bench/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-bench
-	@$(VENV)-bench/bin/python $(INSTALL) -r requirements/bench.txt
+	@$(VENV)-bench/bin/python $(INSTALL) --require-hashes -r requirements/bench.txt
 	@$(VENV)-bench/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -61,7 +61,7 @@ $(VENV)-bench/.bench: requirements/bench.txt requirements/runtime.txt pyproject.
 $(VENV)-conformance/.conformance: requirements/conformance.txt requirements/runtime.txt
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
 	@$(VENV)-conformance/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-conformance
-	@$(VENV)-conformance/bin/python $(INSTALL) -r requirements/conformance.txt
+	@$(VENV)-conformance/bin/python $(INSTALL) --require-hashes -r requirements/conformance.txt
 	@touch $@
 
 # ---- checks
@@ -133,7 +133,7 @@ bench: $(VENV)-bench/.bench
 
 # Libraries written for JAX, their import lines changed, and what their users write.
 libraries: $(VENV)/.test
-	$(PY) $(INSTALL) --no-deps --upgrade --target build/libraries-as-published -r requirements/libraries.txt
+	$(PY) $(INSTALL) --no-deps --upgrade --target build/libraries-as-published --require-hashes -r requirements/libraries.txt
 	$(PY) tests/libraries/renamed.py build/libraries-as-published build/libraries
 	$(PY) -m pytest -q tests/libraries
 

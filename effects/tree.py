@@ -18,10 +18,9 @@ import functools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
-from jaxlib import _jax
-
 from effax.effects.mismatch import IsLeaf, is_one_leaf, mismatches, one_level, prefix_message
 from effax.effects.nodes import Nodes, Partial
+from effax.effects.runtime import _jax
 
 PyTreeDef: TypeAlias = _jax.pytree.PyTreeDef
 PyTreeRegistry: TypeAlias = _jax.pytree.PyTreeRegistry

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
-from jaxlib import _jax
 
 from effax.backends.xla.client import Backend, XlaRuntimeError
 from effax.backends.xla.compile import parse
 from effax.backends.xla.executable import Executable
 from effax.backends.xla.placement import Placement
+from effax.effects.runtime import _jax
 
 
 def module(text: str) -> Any:

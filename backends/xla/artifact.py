@@ -12,11 +12,10 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from jaxlib import _jax
-
 from effax.backends.xla.client import XlaRuntimeError
 from effax.backends.xla.compile import mlir_context, parse
 from effax.effects.errors import ExportError
+from effax.effects.runtime import _jax
 
 _CUSTOM_CALL: Final = re.compile(r"custom_call @(\"[^\"]*\"|[\w.$-]+)")
 
@@ -33,7 +32,7 @@ def custom_calls(text: str) -> set[str]:
 
 def to_artifact(text: str) -> bytes:
     """The portable form of a module. Raises `ExportError` where it has operations without one."""
-    from jaxlib.mlir.dialects import stablehlo
+    from effax.effects.runtime import stablehlo
 
     requirement = stablehlo.StablehloCompatibilityRequirement.WEEK_4
     version = stablehlo.get_version_from_compatibility_requirement(requirement)
@@ -61,7 +60,7 @@ def to_text(artifact: bytes) -> str:
 
 def functions(artifact: bytes, fresh: Callable[[str], str]) -> tuple[list[str], str]:
     """The functions of a module as texts, renamed by `fresh`, and what `main` is called then."""
-    from jaxlib.mlir import ir
+    from effax.effects.runtime import ir
 
     module = _read(artifact)
     found: list[Any] = list(module.body.operations)

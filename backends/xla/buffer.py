@@ -10,10 +10,10 @@ from typing import Any, Final, TypeVar
 
 import ml_dtypes
 import numpy as np
-from jaxlib import _jax
 
 from effax.backends.xla.client import VERSION, refuse_fork
 from effax.backends.xla.placement import Placement, result_handler
+from effax.effects.runtime import _jax
 from effax.effects.types import ShapedArray
 
 R = TypeVar("R")

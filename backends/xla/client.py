@@ -10,12 +10,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
-from jaxlib import _jax, utils
-from jaxlib.version import __version__ as jaxlib_version
-
 from effax.backends.xla import memory
 from effax.effects import config
 from effax.effects.errors import ForkedProcessError
+from effax.effects.runtime import _jax, jaxlib_version, utils
 
 VERSION: Final = tuple(int(part) for part in re.findall(r"\d+", jaxlib_version)[:3])
 """The version of jaxlib as integers, for the few places where versions differ."""

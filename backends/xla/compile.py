@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from jaxlib import _jax
 
 from effax.backends.xla import disk_cache, linalg_targets
 from effax.backends.xla.client import VERSION, XlaRuntimeError, jaxlib_version, refuse_fork
 from effax.backends.xla.placement import Placement
 from effax.effects import config
+from effax.effects.runtime import _jax
 
 Options = Mapping[str, bool | int | float | str]
 
@@ -213,16 +213,14 @@ def _argument_ends(text: str, start: int) -> list[int]:
 
 def parse(text: str) -> Any:
     """The program as a module of MLIR; imports the bindings."""
-    from jaxlib.mlir import ir
+    from effax.effects.runtime import ir
 
     return ir.Module.parse(text, mlir_context())
 
 
 def mlir_context() -> Any:
     """A context of MLIR that knows the dialects of programs; imports the bindings."""
-    from jaxlib.mlir import ir
-    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
-    from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+    from effax.effects.runtime import _jax_mlir_ext, chlo, ir, sdy, stablehlo
 
     registry = ir.DialectRegistry()
     _jax_mlir_ext.register_dialects(registry)

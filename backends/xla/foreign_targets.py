@@ -7,11 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import jaxlib
-from jaxlib import _jax
-
 from effax.backends.xla import plugins
 from effax.backends.xla.client import XlaRuntimeError
+from effax.effects.runtime import _jax, jaxlib
 
 STAGES: Final = ("instantiate", "prepare", "initialize", "execute")
 """What a handler may do besides being executed, each a function of its own."""

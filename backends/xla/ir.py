@@ -22,8 +22,7 @@ def function_text(
 
     Raises `ValueError` where what was written is no program.
     """
-    from jaxlib.mlir import ir
-    from jaxlib.mlir.dialects import func
+    from effax.effects.runtime import func, ir
 
     with mlir_context(), ir.Location.unknown():
         module = ir.Module.create()
@@ -51,7 +50,7 @@ def dtype_to_ir_type(dtype: Any) -> Any:
 
 def aval_to_ir_type(aval: ShapedArray) -> Any:
     """The MLIR type of a tensor of that shape and dtype; an MLIR context is open."""
-    from jaxlib.mlir import ir
+    from effax.effects.runtime import ir
 
     sizes = "".join(f"{n}x" for n in aval.shape)
     return ir.Type.parse(f"tensor<{sizes}{element_name(aval.dtype)}>")
@@ -59,8 +58,7 @@ def aval_to_ir_type(aval: ShapedArray) -> Any:
 
 def ir_constant(value: Any) -> Any:
     """A constant of a NumPy value, written where the rule is."""
-    from jaxlib.mlir import ir
-    from jaxlib.mlir.dialects import stablehlo
+    from effax.effects.runtime import ir, stablehlo
 
     value = np.asarray(value)
     type = aval_to_ir_type(ShapedArray(value.shape, value.dtype))
@@ -73,28 +71,28 @@ def ir_constant(value: Any) -> Any:
 
 def i32_attr(i: int) -> Any:
     """A 32-bit integer attribute."""
-    from jaxlib.mlir import ir
+    from effax.effects.runtime import ir
 
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), i)
 
 
 def i64_attr(i: int) -> Any:
     """A 64-bit integer attribute."""
-    from jaxlib.mlir import ir
+    from effax.effects.runtime import ir
 
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), i)
 
 
 def dense_int_array(xs: Any) -> Any:
     """An attribute of 64-bit integers."""
-    from jaxlib.mlir import ir
+    from effax.effects.runtime import ir
 
     return ir.DenseI64ArrayAttr.get([int(x) for x in xs])
 
 
 def dense_int_elements(xs: Any) -> Any:
     """An attribute of a tensor of 64-bit integers."""
-    from jaxlib.mlir import ir
+    from effax.effects.runtime import ir
 
     return ir.DenseIntElementsAttr.get(np.asarray(xs, np.int64))
 
@@ -102,7 +100,7 @@ def dense_int_elements(xs: Any) -> Any:
 def __getattr__(name: str) -> Any:
     """`ir`, MLIR's Python module, which is not loaded before it is named."""
     if name == "ir":
-        from jaxlib.mlir import ir
+        from effax.effects.runtime import ir
 
         return ir
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

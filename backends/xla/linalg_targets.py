@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from jaxlib import _jax
+from effax.effects.runtime import _jax
 
 _lock: Final = threading.Lock()
 _registered: Final[set[str]] = set()
@@ -21,8 +21,7 @@ def ensure_registered() -> None:
     with _lock:
         if "cpu" in _registered:
             return
-        from jaxlib import cpu_sparse, lapack
-        from jaxlib.cpu import _lapack
+        from effax.effects.runtime import _lapack, cpu_sparse, lapack
 
         _lapack.initialize()
         targets = lapack.registrations()["cpu"] + cpu_sparse.registrations()["cpu"]

@@ -8,11 +8,11 @@ from math import prod
 from typing import Any, Final
 
 import numpy as np
-from jaxlib import _hlo, _jax
 
 from effax.backends.xla.client import VERSION
 from effax.backends.xla.device import Device, default_device
 from effax.effects import config
+from effax.effects.runtime import _hlo, _jax
 from effax.effects.types import ShapedArray
 
 Index = tuple[slice, ...]

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from jaxlib import _jax
-
 from effax.effects import config
+from effax.effects.runtime import _jax
 
 _CUDA_PACKAGES: Final = ("xla_cuda13", "xla_cuda12")
 _CUDA_TARGETS: Final = (
@@ -95,7 +94,7 @@ def cuda_client(distributed: Mapping[str, Any]) -> Any:
     Raises `RuntimeError` (or `OSError`, `ImportError`) where there is no usable device or the
     plugin is not of jaxlib's version.
     """
-    from jaxlib import xla_client
+    from effax.effects.runtime import xla_client
 
     package = cuda_package()
     folder = _folder(f"jax_plugins.{package}")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any, Final
 
-from jaxlib import _profile_data, _profiler
-
 from effax.backends.xla.client import backend, backends
+from effax.effects.runtime import _profile_data, _profiler
 
 Data = _profile_data.ProfileData
 Event = _profile_data.ProfileEvent

@@ -349,7 +349,8 @@ def _word(word: str, name: str) -> Any:
 
 def _dtype(name: str) -> Any:
     try:
-        return np.dtype(name)
+        # NumPy evaluates other strings, "(2,3)f4" or "032", as Python's literals.
+        return np.dtype(name) if name.isidentifier() else None
     except TypeError:
         return None
 

@@ -56,7 +56,7 @@ def read_type(text: Any) -> Any:
     strong, weak = text.removesuffix(_WEAK), text.endswith(_WEAK)
     name, bracket, lengths = strong.rstrip("]").partition("[")
     dtype: Any = _LONG.get(name, name)
-    if not bracket or not strong.endswith("]"):
+    if not bracket or not strong.endswith("]") or not name.isidentifier():
         raise ValueError(f"a type is written as f32[2,3], not {text!r}")
     try:
         shape = tuple(int(n) for n in lengths.split(",") if n)

@@ -67,9 +67,17 @@ def test_jax_is_never_imported():
 
 
 def test_jaxlib_is_touched_in_one_place():
+    files = [path for path in FILES if not inside(path, "effects/runtime.py")]
+    complain_about_imports("jaxlib", files=files, advice="import its modules from effects.runtime")
+
+
+def test_jaxlib_is_used_under_xla_only():
+    """And in the file of pytrees, whose registry is jaxlib's."""
     files = [path for path in FILES if not inside(path, "backends/xla", "effects/tree.py")]
     complain_about_imports(
-        "jaxlib", files=files, advice="go through backends/xla, or effects/tree.py for pytrees"
+        "effax.effects.runtime",
+        files=files,
+        advice="go through backends/xla, or effects/tree.py for pytrees",
     )
 
 

@@ -22,7 +22,7 @@ EAGER = {
     "effax.backends.xla.lowering": "locations writer",  # rules are imported family by family
     "effax.effects": """absent_settings callback check collective columns config control
         dtypes effect errors failures frames handler jaxpr leaks mesh mismatch naming nodes program
-        provenance shape state tree types value""",  # the kernel, and the rows that it mentions
+        provenance runtime shape state tree types value""",  # the kernel, and the rows that it mentions
     "effax.interpreters": "branches lifting ordering rotation stage",  # staging, for `whole`
     "effax.numpy": "methods standard",  # values have operators, whose functions come later
 }

@@ -52,3 +52,16 @@ def test_module_has_one_name(name):
 
 def test_types_are_announced():
     assert (ROOT / "effax" / "py.typed").exists()
+
+
+def test_every_requirement_has_its_digests():
+    """`make` installs with `--require-hashes`, which refuses a file with one that has none."""
+    complaints = []
+    for path in sorted((ROOT / "requirements").glob("*.txt")):
+        logical = path.read_text(encoding="utf-8").replace("\\\n", " ")
+        complaints += [
+            f"{path.name}: {line}"
+            for line in logical.splitlines()
+            if line and not line.startswith(("#", "-r ")) and "--hash=sha256:" not in line
+        ]
+    assert not complaints, listing(complaints)
