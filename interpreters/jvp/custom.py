@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.effects import custom
-from effax.effects.handler import bottom, current
+from effax.effects.handler import bottom, innermost
 from effax.effects.program import Program, Variable
 from effax.effects.shape import repeat
 from effax.effects.types import typeof
@@ -46,7 +46,7 @@ def custom_vjp_call_jvp(
         "out_types": tuple(tangent_type(types[i]) for i in moving),
         "backward": rule.backward_of(tuple(moving), tuple(moves(typeof(p)) for p in primals)),
     }
-    if not (current.get() is bottom or current.get().records):
+    if not ((top := innermost()) is bottom or top.records):
         operands, attributes = closed(operands, attributes)
     out = custom.custom_linear(*operands, **attributes)
     found: list[Any] = [None] * len(results)
