@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from itertools import chain
 from types import CellType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
+from weakref import ref
 
 from effax.effects.errors import LeakedCarrierError, origin_of
 from effax.effects.frames import defer, describe, is_library, place
@@ -122,4 +123,13 @@ def _attributes(x: Any) -> Iterator[str]:
 
 def ended(handler: Any) -> None:
     """Look for carriers of a handler that has just ended, once the outermost transform returns."""
-    defer(lambda: look(handler, type(handler).__name__))
+    # Not held meanwhile, as its state may be values of other handlers, which are looked for first.
+    # Its carriers hold it: where it is gone, so are they.
+    found = ref(handler)
+
+    def look_again() -> None:
+        still = found()
+        if still is not None:
+            look(still, type(still).__name__)
+
+    defer(look_again)

@@ -20,8 +20,11 @@ from effax.backends.xla.executable import (
 )
 from effax.backends.xla.lowering.collective import mesh_text
 from effax.backends.xla.placement import Placement, Spec, leading, replicated
+from effax.backends.xla.special_values import special_in
+from effax.effects import config
 from effax.effects.callback import inspections
 from effax.effects.errors import UnexpectedTracerError
+from effax.effects.frames import describe, user_frame
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
 from effax.interpreters.batch.parallel import as_batch
@@ -34,6 +37,7 @@ class Spread:
     executable: Executable
     placements: tuple[Placement, ...]
     specs: tuple[Spec, ...]
+    name: str = "pmap"
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """Run it; operands that lie elsewhere are spread first."""
@@ -48,7 +52,15 @@ class Spread:
         except XlaRuntimeError as error:
             explain_failure(error, [(x.spec, x.buffer) for x in arrays])
             raise
-        return [*map(Array, outs, self.specs)]
+        results = [*map(Array, outs, self.specs)]
+        if config.read("debug_nans") or config.read("debug_infs"):
+            found = special_in(results)
+            if found is not None:
+                raise FloatingPointError(
+                    f"invalid value ({found}) encountered in the sharded computation {self.name}, "
+                    f"at {describe(user_frame())}"
+                )
+        return results
 
 
 def places(size: int, devices: Sequence[Device] | None, backend: str | None = None) -> Any:
@@ -105,7 +117,7 @@ def _spread(
     specs = tuple(Spec(t, rows, committed=True) for t in types)
     if size == 1:
         alone = compile_program(as_batch(program, mapped, 1, axis), rows, True, donate=donate)
-        return Spread(alone.executable, placements, specs)
+        return Spread(alone.executable, placements, specs, program.name)
     for told in inspections(program):
         told(rows)
     text, callbacks = mesh_text(program, mapped, {axis: size}, devices[0].platform)
@@ -119,7 +131,7 @@ def _spread(
         effectful="callback" in program.row,
     )
     ledger.of_operation(program.name).compiled(executable.seconds, executable.from_disk)
-    return Spread(executable, placements, specs)
+    return Spread(executable, placements, specs, program.name)
 
 
 def text_of(

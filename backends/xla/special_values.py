@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from effax.backends.xla.array import Array
+from effax.effects import control
 from effax.effects.config import read
 from effax.effects.frames import describe
-from effax.effects.program import Program
+from effax.effects.program import Equation, Program, Variable
 from effax.effects.types import is_inexact
 
 
@@ -22,20 +23,47 @@ def look_for_special(
     The message names the effect that made it and the user's line: the program is run again, one
     effect at a time, unless it holds one effect only, or its operands were given away.
     """
-    found = next((what for what in map(_special, results) if what), None)
+    found = special_in(results)
     if found is None:
         return
-    if len(program.equations) == 1 and not program.equations[0].effect.higher_order:
+    usable = not any(b.is_deleted() for b in buffers)
+    operands = [Array(b, s) for b, s in zip(buffers, specs, strict=True)] if usable else []
+    if len(program.equations) == 1:
         e = program.equations[0]
+        inner = _inside(program, e, operands) if usable else None
+        if inner is not None:
+            inner[0].run(*inner[1])
         raise FloatingPointError(
             f"invalid value ({found}) encountered in {e.effect.name}, at {describe(e.frame)}"
         )
-    if not any(b.is_deleted() for b in buffers):
-        program.run(*(Array(b, s) for b, s in zip(buffers, specs, strict=True)))
+    if usable:
+        program.run(*operands)
     raise FloatingPointError(
         f"invalid value ({found}) encountered in the compiled function {program.name}; its effects "
         "one at a time gave none, so the compiler's rearrangement of them made it"
     )
+
+
+def special_in(results: Sequence[Any]) -> str | None:
+    """What the settings forbid that a result holds: "nan" or "inf"; None where none does."""
+    return next((what for what in map(_special, results) if what), None)
+
+
+def _inside(
+    program: Program, e: Equation, operands: Sequence[Array]
+) -> tuple[Program, list[Any]] | None:
+    """The program that a call or a branch runs, and what it is given; None for other effects.
+
+    The equation itself would be performed as the program was, and looked at again for ever.
+    """
+    known = dict(zip(program.inputs, operands, strict=True))
+    given = [known[x] if type(x) is Variable else x.value for x in e.inputs]
+    if e.effect is control.call or e.effect is control.remat:
+        return e.attributes["program"], given
+    if e.effect is control.cond:
+        branches = e.attributes["branches"]
+        return branches[min(max(int(given[0]), 0), len(branches) - 1)], given[1:]
+    return None
 
 
 def _special(array: Array) -> str:

@@ -457,3 +457,47 @@ def test_mapped_loops_run_with_jit_disabled() -> None:
         steps = effax.vmap(lambda n: lax.fori_loop(0, n, lambda i, c: c + 1, 0))(jnp.arange(3))
     assert np.array_equal(doubled, [4.0, 3.0, 4.0])
     assert np.array_equal(steps, [0, 1, 2])
+
+
+def _log_of_negatives():
+    return lax.cond(jnp.array(True), jnp.log, lambda x: x, jnp.array(-1.0))
+
+
+@pytest.mark.parametrize(
+    ("function", "where"),
+    [
+        (_log_of_negatives, "log, at"),
+        (lambda: effax.jit(_log_of_negatives)(), "log, at"),
+        (lambda: lax.switch(jnp.array(7), [jnp.sin, jnp.log], jnp.array(-1.0)), "log, at"),
+        (lambda: lax.while_loop(lambda x: x < 0, jnp.log, jnp.array(-1.0)), "while, at"),
+        (lambda: lax.scan(lambda c, _: (jnp.log(c), c), -1.0, None, 2), "scan, at"),
+        (lambda: effax.pmap(jnp.log)(-jnp.ones(1)), "sharded computation log, at"),
+        (
+            lambda: effax.shard_map(
+                jnp.log,
+                mesh=effax.make_mesh((1,), ("x",)),
+                in_specs=effax.P("x"),
+                out_specs=effax.P("x"),
+            )(-jnp.ones(1)),
+            "shard_map, at",
+        ),
+    ],
+)
+def test_nan_is_found_in_programs_of_one_effect(function, where) -> None:
+    with effax.debug_nans(True), pytest.raises(FloatingPointError, match=where):
+        function()
+
+
+def test_handlers_that_wait_to_be_looked_at_hold_no_values() -> None:
+    from effax.experimental import checkify
+
+    checked = checkify.checkify(effax.vmap(jnp.log), errors=checkify.float_checks)
+    with effax.checking_leaks():
+        error, _ = effax.jit(checked)(jnp.arange(3.0) - 1.0)
+    assert "log" in error.get()
+
+
+def test_leaks_of_handlers_are_still_found() -> None:
+    kept = []
+    with effax.checking_leaks(), pytest.raises(effax.errors.LeakedCarrierError, match="Batch"):
+        effax.vmap(lambda x: kept.append(x) or x)(jnp.ones(2))
