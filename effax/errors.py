@@ -19,6 +19,7 @@ from effax.effects.errors import LeakedCarrierError as LeakedCarrierError
 from effax.effects.errors import MissingRuleError as MissingRuleError
 from effax.effects.errors import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError
 from effax.effects.errors import ResumptionError as ResumptionError
+from effax.effects.errors import RuleResultError as RuleResultError
 from effax.effects.errors import ShardingTypeError as ShardingTypeError
 from effax.effects.errors import SymbolicShapeError as SymbolicShapeError
 from effax.effects.errors import TracerArrayConversionError as TracerArrayConversionError
@@ -49,6 +50,7 @@ __all__ = [
     "MissingRuleError",
     "NonConcreteBooleanIndexError",
     "ResumptionError",
+    "RuleResultError",
     "ShardingTypeError",
     "SymbolicShapeError",
     "TracerArrayConversionError",

@@ -213,6 +213,10 @@ class InconclusiveDimensionOperation(JAXTypeError):  # noqa: N818  (JAX's name)
     """A comparison of symbolic dimensions that is true for some of their values only."""
 
 
+class RuleResultError(EffaxError, TypeError):
+    """A rule of an interpreter returned another type than the effect's signature says."""
+
+
 class MissingRuleError(EffaxError, NotImplementedError):
     """An interpreter met an effect that it has no rule for."""
 

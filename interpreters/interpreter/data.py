@@ -13,7 +13,8 @@ from effax.effects.frames import filtered
 from effax.effects.tree import GetAttrKey, register_pytree_with_keys, tree_map
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.interpreter.fields import Data, Fields
-from effax.interpreters.interpreter.handler import CatchAll, Interpretation, Rule
+from effax.interpreters.interpreter.handler import Interpretation
+from effax.interpreters.interpreter.rules import CatchAll, Rule
 from effax.interpreters.interpreter.states import ready
 from effax.interpreters.stage import stage
 

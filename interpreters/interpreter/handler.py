@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,20 +11,20 @@ from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import (
     MissingRuleError,
     RefError,
-    ResumptionError,
+    RuleResultError,
     describe,
     user_frame,
 )
 from effax.effects.handler import Carrier, current, innermost
 from effax.effects.program import Program, row_of
 from effax.effects.promotion import promote_types
-from effax.effects.provenance import source
 from effax.effects.tree import tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.effects.value import Value
 from effax.interpreters.interpreter import states
 from effax.interpreters.interpreter.fields import Data
-from effax.interpreters.interpreter.states import States, converted, ready
+from effax.interpreters.interpreter.rules import Rule
+from effax.interpreters.interpreter.states import converted, ready
 from effax.interpreters.interpreter.telling import tell, wants
 from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor, reopen
 from effax.interpreters.meanings import undeclared
@@ -310,8 +309,10 @@ class Interpretation(Lifting):
         if result is NotImplemented:
             return result
         if not effect.multiple:
-            return self.adopt(result, expected, effect)
-        return [self.adopt(x, t, effect) for x, t in zip(result, expected, strict=True)]
+            return self.adopt(result, expected, effect, rule)
+        if not isinstance(result, Sequence) or len(result) != len(expected):
+            raise self._mistyped(rule, effect, f"{len(expected)} results", self._shown(result))
+        return [self.adopt(x, t, effect, rule) for x, t in zip(result, expected, strict=True)]
 
     def _lifted(self, x: Any, effect: Effect, types: Any, peers: Sequence[Any]) -> Any:
         if self.owns(x):
@@ -325,26 +326,47 @@ class Interpretation(Lifting):
             return self.lifted(x, functools.reduce(self.join, map(self.mode, peers), PLAIN))
         return self.lifted(x)
 
-    def adopt(self, result: Any, expected: ShapedArray, effect: Effect) -> Any:
+    def adopt(self, result: Any, expected: ShapedArray, effect: Effect, rule: Any) -> Any:
         """What a rule returned as a value of this handler; what is no data of its class is plain.
 
-        Raises `TypeError` where a leaf has not the shape that the effect's result has.
+        Raises `RuleResultError` where the result stands for another type than the effect's.
         """
-        cls = self.interpreter
         if not isinstance(result, Data):
+            if type(result) in LITERALS:
+                return shape.full(expected.shape, result, expected.dtype)
+            if not _stands_for(_type_of(result), expected):
+                raise self._mistyped(rule, effect, expected.str_short(), self._shown(result))
             return result
         carried = self._carried(result)
-        for name, leaf in cls._fields.leaves.items():
-            x = getattr(carried.data, name)
+        data, short = carried.data, expected.str_short()
+        for name, leaf in self.interpreter._fields.leaves.items():
+            x = getattr(data, name)
             if type(x) in LITERALS:
-                full = shape.full(expected.shape, x, leaf.dtype or expected.dtype)
-                setattr(carried.data, name, full)
+                setattr(data, name, shape.full(expected.shape, x, leaf.dtype or expected.dtype))
             elif x is not None and typeof(x).shape[leaf.axes :] != expected.shape:
-                raise TypeError(
-                    f"the rule of {cls.__name__} for '{effect.name}' gives a leaf '{name}' of type "
-                    f"{typeof(x).str_short()}, where the result is {expected.str_short()}"
-                )
+                found = f"a leaf '{name}' of type {typeof(x).str_short()}"
+                raise self._mistyped(rule, effect, short, found)
+        if not _stands_for(carried.type, expected):
+            found = f"data of a value of type {carried.type.str_short()}"
+            raise self._mistyped(rule, effect, short, found)
         return carried
+
+    def _mistyped(self, rule: Any, effect: Effect, expected: str, found: str) -> RuleResultError:
+        function = getattr(rule, "function", rule)
+        return RuleResultError(
+            f"at {describe(user_frame())}: {getattr(function, '__name__', function)}, the rule of "
+            f"{self.interpreter.__name__} for '{effect.name}', must return {expected}, as the "
+            f"effect's signature says; it returned {found}"
+        )
+
+    def _shown(self, result: Any) -> str:
+        """What a rule returned instead, as text."""
+        type_ = _type_of(result)
+        if type_ is not None:
+            return type_.str_short()
+        if isinstance(result, Sequence):
+            return f"{len(result)} results"
+        return f"a {type(result).__name__}"
 
     def _carried(self, x: Data) -> Carried:
         """Data of the interpreter, or of one that it extends, as a value of this handler."""
@@ -421,54 +443,16 @@ class Interpretation(Lifting):
         return [inner.leave(x) for x in reopen(inner, program, values)]
 
 
-class Rule:
-    """A user's rule, and which of `effect`, `state`, `run` and `place` it wants to be told."""
-
-    __slots__ = ("function", "lift", "wants")
-
-    def __init__(self, function: Callable[..., Any], lift: bool) -> None:
-        self.function = function
-        self.lift = lift
-        parameters = inspect.signature(function).parameters.keys()
-        if "resume" in parameters:
-            raise ResumptionError(
-                f"the rule {function.__name__} asks for `resume`: a rule of an interpreter answers "
-                "in place, and the program goes on with its result; effax.extend.handle gives "
-                "clauses the rest of the program"
-            )
-        self.wants = {"effect", "state", "run", "place"} & parameters
-
-    def __call__(
-        self, effect: Effect, operands: Sequence[Any], attributes: Any, handler: Interpretation
-    ) -> Any:
-        """Call the user's function with the data, what it wants to be told, and the attributes."""
-        told = self.told(handler)
-        if "effect" in self.wants:
-            told["effect"] = effect
-        return self.function(*operands, **told, **attributes)
-
-    def told(self, handler: Interpretation) -> dict[str, Any]:
-        """What the function wants to know beside operands and attributes."""
-        told: dict[str, Any] = {}
-        if "state" in self.wants:
-            told["state"] = States(handler)
-        if "run" in self.wants:
-            told["run"] = handler.run_program
-        if "place" in self.wants:
-            told["place"] = describe(source.frame or user_frame())
-        return told
+def _type_of(x: Any) -> Any:
+    """The type of a value, or None of what is no value."""
+    return typeof(x) if isinstance(x, Value) or hasattr(x, "dtype") else None
 
 
-class CatchAll(Rule):
-    """A rule for any effect: the effect is its first argument."""
-
-    __slots__ = ()
-
-    def __call__(
-        self, effect: Effect, operands: Sequence[Any], attributes: Any, handler: Interpretation
-    ) -> Any:
-        """Call the user's function, the effect first."""
-        return self.function(effect, *operands, **self.told(handler), **attributes)
+def _stands_for(found: Any, expected: Any) -> bool:
+    """Whether a result has the shape and dtype that the signature says; both may be weak."""
+    if not isinstance(expected, ShapedArray) or found is expected:
+        return True
+    return found is not None and found.shape == expected.shape and found.dtype == expected.dtype
 
 
 def _join_leaf(cls: type[Interpreter], name: str, one: Any, other: Any) -> Any:

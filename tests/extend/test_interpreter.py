@@ -1,5 +1,7 @@
 """Interpreters by fields: optional leaves, leaves with axes in front, statics, states, catch-alls."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -152,16 +154,73 @@ def test_higher_order_effects_can_be_overridden():
     assert float(found.value) == 23.0
 
 
-def test_a_rule_of_the_wrong_shape_is_refused():
-    class Wrong(fx.Interpreter):
+class Ruled(fx.Interpreter):
+    value: fx.Leaf
+    other: fx.Leaf
+
+
+WRONG = {
+    "a scalar for a vector": (
+        lambda x: Ruled(jnp.sum(x.value), x.other),
+        r"'value' of type f32\[\]",
+    ),
+    "one leaf of another shape": (
+        lambda x: Ruled(x.value, x.other[:2]),
+        r"'other' of type f32\[2\]",
+    ),
+    "a narrower dtype": (
+        lambda x: Ruled(x.value.astype("float16"), x.other),
+        r"a value of type f16\[3\]",
+    ),
+    "a plain vector of another length": (lambda x: jnp.zeros(4), r"f32\[4\]"),
+    "a plain narrower one": (lambda x: x.value.astype("float16"), r"f16\[3\]"),
+    "nothing": (lambda x: None, "a NoneType"),
+    "several": (lambda x: [x, x], "2 results"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("staged", [False, True])
+def test_results_of_rules_have_the_type_of_the_signature(case, staged):
+    wrong, found = WRONG[case]
+
+    class Typed(Ruled):
+        pass
+
+    @Typed.rule(effects.sin)
+    def wrong_sin(x):
+        y = wrong(x)
+        return Typed(y.value, y.other) if isinstance(y, Ruled) else y
+
+    f = fx.jit(jnp.sin) if staged else jnp.sin
+    with pytest.raises(fx.errors.RuleResultError) as caught:
+        Typed.transform(f)(Typed(jnp.ones(3), jnp.ones(3)))
+    message = str(caught.value)
+    assert "wrong_sin, the rule of Typed for 'sin', must return f32[3]" in message
+    assert re.search(found, message)
+
+
+def test_effects_of_several_results_have_as_many():
+    class Short(fx.Interpreter):
         value: fx.Leaf
 
-    @Wrong.rule(effects.sin)
-    def sum_it(x):
-        return Wrong(jnp.sum(x.value))
+    @Short.rule(effects.sort)
+    def wrong_sort(*xs, **how):
+        return []
 
-    with pytest.raises(TypeError, match="rule of Wrong for 'sin'"):
-        Wrong.transform(jnp.sin)(Wrong(jnp.ones(3)))
+    with pytest.raises(fx.errors.RuleResultError, match="must return 1 results"):
+        Short.transform(jnp.sort)(Short(jnp.ones(3)))
+
+
+def test_numbers_stand_for_arrays_of_the_type():
+    class Flat(fx.Interpreter):
+        value: fx.Leaf
+
+    @Flat.rule(effects.sin)
+    def flat_sin(x):
+        return 0.5
+
+    assert Flat.transform(jnp.sin)(Flat(jnp.ones(3))).tolist() == [0.5, 0.5, 0.5]
 
 
 def test_an_effect_from_outside():

@@ -1,0 +1,65 @@
+"""The functions that users give as rules, and what each wants to be told."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from effax.effects.effect import Effect
+from effax.effects.errors import ResumptionError, describe, user_frame
+from effax.effects.provenance import source
+from effax.interpreters.interpreter.states import States
+
+if TYPE_CHECKING:
+    from effax.interpreters.interpreter.handler import Interpretation
+
+
+class Rule:
+    """A user's rule, and which of `effect`, `state`, `run` and `place` it wants to be told."""
+
+    __slots__ = ("function", "lift", "wants")
+
+    def __init__(self, function: Callable[..., Any], lift: bool) -> None:
+        self.function = function
+        self.lift = lift
+        parameters = inspect.signature(function).parameters.keys()
+        if "resume" in parameters:
+            raise ResumptionError(
+                f"the rule {function.__name__} asks for `resume`: a rule of an interpreter answers "
+                "in place, and the program goes on with its result; effax.extend.handle gives "
+                "clauses the rest of the program"
+            )
+        self.wants = {"effect", "state", "run", "place"} & parameters
+
+    def __call__(
+        self, effect: Effect, operands: Sequence[Any], attributes: Any, handler: Interpretation
+    ) -> Any:
+        """Call the user's function with the data, what it wants to be told, and the attributes."""
+        told = self.told(handler)
+        if "effect" in self.wants:
+            told["effect"] = effect
+        return self.function(*operands, **told, **attributes)
+
+    def told(self, handler: Interpretation) -> dict[str, Any]:
+        """What the function wants to know beside operands and attributes."""
+        told: dict[str, Any] = {}
+        if "state" in self.wants:
+            told["state"] = States(handler)
+        if "run" in self.wants:
+            told["run"] = handler.run_program
+        if "place" in self.wants:
+            told["place"] = describe(source.frame or user_frame())
+        return told
+
+
+class CatchAll(Rule):
+    """A rule for any effect: the effect is its first argument."""
+
+    __slots__ = ()
+
+    def __call__(
+        self, effect: Effect, operands: Sequence[Any], attributes: Any, handler: Interpretation
+    ) -> Any:
+        """Call the user's function, the effect first."""
+        return self.function(effect, *operands, **self.told(handler), **attributes)
