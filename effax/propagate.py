@@ -168,6 +168,7 @@ def place(equation: Equation) -> str:
     custom.custom_jvp_call,
     custom.custom_vjp_call,
     custom.custom_vmap_call,
+    custom.each_lane,
 )
 def propagate_call(self: Propagation, e: Equation) -> Iterable[tuple[Any, Any]]:
     """The operands, by the program."""

@@ -17,7 +17,11 @@ DERIVED: Final = (
     "effax.interpreters.transpose",
 )
 """The columns whose rules refer to each other's effects: one needs all."""
-FUNCTORIAL: Final = ("effax.interpreters.custom_rules", "effax.interpreters.parallel")
+FUNCTORIAL: Final = (
+    "effax.interpreters.custom_rules",
+    "effax.interpreters.parallel",
+    "effax.interpreters.written_out",
+)
 """Entries of the functor that are in no column."""
 
 _loaded: Final[set[str]] = set()

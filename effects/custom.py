@@ -53,6 +53,16 @@ It is a call of `forward`. Where no residual is wanted, a call of `program` will
 """
 
 
+each_lane = Effect(
+    "each_lane", family="custom", typing=_call_type, multiple=True, higher_order=True
+)
+"""`each_lane(*operands, program, lane, of, name)`: the effect `of` in each lane of a batch.
+
+`program` is the effect written out for the whole batch, and what is computed. `lane` performs the
+effect itself, lane by lane: what it means to a handler that has a rule for it.
+"""
+
+
 def _linear_type(
     *operands: ShapedArray, out_types: tuple[ShapedArray, ...], **_: Any
 ) -> Sequence[ShapedArray]:

@@ -23,6 +23,7 @@ Array = np.ndarray[Any, Any]
     custom.custom_jvp_call,
     custom.custom_vjp_call,
     custom.custom_vmap_call,
+    custom.each_lane,
 )
 def reference_call(*operands: Array, program: Program, **_: Any) -> list[Array]:
     return run(program, operands)

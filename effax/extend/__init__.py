@@ -39,7 +39,6 @@ from effax.effects.value import Value as Value
 from effax.extend.expansion import expanded, write
 from effax.extend.handling import handle as handle
 from effax.interpreters.batch import batched as batch
-from effax.interpreters.definitions import definition
 from effax.interpreters.interpreter import Interpreter as Interpreter
 from effax.interpreters.interpreter import Leaf as Leaf
 from effax.interpreters.interpreter import Log as Log
@@ -52,6 +51,7 @@ from effax.interpreters.meanings import meanings
 from effax.interpreters.stage import Staged
 from effax.interpreters.stage import stage as stage
 from effax.interpreters.transpose import linear as transpose
+from effax.interpreters.written_out import expansion
 from effax.propagate import Propagation as Propagation
 from effax.propagate import UndeterminedError as UndeterminedError
 from effax.seeing.parsing import parse as parse
@@ -110,9 +110,11 @@ def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     """Decorate the function that says what an effect means in terms of others.
 
     Every handler without a rule of its own for the effect, and both backends, take it from there.
-    The function is called with the operands and the attributes. An effect with a row is what the
-    function says only where no handler answers it. For an effect with `higher_order`, which has
-    programs among its attributes, this is the one declaration: each interpreter goes through it.
+    The function is called with the operands and the attributes, for what a handler has to know and
+    the effect does not say: `grad` takes the tangent from it, and the value from the effect, which
+    a handler further out may have a rule for. Under `vmap`, such a handler is asked in each lane.
+    For an effect with `higher_order`, which has programs among its attributes, this is the one
+    declaration: each interpreter goes through it.
 
     >>> from effax import extend
     >>> thrice = extend.Effect("doctest_thrice", family="mine", typing=lambda x: x)
@@ -125,7 +127,7 @@ def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     """
 
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:
-        definition(effect)(function)
+        expansion(effect)(function)
         meanings[effect] = function
         if effect.row:
             lowering.answered.add(effect.row)

@@ -134,6 +134,7 @@ opened = frozenset(
         custom.custom_jvp_call,
         custom.custom_vjp_call,
         custom.custom_vjp_forward,
+        custom.each_lane,
     }
 )
 """Programs with a rule of their own, met where it is not asked for, are their equations."""
