@@ -28,7 +28,7 @@ def run(*what):
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
 
 
-@pytest.mark.parametrize("file", ["on_a_mesh.py", "in_pieces.py"])
+@pytest.mark.parametrize("file", ["on_a_mesh.py", "in_pieces.py", "batches_of_matrices.py"])
 def test_on_eight_devices(file):
     run(HERE / file, "-m", "not slow")
 

@@ -38,7 +38,11 @@ def foreign(
     attributes: str = "",
     alias: int | None = None,
 ) -> list[Name]:
-    """A call of a typed foreign function; `alias` numbers the operand its first result reuses."""
+    """Call a typed foreign function; its first result reuses the memory of operand `alias`, if any.
+
+    The function computes each matrix of the batch by itself. The call says so on a mesh, since XLA
+    would gather a whole operand otherwise.
+    """
     ins = ", ".join(_layout(x.type, batch) for x in operands)
     outs = ", ".join(_layout(t, batch) for t in types)
     tuple_indices = "[0]" if len(types) > 1 else "[]"
@@ -53,10 +57,39 @@ def foreign(
     text = (
         f"stablehlo.custom_call @{target}({', '.join(operands)}) {{api_version = 4 : i32, "
         f"backend_config = {{{attributes}}}, operand_layouts = [{ins}], {reuse}"
-        f"result_layouts = [{outs}]}} : ({given}) -> "
+        f"result_layouts = [{outs}]{_by_matrix(w, operands, types, batch)}}} : ({given}) -> "
     )
     text += f"({results})" if len(types) > 1 else results
     return w.ops(text, types) if len(types) > 1 else [w.op(text, types[0])]
+
+
+def _by_matrix(
+    w: Writer, operands: Sequence[Name], types: Sequence[ShapedArray], batch: int
+) -> str:
+    """The attributes by which Shardy and the partitioner keep the shards of the batch apart.
+
+    Shardy's rule numbers the axes that belong together: those of the batch are shared by all
+    operands and results, each other axis is on its own.
+    """
+    if w.mesh is None or not batch:
+        return ""
+    sizes = list(operands[0].shape[:batch])
+    ends = []
+    for type in (*(x.type for x in operands), *types):
+        own = range(len(sizes), len(sizes) + type.ndim - batch)
+        ends.append(f"[{', '.join(map(_factor, (*range(batch), *own)))}]")
+        sizes += type.shape[batch:]
+    known = ", ".join(f"{_factor(i)}={n}" for i, n in enumerate(sizes))
+    ins, outs = ", ".join(ends[: len(operands)]), ", ".join(ends[len(operands) :])
+    return (
+        f', mhlo.frontend_attributes = {{num_batch_dims = "{batch}"}}, sdy.sharding_rule = '
+        f"#sdy.op_sharding_rule<({ins})->({outs}) {{{known}}}, custom>"
+    )
+
+
+def _factor(i: int) -> str:
+    """Shardy's name of a factor: i to z, then z_1, z_2 and so on."""
+    return chr(ord("i") + i) if i < 18 else f"z_{i - 17}"
 
 
 def is_gpu(w: Writer) -> bool:
