@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -96,8 +96,11 @@ def compare_leaves(
     scale: float | None = None,
     weak: bool = True,
     signs: bool = False,
+    defined: Callable[[Any], Any] | None = None,
 ) -> str:
-    """How two results differ, or ""."""
+    """How two results differ, or ""; of both only what `defined` makes of them, if given."""
+    if defined is not None:
+        found, wanted = defined(found), defined(wanted)
     if len(found) != len(wanted):
         return f"{len(found)} results instead of {len(wanted)}"
     for f, w in zip(found, wanted, strict=True):

@@ -24,6 +24,7 @@ from tests.grid import check
 from tests.grid.ask import Answer, Leaf, Oracle, answer
 from tests.grid.case import Case, dtype_of, is_complex, is_inexact
 from tests.grid.compare import compare, differ, near
+from tests.grid.defined import Defined
 from tests.grid.draw import Grid, cases
 
 Drawer = Callable[[Grid, str], str]
@@ -38,7 +39,7 @@ class Entry(NamedTuple):
     signs: whether zeros have JAX's signs. vmap: whether lanes are asked. either: whether each
     element may be SciPy's where JAX's is another, edges and all. more: why it gives a result where JAX
     raises. less: why it raises where JAX gives a result. kinks: it has points without a derivative,
-    where that is NaN.
+    where that is NaN. defined: what of a result is the same on all processors.
     """
 
     draw: Drawer
@@ -52,6 +53,7 @@ class Entry(NamedTuple):
     more: str = ""
     less: str = ""
     kinks: bool = False
+    defined: Defined | None = None
 
 
 class Record(NamedTuple):
@@ -65,7 +67,7 @@ class Record(NamedTuple):
 def complaint(entry: Entry, case: Case, wanted: Answer, *, transformed: bool = True) -> str:
     """What is wrong with effax's answer to a case, or ""."""
     found = answer(check.EFFAX, case)
-    scale = magnitude(case)
+    how: Any = {"slack": entry.slack, "scale": magnitude(case), "defined": entry.defined}
     if found.leaves is not None and wanted.leaves is None and (entry.more or _of_four_bits(case)):
         why = ""  # JAX leaves most functions of int4 out, as some platforms can't; XLA's CPU can
     elif found.error and wanted.leaves is not None and entry.less:
@@ -73,14 +75,14 @@ def complaint(entry: Entry, case: Case, wanted: Answer, *, transformed: bool = T
     else:
         if entry.more and not found.traced:
             wanted = wanted._replace(traced=[])
-        why = compare(found, wanted, slack=entry.slack, signs=entry.signs, scale=scale)
+        why = compare(found, wanted, signs=entry.signs, **how)
     if why and entry.either and same_types(found, wanted):
         why = "" if either_agrees(case, found, wanted, entry.slack) else why
     if why or not transformed or found.leaves is None:
         return why
-    why = check.under_jit(case, found, slack=entry.slack, scale=scale)
+    why = check.under_jit(case, found, **how)
     if not why and entry.vmap:
-        why = check.under_vmap(case, found, slack=entry.slack, scale=scale)
+        why = check.under_vmap(case, found, **how)
     if not why and entry.smooth and not found.traced:
         why = check.derivatives(case, slack=entry.slack, kinks=entry.kinks)
         if why.startswith(check.REFUSED) and entry.underived:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.grid import defined
 from tests.grid.draw import Grid, named
 from tests.grid.play import Drawer, Entry
 from tests.grid.table_arranging import calls
@@ -238,7 +239,9 @@ LINALG = {
         slack=16,
         underived=True,
     ),
-    "inv": Entry(matrices("regular singular", "A", shapes=SQUARES), slack=64),
+    "inv": Entry(
+        matrices("regular singular", "A", shapes=SQUARES), slack=64, defined=defined.inverse
+    ),
     "cholesky": Entry(matrices("definite", "A", "A, upper=True", shapes=SQUARES), slack=16),
     "eigh": Entry(
         matrices("definite", "A", "A, UPLO='U'", HERMITIAN, shapes=SQUARES),
@@ -246,6 +249,7 @@ LINALG = {
         # Signs and phases of vectors are free; tests/linalg asks of values and derivatives.
         wide=False,
         smooth=False,
+        defined=defined.eigh,
     ),
     "eigvalsh": Entry(matrices("definite", "A", "A, 'U'", shapes=SQUARES), slack=64),
     "eig": Entry(matrices("normal", "A", shapes=SQUARES), slack=256, underived=True),
@@ -261,6 +265,7 @@ LINALG = {
         slack=256,
         underived=True,
         smooth=False,
+        defined=defined.svd,
     ),
     "svdvals": Entry(matrices("normal", "A"), slack=64),
     "qr": Entry(
@@ -283,6 +288,7 @@ LINALG = {
     "cond": Entry(
         matrices("normal", "A", "A, 2", "A, 1", "A, 'fro'", "A, -2", "A, jnp.inf", shapes=SQUARES),
         slack=512,
+        defined=defined.condition,
     ),
     "norm": Entry(norms, slack=64),
     "vector_norm": Entry(norms, slack=16),

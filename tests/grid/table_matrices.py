@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.grid import defined
 from tests.grid.draw import Grid
 from tests.grid.play import Drawer, Entry
 
@@ -275,3 +276,13 @@ for _name in ("cholesky", "eigh", "hessenberg", "tridiagonal"):  # they read one
     TABLE[f"lax.linalg.{_name}"] = TABLE[f"lax.linalg.{_name}"]._replace(smooth=False)
 for _name in ("cholesky", "cho_factor", "cho_solve", "eigh", "sqrtm"):
     TABLE[f"jsp.linalg.{_name}"] = TABLE[f"jsp.linalg.{_name}"]._replace(smooth=False)
+for _name, _defined in {
+    "lax.linalg.svd": defined.svd,
+    "jsp.linalg.svd": defined.svd,
+    "lax.linalg.eigh": defined.vectors_first,
+    "jsp.linalg.inv": defined.inverse,
+    "lax.linalg.schur": defined.schur,
+    "jsp.linalg.schur": defined.schur,
+    "jsp.linalg.rsf2csf": defined.schur,
+}.items():
+    TABLE[_name] = TABLE[_name]._replace(defined=_defined)
