@@ -16,7 +16,7 @@ WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
 
-.PHONY: help test test-all check lint types layers paths unit fuzz hostile conformance conformance-day demo papers bench \
+.PHONY: help test test-all check lint types layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
 	libraries array-api docs dist format sizes names clean
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make paths     the tests with fast paths switched off, all and each, and on at all sizes"
 	@echo "make hostile   sizes, threads, forks, interpreter exit, hostile files: the slow ones too"
 	@echo "make fuzz      random questions to effax and JAX, for SECONDS=120"
+	@echo "make processors  linear algebra with the kernels of two other processors"
 	@echo "make demo      examples/demo.py: a small training run"
 	@echo "make papers    the papers, reproduced"
 	@echo "make bench     measurements, against jax where it can be installed"
@@ -95,6 +96,13 @@ paths: $(VENV)/.test
 	$(PYTEST) $(AT_ALL_SIZES) -m "not slow" tests/effects tests/laws tests/backends tests/numpy
 	$(PYTEST) $(AT_ALL_SIZES) $(COMPILED)
 	$(PY) -m tests.backends.without_paths -n $(WORKERS)
+
+# LAPACK's answers where OpenBLAS takes the kernels of other processors.
+ALGEBRA = tests/linalg tests/grid/test_numpy.py tests/grid/test_modules.py
+processors: $(VENV)/.test
+	for kernels in Haswell Prescott; do \
+		OPENBLAS_CORETYPE=$$kernels $(PYTEST) -m "not slow" $(ALGEBRA) \
+			-k "linalg or matri or eig or svd or schur or condensed or right_sides" || exit 1; done
 
 unit: $(VENV)/.test
 	$(PYTEST) -m "not slow"
