@@ -15,10 +15,11 @@ from effax.backends.xla.fast.path import fast_path, taken
 from effax.backends.xla.lowering.reduction import add, compare, reduce_text
 from effax.backends.xla.lowering.writer import Name, Writer, rule, rules, tensor
 from effax.effects import comparison, control, elementwise, logical, reduction, selection, shape
-from effax.effects.conversion import convert_element_type, from_ordered_bits, ordered_bits
-from effax.effects.dtypes import bit_width, iinfo, is_bool, is_float, is_integer
+from effax.effects.conversion import from_ordered_bits, ordered_bits
+from effax.effects.dtypes import bit_width, iinfo, is_float, is_integer
 from effax.effects.effect import Effect
 from effax.effects.reduction import highest, lowest
+from effax.effects.sorting import take_along
 from effax.effects.types import ShapedArray, bool_, float32, int32, typeof
 from effax.interpreters.stage import stage
 
@@ -26,6 +27,8 @@ LARGE = 2048
 """Elements from which the longer program is worth compiling."""
 LONG = 128
 """Length of the last axis from which reducing it twice is faster than once by pairs."""
+NARROW, WIDTH = 64, 1024
+"""Elements of a block of a row in which a place is looked for, at least and at most."""
 WIDE = 64
 """Elements of a row from which a loop over rows is, and rows."""
 ROWS = 16
@@ -51,13 +54,45 @@ def _place(effect: Effect, extremum: Effect, better: Callable[[Any, Any], Any]) 
 
 
 def _by_value(x: Any, extremum: Effect, index_dtype: Any) -> Any:
-    """The extremum, then the first place on the last axis that has it."""
-    if is_bool(typeof(x).dtype):
-        x = convert_element_type(x, dtype=index_dtype)
+    """The first place on the last axis of what is extreme: its block, then its place in the block.
+
+    Only one block of each row is compared with the extremum, so nothing as large as the operand is
+    made: XLA would not fuse the comparison into the fold, and wrote a place for each element.
+    """
+    lengths = typeof(x).shape
+    axis, n = len(lengths) - 1, lengths[-1]
+    width = _block(n)
+    if width == n:
+        return _first(x, extremum(x, axes=(axis,)), index_dtype)
+    whole = n // width * width
+    front = x if whole == n else shape.slice_axis(x, axis, 0, whole)
+    blocks = shape.reshape(front, shape=(*lengths[:-1], whole // width, width))
+    best = extremum(blocks, axes=(axis + 1,))
+    if whole != n:
+        rest = extremum(shape.slice_axis(x, axis, whole, n), axes=(axis,))
+        best = shape.concatenate(best, shape.expand_dims(rest, (axis,)), axis=axis)
+    block = _first(best, extremum(best, axes=(axis,)), index_dtype)
+    # The last block is read from where a full one ends with the row: it may begin too early.
+    start = elementwise.min(elementwise.mul(block, width), n - width)
+    within = shape.iota(dtype=index_dtype, shape=(*lengths[:-1], width), dimension=axis)
+    spread = shape.broadcast_in_dim(start, shape=(*lengths[:-1], width), dims=tuple(range(axis)))
+    chosen = take_along(x, elementwise.add(within, spread), axis)
+    return elementwise.add(start, _first(chosen, extremum(chosen, axes=(axis,)), index_dtype))
+
+
+def _block(n: int) -> int:
+    """The width of blocks along an axis of n elements: a divisor of it, if there is a good one."""
+    if n < 4 * NARROW:
+        return n
+    width = min(max(4 * math.isqrt(n), NARROW), WIDTH)
+    return next((k for k in range(width, max(NARROW, width // 2) - 1, -1) if n % k == 0), width)
+
+
+def _first(x: Any, most: Any, index_dtype: Any) -> Any:
+    """The first place on the last axis of a known extremum, or of a NaN."""
     lengths = typeof(x).shape
     axis = len(lengths) - 1
-    most = shape.expand_dims(extremum(x, axes=(axis,)), (axis,))
-    spread = shape.broadcast_in_dim(most, shape=lengths, dims=tuple(range(axis + 1)))
+    spread = shape.broadcast_in_dim(most, shape=lengths, dims=tuple(range(axis)))
     found = comparison.eq(x, spread)
     if is_float(typeof(x).dtype):
         found = logical.or_(found, comparison.ne(x, x))
@@ -87,12 +122,12 @@ def _by_rows(x: Any, axis: int, better: Callable[[Any, Any], Any], index_dtype: 
     return control.scan(
         first,
         shape.full(tuple(rest), 0, index_dtype),
-        shape.slice_axis(shape.iota(dtype=index_dtype, shape=(n,), dimension=0), 0, 1, n),
-        shape.slice_axis(rows, 0, 1, n),
+        shape.iota(dtype=index_dtype, shape=(n,), dimension=0),
+        rows,  # the first once more, since XLA would copy all that are left without it
         body=stage(step, types, "step").program,
         consts=0,
         carry=2,
-        length=n - 1,
+        length=n,
         reverse=False,
         unroll=1,
     )[1]
