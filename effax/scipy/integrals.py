@@ -38,13 +38,13 @@ def with_derivative(
 
 
 def _tail(x: Array, n: Array | float = 1.0) -> Array:
-    """`exp(x)` times the exponential integral of order n, by its continued fraction, x >= 3."""
+    """`exp(x)` times the exponential integral of order n, by its continued fraction, x >= 1."""
 
     def deeper(step: Array, below: Array) -> Array:
-        k = 60 - step.astype(jnp.finfo(x.dtype).dtype)
+        k = 100 - step.astype(jnp.finfo(x.dtype).dtype)
         return x + n + 2 * (k - 1) - k * (n + k - 1) / below
 
-    return 1 / lax.fori_loop(0, 60, deeper, x + n + 120)
+    return 1 / lax.fori_loop(0, 100, deeper, x + n + 200)
 
 
 def _entire(x: Array, terms: int) -> Array:
@@ -61,10 +61,10 @@ def _entire(x: Array, terms: int) -> Array:
 
 @with_derivative(lambda x: -jnp.exp(-x) / x)
 def _exp1(x: Array) -> Array:
-    near = x < 3
+    near = x < 1
     small = jnp.where(near & (x > 0), x, 1)
     series = -_EULER - jnp.log(small) - _entire(-small, 40)
-    large = jnp.where(near, 3, x)
+    large = jnp.where(near, 1, x)
     beyond = jnp.where(jnp.isinf(large), 0, jnp.exp(-large) * _tail(jnp.minimum(large, 1e30)))
     value = jnp.where(near, series, beyond)
     value = jnp.where(x == 0, math.inf, value)
@@ -114,9 +114,9 @@ def expi(x: ArrayLike) -> Array:
 
 
 def _expn(n: Array, x: Array) -> Array:
-    near = x < 3
+    near = x < 1
     small = jnp.where(near & (x > 0), x, 1)
-    large = jnp.where(near, 3, x)
+    large = jnp.where(near, 1, x)
     beyond = jnp.exp(-large) * _tail(jnp.minimum(large, 1e30), n)
 
     def add(k: Array, state: Any) -> Any:

@@ -54,7 +54,10 @@ def _log_ndtr(x: Array, order: int) -> Array:
     """Above: `-ndtr(-x)`; in the middle `log(ndtr(x))`; below, an asymptotic series."""
     wide = bit_width(x.dtype) > 32
     lower, upper = (-20.0, 8.0) if wide else (-10.0, 5.0)
-    middle = jnp.log(_ndtr(jnp.maximum(x, lower)))
+    inside = jnp.maximum(x, lower)
+    # The logarithm of a number close to 1 is that of what is missing.
+    left, right = jnp.minimum(inside, 0), jnp.maximum(inside, 0)
+    middle = jnp.where(x > 0, jnp.log1p(-_ndtr(-right)), jnp.log(_ndtr(left)))
     far = jnp.minimum(x, lower)
     series, term = jnp.ones_like(far), jnp.ones_like(far)
     for n in range(1, order + 1):
@@ -107,7 +110,9 @@ def ndtri(p: ArrayLike) -> Array:
             value = _log_ndtr(x, 3)
             slope = jnp.exp(-0.5 * x * x - _LOG_ROOT_2PI - value)
             x = x - (value - logarithm) / slope
-        x = jnp.where(tail == 0.5, 0, x)
+        # Near the median the logarithm says little, and `2 * p - 1` is exact.
+        middle = math.sqrt(2) * special.erf_inv(jnp.where(tail > 0.25, 2 * tail - 1, 0))
+        x = jnp.where(tail > 0.25, middle, x)
         x = jnp.where(inside, x, jnp.where(tail == 0, -math.inf, math.nan))
         return jnp.where(p > 0.5, -x, x)
 

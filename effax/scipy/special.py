@@ -30,6 +30,7 @@ from effax.scipy.integrals import fresnel as fresnel
 from effax.scipy.integrals import sici as sici
 from effax.scipy.integrals import spence as spence
 from effax.scipy.log_gamma import complex_loggamma
+from effax.scipy.normal import _LOG_ROOT_2PI
 from effax.scipy.normal import log_ndtr as log_ndtr
 from effax.scipy.normal import ndtr as ndtr
 from effax.scipy.normal import ndtri as ndtri
@@ -265,7 +266,25 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     """
     a, b = _real("betaln", a, b)
     small, large = jnp.minimum(a, b), jnp.maximum(a, b)
-    return _lgamma(small) + (_lgamma(large) - _lgamma(small + large))
+    far = (large >= 15) & (small > 0)
+    both = far & (small >= 15)
+    near = _lgamma(small) + (_lgamma(large) - _lgamma(small + large))
+    safe, x = jnp.where(far, small, 15), jnp.where(far, large, 15)
+    total, rest = safe + x, _stirling(x) - _stirling(safe + x)
+    turn = (x - 0.5) * jnp.log1p(safe / x)
+    one = _lgamma(safe) + (safe - turn - safe * jnp.log(total) + rest)
+    s = jnp.where(both, small, 15)
+    two = s * jnp.log(s / total) - turn - 0.5 * jnp.log(s) + _LOG_ROOT_2PI + rest + _stirling(s)
+    return jnp.where(both, two, jnp.where(far, one, near))
+
+
+def _stirling(z: Array) -> Array:
+    """What Stirling's formula lacks of `gammaln(z)`, for z from 15 on: elsewhere terms cancel."""
+    square = 1 / (z * z)
+    total = 1 / 1188 * square - 1 / 1680
+    for factor in (1 / 1260, -1 / 360, 1 / 12):
+        total = total * square + factor
+    return total / z
 
 
 @whole()
