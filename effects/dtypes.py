@@ -26,6 +26,7 @@ __all__ = [  # what `effax.effects.types` offers as its own
     "default_complex",
     "default_float",
     "default_int",
+    "default_position_dtype",
     "default_uint",
     "dtype_of_scalar",
     "element_name",
@@ -52,6 +53,7 @@ __all__ = [  # what `effax.effects.types` offers as its own
     "issubdtype",
     "narrow_floats",
     "narrow_integers",
+    "position_dtype",
     "prng_key",
     "real_dtype",
     "scalar_dtype",
@@ -214,6 +216,22 @@ _DTYPE_CLASSES: Final = frozenset(type(d) for d in ELEMENTS)
 def default_int() -> DType:
     """The dtype of Python ints: int32, or int64 under x64."""
     return int64 if trace_key().enable_x64 else int32
+
+
+def position_dtype(*lengths: int) -> DType:
+    """The dtype of positions along axes of these lengths: int64 where int32 can't count them.
+
+    An axis of more than 2**31 - 1 elements has positions of 64 bits without x64 too.
+    """
+    return int64 if max(lengths, default=0) > _LARGEST_INT32 else int32
+
+
+def default_position_dtype(*lengths: int) -> DType:
+    """The dtype of positions in results: `default_int`, or int64 where that is too narrow."""
+    return position_dtype(*lengths) if default_int() == int32 else int64
+
+
+_LARGEST_INT32: Final = (1 << 31) - 1
 
 
 def default_uint() -> DType:

@@ -16,10 +16,12 @@ from effax.effects.types import (
     ShapedArray,
     finfo,
     iinfo,
+    int64,
     is_bool,
     is_complex,
     is_float,
     is_integer,
+    position_dtype,
     typeof,
 )
 
@@ -97,6 +99,11 @@ def _position(name: str) -> Effect:
         if x.shape[axis] == 0:
             raise ValueError(
                 f"{name}: axis {axis} of {x.str_short()} has no elements to choose from"
+            )
+        if position_dtype(x.shape[axis]) == int64 and x.shape[axis] - 1 > iinfo(result.dtype).max:
+            raise OverflowError(
+                f"{name}: {result.dtype.name} does not hold the positions along axis {axis} of "
+                f"{x.str_short()}; use index_dtype=int64"
             )
         return result
 

@@ -131,7 +131,10 @@ def get(buffer: Any, type: ShapedArray, placement: Placement) -> np.ndarray[Any,
     """
     if placement.is_single:
         if placement.on_cpu and type.dtype.isbuiltin == 1:
-            return np.asarray(buffer)
+            found = np.asarray(buffer)
+            if found.dtype == object:  # NumPy drops the error, and wraps the buffer itself
+                buffer.block_until_ready()
+            return found
         return _get_one(buffer)
     if VERSION >= (0, 11) and placement.is_fully_addressable:
         whole: np.ndarray[Any, Any] = buffer._to_np_array_did_copy()[0]

@@ -13,7 +13,7 @@ from effax.effects.conversion import convert_element_type
 from effax.effects.indexing import GatherDimensionNumbers as GatherDimensionNumbers
 from effax.effects.indexing import GatherScatterMode as GatherScatterMode
 from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
-from effax.effects.types import int32, int64, is_integer, typeof
+from effax.effects.types import int32, int64, is_integer, position_dtype, typeof
 from effax.whole import whole
 
 Array = Any
@@ -115,7 +115,7 @@ def _squeeze(operand: Array, axis: int) -> Array:
     return shape.squeeze(operand, (axis,))
 
 
-def _common_index_dtype(starts: Sequence[Any]) -> Any:
+def _common_index_dtype(starts: Sequence[Any], lengths: Sequence[int]) -> Any:
     types = [typeof(s) for s in starts]
     strong = {t.dtype for t in types if not t.weak_type}
     if not all(is_integer(t.dtype) for t in types) or len(strong) > 1:
@@ -124,7 +124,9 @@ def _common_index_dtype(starts: Sequence[Any]) -> Any:
             f"index arguments to dynamic_slice must be integers of the same type, got: {listed}"
         )
     wide = next((d for d in strong if d.kind == "u" and d.itemsize >= 4), None)
-    return wide or (int64 if any(d.itemsize == 8 for d in strong) else int32)
+    if wide is not None:
+        return wide
+    return int64 if any(d.itemsize == 8 for d in strong) else position_dtype(*lengths)
 
 
 def as_starts(starts: Any, lengths: Sequence[int], wrap: bool | Sequence[bool]) -> list[Any]:
@@ -144,7 +146,7 @@ def as_starts(starts: Any, lengths: Sequence[int], wrap: bool | Sequence[bool]) 
             f"({len(starts)} vs {tuple(lengths)})"
         )
     wraps = [wrap] * len(starts) if isinstance(wrap, bool) else list(wrap)
-    dtype = _common_index_dtype(starts)
+    dtype = _common_index_dtype(starts, lengths)
     return [as_start(s, n, w, dtype) for s, n, w in zip(starts, lengths, wraps, strict=True)]
 
 
@@ -154,8 +156,15 @@ def as_start(start: Any, length: int, wrap: bool, dtype: Any) -> Any:
         start = int(start)
         limits = np.iinfo(dtype)
         start = start + length if start < 0 else start
-        return shape.scalar(min(max(start, int(limits.min)), int(limits.max)), dtype)
+        return position(min(max(start, int(limits.min)), int(limits.max)), dtype)
     return from_front(start, length, wrap, dtype)
+
+
+def position(value: int, dtype: Any) -> Any:
+    """A known position as a scalar; one of int64 is computed, and so is one without x64 too."""
+    if dtype != int64:
+        return shape.scalar(value, dtype)
+    return elementwise.add(convert_element_type(shape.scalar(0, int32), dtype=int64), value)
 
 
 def from_front(index: Any, length: int, wrap: bool, dtype: Any) -> Any:
@@ -196,6 +205,19 @@ def _negative(allow: bool | Sequence[bool], starts: Any) -> bool | tuple[bool, .
     return allow if isinstance(allow, bool) else tuple(allow)
 
 
+def _held(starts: Any, operand: Any) -> Any:
+    """Start indices as they are; known ones of a long axis in 64 bits."""
+    lengths = typeof(operand).shape
+    if position_dtype(*lengths) == int32 or not isinstance(starts, tuple | list):
+        return starts
+    from effax.numpy.operands import positions_array
+
+    n = max(lengths)
+    return [
+        positions_array(np.asarray(s), n) if isinstance(s, int | np.integer) else s for s in starts
+    ]
+
+
 def dynamic_slice(
     operand: ArrayLike,
     start_indices: Any,
@@ -218,7 +240,7 @@ def dynamic_slice(
     """
     return _dynamic_slice(
         operand,
-        start_indices,
+        _held(start_indices, operand),
         ints(slice_sizes),
         _negative(allow_negative_indices, start_indices),
     )
@@ -247,7 +269,10 @@ def dynamic_update_slice(
     Array([0., 1., 1., 0., 0.], dtype=float32)
     """
     return _dynamic_update_slice(
-        operand, update, start_indices, _negative(allow_negative_indices, start_indices)
+        operand,
+        update,
+        _held(start_indices, operand),
+        _negative(allow_negative_indices, start_indices),
     )
 
 

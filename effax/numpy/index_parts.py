@@ -19,7 +19,10 @@ from effax.effects.errors import NonConcreteBooleanIndexError
 from effax.effects.handler import Carrier
 from effax.effects.types import int32, is_integer, typeof
 from effax.effects.value import Value
-from effax.numpy.operands import asarray
+from effax.numpy.operands import asarray, held, positions_array
+
+_LARGEST = (1 << 31) - 1
+"""The last position that an int32 counts."""
 
 
 class New(NamedTuple):
@@ -172,11 +175,14 @@ def _entry(part: Any, axis: int, n: int, eager: bool, wrap: bool, values: list[A
             raise IndexError(f"index is out of bounds for axis {axis} with size 0")
         position = part + n if wrap and part < 0 else part
         inside = 0 <= position < n
-        position = min(max(position, -(1 << 31)), (1 << 31) - 1)
-        if not eager:
+        largest = max(n, _LARGEST)
+        position = min(max(position, -largest - 1), largest)
+        if not eager or not -_LARGEST - 1 <= position <= _LARGEST:
             return Fixed(position, inside)
         values.append(np.int32(position))
         return Moving(inside)
+    if isinstance(part, np.ndarray):
+        part = held(part, n)
     values.append(part)
     return Indices(len(typeof(part).shape))
 
@@ -270,7 +276,10 @@ def _positions(mask: Any) -> list[Any]:
     known = np.asarray(mask)
     if known.ndim == 0:
         return [bool(known)]
-    return [i.astype(np.int32) for i in known.nonzero()]
+    return [
+        i.astype(np.int32) if n <= _LARGEST else positions_array(i, n)
+        for i, n in zip(known.nonzero(), known.shape, strict=True)
+    ]
 
 
 def _axes_of(part: Any) -> int:

@@ -236,7 +236,8 @@ def _read_box(x: Array, entries: Sequence[Any], values: Sequence[Any], wrap: boo
     x = read_slices(x, static)
     if not all(known):
         starts = [0 if k else s for k, s in zip(known, box.starts, strict=True)]
-        x = indexing.dynamic_slice(x, *same_dtype(starts), sizes=tuple(box.sizes))
+        starts = same_dtype(starts, typeof(x).shape)
+        x = indexing.dynamic_slice(x, *starts, sizes=tuple(box.sizes))
     return _reshaped(x, box.shape)
 
 
@@ -396,7 +397,7 @@ def _write_box(x: Array, values: Array, box: Box, combine: Any) -> Array:
         values = shape.rev(values, dims=box.reversed)
     if tuple(box.sizes) == typeof(x).shape:
         return values if combine is None else combine(x, values)
-    starts = same_dtype(box.starts)
+    starts = same_dtype(box.starts, typeof(x).shape)
     if combine is not None:
         there = indexing.dynamic_slice(x, *starts, sizes=tuple(box.sizes))
         values = combine(there, values)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from effax.effects.config import read
+from effax.effects.config import enable_x64, read
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
 from effax.effects.promotion import lattice_result
@@ -21,12 +21,15 @@ from effax.effects.types import (
     ShapedArray,
     bit_width,
     bool_,
+    default_position_dtype,
     inexact_dtype,
     int32,
+    int64,
     is_bool,
     is_inexact,
     is_integer,
     is_unsigned,
+    position_dtype,
     typeof,
 )
 from effax.effects.value import Value
@@ -63,6 +66,24 @@ def asarray(x: Any, name: str = "asarray") -> Any:
         return x.__jax_array__()
     check_arrays(name, x)
     return np.asarray(x)
+
+
+def positions_array(positions: np.ndarray[Any, Any], length: int) -> Any:
+    """NumPy's positions along an axis of this length as an array of the dtype that they need.
+
+    Where that is int64, they would be cut to 32 bits without x64.
+    """
+    from effax.numpy.conversion import asarray as as_array
+
+    dtype = default_position_dtype(length)
+    with enable_x64(dtype == int64):
+        return as_array(positions.astype(dtype))
+
+
+def held(indices: np.ndarray[Any, Any], length: int) -> Any:
+    """NumPy's indices, as `positions_array` where 32 bits may not hold them."""
+    long = position_dtype(length) == int64
+    return positions_array(indices, length) if long and is_integer(indices.dtype) else indices
 
 
 def weak(x: Any) -> Any:

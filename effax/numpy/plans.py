@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from effax.effects import shape
+from effax.effects import elementwise, shape
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
-from effax.effects.types import int32, int64, typeof
-from effax.lax.slicing import from_front
+from effax.effects.types import int32, int64, position_dtype, typeof
+from effax.lax.slicing import from_front, position
 from effax.numpy.arguments import cast
 from effax.numpy.index_parts import Fixed, Indices, Moving, New, Span, Truth
 
@@ -72,8 +72,8 @@ def box_of(
                 result.append(count)
                 if step < 0:
                     flipped.append(axis)
-            case Fixed(position, _):
-                starts.append(position)
+            case Fixed(at, _):
+                starts.append(at)
                 sizes.append(1)
             case Moving():
                 starts.append(next(given))
@@ -88,14 +88,22 @@ def box_of(
 
 def _front(index: Any, length: int, wrap: bool) -> Any:
     wide = typeof(index).dtype.itemsize == 8
-    return from_front(index, length, wrap, int64 if wide else int32)
+    return from_front(index, length, wrap, int64 if wide else position_dtype(length))
 
 
-def same_dtype(starts: Sequence[Any]) -> list[Any]:
+def same_dtype(starts: Sequence[Any], lengths: Sequence[int]) -> list[Any]:
     """Start indices, ints among them, as scalars of one dtype."""
     wide = any(not isinstance(s, int) and typeof(s).dtype == int64 for s in starts)
-    dtype = int64 if wide else int32
-    return [shape.scalar(s, dtype) if isinstance(s, int) else cast(s, dtype) for s in starts]
+    dtype = int64 if wide else position_dtype(*lengths)
+    return [position(s, dtype) if isinstance(s, int) else cast(s, dtype) for s in starts]
+
+
+def _stepped(start: int, count: int, step: int, length: int) -> Any:
+    """The positions that a slice of an axis of that length names, in a vector."""
+    if position_dtype(length) == int32:
+        return np.arange(start, start + count * step, step, dtype=np.int32)
+    steps = shape.iota(dtype=int64, shape=(count,), dimension=0)
+    return elementwise.add(elementwise.mul(steps, step), start)
 
 
 def read_slices(x: Array, entries: Sequence[Any]) -> Array:
@@ -184,17 +192,16 @@ def planned(
                     offset.append(len(bare) - 1)
                     sizes.append(count)
                     if not everything:
-                        components.append((axis, np.int32(start), ()))
+                        components.append((axis, position(start, position_dtype(n)), ()))
                     continue
-                positions = np.arange(start, start + count * step, step, dtype=np.int32)
-                components.append((axis, positions, (len(batch),)))
+                components.append((axis, _stepped(start, count, step, n), (len(batch),)))
                 batch.append(count)
             case Truth(truth):
                 truths.append(axis)
                 positions = np.arange(int(truth), dtype=np.int32)
                 components.append((axis, positions, (end - 1,)))
-            case Fixed(position, _):
-                components.append((axis, np.int32(position), ()))
+            case Fixed(at, _):
+                components.append((axis, position(at, position_dtype(n)), ()))
             case Moving():
                 components.append((axis, value, ()))
             case _:

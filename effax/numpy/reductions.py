@@ -13,6 +13,7 @@ from effax.effects.effect import Effect
 from effax.effects.types import (
     bool_,
     default_int,
+    default_position_dtype,
     default_uint,
     float32,
     is_bool,
@@ -394,7 +395,12 @@ def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
         found = a
     else:
         found = comparison.ne(a, shape.full(shape_of(a), 0, typeof(a).dtype))
-    return sum(found, axis, default_int(), keepdims=keepdims)
+    if default_position_dtype(typeof(a).size) == default_int():
+        return sum(found, axis, default_int(), keepdims=keepdims)
+    lengths = shape_of(a)
+    gone = canonical_axes(axis, len(lengths))
+    count = reduction.reduce_sum(cast(found, default_position_dtype(typeof(a).size)), axes=gone)
+    return kept(count, lengths, gone, keepdims)
 
 
 @whole("axis", "keepdims")
@@ -424,7 +430,8 @@ def _position(
         raise ValueError(f"attempt to get {name} of an empty sequence")
     if is_complex(typeof(flat).dtype):
         raise TypeError(f"{name} is not defined for complex numbers")
-    result = effect(flat, axis=along, index_dtype=default_int())
+    dtype = default_position_dtype(shape_of(flat)[along])
+    result = effect(flat, axis=along, index_dtype=dtype)
     return kept(result, lengths, gone, bool(keepdims))
 
 

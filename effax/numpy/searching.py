@@ -14,7 +14,7 @@ import numpy as np
 from effax.effects import comparison, cumulative, elementwise, indexing, selection, shape
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
-from effax.effects.types import default_int, int32, typeof
+from effax.effects.types import default_int, default_position_dtype, position_dtype, typeof
 from effax.numpy.arguments import (
     broadcast,
     canonical_axis,
@@ -26,7 +26,7 @@ from effax.numpy.arguments import (
 )
 from effax.numpy.joining import stack
 from effax.numpy.manipulation import ravel
-from effax.numpy.operands import promote_dtypes
+from effax.numpy.operands import positions_array, promote_dtypes
 from effax.numpy.reductions import sum, truth
 from effax.whole import whole
 
@@ -51,8 +51,8 @@ def known_count(name: str, number: Any, size: Any) -> int:
 @whole("size")
 def places(mask: Any, size: int, fill: Any = 0) -> Any:
     """The first `size` positions in a vector that are true, then `fill`."""
-    kind = default_int()
     n = shape_of(mask)[0]
+    kind = default_position_dtype(n)
     before = cumulative.cumsum(cast(mask, kind), axis=0, reverse=False)
     target = selection.select_n(mask, shape.full((n,), size, kind), elementwise.sub(before, 1))
     return indexing.scatter(
@@ -98,8 +98,6 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
             "Calling nonzero on 0d arrays is not allowed. "
             "Use jnp.atleast_1d(scalar).nonzero() instead."
         )
-    mask, number = _mask(a)
-    count = known_count("nonzero", number, size)
     if isinstance(fill_value, list | tuple):
         if len(fill_value) != len(lengths):
             raise ValueError(
@@ -108,7 +106,23 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         fills: Sequence[Any] = fill_value
     else:
         fills = [0 if fill_value is None else fill_value] * len(lengths)
+    if position_dtype(typeof(a).size) != position_dtype() and not isinstance(a, Carrier):
+        return _counted_by_numpy(a, fills, size)
+    mask, number = _mask(a)
+    count = known_count("nonzero", number, size)
     return tuple(_unravelled(mask, number, tuple(fills), lengths, count))
+
+
+def _counted_by_numpy(a: Any, fills: Sequence[Any], size: int | None) -> tuple[Any, ...]:
+    """The same of so many elements that 64 bits count them: XLA would need 16 bytes for each."""
+    found = np.asarray(a).nonzero()
+    if size is not None:
+        rest = max(0, size - len(found[0]))
+        found = tuple(
+            np.pad(x[:size], (0, rest), constant_values=fill)
+            for x, fill in zip(found, fills, strict=True)
+        )
+    return tuple(map(positions_array, found, shape_of(a)))
 
 
 @whole("lengths", "size")
@@ -216,7 +230,7 @@ def _slices(a: Any, mask: Any, number: Any, fill: Any, axis: int, size: int) -> 
     taken = pick(a, places(mask, size), axis)
     type = typeof(taken)
     there = comparison.lt(
-        shape.iota(dtype=int32, shape=type.shape, dimension=axis),
-        broadcast(cast(number, int32), type.shape),
+        shape.iota(dtype=position_dtype(size), shape=type.shape, dimension=axis),
+        broadcast(cast(number, position_dtype(size)), type.shape),
     )
     return selection.select_n(there, broadcast(cast(fill, type.dtype), type.shape), taken)

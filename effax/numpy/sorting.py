@@ -6,8 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.effects import elementwise, shape, sorting
-from effax.effects.types import default_int, int32, typeof
-from effax.numpy.arguments import canonical_axis, cast, check_arrays, concrete_int, shape_of
+from effax.effects.types import default_int, default_position_dtype, position_dtype, typeof
+from effax.lax.slicing import position
+from effax.numpy.arguments import (
+    broadcast,
+    canonical_axis,
+    cast,
+    check_arrays,
+    concrete_int,
+    shape_of,
+)
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import ravel
 from effax.whole import whole
@@ -76,7 +84,9 @@ def argsort(
 
 def order_of(a: Any, axis: int, stable: bool = True, descending: bool = False) -> Any:
     """The positions that sort an array along an axis; equal elements stay in their order."""
-    positions = shape.iota(dtype=default_int(), shape=shape_of(a), dimension=axis)
+    lengths = shape_of(a)
+    dtype = default_position_dtype(lengths[axis])
+    positions = shape.iota(dtype=dtype, shape=lengths, dimension=axis)
     if descending:
         # Sorted backwards and read backwards, so that of equals the first still comes first.
         a, positions = shape.rev(a, dims=(axis,)), shape.rev(positions, dims=(axis,))
@@ -146,7 +156,7 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     check_arrays("argpartition", a)
     axis = canonical_axis(axis, len(shape_of(a)))
     _checked_kth(kth, shape_of(a)[axis])
-    return cast(order_of(a, axis), int32)
+    return cast(order_of(a, axis), position_dtype(shape_of(a)[axis]))
 
 
 @whole()
@@ -199,7 +209,7 @@ def searchsorted(
         a = pick(a, sorter, 0)
     n = shape_of(a)[0]
     if n == 0:
-        return shape.full(shape_of(v), 0, int32)
+        return shape.full(shape_of(v), 0, position_dtype())
     _check_positions(n)
     if method == "compare_all":
         return _by_comparing(a, v, side)
@@ -229,7 +239,8 @@ def _by_comparing(a: Any, v: Any, side: str) -> Any:
     table = (*lengths, n)
     elements = shape.broadcast_in_dim(a, shape=table, dims=(len(lengths),))
     values = shape.broadcast_in_dim(v, shape=table, dims=tuple(range(len(lengths))))
-    return reduce_sum(cast(_behind(elements, values, side), int32), axes=(len(lengths),))
+    behind = _behind(elements, values, side)
+    return reduce_sum(cast(behind, position_dtype(n)), axes=(len(lengths),))
 
 
 def _by_sorting(a: Any, v: Any, side: str) -> Any:
@@ -242,7 +253,7 @@ def _by_sorting(a: Any, v: Any, side: str) -> Any:
     start = 0 if side == "left" else n
     own = order_of(order_of(flat, 0), 0)
     result = elementwise.sub(shape.slice_axis(ranks, 0, start, start + m), own)
-    return cast(shape.reshape(result, shape=shape_of(v)), int32)
+    return cast(shape.reshape(result, shape=shape_of(v)), position_dtype(n))
 
 
 def _by_bisection(a: Any, v: Any, side: str, unrolled: bool) -> Any:
@@ -255,7 +266,8 @@ def _by_bisection(a: Any, v: Any, side: str, unrolled: bool) -> Any:
 
     def halve(_: Any, bounds: Any) -> Any:
         low, high = bounds
-        middle = elementwise.div(elementwise.add(low, high), 2)
+        # Their sum may be more than an int32, their difference is not.
+        middle = elementwise.add(low, elementwise.div(elementwise.sub(high, low), 2))
         behind = _behind(pick(a, middle, 0), v, side)
         return (
             selection.select_n(behind, low, elementwise.add(middle, 1)),
@@ -264,7 +276,8 @@ def _by_bisection(a: Any, v: Any, side: str, unrolled: bool) -> Any:
 
     # A range of n + 1 places has been halved to one after this many steps.
     steps = n.bit_length()
-    bounds = shape.full(lengths, 0, int32), shape.full(lengths, n, int32)
+    dtype = position_dtype(n)
+    bounds = tuple(broadcast(position(x, dtype), lengths) for x in (0, n))
     if unrolled:
         for i in range(steps):
             bounds = _while_open(halve(i, bounds), bounds)

@@ -8,12 +8,12 @@ import numpy as np
 
 from effax.effects import indexing, shape
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
-from effax.effects.types import int32, int64, is_integer, typeof
+from effax.effects.types import int32, int64, is_integer, position_dtype, typeof
 from effax.lax.gathering import fill_number
-from effax.lax.slicing import from_front
+from effax.lax.slicing import from_front, position
 from effax.numpy.arguments import broadcast, canonical_axis, cast, check_arrays, refuse_out
 from effax.numpy.indexing import update
-from effax.numpy.operands import array
+from effax.numpy.operands import array, held
 from effax.whole import opening, whole
 
 Array = Any
@@ -21,16 +21,17 @@ ArrayLike = Any
 Mode = str | GatherScatterMode | None
 
 
-def index_dtype(index: Any) -> Any:
-    """The dtype in which to count: int64 for indices of 64 bits, else int32."""
-    return int64 if typeof(index).dtype.itemsize == 8 else int32
+def index_dtype(index: Any, length: int) -> Any:
+    """The dtype in which to count: int64 for indices of 64 bits and long axes, else int32."""
+    return int64 if typeof(index).dtype.itemsize == 8 else position_dtype(length)
 
 
 def _wrapped(indices: Any, length: int) -> Any:
     """Indices modulo the length of the axis."""
     from effax.numpy.arithmetic import remainder
 
-    return remainder(indices, cast(np.int32(length), typeof(indices).dtype))
+    dtype = index_dtype(indices, length)
+    return remainder(cast(indices, dtype), position(length, dtype))
 
 
 @whole("axis", "mode", "unique_indices", "indices_are_sorted", "fill_value")
@@ -60,7 +61,7 @@ def _take(
     elif mode == "clip":
         how = GatherScatterMode.CLIP
     else:
-        indices = from_front(indices, n, True, index_dtype(indices))
+        indices = from_front(indices, n, True, index_dtype(indices, n))
         how = GatherScatterMode.FILL_OR_DROP
     dims = GatherDimensionNumbers(
         (*range(axis), *range(axis + len(rows), len(result))), (axis,), (axis,)
@@ -118,6 +119,8 @@ def take(
         raise ValueError(f"Invalid mode '{mode}' for np.take")
     if axis is not None:
         axis = canonical_axis(axis, typeof(a).ndim)
+    if isinstance(indices, np.ndarray):
+        indices = held(indices, typeof(a).size if axis is None else typeof(a).shape[axis])
     return _take(
         a,
         indices,
@@ -156,7 +159,7 @@ def _take_along_axis(
         raise IndexError("take_along_axis: cannot take from an axis without elements")
     in_array = [i for i in range(ndim) if i not in gone]
     in_rows = [i for i in range(ndim) if i not in whole_axes]
-    indices = from_front(indices, lengths[axis], wrap, index_dtype(indices))
+    indices = from_front(indices, lengths[axis], wrap, index_dtype(indices, lengths[axis]))
     rows_shape = tuple(rows[i] for i in in_rows)
     indices = shape.reshape(indices, shape=(*rows_shape, 1))
     place = in_array.index(axis)

@@ -10,7 +10,7 @@ import numpy as np
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects import control
 from effax.effects.program import Program
-from effax.effects.types import ShapedArray
+from effax.effects.types import ShapedArray, position_dtype
 
 _INDEX = ShapedArray((), np.dtype(np.int32))
 _PRED = ShapedArray((), np.dtype(np.bool_))
@@ -120,6 +120,8 @@ def lower_scan(
 ) -> list[Name]:
     fixed, rest = operands[:consts], operands[consts:]
     init, xs = rest[:carry], rest[carry:]
+    # A loop of more turns than an int32 counts would never end.
+    counter = _INDEX.update(dtype=position_dtype(length))
     turns = length - length % unroll if unroll < length else 0
 
     def once(at: Name, carried: Sequence[Name], stacks: Sequence[Name]) -> list[Name]:
@@ -129,21 +131,21 @@ def lower_scan(
         return [*results[:carry], *stacked]
 
     def test(i: Name, *_: Name) -> list[Name]:
-        n = w.constant(turns, _INDEX)
+        n = w.constant(turns, counter)
         return [w.op(f"stablehlo.compare LT, {i}, {n} : ({i.text}, {n.text}) -> tensor<i1>", _PRED)]
 
     def step(i: Name, *state: Name) -> list[Name]:
         for _ in range(unroll):
-            at = _subtract(w, w.constant(length - 1, _INDEX), i) if reverse else i
+            at = _subtract(w, w.constant(length - 1, counter), i) if reverse else i
             state = tuple(once(at, state[:carry], state[carry:]))
-            i = w.simple("add", [i, w.constant(1, _INDEX)], _INDEX)
+            i = w.simple("add", [i, w.constant(1, counter)], counter)
         return [i, *state]
 
     state: Sequence[Name] = [*init, *(_empty(w, t) for t in types[carry:])]
     if turns:
-        state = while_text(w, [w.constant(0, _INDEX), *state], test, step)[1:]
+        state = while_text(w, [w.constant(0, counter), *state], test, step)[1:]
     for k in range(turns, length):
-        at = w.constant(length - 1 - k if reverse else k, _INDEX)
+        at = w.constant(length - 1 - k if reverse else k, counter)
         state = once(at, state[:carry], state[carry:])
     return list(state)
 
@@ -153,15 +155,15 @@ def _empty(w: Writer, type: ShapedArray) -> Name:
 
 
 def _subtract(w: Writer, x: Name, y: Name) -> Name:
-    return w.simple("subtract", [x, y], _INDEX)
+    return w.simple("subtract", [x, y], x.type)
 
 
 def _row(w: Writer, x: Name, at: Name) -> Name:
-    zeros = [w.constant(0, _INDEX)] * (len(x.shape) - 1)
+    zeros = [w.constant(0, at.type)] * (len(x.shape) - 1)
     row = x.type.update(shape=(1, *x.shape[1:]))
     sizes = ", ".join(map(str, row.shape))
     indices = ", ".join([at, *zeros])
-    ins = ", ".join([x.text] + [tensor(_INDEX)] * len(x.shape))
+    ins = ", ".join([x.text] + [tensor(at.type)] * len(x.shape))
     piece = w.op(
         f"stablehlo.dynamic_slice {x}, {indices}, sizes = [{sizes}] : ({ins}) -> {tensor(row)}", row
     )
@@ -170,5 +172,5 @@ def _row(w: Writer, x: Name, at: Name) -> Name:
 
 def _store(w: Writer, stack: Name, y: Name, at: Name) -> Name:
     row = w.simple("reshape", [y], y.type.update(shape=(1, *y.shape)))
-    zeros = [w.constant(0, _INDEX)] * len(y.shape)
+    zeros = [w.constant(0, at.type)] * len(y.shape)
     return w.simple("dynamic_update_slice", [stack, row, at, *zeros], stack.type)

@@ -18,7 +18,7 @@ from effax.effects.indexing import (
     fill_default,
     window_sizes,
 )
-from effax.effects.types import ShapedArray
+from effax.effects.types import ShapedArray, iinfo, position_dtype
 
 _PRED: Final = np.dtype(np.bool_)
 _WIDE: Final = {"int32": np.int32, "int64": np.int64, "uint32": np.int64, "uint64": np.int64}
@@ -41,6 +41,7 @@ def lower_gather(
     (type,) = types
     if 0 in type.shape:
         return w.constant(0, type)
+    (indices,) = _wide_enough(w, x, indices)
     dims = _fields(
         offset_dims=dimension_numbers.offset_dims,
         collapsed_slice_dims=dimension_numbers.collapsed_slice_dims,
@@ -66,6 +67,18 @@ def lower_gather(
     mask = _broadcast(w, inside, type.shape, dims_of_mask)
     fill = w.constant(fill_default(type.dtype) if fill_value is None else fill_value, type)
     return w.op(f"stablehlo.select {mask}, {found}, {fill} : {mask.text}, {tensor(type)}", type)
+
+
+def _wide_enough(w: Writer, x: Name, *indices: Name) -> tuple[Name, ...]:
+    """Indices in a dtype that holds the lengths of the array's axes.
+
+    XLA compares an index with the last place of its axis in the dtype of the index: one that
+    doesn't fit is another number there, and what is written lies outside the buffer.
+    """
+    if max(x.shape) <= iinfo(indices[0].dtype).max:
+        return indices
+    dtype = position_dtype(*x.shape)
+    return tuple(w.simple("convert", [i], i.type.update(dtype=dtype)) for i in indices)
 
 
 def _inside(w: Writer, indices: Name, bounds: Sequence[int]) -> Name:
@@ -146,6 +159,7 @@ def _lower_scatter(
     (type,) = types
     if 0 in updates.shape or 0 in type.shape:
         return x
+    (indices,) = _wide_enough(w, x, indices)
     if mode is GatherScatterMode.CLIP and dimension_numbers.scatter_dims_to_operand_dims:
         sizes = window_sizes(len(x.shape), updates.shape, dimension_numbers)
         places = dimension_numbers.scatter_dims_to_operand_dims
@@ -200,6 +214,7 @@ def lower_dynamic_slice(
     (type,) = types
     if not sizes:
         return x
+    starts = _wide_enough(w, x, *starts)
     operands = ", ".join([x, *starts])
     ins = ", ".join(n.text for n in (x, *starts))
     return w.op(
@@ -215,4 +230,5 @@ def lower_dynamic_update_slice(
 ) -> Name:
     if not starts:
         return update
+    starts = _wide_enough(w, x, *starts)
     return w.simple("dynamic_update_slice", [x, update, *starts], types[0])
