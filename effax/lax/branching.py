@@ -96,6 +96,10 @@ def switch(
         raise ValueError("Empty branch sequence")
     if not all(callable(b) for b in branches):
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    if callable(index):
+        raise TypeError(
+            f"Index type must be an integer, got {index}; give the index before the branches"
+        )
     type = typeof(index)
     if type.shape:
         raise TypeError(f"Branch index must be scalar, got {index} of shape {type.shape}.")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from effax.api.arguments import name_of
+from effax.api.custom_calls import typed
 from effax.effects import key_use
 from effax.effects.conversion import convert_element_type
 from effax.effects.mismatch import one_level
@@ -169,7 +170,7 @@ def loop_body(
         outs = staged.program.out_types
         found_tree = out_tree
         if what == "scan":
-            children = _pair(out_tree)
+            children = _pair(out_tree, outs)
             found_tree, outs = children[0], outs[: children[0].num_leaves]
         if found_tree != carry_tree:
             raise describe_difference(
@@ -194,10 +195,10 @@ def loop_body(
     return staged, out_tree, types
 
 
-def _pair(out_tree: Any) -> tuple[Any, Any]:
+def _pair(out_tree: Any, types: Sequence[ShapedArray]) -> tuple[Any, Any]:
     children = out_tree.children()
     if len(children) != 2 or out_tree.node_data() is None:
         raise TypeError(
-            f"scan body output must be a pair, (carry, y), got a result with the tree {out_tree}"
+            f"scan body output must be a pair, got {typed(out_tree, types)}. Return (carry, y)"
         )
     return children[0], children[1]

@@ -34,7 +34,8 @@ def transpose_while(cts: Sequence[Any], *operands: Any, **attributes: Any) -> li
     """
     if not attributes.get("checkpoints"):
         raise UnsupportedDerivativeError(
-            "reverse-mode differentiation through while_loop, or fori_loop with a traced bound: "
+            "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with a "
+            "traced bound: "
             "the number of steps is not known, so what the steps leave can't be stored. Say how "
             "many carries may be kept, while_loop(..., checkpoints=n), and the others are computed "
             "again; or use scan, or fori_loop with bounds that are Python numbers, or forward "

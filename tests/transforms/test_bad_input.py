@@ -189,3 +189,17 @@ def test_custom_rules_that_are_missing_or_wrong():
     h = effax.custom_vjp(lambda x: x)
     h.defvjp(lambda x: (x, None), lambda r, ct: (jnp.sin(ct),))
     refused(ValueError, "linear.*sin", effax.jvp, h, (1.0,), (1.0,))
+
+
+def test_switch_and_scan_say_what_they_were_given() -> None:
+    with pytest.raises(TypeError, match="Index type must be an integer, got <function"):
+        lax.switch(lambda x: x, [lambda x: x], 1.0)
+    with pytest.raises(TypeError, match=r"scan body output must be a pair, got float32\[\]\."):
+        lax.scan(lambda c, x: jnp.float32(0.0), 0.0, jnp.arange(2.0))
+
+
+def test_platforms_of_plugins_may_be_named() -> None:
+    found = lax.platform_dependent(1.0, other=lambda x: x / 0, default=lambda x: x + 1.0)
+    assert float(found) == 2.0
+    with pytest.raises(NotImplementedError, match="only for other"):
+        lax.platform_dependent(1.0, other=lambda x: x)
