@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final
 
 from effax.effects import custom, reduction
 from effax.effects.handler import current, innermost, put_back
@@ -13,6 +14,7 @@ from effax.effects.types import float0, tangent_dtype, typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat, rule
 from effax.interpreters.custom_linear import forward
 from effax.interpreters.lifting import PLAIN, lift
+from effax.interpreters.stage import stage
 
 
 class Lanes:
@@ -54,6 +56,11 @@ class BatchedJvp:
         self.batched = batched
         self.outs = outs
 
+    @property
+    def captured(self) -> int:
+        """How many of the operands the function captured."""
+        return getattr(self.rule, "captured", 0)
+
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         """Results and tangents of the batch."""
         handler = self.lanes.handler()
@@ -85,6 +92,11 @@ class BatchedVjp:
         self.batched = batched
         self.outs = outs
         self.residual_modes: tuple[bool, ...] = ()
+
+    @property
+    def captured(self) -> int:
+        """How many of the operands the function captured."""
+        return getattr(self.rule, "captured", 0)
 
     @property
     def optimize_remat(self) -> bool:
@@ -164,18 +176,59 @@ def _summed(handler: Batch, ct: Any, batched: bool) -> Any:
 
 
 def _lifted(
-    handler: Batch, values: Sequence[Any], batched: Sequence[bool], program: Program
+    handler: Batch, values: Sequence[Any], batched: Sequence[bool], program: Program, answer: Any
 ) -> tuple[Any, tuple[bool, ...]]:
+    """The program for a batch, and which of its results are batched.
+
+    What the rule makes batched is, be it a tangent of a result that by itself is not. The rule is
+    traced to see it only where there is such a result.
+    """
     modes = tuple(BATCHED if b else PLAIN for b in batched)
     done = lift(program, handler, modes)
-    # The tangent of a result may be batched where the result is not: a rule is free to give both.
-    raised = tuple(
-        BATCHED if tangent_dtype(t.dtype) != float0 else mode
-        for mode, t in zip(done.out_modes, program.out_types, strict=True)
-    )
-    if raised != done.out_modes:
-        done = lift(program, handler, modes, out_modes=raised)
+    movable = [tangent_dtype(t.dtype) != float0 for t in program.out_types]
+    plain = any(m is PLAIN and moves for m, moves in zip(done.out_modes, movable, strict=True))
+    if plain and not _asking.get():
+        found = _batched_by(handler, values, batched, answer)
+        raised = tuple(
+            BATCHED if many and moves else mode
+            for mode, many, moves in zip(done.out_modes, found, movable, strict=True)
+        )
+        if raised != done.out_modes:
+            done = lift(program, handler, modes, out_modes=raised)
     return done, tuple(m is not PLAIN for m in done.out_modes)
+
+
+def _batched_by(
+    handler: Batch, values: Sequence[Any], batched: Sequence[bool], answer: Any
+) -> list[bool]:
+    """Which results of a rule are batched: `answer(operands)` gives what belongs to each."""
+    found: list[bool] = []
+
+    def flat(*operands: Any) -> list[Any]:
+        lanes = Lanes(handler)
+        inner = lanes.handler()
+        results = lanes.run(inner, answer, _wrap(inner, operands, batched))
+        found[:] = [any(map(inner.owns, belonging)) for belonging in results]
+        return []
+
+    token = _asking.set(True)
+    try:
+        stage(flat, [typeof(x) for x in values], "rule")
+    finally:
+        put_back(token)
+    return found
+
+
+_asking: Final[ContextVar[bool]] = ContextVar("effax.asking_a_rule", default=False)
+"""Set while a rule is traced for what it makes batched: it may call its own function."""
+
+
+def _moving(rule: Any, operands: Sequence[Any]) -> list[bool]:
+    """Which operands a rule may be asked to move: not those that the function captured."""
+    captured = getattr(rule, "captured", 0)
+    return [
+        i >= captured and tangent_dtype(typeof(x).dtype) != float0 for i, x in enumerate(operands)
+    ]
 
 
 @rule(custom.custom_jvp_call)
@@ -188,7 +241,11 @@ def custom_jvp_call_batch(
     rule: Any,
     name: str,
 ) -> Any:
-    done, outs = _lifted(handler, values, batched, program)
+    def answer(operands: Sequence[Any]) -> Any:
+        directions = zip(operands, _moving(rule, operands), strict=True)
+        return zip(*rule(operands, [x if m else None for x, m in directions]), strict=True)
+
+    done, outs = _lifted(handler, values, batched, program, answer)
     inner = BatchedJvp(rule, handler, tuple(batched), outs)
     return (
         custom.custom_jvp_call(*values, program=done.program, rule=inner, name=name),
@@ -206,7 +263,10 @@ def custom_vjp_call_batch(
     rule: Any,
     name: str,
 ) -> Any:
-    done, outs = _lifted(handler, values, batched, program)
+    def answer(operands: Sequence[Any]) -> Any:
+        return zip(rule.forward(operands, _moving(rule, operands))[0], strict=True)
+
+    done, outs = _lifted(handler, values, batched, program, answer)
     inner = BatchedVjp(rule, handler, tuple(batched), outs)
     return (
         custom.custom_vjp_call(*values, program=done.program, rule=inner, name=name),

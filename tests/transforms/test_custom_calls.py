@@ -262,3 +262,14 @@ def test_a_function_is_called_on_what_is_known_at_compile_time() -> None:
             return g(1.0)
 
     assert np.allclose(function(), np.sin(1.0))
+
+
+@pytest.mark.parametrize("kind", [effax.custom_jvp, effax.custom_vjp])
+def test_a_result_that_neither_function_nor_rule_map_is_not_mapped(kind) -> None:
+    f = kind(lambda x: lax.psum(x, "i"))
+    if kind is effax.custom_jvp:
+        f.defjvp(lambda primals, tangents: (f(*primals), lax.psum(tangents[0], "i")))
+    else:
+        f.defvjp(lambda x: (f(x), None), lambda residuals, ct: (ct,))
+    total = effax.vmap(effax.jit(f), axis_name="i", out_axes=None)(X)
+    assert float(total) == 3.0
