@@ -72,14 +72,14 @@ stop_gradient = unary("stop_gradient", FAMILY, ANY)
 def _pow_type(x: ShapedArray | None, y: ShapedArray | None) -> ShapedArray:
     if x is not None and y is not None and is_integer(y.dtype) and x.shape == y.shape:
         require("pow", INEXACT, x)
-        return x
+        return x if y.weak_type or not x.weak_type else x.update(weak_type=False)
     both = same("pow", (x, y))
     require("pow", INEXACT, both)
     return both
 
 
 pow = Effect("pow", family=FAMILY, typing=_pow_type, literals=True)
-"""x to the power y; y may be an integer array where x is inexact."""
+"""x to the power y; y may be an integer array where x is inexact. Weak where both are."""
 
 
 def _integer_pow_type(x: ShapedArray, *, y: int) -> ShapedArray:

@@ -33,7 +33,7 @@ def _accumulated(
     refuse_out(name, out)
     check_arrays(name, a)
     if axis is None or shape_of(a) == ():
-        a, axis = ravel(a), 0
+        a, axis = ravel(a), 0 if axis is None else axis
     axis = canonical_axis(axis, len(shape_of(a)))
     kind = asked_dtype(name, dtype)
     given = typeof(a).dtype

@@ -277,4 +277,8 @@ TABLE = {
     "windows of a length that is a float": _entry(
         "jnp.hamming(5.0), jnp.hanning(1.0), jnp.bartlett(3.0), jnp.kaiser(4.0, 1.0), jnp.blackman(0.0)"
     ),
+    "powers of a number are not weak": _entry(
+        "jnp.power(2.0, a), 2.0 ** a, lax.pow(jnp.full(3, 2.0), a), jnp.power(jnp.full(3, 2.0), 2)",
+        ("int32", (3,), "few"),
+    ),
 }
