@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from effax.effects.effect import LITERALS, Effect
@@ -115,6 +115,41 @@ def row_of(effect: Effect, attributes: dict[str, Any]) -> frozenset[str]:
 _EMPTY: Final[frozenset[str]] = frozenset()
 
 
+class Row(frozenset[str]):
+    """What remains to be answered when a program runs: a set of names.
+
+    `asked` says who asks: each effect with its types and line, an `Asked`. `row - names` is the row
+    of what is left where these are answered.
+
+    >>> import effax
+    >>> row = effax.make_program(lambda x: effax.debug.print("{}", x))(1.0).row
+    >>> row
+    {callback: debug_callback(f32[]) -> () at <...>:1 (<lambda>)}
+    """
+
+    __slots__ = ("asked",)
+
+    asked: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, names: Iterable[str], asked: tuple[Any, ...]) -> Row:
+        """A row of these names, asked for by these."""
+        self = cls(names)
+        self.asked = asked
+        return self
+
+    def __sub__(self, other: Any) -> Row:
+        names = frozenset.__sub__(self, frozenset(other))
+        return Row.of(names, tuple(one for one in self.asked if one.name in names))
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(f'{one.name}: {one}' for one in self.asked)}}}"
+
+
+NOTHING: Final = Row.of((), ())
+"""The row of a pure program."""
+
+
 class Program(ProgramNames):
     """A staged term: typed inputs, equations in order, results. Closed: it mentions nothing else.
 
@@ -137,7 +172,7 @@ class Program(ProgramNames):
         self.name = name
         self.memo: dict[Any, Any] = {}
         self.consts: tuple[Any, ...] = ()
-        self._row: frozenset[str] | None = None
+        self._row: Row | None = None
 
     @property
     def in_types(self) -> tuple[ShapedArray, ...]:
@@ -150,10 +185,10 @@ class Program(ProgramNames):
         return tuple(x.type for x in self.outputs)
 
     @property
-    def row(self) -> frozenset[str]:
-        """The effect row: what remains unanswered when the program runs."""
+    def row(self) -> Row:
+        """The effect row: what remains unanswered when the program runs, and who asks for it."""
         if self._row is None:
-            self._row = _EMPTY.union(*(e.row for e in self.equations)) if self.equations else _EMPTY
+            self._row = _row_of_all(self.equations)
         return self._row
 
     def run(self, *values: Any) -> list[Any]:
@@ -220,6 +255,15 @@ class Program(ProgramNames):
         return program_text(self)
 
     __repr__ = __str__
+
+
+def _row_of_all(equations: Sequence[Equation]) -> Row:
+    names = _EMPTY.union(*(e.row for e in equations)) if equations else _EMPTY
+    if not names:
+        return NOTHING
+    from effax.effects.asked import asked_by
+
+    return Row.of(names, asked_by(equations))
 
 
 def _as_array(value: Any, type: ShapedArray) -> Any:

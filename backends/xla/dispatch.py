@@ -416,15 +416,31 @@ _HANDLER_FOR: Final = {
 
 
 def check_row(program: Program) -> None:
-    """Refuse a program that leaves something unanswered that XLA can't answer."""
+    """Refuse a program that leaves something unanswered that XLA can't answer.
+
+    The error says who asks, with types and lines, and what would answer.
+    """
+    if program.row <= answered:
+        return
+    from effax.effects.asked import answerer_of
+
     for entry in sorted(program.row - answered):
         if entry.startswith("axis "):
             name = entry.removeprefix("axis ")
             raise NameError(
                 f"unbound axis name: {name}. The program performs a collective over an axis that "
-                f"no handler binds; wrap it in vmap(..., axis_name={name!r}) or pmap"
+                f"no handler binds, {_asked_for(program, entry)}; wrap it in "
+                f"vmap(..., axis_name={name!r}) or pmap"
             )
-        wanted = _HANDLER_FOR.get(entry, f"a handler that answers '{entry}'")
+        wanted = answerer_of(entry, _HANDLER_FOR)
         raise UnhandledEffectError(
-            f"this program performs `{entry}`, which XLA can't answer; wrap it in {wanted} first"
+            f"this program performs `{entry}`, which XLA can't answer: "
+            f"{_asked_for(program, entry)}; wrap it in {wanted} first"
         )
+
+
+def _asked_for(program: Program, entry: str) -> str:
+    """Who asks for an entry of the row: at most three of them."""
+    found = [str(one) for one in program.row.asked if one.name == entry]
+    more = f", and {len(found) - 3} more" if len(found) > 3 else ""
+    return ", ".join(found[:3]) + more

@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, ClassVar, Final, dataclass_transform
 
 from effax.effects import shape
+from effax.effects.asked import answerers
 from effax.effects.effect import Effect
 from effax.effects.errors import FixpointError, MissingRuleError
 from effax.effects.frames import filtered
@@ -189,10 +190,20 @@ class Interpreter(Data):
             for effect in effects:
                 wanted = not effect.higher_order if lift is None else lift
                 cls._handler.rules[effect] = Rule(function, wanted)
+                if effect.row:
+                    answerers.setdefault(effect.row, {})[f"{cls.__name__}.transform"] = None
             cls._handler.version += 1
             return function
 
         return fill
+
+    @classmethod
+    def answered(cls) -> frozenset[str]:
+        """The entries of rows that this interpreter answers, owned operand or not.
+
+        `make_program(f)(*args).row - T.answered()` is what `T.transform(f)` leaves to be answered.
+        """
+        return frozenset(e.row for e in cls._handler.rules if e.row)
 
     @classmethod
     def default(cls, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -228,8 +228,7 @@ class Interpretation(Lifting):
         return type(self).every or self._has_rule_for(program.row)
 
     def _has_rule_for(self, row: frozenset[str]) -> bool:
-        rows = {e.row for e in self.rules if e.row}
-        return bool(rows) and not rows.isdisjoint(row)
+        return not self.interpreter.answered().isdisjoint(row)
 
     def interprets(self, effect: Effect, attributes: dict[str, Any]) -> bool:
         """Whether plain values may come out otherwise: an answer is asked for, or all are."""
