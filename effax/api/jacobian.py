@@ -116,7 +116,7 @@ def jacrev(
 
 def _in_each_direction(function: Callable[..., Any], out_axes: Any) -> Callable[..., Any]:
     """The derivative for a batch of directions: effects of the program are performed once."""
-    return mapped_over(function, 0, out_axes, None, {"directions": True})
+    return mapped_over(function, 0, out_axes, None, (None, None, True))
 
 
 jacobian = jacrev

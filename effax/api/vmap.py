@@ -66,14 +66,17 @@ def vmap(
             "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
             f"positional arguments passed to the function, but got {in_axes}"
         )
-    kind = {"axis_name": axis_name, "spmd_axes": spmd_axis_name}
-    return mapped_over(fun, in_axes, out_axes, axis_size, kind)
+    return mapped_over(fun, in_axes, out_axes, axis_size, (axis_name, spmd_axis_name))
 
 
 def mapped_over(
-    fun: Callable[..., Any], in_axes: Any, out_axes: Any, axis_size: int | None, kind: Any
+    fun: Callable[..., Any],
+    in_axes: Any,
+    out_axes: Any,
+    axis_size: int | None,
+    kind: tuple[Any, ...],
 ) -> Callable[..., Any]:
-    """The function for a batch; `kind` are the keywords of its `Batch`. See `vmap`."""
+    """The function for a batch; `kind` are arguments of its `Batch` after the size. See `vmap`."""
 
     @wearing(fun, annotated=False)
     @filtered
@@ -97,7 +100,7 @@ def mapped_over(
             for i, (a, t) in enumerate(zip(axes, types, strict=True))
         ]
         size = _batch_size(axes, types, axis_size, fun, args, keywords)
-        handler = Batch(size=size, **kind)
+        handler = Batch(None, size, *kind)
         values = [
             x if a is None else _batched(handler, x, a) for x, a in zip(leaves, axes, strict=True)
         ]
