@@ -64,10 +64,13 @@ def _dual(handler: JVP, primal: Any, tangent: Any) -> Any:
 class Linearized:
     """What linearization leaves: primal results, and a recorded linear program of the tangents."""
 
-    __slots__ = ("inputs", "primals", "tangents", "tape")
+    __slots__ = ("inputs", "needed", "primals", "tangents", "tape")
+
+    needed: list[Any] | None
 
     def __init__(self, function: Callable[..., Sequence[Any]], values: Sequence[Any]) -> None:
         refuse_references(values)
+        self.needed = None
         recording = Record()
         self.inputs = [
             recording.unknown(tangent_type(t)) if moves(t) else None for t in map(typeof, values)
@@ -82,7 +85,7 @@ class Linearized:
     def of(cls, inputs: list[Any], pairs: Sequence[tuple[Any, Any]], tape: Any) -> Linearized:
         """What was linearized by others: unknown inputs, results with their tangents, the tape."""
         self = object.__new__(cls)
-        self.inputs, self.tape = inputs, tape
+        self.inputs, self.tape, self.needed = inputs, tape, None
         self.primals = [p for p, _ in pairs]
         self.tangents = [t for _, t in pairs]
         return self
@@ -97,7 +100,7 @@ class Linearized:
         def value(x: Any) -> Any:
             return known[x] if self.tape.owns(x) else x
 
-        for e in self.tape.equations:
+        for e in self._needed():
             operands, attributes = tuple(map(value, e.inputs)), e.attributes
             if e.effect is custom_linear and innermost() is not bottom:
                 operands, attributes = closed(operands, attributes)
@@ -110,6 +113,20 @@ class Linearized:
             _zero(type) if t is None else value(t)
             for type, t in zip(types, self.tangents, strict=True)
         ]
+
+    def _needed(self) -> list[Any]:
+        """The equations that some tangent of a result depends on, or that can be observed."""
+        if self.needed is None:
+            owns = self.tape.owns
+            live = {t for t in self.tangents if t is not None and owns(t)}
+            found = []
+            for e in reversed(self.tape.equations):
+                if live.isdisjoint(e.outputs) and not e.row:
+                    continue
+                found.append(e)
+                live.update(x for x in e.inputs if owns(x))
+            self.needed = found[::-1]
+        return self.needed
 
     def pull(self, cotangents: Sequence[Any]) -> list[Any]:
         """The cotangents of the inputs, None where there are none, given the results'."""
