@@ -281,10 +281,13 @@ def reduce(
     effect = _monoid(
         computation, tree_flatten(init_values)[0], [typeof(x).dtype for x in xs], _REDUCTIONS
     )
+    weak = all(typeof(i).weak_type for i in tree_flatten(init_values)[0])
     if effect is not None:
-        return tree_unflatten(tree, [effect(xs[0], axes=axes)])
-    xs, inits, body, tree = _folded("reduce", operands, init_values, computation)
-    return tree_unflatten(tree, reduction.reduce(*xs, *inits, body=body, axes=axes))
+        found = [effect(xs[0], axes=axes)]
+    else:
+        xs, inits, body, tree = _folded("reduce", operands, init_values, computation)
+        found = reduction.reduce(*xs, *inits, body=body, axes=axes)
+    return tree_unflatten(tree, found if weak else [strong(x) for x in found])
 
 
 def _padding(

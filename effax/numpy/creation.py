@@ -140,8 +140,8 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
 
 
 def _check_fits(name: str, value: Any, dtype: Any) -> None:
-    """Raises `TypeError` for a complex number that is to be a real one."""
-    if isinstance(value, complex) and not is_complex(dtype):
+    """Raises `TypeError` for a complex number that is to be a real one, but not a Boolean."""
+    if isinstance(value, complex) and not is_complex(dtype) and not is_bool(dtype):
         raise TypeError(f"{name}: {value} is not a real number, as {dtype} has to hold")
 
 

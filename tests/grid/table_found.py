@@ -281,4 +281,10 @@ TABLE = {
         "jnp.power(2.0, a), 2.0 ** a, lax.pow(jnp.full(3, 2.0), a), jnp.power(jnp.full(3, 2.0), 2)",
         ("int32", (3,), "few"),
     ),
+    "weakness of folds": _entry(
+        "lax.reduce(jnp.full(3, 2), jnp.asarray(a, int), lax.add, (0,)), "
+        "lax.reduce(jnp.full(3, 2), 0, lax.add, (0,))",
+        ("int32", (), "positive"),
+    ),
+    "a complex number as a Boolean": _entry("jnp.full(2, 1j, dtype=bool), jnp.full(2, 0j, 'bool')"),
 }
