@@ -13,6 +13,7 @@ from random import Random
 import numpy as np
 import pytest
 
+import effax
 from tests.fuzz import forgiven
 from tests.fuzz.distort import bare, distorted, transformed
 from tests.fuzz.journal import Journal
@@ -77,6 +78,14 @@ def test_differences_of_values():
     theirs = Answer([Leaf("float32", False, np.float32([1, 3]))], [], [])
     assert difference_of_values(PLAIN, SUM, ours, ours) == ("", "")
     assert difference_of_values(PLAIN, SUM, ours, theirs)[0] == "value"
+
+
+def test_tangents_of_integers_are_compared_by_shape():
+    def tangent(*shape: int) -> Answer:
+        return Answer([Leaf("float0", False, np.zeros(shape, effax.dtypes.float0))], [], [])
+
+    assert difference_of_values(PLAIN, SUM, tangent(3), tangent(3)) == ("", "")
+    assert difference_of_values(PLAIN, SUM, tangent(2), tangent(3))[0] == "shape"
 
 
 class Ended(Oracle):

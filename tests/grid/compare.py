@@ -39,6 +39,8 @@ def tolerance(dtype: Any) -> float:
 def widened(x: Any) -> np.ndarray[Any, Any]:
     """In a dtype of NumPy's own in which differences can be taken."""
     x = np.asarray(x)
+    if x.dtype.itemsize == 0:  # float0: only the shape tells
+        return np.zeros(x.shape, bool)
     if is_complex(x.dtype):
         return x.astype(np.complex128)
     if is_inexact(x.dtype):
@@ -49,10 +51,10 @@ def widened(x: Any) -> np.ndarray[Any, Any]:
 def near(found: Any, wanted: Any, *, slack: float = 1.0, scale: float | None = None) -> Any:
     """Which elements of two arrays of one shape agree. The dtype of `wanted` says how near they
     must be; `scale` is the size of what was added up, if larger than the results."""
-    rtol = tolerance(np.asarray(wanted).dtype) * slack
     f, w = widened(found), widened(wanted)
     if not is_inexact(w.dtype):
         return f == w
+    rtol = tolerance(np.asarray(wanted).dtype) * slack
     with np.errstate(all="ignore"):
         size = np.abs(w)
         greatest = float(np.max(size, where=np.isfinite(size), initial=0.0))
