@@ -42,6 +42,7 @@ from effax.laws.generate import CONTROL_KINDS, Draw, mixed_programs, programs, s
 from effax.laws.law import LAWS, NOTHING, Case, Law, Violation, compare
 from effax.laws.nesting import laws_of_nesting
 from effax.laws.one_step import Kind, kinds_of, one_step
+from effax.laws.rules_kept import laws_of_kept_rules
 from effax.laws.rulewise import laws_of_rules, laws_of_soundness
 from effax.laws.transform import laws_of
 
@@ -396,7 +397,7 @@ def stated_of(t: Described) -> list[Law]:
             return t.function(c.f)(*c.args), oracle(c.f)(*c.args)
 
         named.append(Law("T f = oracle f", by_other_means))
-    return [*named, *laws_of_nesting(t), *laws_of_soundness(t)]
+    return [*named, *laws_of_nesting(t), *laws_of_kept_rules(t), *laws_of_soundness(t)]
 
 
 def _chosen(known: Mapping[str, Law], laws: Iterable[Law | str] | None) -> Iterable[Law]:

@@ -1,8 +1,5 @@
 """Custom rules under a user's transform: the leaf that is the value follows them."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,8 +10,7 @@ from effax import extend
 from effax.custom_batching import custom_vmap
 from effax.errors import UnsupportedDerivativeError
 from effax.extend import traits
-
-sys.path.append(str(Path(__file__).parents[2] / "examples" / "transforms"))
+from tests.examples.samples import load
 
 effects = fx.effects
 
@@ -102,31 +98,25 @@ def _counted(f):
 
 
 def _traced(f):
-    from nan_provenance import provenance
-
-    return lambda *xs: provenance(f)(*xs).value
+    return lambda *xs: load("nan_provenance").provenance(f)(*xs).value
 
 
 def _measured(f):
-    from units import checked, quantity
+    units = load("units")
 
     def value(*xs):
-        y = checked(f)(*[quantity(x) for x in xs])
+        y = units.checked(f)(*[units.quantity(x) for x in xs])
         return getattr(y, "value", y)
 
     return value
 
 
 def _seeded(f):
-    from seed import seed
-
-    return lambda *xs: seed(f)(fx.random.key(0), *xs)
+    return lambda *xs: load("seed").seed(f)(fx.random.key(0), *xs)
 
 
 def _cost(f):
-    from cost import cost
-
-    return lambda *xs: cost(f)(*xs)[0]
+    return lambda *xs: load("cost").cost(f)(*xs)[0]
 
 
 transforms = {
