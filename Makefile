@@ -100,7 +100,7 @@ paths: $(VENV)/.test
 # LAPACK's answers where OpenBLAS takes the kernels of other processors.
 ALGEBRA = tests/linalg tests/grid/test_numpy.py tests/grid/test_modules.py
 processors: $(VENV)/.test
-	for kernels in Haswell Prescott; do \
+	for kernels in Haswell Zen; do \
 		OPENBLAS_CORETYPE=$$kernels $(PYTEST) -m "not slow" $(ALGEBRA) \
 			-k "linalg or matri or eig or svd or schur or condensed or right_sides" || exit 1; done
 
