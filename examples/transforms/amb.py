@@ -17,7 +17,7 @@ import effax.numpy as jnp
 from effax import extend
 
 choose = extend.Effect(
-    "choose",
+    "amb_choose",
     family="search",
     typing=lambda *, n: extend.ShapedArray((), "int32"),
     row="choice",
@@ -25,7 +25,7 @@ choose = extend.Effect(
 """`choose(n=n)`: a number below n."""
 
 require_effect = extend.Effect(
-    "require", family="search", typing=lambda ok: [], multiple=True, row="choice"
+    "amb_require", family="search", typing=lambda ok: [], multiple=True, row="choice"
 )
 
 

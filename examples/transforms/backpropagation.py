@@ -22,7 +22,7 @@ from effax import extend
 from effax.tree_util import register_dataclass
 
 node = extend.Effect(
-    "node",
+    "backpropagation_node",
     family="backpropagation",
     typing=lambda value, *edges: extend.ShapedArray((), "int32"),
     row="adjoints",

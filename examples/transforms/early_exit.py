@@ -11,7 +11,7 @@ import effax.numpy as jnp
 from effax import extend, lax
 
 leave_effect = extend.Effect(
-    "leave", family="early exit", typing=lambda x: [], multiple=True, row="early exit"
+    "leave_early", family="early exit", typing=lambda x: [], multiple=True, row="early exit"
 )
 
 

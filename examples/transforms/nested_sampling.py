@@ -17,13 +17,13 @@ import effax.numpy as jnp
 from effax import extend, lax, random
 
 uniform_effect = extend.Effect(
-    "uniform",
+    "prior_uniform",
     family="model",
     typing=lambda *, shape: extend.ShapedArray(shape, "float32"),
     row="prior",
 )
 factor_effect = extend.Effect(
-    "factor", family="model", typing=lambda x: [], multiple=True, row="likelihood"
+    "weigh_by", family="model", typing=lambda x: [], multiple=True, row="likelihood"
 )
 
 
