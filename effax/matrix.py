@@ -113,7 +113,7 @@ REFUSED: Final[dict[tuple[str, str], str]] = {
 
 
 def _derived(effect: Effect) -> Cell:
-    if effect.family == state.FAMILY:
+    if effect.references:
         return HOME
     lifting = functor.get(effect)
     if lifting is None:
@@ -134,7 +134,7 @@ def _transpose(effect: Effect) -> Cell:
 
 
 def _checkify(effect: Effect) -> Cell:
-    if effect.family == state.FAMILY:
+    if effect.references:
         return HOME
     if effect in Checkify.rules or effect in Checkify.overrides:
         return RULE
@@ -142,7 +142,7 @@ def _checkify(effect: Effect) -> Cell:
 
 
 def _residual(effect: Effect) -> Cell:
-    if effect.family == state.FAMILY:
+    if effect.references:
         return HOME
     if effect in planners:
         return RULE
@@ -177,8 +177,7 @@ def column_of(interpreter: type[Interpreter]) -> Callable[[Effect], Cell]:
     def cell(effect: Effect) -> Cell:
         if effect in handler.rules:
             return RULE
-        first_order = not effect.higher_order and effect.family not in ("custom", state.FAMILY)
-        if handler.catch_all is not None and first_order:
+        if handler.catch_all is not None and effect.first_order:
             return GENERIC
         return _derived(effect)
 

@@ -69,12 +69,12 @@ def _linear_type(
     return out_types
 
 
-custom_linear = Effect("custom_linear", family="custom", typing=_linear_type, multiple=True)
+custom_linear = Effect(
+    "custom_linear", family="custom", typing=_linear_type, multiple=True, functions=True
+)
 """`custom_linear(*residuals, *tangents, residuals, out_types, backward)`.
 
 The linear map from tangents whose transpose is `backward(residuals, cotangents)`: what remains of
 a `custom_vjp_call` in forward mode. Where no one transposes it, it is computed by transposing
 `backward`, which is linear in the cotangents.
 """
-# Its backward function may perform what a handler answers, a check for one.
-custom_linear.answerable = True

@@ -37,7 +37,10 @@ class Effect(EffectNames):
     `row` names what stays to be answered when a program performs this effect ("check",
     "callback", ...); an effect with an empty row is pure, and may be dropped when unused.
     `collective` effects name axes in their `axes` attribute, and are answered by the handler that
-    binds them. `higher_order` effects have programs among their attributes.
+    binds them. `higher_order` effects have programs among their attributes, those with `functions`
+    Python functions that may perform anything when they are called, and those with `references`
+    make or take references to state. All others are `first_order`: operands and attributes are all
+    that there is to know of one.
 
     `varying(axes, attributes)` says along which axes of a mesh results may differ under
     `shard_map`, where operands may along `axes`; by default along the same.
@@ -54,11 +57,14 @@ class Effect(EffectNames):
         "answerable",
         "collective",
         "family",
+        "first_order",
+        "functions",
         "higher_order",
         "literals",
         "multiple",
         "name",
         "peers",
+        "references",
         "row",
         "typing",
         "varying",
@@ -76,6 +82,8 @@ class Effect(EffectNames):
         row: str = "",
         collective: bool = False,
         higher_order: bool = False,
+        functions: bool = False,
+        references: bool = False,
         varying: Callable[[frozenset[Any], dict[str, Any]], frozenset[Any]] | None = None,
     ) -> None:
         if name in _registry:
@@ -91,7 +99,10 @@ class Effect(EffectNames):
         self.row = row
         self.collective = collective
         self.higher_order = higher_order
-        self.answerable = bool(row) or collective or higher_order
+        self.functions = functions
+        self.references = references
+        self.first_order = not (higher_order or functions or references)
+        self.answerable = bool(row) or collective or higher_order or functions
         self._memo: dict[Any, Any] = {}
         _registry[name] = self
 
@@ -111,7 +122,7 @@ class Effect(EffectNames):
         if found is None:
             if len(self._memo) > _MEMO_LIMIT:
                 self._memo.clear()
-            if not self.higher_order and self.family != "state":
+            if not self.higher_order and not self.references:
                 self._refuse_references(types)
             found = self._typed(types, attributes)
             self._memo[key] = found = tuple(found) if self.multiple else found
@@ -124,7 +135,7 @@ class Effect(EffectNames):
         programs say so themselves.
         """
         axes = frozenset[Any]().union(*[t.varying for t in types if t is not None and t.varying])
-        whole = self.higher_order or self.family == "state"
+        whole = self.higher_order or self.references
         if whole or (not axes and self.varying is None):
             return self.typing(*types, **attributes)
         plain = [t.vary(frozenset()) if t is not None and t.varying else t for t in types]

@@ -291,13 +291,21 @@ def _set_type(ref: AbstractRef, value: ShapedArray) -> Sequence[ShapedArray]:
     return ()
 
 
-new_ref = Creation("new_ref", family=FAMILY, typing=_new_type, row=FAMILY)
+new_ref = Creation("new_ref", family=FAMILY, typing=_new_type, row=FAMILY, references=True)
 """`new_ref(x)`: a reference with these contents."""
 
-ref_get = StateEffect("ref_get", answer=_read, family=FAMILY, typing=_get_type, row=FAMILY)
+ref_get = StateEffect(
+    "ref_get", answer=_read, family=FAMILY, typing=_get_type, row=FAMILY, references=True
+)
 """`ref_get(ref)`: the contents."""
 
 ref_set = StateEffect(
-    "ref_set", answer=_write, family=FAMILY, typing=_set_type, multiple=True, row=FAMILY
+    "ref_set",
+    answer=_write,
+    family=FAMILY,
+    typing=_set_type,
+    multiple=True,
+    row=FAMILY,
+    references=True,
 )
 """`ref_set(ref, x)`: the contents are `x` from now on, of the same shape and dtype."""

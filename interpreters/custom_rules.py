@@ -250,7 +250,7 @@ def _needed(program: Program, keep: Sequence[bool]) -> Program:
         live: set[Any] = set(outputs)
         equations = []
         for e in reversed(program.equations):
-            if e.effect.family == "state" or not live.isdisjoint(e.outputs):
+            if e.effect.references or not live.isdisjoint(e.outputs):
                 equations.append(e)
                 live.update(e.inputs)
         equations.reverse()

@@ -24,6 +24,7 @@ class Leaf:
 
     `primal=True` promises that the leaf is the value itself, which the program has without the
     interpreter. Rules of the program's own (`custom_jvp`, `custom_root`, ...) are for that leaf.
+    Where Python asks for a number (`if x > 0:`, `float(x)`, an index), it gets that of the leaf.
     """
 
     axes: int = 0

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from effax.effects import control, conversion, custom, shape
+from effax.effects import control, conversion, shape
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import (
     MissingRuleError,
@@ -48,6 +48,14 @@ class Carried(Carrier):
         """The type that the data says it stands for."""
         found: ShapedArray = self.data.type
         return found
+
+    def concrete(self) -> Any:
+        """The leaf that is declared primal, where its elements are known: Python may branch."""
+        primal = self.handler.interpreter._fields.primal
+        if primal is None:
+            return None
+        value = getattr(self.data, primal)
+        return value.concrete() if isinstance(value, Carrier) else value
 
     def __repr__(self) -> str:
         return f"Carried({self.data!r})"
@@ -251,14 +259,14 @@ class Interpretation(Lifting):
         A rule that returns NotImplemented leaves the effect to the functor.
         """
         rule = self.rules.get(effect)
-        if rule is None and not effect.higher_order and effect.family not in ("custom", "state"):
+        if rule is None and effect.first_order:
             rule = type(self).catch_all
         if rule is not None:
             result = self.apply(rule, effect, operands, attributes)
             if result is not NotImplemented:
                 return result
-        first_order = not effect.higher_order and effect is not custom.custom_linear
-        if first_order and not any(map(self.owns, operands)):
+        whole = effect.higher_order or effect.functions
+        if not whole and not any(map(self.owns, operands)):
             return effect(*operands, **attributes)
         threads = effect is control.while_loop and (self.states or self.logs)
         if threads and self.concerns(attributes["cond"]):
@@ -268,7 +276,7 @@ class Interpretation(Lifting):
             return lifting(self, effect, operands, attributes)
         if effect is conversion.convert_element_type and operands[0].dtype == attributes["dtype"]:
             return self._renamed(operands[0], attributes)
-        if effect.family == "state":
+        if effect.references:
             raise RefError(
                 f"{self.interpreter.__name__}: a value of the interpreter's own was written to a "
                 f"reference of type {operands[0].type!r}, which was made outside of the function "

@@ -72,7 +72,7 @@ class Record(Handler):
 
         Raises `RefError` for a write: what is recorded is pure.
         """
-        if effect.family == "state":
+        if effect.references:
             raise RefError(
                 f"a value of a linear function was written to a reference of type "
                 f"{operands[0].type!r}, which was made outside of the function; make it inside"
