@@ -143,7 +143,7 @@ def custom_root(
     >>> effax.value_and_grad(sqrt)(4.0)
     (Array(2., dtype=float32, weak_type=True), Array(0.25, dtype=float32, weak_type=True))
     """
-    from effax import jvp
+    from effax import jvp, linearize
     from effax.api.custom_jvp import custom_jvp, stop_gradient
     from effax.interpreters.jvp.dual import zeros_like
 
@@ -151,53 +151,61 @@ def custom_root(
     types = [typeof(x) for x in guess]
     aux_tree: list[Any] = []
 
-    def residual(*leaves: Any) -> list[Any]:
-        out, found = tree_flatten(f(tree_unflatten(tree, leaves)))
+    def flat(result: Any, name: str) -> list[Any]:
+        out, found = tree_flatten(result)
         if found != tree:
             raise TypeError(
-                f"f() output pytree structure must match initial_guess: {found} and {tree} differ."
+                f"{name}() output pytree structure must match initial_guess: {found} and {tree} "
+                "differ."
             )
         return out
+
+    def residual(*leaves: Any) -> list[Any]:
+        return flat(f(tree_unflatten(tree, leaves)), "f")
 
     def search(*leaves: Any) -> list[Any]:
         done = solve(f, tree_unflatten(tree, leaves))
         x, aux = done if has_aux else (done, None)
-        out, found = tree_flatten(x)
-        if found != tree:
-            raise TypeError(
-                f"solve() output pytree structure must match initial_guess: {found} and {tree} "
-                "differ."
-            )
         rest, aux_found = tree_flatten(aux)
         aux_tree[:] = [aux_found]
-        return [*out, *rest]
+        return [*flat(x, "solve"), *rest]
 
     zero, finder = stage(residual, types, name_of(f)), stage(search, types, "solve")
     # The rule lives on in programs, and must not keep the values that were captured.
     is_zero, finds = zero.program, finder.program
+    count, size = len(zero.captured), len(types)
+
+    def tangent(*values: Any) -> list[Any]:
+        """Solve `f'(x) dx = b`, given what f captured, x and b."""
+        params, x, b = values[:count], values[count : count + size], values[count + size :]
+        slope = linearize(lambda *y: is_zero.run(*params, *y), *x)[1]
+
+        def g(direction: Any) -> Any:
+            return tree_unflatten(tree, slope(*tree_flatten(direction)[0]))
+
+        return flat(tangent_solve(g, tree_unflatten(tree, b)), "tangent_solve")
+
+    # Staged here, where what `tangent_solve` closes over is active: in the rule it may be no more.
+    given = [*(typeof(p) for p in zero.captured), *finds.out_types[:size]]
+    system = stage(tangent, [*given, *is_zero.out_types], "tangent_solve")
+    solves = system.program
 
     @custom_jvp
-    def root(params: Any, others: Any, guess: Any) -> Any:
+    def root(params: Any, others: Any, guess: Any, closed: Any) -> Any:
         return finds.run(*others, *guess)
 
     @root.defjvp
     def root_jvp(primals: Any, tangents: Any) -> Any:
         """By the implicit function theorem: `f'(x) dx = -df`."""
-        params = primals[0]
+        params, closed = primals[0], primals[3]
         results = root(*primals)
-        x, rest = results[: len(types)], results[len(types) :]
+        x, rest = results[:size], results[size:]
         moved = jvp(lambda p: is_zero.run(*p, *x), (params,), (tangents[0],))[1]
-
-        def slope(direction: Any) -> Any:
-            along = tree_flatten(direction)[0]
-            out = jvp(lambda *y: is_zero.run(*params, *y), tuple(x), tuple(along))[1]
-            return tree_unflatten(tree, out)
-
-        right = tree_unflatten(tree, [neg(t) for t in moved])
-        dx = custom_linear_solve(slope, right, tangent_solve, tangent_solve)
-        return results, [*tree_flatten(dx)[0], *map(zeros_like, rest)]
+        dx = solves.run(*closed, *params, *x, *map(neg, moved))
+        return results, [*dx, *map(zeros_like, rest)]
 
     others = [stop_gradient(x) for x in finder.captured]
-    results = root(list(zero.captured), others, [stop_gradient(x) for x in guess])
-    x = tree_unflatten(tree, results[: len(types)])
-    return (x, tree_unflatten(aux_tree[0], results[len(types) :])) if has_aux else x
+    start = [stop_gradient(x) for x in guess]
+    results = root(list(zero.captured), others, start, list(system.captured))
+    x = tree_unflatten(tree, results[:size])
+    return (x, tree_unflatten(aux_tree[0], results[size:])) if has_aux else x

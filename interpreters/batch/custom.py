@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from effax.effects import custom, reduction
+from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.handler import current, innermost, put_back
 from effax.effects.program import Program
 from effax.effects.types import float0, tangent_dtype, typeof
@@ -188,7 +189,12 @@ def _lifted(
     movable = [tangent_dtype(t.dtype) != float0 for t in program.out_types]
     plain = any(m is PLAIN and moves for m, moves in zip(done.out_modes, movable, strict=True))
     if plain and not _asking.get():
-        found = _batched_by(handler, values, batched, answer)
+        try:
+            found = _batched_by(handler, values, batched, answer)
+        except UnsupportedDerivativeError:
+            # Asked to move every operand, the rule refuses some, as the state of an interpreter.
+            # Which results it makes batched is unknown then, and all of them may be.
+            found = [True] * len(program.outputs)
         raised = tuple(
             BATCHED if many and moves else mode
             for mode, many, moves in zip(done.out_modes, found, movable, strict=True)

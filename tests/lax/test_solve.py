@@ -124,3 +124,53 @@ def test_what_else_a_solver_gives(transform):
     w = np.linalg.solve(a.T, np.ones(2))
     np.testing.assert_allclose(to_b, w, rtol=1e-5)
     np.testing.assert_allclose(to_a, -np.outer(w, np.linalg.solve(a, b)), rtol=1e-4)
+
+
+def _root_by_factors(a, b, solve=jnp.linalg.solve):
+    """The x with `a x = b`; both solvers close over a, and neither asks the function given."""
+    return lax.custom_root(
+        lambda x: a @ x - b,
+        b,
+        lambda f, _: (solve(a, b), {"norm": jnp.abs(b).sum()}),
+        lambda g, y: solve(a, y),
+        has_aux=True,
+    )[0]
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, effax.jit])
+def test_the_tangent_solver_of_a_root_may_close_over_what_is_differentiated(transform):
+    a = np.array([[3.0, 1.0], [0.5, 2.0]], np.float32)
+    b = np.array([1.0, 2.0], np.float32)
+    for order in (1, 2):
+        ours, known = (
+            _derivatives(lambda a, b, f=f: jnp.sum(f(a, b) ** 2), order)
+            for f in (_root_by_factors, jnp.linalg.solve)
+        )
+        for x, y in zip(transform(ours)(a, b), known(a, b), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)
+
+
+def _derivatives(f, order):
+    by_reverse = effax.grad(f, argnums=(0, 1))
+    if order == 1:
+        return by_reverse
+    return lambda a, b: sum(effax.jacfwd(by_reverse, argnums=(0, 1))(a, b), ())
+
+
+def test_the_tangent_solver_of_a_root_is_transposed():
+    """Also where the matrix is not symmetric, and the solver doesn't look at what it is given."""
+    a = np.array([[3.0, 1.0], [0.5, 2.0]], np.float32)
+    b = np.array([1.0, 2.0], np.float32)
+    found = effax.grad(lambda b: _root_by_factors(jnp.asarray(a), b)[0])(b)
+    np.testing.assert_allclose(found, np.linalg.inv(a)[0], rtol=1e-5)
+
+
+def test_functions_of_a_root_keep_the_tree():
+    same, pair = (lambda f, x: x), (lambda f, x: (x, x))
+    for name, functions in {
+        "f": (lambda x: (x, x), same, same),
+        "solve": (lambda x: x, pair, same),
+        "tangent_solve": (lambda x: x, same, pair),
+    }.items():
+        with pytest.raises(TypeError, match=rf"^{name}\(\) output pytree structure must match"):
+            lax.custom_root(functions[0], 0.0, *functions[1:])
