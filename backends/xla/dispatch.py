@@ -29,6 +29,7 @@ from effax.effects import shape
 from effax.effects.callback import inspected, inspections
 from effax.effects.config import read, trace_key
 from effax.effects.effect import LITERALS, Effect
+from effax.effects.elementwise import copy
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
 from effax.effects.handler import Carrier, bottom
 from effax.effects.program import Program, programs_in
@@ -55,6 +56,7 @@ class Executor:
     __slots__ = (
         "captured",
         "checked",
+        "donates",
         "executable",
         "handlers",
         "in_specs",
@@ -66,7 +68,11 @@ class Executor:
     )
 
     def __init__(
-        self, executable: Any, specs: Sequence[Spec], captured: Sequence[Array] = ()
+        self,
+        executable: Any,
+        specs: Sequence[Spec],
+        captured: Sequence[Array] = (),
+        donates: bool = False,
     ) -> None:
         self.executable = executable
         self.run = executable.run
@@ -76,6 +82,7 @@ class Executor:
         self.single = self.specs[0] if len(self.specs) == 1 else None
         self.captured = [x.buffer for x in captured]
         self.in_specs = [x.spec for x in captured]
+        self.donates = donates
         self.moves: tuple[tuple[int, Spec, Placement], ...] = ()
         self.checked: Any = None
 
@@ -99,6 +106,8 @@ class Executor:
         """Run on these buffers, the captured ones put before them."""
         if self.moves:
             buffers = self.moved(buffers)
+        if self.donates and self.captured:
+            self._keep_from(buffers)
         everything = self.captured + buffers if self.captured else buffers
         if self.spread:
             refuse_deleted(zip(self.in_specs, everything, strict=False))
@@ -114,6 +123,18 @@ class Executor:
         if self.checked is not None:
             look_for_special(results, self.checked, self.in_specs, everything)
         return results
+
+    def _keep_from(self, buffers: list[Any]) -> None:
+        """Copy what was captured and is now an operand too, which may be donated: XLA refuses both.
+
+        The executable keeps the copies, as later calls need what was captured.
+        """
+        given = {*map(id, buffers)}
+        if given.isdisjoint(map(id, self.captured)):
+            return
+        for i, (buffer, spec) in enumerate(zip(self.captured, self.in_specs, strict=False)):
+            if id(buffer) in given and not buffer.is_deleted():
+                self.captured[i] = evaluate(copy, (Array(buffer, spec),), {}).buffer
 
     def moved(self, buffers: list[Any]) -> list[Any]:
         """The operands, all of them where the executable runs."""
@@ -332,7 +353,9 @@ def compile_program(
             _log.warning("%s of %s took %.6f s", done, program.name, executable.seconds)
         if not callbacks:
             _by_text[key] = executable
-    executor = Executor(executable, _result_specs(program, layout, executable), captured)
+    executor = Executor(
+        executable, _result_specs(program, layout, executable), captured, bool(donate)
+    )
     if read("debug_nans") or read("debug_infs"):
         executor.checked = program
     return executor

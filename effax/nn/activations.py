@@ -130,7 +130,7 @@ def relu6(x: ArrayLike) -> Array:
 
 def _relu6(x: Array) -> Array:
     still = elementwise.stop_gradient(elementwise.min(elementwise.max(x, 0.0), 6.0))
-    moving = logical.and_(comparison.gt(x, 0.0), comparison.lt(x, 6.0))
+    moving = logical.and_(greater(x, 0.0), greater(6.0, x))
     return select_n(moving, still, x)
 
 
@@ -175,8 +175,8 @@ def sparse_plus(x: ArrayLike) -> Array:
     """
     x = _with_floats("sparse_plus", x)
     between = elementwise.div(elementwise.square(elementwise.add(x, 1.0)), 4.0)
-    above = select_n(comparison.ge(x, 1.0), between, x)
-    return select_n(comparison.le(x, -1.0), above, 0.0)
+    above = select_n(greater_equal(x, 1.0), between, x)
+    return select_n(greater_equal(-1.0, x), above, 0.0)
 
 
 @whole()
@@ -212,6 +212,8 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
     Array(0.5, dtype=float32, weak_type=True)
     """
     x = _with_floats("sparse_sigmoid", x)
+    if is_complex(typeof(x).dtype):
+        raise ValueError("sparse_sigmoid takes real numbers, which it clips; got complex ones")
     clipped = elementwise.min(elementwise.max(elementwise.add(x, 1.0), 0.0), 2.0)
     return elementwise.mul(clipped, 0.5)
 
@@ -308,8 +310,8 @@ def hard_tanh(x: ArrayLike) -> Array:
     x = promote(asarray(x), 1, name="hard_tanh")[0]
     if is_unsigned(typeof(x).dtype):
         return elementwise.min(x, 1)
-    above = select_n(comparison.lt(x, -1), x, -1)
-    return select_n(comparison.gt(x, 1), above, 1)
+    above = select_n(greater(-1, x), x, -1)
+    return select_n(greater(x, 1), above, 1)
 
 
 @whole()

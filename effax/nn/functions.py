@@ -238,6 +238,11 @@ def standardize(
     if variance is None and algorithm == "stable":
         spread = _mean(elementwise.square(centred), axes, where)
     elif variance is None:
+        if is_complex(typeof(x).dtype):
+            raise ValueError(
+                "standardize takes real numbers where it computes their variance in the fast way; "
+                "for complex ones give variance, or algorithm='stable'"
+            )
         squares = _mean(elementwise.square(x), axes, where)
         squares, square = promote(squares, elementwise.square(centre), name="standardize")
         spread = elementwise.max(elementwise.sub(squares, square), 0.0)

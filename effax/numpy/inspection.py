@@ -199,6 +199,9 @@ def array_str(
 def save(file: str | os.PathLike[str] | Any, arr: Any, allow_pickle: bool = True) -> None:
     """Write an array to a file in NumPy's format.
 
+    NumPy's format knows no dtypes of 8 bits or fewer but its own: of float8, int4, ... the file
+    holds the bytes, and `np.load(file).view(dtype)` reads them.
+
     >>> import io, effax.numpy as jnp
     >>> file = io.BytesIO()
     >>> jnp.save(file, jnp.arange(2))
@@ -206,7 +209,7 @@ def save(file: str | os.PathLike[str] | Any, arr: Any, allow_pickle: bool = True
     >>> jnp.load(file).tolist()
     [0, 1]
     """
-    np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
+    np.save(file, _writable(arr), allow_pickle=allow_pickle)
 
 
 def savez(file: str | os.PathLike[str] | Any, *args: Any, **kwds: Any) -> None:
@@ -219,12 +222,20 @@ def savez(file: str | os.PathLike[str] | Any, *args: Any, **kwds: Any) -> None:
     >>> jnp.load(file)["x"].tolist()
     [0, 1]
     """
-    named: dict[str, Any] = {k: np.asarray(v) for k, v in kwds.items()}
-    np.savez(file, *map(np.asarray, args), **named)
+    named: dict[str, Any] = {k: _writable(v) for k, v in kwds.items()}
+    np.savez(file, *map(_writable, args), **named)
+
+
+def _writable(x: Any) -> np.ndarray[Any, Any]:
+    """A NumPy array that a file can hold; NumPy can't read the name it writes for float8_e5m2."""
+    found = np.asarray(x)
+    return found.view("V1") if found.dtype.str == "<f1" else found
 
 
 def load(file: str | os.PathLike[str] | Any, *args: Any, **kwargs: Any) -> Any:
     """Read an array that `save` wrote; of a file that `savez` wrote, NumPy's archive object.
+
+    Elements of two bytes without a dtype are bfloat16. Raises `TypeError` for those of one byte.
 
     >>> import io, effax.numpy as jnp
     >>> file = io.BytesIO()
@@ -237,5 +248,12 @@ def load(file: str | os.PathLike[str] | Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(found, np.ndarray):
         from effax.numpy.conversion import array
 
+        if found.dtype == "V2":  # what NumPy makes of bfloat16
+            found = found.view(dtypes.bfloat16)
+        if found.dtype == "V1":
+            raise TypeError(
+                "load: the file holds elements of one byte, and not their dtype (float8_e4m3fn, "
+                "int4, ...); use jnp.asarray(np.load(file).view(dtype))"
+            )
         return array(found)
     return found

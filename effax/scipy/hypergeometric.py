@@ -96,9 +96,15 @@ def _kummer(a: Array, b: Array, x: Array) -> Array:
     ends = _is_negative_integer(top)
     far = (at > 100) & ~ends
     near = jnp.where(far | jnp.isnan(at), 0, at)
-    bad = _is_negative_integer(b) & ~(ends & (top > b))
+    bad = _is_negative_integer(b) & ~(ends & (top >= b))
     base = jnp.where(bad, 1, b)
-    series = _series(lambda k: (top + k) / (base + k) * (near / (k + 1)), near, ~bad & ~far)
+
+    def ratio(k: Array) -> Array:
+        below = base + k
+        met = below == 0  # only after the last term, where the numerator is zero too
+        return jnp.where(met, 0, (top + k) / jnp.where(met, 1, below)) * (near / (k + 1))
+
+    series = _series(ratio, near, ~bad & ~far)
     large = jnp.where(far, jnp.minimum(at, 1e30), 100)
     tail = _asymptotic(top, base, large)
     growth = jnp.exp(jnp.where(turn, jnp.where(far, large, 0) + x, jnp.where(far, large, 0)))
@@ -127,7 +133,9 @@ def _asymptotic(a: Array, b: Array, x: Array) -> Array:
 
 @whole()
 def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """Kummer's function, the sum of `(a)_k / (b)_k * x**k / k!`; inf where b is 0, -1, ...
+    """Kummer's function, the sum of `(a)_k / (b)_k * x**k / k!`.
+
+    Where b is 0, -1, ... it is inf, unless a is one of 0, -1, ..., b: the sum then ends before.
 
     >>> from effax.scipy import special
     >>> round(float(special.hyp1f1(1.0, 1.0, 1.0)), 3)

@@ -1,5 +1,7 @@
 """Copies have memory of their own, masks are not lost, dtype classes compare, devices under jit."""
 
+import io
+
 import numpy as np
 import pytest
 
@@ -215,3 +217,60 @@ def test_activations_take_complex_numbers(name):
         wanted = np.array([1 + 2j, 0, 0]) * (scale if name == "selu" else 1)
         wanted[2] = below * np.expm1(-1 + 3j)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("relu6", [1 + 2j, 0, 6]),
+        ("hard_tanh", [1, -1 + 3j, 1]),
+        ("hard_sigmoid", [(4 + 2j) / 6, (2 + 3j) / 6, 1]),
+        ("hard_swish", [(1 + 2j) * (4 + 2j) / 6, (-1 + 3j) * (2 + 3j) / 6, 7]),
+        ("sparse_plus", [1 + 2j, (3j) ** 2 / 4, 7]),
+    ],
+)
+def test_piecewise_activations_order_complex_numbers_by_their_real_parts(name, wanted):
+    from effax import nn
+
+    found = getattr(nn, name)(jnp.array([1 + 2j, -1 + 3j, 7]))
+    np.testing.assert_allclose(found, wanted, 1e-6)
+
+
+@pytest.mark.parametrize("name", ["standardize", "sparse_sigmoid"])
+def test_activations_that_clip_refuse_complex_numbers(name):
+    from effax import nn
+
+    with pytest.raises(ValueError, match=f"{name} takes real numbers"):
+        getattr(nn, name)(jnp.ones(3, complex))
+    assert nn.standardize(jnp.ones(3, complex), algorithm="stable").dtype == "complex64"
+
+
+def test_a_donated_array_may_be_captured_too():
+    c = jnp.arange(4.0)
+    function = effax.jit(lambda a: a + c, donate_argnums=0)
+    assert function(jnp.ones(4)).tolist() == [1, 2, 3, 4]
+    assert function(c).tolist() == [0, 2, 4, 6]
+    assert c.is_deleted()
+    # What was captured is kept for later calls.
+    assert function(jnp.ones(4)).tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "complex64", "bool", "uint8"])
+def test_saved_arrays_are_loaded_with_their_dtype(dtype):
+    x, file = jnp.array([1, 0, 3]).astype(dtype), io.BytesIO()
+    jnp.save(file, x)
+    file.seek(0)
+    found = jnp.load(file)
+    assert found.dtype == dtype
+    assert found.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "int4"])
+def test_files_hold_the_bytes_of_narrow_dtypes(dtype):
+    x, file = jnp.array([1, 0, 3]).astype(dtype), io.BytesIO()
+    jnp.save(file, x)
+    file.seek(0)
+    with pytest.raises(TypeError, match="elements of one byte, and not their dtype"):
+        jnp.load(file)
+    file.seek(0)
+    assert np.load(file).view(x.dtype).tolist() == x.tolist()

@@ -232,3 +232,44 @@ def test_multivariate_normal_in_batches():
 def test_each_distribution_is_a_module():
     for name in (*DISTRIBUTIONS, "dirichlet", "multinomial", "multivariate_normal"):
         assert importlib.import_module(f"effax.scipy.stats.{name}") is getattr(stats, name)
+
+
+@pytest.mark.parametrize("name", ["logpmf", "pmf", "cdf"])
+def test_poissons_distribution_outside_of_its_support_and_parameters(name):
+    k = np.array([-1, 1.5, 2, 2, np.nan, 0, 1, np.inf, 2])
+    mu = np.array([2, 2, -1, np.nan, 2, 0, 0, 2, np.inf])
+    with np.errstate(invalid="ignore"):
+        wanted = getattr(scipy.stats.poisson, name)(k, mu)
+    np.testing.assert_allclose(getattr(stats.poisson, name)(k, mu), wanted, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["laplace.logpdf", "expon.cdf", "uniform.pdf", "gumbel_r.ppf", "gumbel_l.sf", "laplace.cdf"],
+)
+def test_complex_numbers_are_refused_where_there_is_an_order(call):
+    name, _, function = call.partition(".")
+    function = getattr(getattr(stats, name), function)
+    z = jnp.array([0.3 + 0.2j])
+    for args in ((z,), (0.5, z), (0.5, 0.0, z)):
+        with pytest.raises(TypeError, match=f"stats.{name}"):
+            function(*args)
+
+
+@pytest.mark.parametrize("call", ["pareto.sf", "geom.pmf", "bernoulli.logpmf", "wrapcauchy.pdf"])
+def test_complex_parameters_are_refused(call):
+    name, _, function = call.partition(".")
+    for args in ((1, 0.3 + 0.2j), (1 + 0j, 0.3)):
+        with pytest.raises(TypeError, match=f"stats.{name}"):
+            getattr(getattr(stats, name), function)(*args)
+
+
+def test_complex_numbers_are_taken_by_what_analysis_continues():
+    z = np.array([0.3 + 0.2j, 0.6 - 0.1j])
+    found = stats.cauchy.logpdf(z), stats.logistic.cdf(z), stats.expon.ppf(z)
+    wanted = -np.log(np.pi * (1 + z * z)), 1 / (1 + np.exp(-z)), -np.log1p(-z)
+    np.testing.assert_allclose(found, wanted, 1e-5)
+    scale = 0.7 + 0.2j
+    density = np.exp(-0.5 * (0.3 / scale) ** 2) / np.sqrt(2 * np.pi * scale**2)
+    np.testing.assert_allclose(stats.norm.pdf(0.3, 0, scale), density, 1e-5)
+    assert stats.sem(z).dtype == "complex64"

@@ -254,3 +254,11 @@ def test_zeta_at_its_poles():
     assert np.isinf(special.zeta(2.0, jnp.array([0.0, -3.0, -20.0]))).all()
     assert np.isinf(special.zeta(1.0, jnp.array([3.0, -9.5]))).all()
     assert np.isnan(special.zeta(2.5, -9.5))
+
+
+def test_kummers_function_at_poles_is_infinite_unless_it_ends_before():
+    a = np.array([1, 1, -2, 2.5, -1, -1, -2, -3, nan, 1])
+    b = np.array([0, -1, -1, -3, -1, -2, -2, -5, 1, nan])
+    x = np.array([1, 1, 0.5, -1, 0.5, 0.5, 0.7, -2, 1, 1])
+    np.testing.assert_allclose(special.hyp1f1(a, b, x), scipy.special.hyp1f1(a, b, x), 1e-6)
+    assert float(special.hyp1f1(0.0, 0.0, 1.0)) == 1  # as in JAX and mpmath; SciPy gives inf

@@ -12,7 +12,7 @@ Array = Any
 ArrayLike = Any
 
 
-@elementwise
+@elementwise(complex=True)
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `1 / (pi * (1 + x**2))` at loc 0 and scale 1.
 
@@ -27,7 +27,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 pdf = exponential("pdf", logpdf, "1.0", "0.159")
 
 
-@elementwise
+@elementwise(complex=True)
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The distribution function.
 
@@ -41,7 +41,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 logcdf = logarithm("logcdf", cdf, "1.0", "-0.288")
 
 
-@elementwise
+@elementwise(complex=True)
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The probability of more than x.
 
@@ -65,7 +65,7 @@ def _cotangent(q: Array) -> Array:
     )
 
 
-@elementwise
+@elementwise(complex=True)
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The inverse of `cdf`.
 
@@ -76,7 +76,7 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return defined(-_cotangent(q) * scale + loc, q >= 0, q <= 1, scale > 0)
 
 
-@elementwise
+@elementwise(complex=True)
 def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The inverse of `sf`.
 

@@ -71,7 +71,7 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 sf = exponential("sf", logsf, "2.0", "0.135")
 
 
-@elementwise(weak="kept")
+@elementwise(weak="kept", complex=True)
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The inverse of `cdf`; NaN outside of 0 to 1.
 

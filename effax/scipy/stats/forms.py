@@ -15,9 +15,10 @@ from functools import wraps
 from typing import Any, ParamSpec, overload
 
 import effax.numpy as jnp
-from effax.effects.types import typeof
+from effax.effects.types import is_complex, typeof
 from effax.numpy.arguments import strong
 from effax.numpy.decompositions import floats
+from effax.scipy.normal import ComplexError
 from effax.whole import whole
 
 Array = Any
@@ -28,8 +29,12 @@ P = ParamSpec("P")
 @overload
 def elementwise(function: Callable[P, Array], /) -> Callable[P, Array]: ...
 @overload
-def elementwise(*, weak: str) -> Callable[[Callable[P, Array]], Callable[P, Array]]: ...
-def elementwise(function: Any = None, /, *, weak: str = "of a scalar point") -> Any:
+def elementwise(
+    *, weak: str = ..., complex: bool = ...
+) -> Callable[[Callable[P, Array]], Callable[P, Array]]: ...
+def elementwise(
+    function: Any = None, /, *, weak: str = "of a scalar point", complex: bool = False
+) -> Any:
     """A function of floats of one dtype, in which its arguments, defaults and all, meet.
 
     They broadcast as NumPy's do. The result is NaN where any of them is: comparisons with the
@@ -38,13 +43,16 @@ def elementwise(function: Any = None, /, *, weak: str = "of a scalar point") -> 
     Weak types are as JAX's: where the first argument is an array the result is not weak, whatever
     it meets; but some functions keep weakness (`weak="kept"`), and some never do (`"never"`), or
     never where the result is an array (`"scalars"`).
+
+    Complex arguments are refused with `ComplexError`, unless the function is `complex`: one
+    without a support to compare with, which analysis continues.
     """
     if function is None:
-        return lambda function: _elementwise(function, weak)
-    return _elementwise(function, weak)
+        return lambda function: _elementwise(function, weak, complex)
+    return _elementwise(function, weak, complex)
 
 
-def _elementwise(function: Callable[P, Array], weak: str) -> Callable[P, Array]:
+def _elementwise(function: Callable[P, Array], weak: str, complex: bool) -> Callable[P, Array]:
     signature = inspect.signature(function)
     name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
 
@@ -54,6 +62,8 @@ def _elementwise(function: Callable[P, Array], weak: str) -> Callable[P, Array]:
         given = len(bound.arguments)
         bound.apply_defaults()
         operands = floats(name, *bound.arguments.values())
+        if not complex and is_complex(typeof(operands[0]).dtype):
+            raise ComplexError(f"stats.{name} takes real numbers; one of its arguments is complex")
         gap = functools.reduce(operator.or_, map(jnp.isnan, operands[:given]))
         # Added, not selected, so that derivatives of NaN stay what they are.
         value = function(*operands) + jnp.where(gap, math.nan, 0)  # type: ignore[call-arg]

@@ -12,7 +12,7 @@ Array = Any
 ArrayLike = Any
 
 
-@elementwise(weak="scalars")
+@elementwise(weak="scalars", complex=True)
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `exp(-x) / (1 + exp(-x))**2` at loc 0 and scale 1.
 
@@ -27,7 +27,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 pdf = exponential("pdf", logpdf, "1.0", "0.197")
 
 
-@elementwise(weak="kept")
+@elementwise(weak="kept", complex=True)
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The distribution function, `1 / (1 + exp(-x))` at loc 0 and scale 1.
 
@@ -38,7 +38,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return special.expit((x - loc) / scale)
 
 
-@elementwise(weak="kept")
+@elementwise(weak="kept", complex=True)
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The probability of more than x.
 
@@ -49,7 +49,7 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return special.expit((loc - x) / scale)
 
 
-@elementwise
+@elementwise(complex=True)
 def ppf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The inverse of `cdf`.
 
@@ -60,7 +60,7 @@ def ppf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return special.logit(x) * scale + loc
 
 
-@elementwise
+@elementwise(complex=True)
 def isf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The inverse of `sf`.
 

@@ -16,7 +16,7 @@ ArrayLike = Any
 _LOG_2PI = math.log(2 * math.pi)
 
 
-@elementwise
+@elementwise(complex=True)
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `exp(-x**2 / 2) / sqrt(2 * pi)` at loc 0 and scale 1.
 
@@ -25,6 +25,8 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     -1.419
     """
     z = (x - loc) / scale
+    if jnp.iscomplexobj(scale):
+        return -0.5 * (_LOG_2PI + z * z + jnp.log(scale * scale))
     return -0.5 * (_LOG_2PI + z * z) - jnp.log(jnp.abs(scale))
 
 

@@ -76,7 +76,7 @@ def logsf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) 
 sf = exponential("sf", logsf, "2.0, 3.0", "0.125")
 
 
-@elementwise
+@elementwise(complex=True)
 def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The inverse of `cdf`; NaN outside of 0 to 1.
 

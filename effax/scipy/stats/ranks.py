@@ -164,9 +164,10 @@ def sem(
     if nan_policy == "propagate":
         x = jnp.ravel(x) if axis is None and not keepdims else x
         count = x.size if axis is None else x.shape[canonical_axis(axis, x.ndim)]
-        return jnp.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / math.sqrt(count)
+        spread = jnp.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / math.sqrt(count)
+        return spread.astype(x.dtype)
     if nan_policy == "omit":
         counts = jnp.sum(~jnp.isnan(x), axis=axis, keepdims=keepdims)
         spread = jnp.nanstd(x, axis=axis, ddof=ddof, keepdims=keepdims)
-        return spread / jnp.sqrt(counts.astype(spread.dtype))
+        return (spread / jnp.sqrt(counts.astype(spread.dtype))).astype(x.dtype)
     raise ValueError(f"{nan_policy} is not supported")

@@ -38,7 +38,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return defined(jnp.clip((x - loc) / scale, 0, 1), scale > 0)
 
 
-@elementwise(weak="kept")
+@elementwise(weak="kept", complex=True)
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The inverse of `cdf`; NaN outside of 0 to 1.
 
