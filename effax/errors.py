@@ -2,6 +2,7 @@
 
 from effax.backends.xla.client import XlaRuntimeError as JaxRuntimeError
 from effax.effects.errors import ArraySizeError as ArraySizeError
+from effax.effects.errors import CollectiveDivergenceError as CollectiveDivergenceError
 from effax.effects.errors import ConcretizationTypeError as ConcretizationTypeError
 from effax.effects.errors import EffaxError as EffaxError
 from effax.effects.errors import EscapedCarrierError as EscapedCarrierError
@@ -34,6 +35,7 @@ from effax.effects.promotion import TypePromotionError as TypePromotionError
 
 __all__ = [
     "ArraySizeError",
+    "CollectiveDivergenceError",
     "ConcretizationTypeError",
     "EffaxError",
     "EscapedCarrierError",

@@ -317,6 +317,21 @@ class ArraySizeError(EffaxError, ValueError):
         )
 
 
+class CollectiveDivergenceError(EffaxError, ValueError):
+    """Places along an axis choose different branches, of which some have a collective over it."""
+
+    @classmethod
+    def of(cls, equation: Any, axis: Any, group: dict[Any, int]) -> CollectiveDivergenceError:
+        """The error for a `cond` or `while` at which places choose these things."""
+        (one, i), (other, j), *_ = group.items()
+        return cls(
+            f"at {equation.place}: place {i} along the axis {axis!r} takes {one} in this "
+            f"'{equation.effect.name}', place {j} takes {other}, and there is a collective over "
+            f"{axis!r} inside: it would wait for ever for the places that never come. Perform the "
+            "collective outside, at all places, and choose between results (jnp.where)"
+        )
+
+
 class ResumptionError(EffaxError, TypeError):
     """The rest of a program can't be given to a clause, or was given a value it can't take."""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from effax.backends.xla.lowering.divergence import refuse_divergence
 from effax.backends.xla.lowering.writer import Name, NotMapped, Writer, rule, tensor, written
 from effax.effects import collective
 from effax.effects.errors import UnboundAxisError
@@ -223,6 +224,7 @@ def mesh_text(
     `axes` are the mesh's axes with their lengths, the last one varying fastest. Operands marked
     `mapped` have one row for each place along a new first axis; results too.
     """
+    refuse_divergence(program, axes)
     return written(lambda w: _write_mesh(w, program, mapped, axes), platform, located)
 
 

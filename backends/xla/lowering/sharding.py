@@ -7,6 +7,7 @@ from typing import Any
 
 from effax.backends.xla.layout import ModuleMesh
 from effax.backends.xla.lowering.collective import MeshAxis
+from effax.backends.xla.lowering.divergence import refuse_divergence
 from effax.backends.xla.lowering.writer import Name, NotMapped, Writer, rule, tensor
 from effax.effects import sharding as effects
 from effax.effects.mesh import PartitionSpec
@@ -40,6 +41,8 @@ def lower_shard_map(
             f"shard_map of {name} over {mesh}, in a program that is lowered for one device, or "
             "under pmap: call it, or jit it, where the mesh's devices are"
         )
+    sizes = {name: size for name, (_, size) in mesh.strides().items() if name in binds}
+    refuse_divergence(program, sizes)
     around, cached = w.axes, w.function_names
     w.axes, w.function_names = _axes(w, mesh, binds), {}
     try:
