@@ -17,7 +17,9 @@ from effax.backends.xla.executable import deleted
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, place
 from effax.backends.xla.recut import recut
 from effax.effects import config
+from effax.effects.errors import UnexpectedTracerError
 from effax.effects.frames import filtered
+from effax.effects.handler import Carrier
 from effax.effects.state import Ref
 from effax.effects.types import ShapedArray, canonical_dtype, float0, typeof
 from effax.effects.value import Value, require_one_element
@@ -420,6 +422,9 @@ def entered(x: Any) -> tuple[Spec, Any] | None:
     return None
 
 
+_FLOAT0: Final = "values of dtype float0 have no elements, and are no device arrays"
+
+
 def note_host(x: np.ndarray[Any, Any]) -> bool:
     """Note in `hosts` how arrays like one of NumPy's are put; False where they are converted.
 
@@ -428,6 +433,8 @@ def note_host(x: np.ndarray[Any, Any]) -> bool:
     key = config.trace_key(), x.dtype, x.shape
     if key not in hosts:
         type, placement = _type_of(x), default()
+        if type.dtype == float0:
+            raise TypeError(_FLOAT0)
         if x.dtype != type.dtype or len(hosts) >= _LIMIT:
             return False
         hosts[key] = Spec(type, placement), memory.putting(type, placement)
@@ -455,7 +462,7 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
         if x.shape != type.shape:
             raise TypeError(f"a value of shape {x.shape} is not one of type {type}")
         if dtype == float0:
-            raise TypeError("values of dtype float0 have no elements, and are no device arrays")
+            raise TypeError(_FLOAT0)
         return x if x.dtype == dtype else x.astype(dtype)
     if x.__class__ is int:
         try:
@@ -464,6 +471,8 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
             raise OverflowError(f"Python int {x} too large to convert to {dtype}") from None
     if type.shape:
         raise TypeError(f"{x.__class__.__name__} is no data of type {type}")
+    if isinstance(x, Carrier):
+        raise UnexpectedTracerError.escaped(x)
     return np.asarray(x, dtype)
 
 

@@ -24,6 +24,7 @@ _UNOPTIMIZED: Final[Options] = {
     "xla_backend_optimization_level": 0,
 }
 _EFFORTS: Final = ("exec_time_optimization_effort", "memory_fitting_effort")
+_LEVELS: Final = ("optimization_level", "memory_fitting_level")
 _SHORT: Final = 8192
 """How long, in characters, programs of `jit` may be that are kept on disk by default."""
 _HOST_TARGETS: Final = ("@lapack_", "@cpu_csr_")
@@ -46,15 +47,17 @@ def compile_options(placement: Placement, options: Options) -> Any:
     if not config.read("compiler_enable_remat_pass"):
         options = {"xla_disable_hlo_passes": "rematerialization", **options}
     efforts = {name: config.read(name) for name in _EFFORTS if config.read(name)}
+    efforts |= {name: x for name, x in options.items() if name in _EFFORTS or name in _LEVELS}
     for name, value in efforts.items():
-        if VERSION >= (0, 11):
+        if not hasattr(made.executable_build_options, name):
             raise NotImplementedError(
                 f"the setting {name}={value} needs jaxlib 0.10, and this is {jaxlib_version}, "
                 "whose compiler has no such option; leave it at 0.0"
             )
         setattr(made.executable_build_options, name, value)
-    if options:
-        made.env_option_overrides = list(options.items())
+    flags = [(name, x) for name, x in options.items() if name not in efforts]
+    if flags:
+        made.env_option_overrides = flags
     return made
 
 

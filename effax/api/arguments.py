@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import WRAPPER_ASSIGNMENTS, update_wrapper
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from effax.effects.frames import is_library
 from effax.effects.state import Ref
@@ -63,20 +64,13 @@ def static_positions(
         p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     ]
     takes_any = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    takes_names = any(p.kind is p.VAR_KEYWORD for p in parameters)
     for n in numbers:
         if not takes_any and not -len(positional) <= n < len(positional):
             raise ValueError(
                 f"jitted function has {what}_argnums={tuple(numbers)}, but only takes "
                 f"{len(positional)} positional arguments"
             )
-    known = {p.name for p in parameters}
-    for name in names:
-        if name not in known and not takes_names:
-            raise ValueError(
-                f"jitted function has invalid argnames {{{name!r}}} in {what}_argnames. "
-                f"Function does not take these args: its parameters are {sorted(known)}"
-            )
+    _check_names(parameters, names, what)
     by_number = {n % len(positional) if not takes_any else n for n in numbers}
     by_name = set(names)
     for i, name in enumerate(positional):
@@ -85,6 +79,29 @@ def static_positions(
         elif name in by_name:
             by_number.add(i)
     return tuple(sorted(by_number)), tuple(sorted(by_name))
+
+
+def _check_names(parameters: Sequence[inspect.Parameter], names: Sequence[str], what: str) -> None:
+    """Raise `ValueError` for a name that no argument can be passed by."""
+    known = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    unnamed = {p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)}
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for name in names:
+        if name in unnamed or (name not in known and not takes_any):
+            raise ValueError(
+                f"jitted function has invalid argnames {{{name!r}}} in {what}_argnames. "
+                f"Function does not take these args: by name, it takes {sorted(known)}"
+            )
+
+
+def shown(function: Any) -> str:
+    """The `repr` of a function, or its class and address where its own `__repr__` fails."""
+    writer = reprlib.Repr()
+    writer.maxother = _LONGEST
+    return writer.repr_instance(function, 1)
+
+
+_LONGEST: Final = 400
 
 
 def flat_function(

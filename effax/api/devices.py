@@ -32,7 +32,8 @@ def device_put(
     values stay where they are: XLA places what is computed. A `memory.Space` in place of a device
     names a memory of the device where the value lies.
 
-    Raises `ValueError` for a sharding that can't cut an array.
+    Raises `ValueError` for a sharding that can't cut an array, and where both `donate` and
+    `may_alias` are true.
 
     >>> import effax
     >>> effax.device_put(1.0, effax.devices("cpu")[0])
@@ -43,6 +44,11 @@ def device_put(
         places = [device] * len(leaves)
     else:
         places = list(broadcast_prefix(device, x, is_leaf=lambda d: d is None))
+    if may_alias and donate:
+        raise ValueError(
+            "device_put: may_alias and donate cannot be True at the same time. A donated array may "
+            "be overwritten, so the result can't share its memory with it"
+        )
     alias = True if may_alias is None else bool(may_alias)
     with guard.asked_for():
         return tree_unflatten(
@@ -114,10 +120,14 @@ def block_until_ready(x: Any) -> Any:
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """Start copying the arrays of a tree to the host, without waiting; the tree itself."""
+    """Start copying the arrays of a tree to the host, without waiting; the tree itself.
+
+    Leaves without a method `copy_to_host_async` are left alone.
+    """
     for v in tree_leaves(x):
-        if isinstance(v, arrays.Array):
-            v.copy_to_host_async()
+        start = getattr(v, "copy_to_host_async", None)
+        if start is not None:
+            start()
     return x
 
 

@@ -224,7 +224,11 @@ def check_cotangent(ct: Any, type: ShapedArray) -> Any:
 
 def cotangent_of(ct: Any, type: ShapedArray) -> Any:
     """A cotangent to give back: of the argument's type, as weak as it; zeros where it is None."""
-    kind = tangent_type(type)
+    return cotangent_of_kind(ct, tangent_type(type))
+
+
+def cotangent_of_kind(ct: Any, kind: ShapedArray) -> Any:
+    """A cotangent of that type itself, as `cotangent_of` gives it."""
     if ct is None:
         return float0_zeros(kind.shape) if kind.dtype == float0 else zeros(kind)
     if typeof(ct).weak_type == kind.weak_type:

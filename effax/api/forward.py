@@ -236,8 +236,8 @@ class Pushforward(LinearFunction):
     def __call__(self, *tangents: Any) -> Any:
         """The tangent of the value.
 
-        Raises `TypeError` where the tangents' tree or dtypes are not the arguments', `ValueError`
-        where the shapes are not.
+        Raises `TypeError` where the tangents' tree is not the arguments', `ValueError` where
+        shapes or dtypes are not.
         """
         given, given_tree = tree_flatten(tangents)
         if given_tree != self._in_tree:
@@ -245,5 +245,15 @@ class Pushforward(LinearFunction):
                 "linearized function called on tangent values inconsistent with the primal "
                 f"values: the primals have tree {self._in_tree}, the tangents {given_tree}"
             )
-        directions = [check_tangent(p, t) for p, t in zip(self._types, given, strict=True)]
+        directions = [_direction(p, t) for p, t in zip(self._types, given, strict=True)]
         return tree_unflatten(self._out_tree, self._done.push(directions, self._out_types))
+
+
+def _direction(primal: ShapedArray, tangent: Any) -> Any:
+    try:
+        return check_tangent(primal, tangent)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "linearized function called on tangent values inconsistent with the original primal "
+            f"values: {error}"
+        ) from None

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
-from effax.api.arguments import as_tuple, name_of, static_positions, wearing, with_references
+from effax.api.arguments import as_tuple, name_of, shown, static_positions, wearing, with_references
 from effax.api.call_forms import Form
 from effax.api.calls import CompiledCall, Found, enter, enter_own, find, given
 from effax.api.custom_calls import keeps_references
@@ -359,7 +359,7 @@ class Jit:
         return len(self._traces)
 
     def __repr__(self) -> str:
-        return f"<jit of {self._function!r}>"
+        return f"<jit of {shown(self._function)}>"
 
 
 def _spec_of(x: Any) -> Spec:

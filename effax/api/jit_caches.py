@@ -72,7 +72,7 @@ class Caches:
 
         `ended` says that there was one, whose captured values can't be used any more.
         """
-        earlier = self.signatures
+        earlier = list(self.signatures)  # a copy: other threads may add to these
         now = Signature(
             Parameters.of(function),
             trace_key(),
@@ -97,7 +97,7 @@ class Caches:
                 f"{work.place} were jitted, and each has traces of its own. Call jit once, outside "
                 "the loop or function that calls it"
             ]
-        earlier.append(now)
+        self.signatures.append(now)
         if reasons:
             work.reasons.append("; ".join(reasons))
         if config.read("explain_cache_misses"):

@@ -10,11 +10,13 @@ import numpy as np
 from effax.api.arguments import flat_function, wearing
 from effax.api.deferred import linearized
 from effax.api.differentiable import (
+    as_value,
     check_cotangent,
     check_input,
     check_output,
     chosen,
     cotangent_of,
+    cotangent_of_kind,
     plain_aux,
     refuse_references,
     split_aux,
@@ -28,6 +30,7 @@ from effax.backends.xla.buffer import put
 from effax.effects import config
 from effax.effects.config import trace_key
 from effax.effects.conversion import number
+from effax.effects.dtypes import is_inexact, is_integer
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, innermost
 from effax.effects.state import Ref
@@ -72,12 +75,18 @@ class VJP(LinearFunction):
 
     __slots__ = ()
 
-    def __call__(self, cotangent: Any) -> Any:
-        """The cotangents of the arguments, a tuple.
+    def __call__(self, *cotangents: Any) -> Any:
+        """The cotangents of the arguments, a tuple, given that of the value.
 
         Raises `ValueError` where the cotangent's tree, shapes or dtypes are not the value's.
         """
-        return tree_unflatten(self._in_tree, self._pulled(cotangent))
+        if len(cotangents) != 1:
+            raise TypeError(
+                f"the function returned by effax.vjp was called with {len(cotangents)} arguments, "
+                "but takes one: the cotangent of the value, of the same tree (a tuple, if the "
+                "value is one)"
+            )
+        return tree_unflatten(self._in_tree, self._pulled(cotangents[0]))
 
     def _pulled(self, cotangent: Any) -> list[Any]:
         given, given_tree = tree_flatten(cotangent)
@@ -272,6 +281,7 @@ def linear_transpose(
 
     Raises:
       UnsupportedDerivativeError, MissingRuleError: when an effect in the way is not linear.
+      TypeError: where some of the arguments and results are integers, and some are not.
 
     >>> import effax
     >>> effax.linear_transpose(lambda x: 3.0 * x, 0.0)(2.0)
@@ -284,8 +294,20 @@ def linear_transpose(
     recording = Record()
     inputs = [recording.unknown(t) for t in types]
     results = recording.run(flat, *inputs)
+    _check_linear(types, [typeof(x) for x in results])
     done = Linearized.of(inputs, [(x, x) for x in results], recording.finish())
     return Transpose(done, types, tree_structure(primals), out[0])
+
+
+def _check_linear(types: Sequence[ShapedArray], out_types: Sequence[ShapedArray]) -> None:
+    """Raise `TypeError` where cotangents of the results are no cotangents of the arguments."""
+    dtypes = {t.dtype for t in (*types, *out_types)}
+    if not (all(map(is_inexact, dtypes)) or all(map(is_integer, dtypes))):
+        ins, outs = ([t.dtype.name for t in ts] for ts in (types, out_types))
+        raise TypeError(
+            "linear_transpose only supports functions from floats or complex numbers to such, and "
+            f"from integers to integers; this one is from {ins} to {outs}"
+        )
 
 
 class Transpose(LinearFunction):
@@ -297,8 +319,7 @@ class Transpose(LinearFunction):
     def __call__(self, cotangent: Any) -> Any:
         """The cotangents of the arguments, a tuple.
 
-        Raises `TypeError` where the cotangent's tree is not the result's, `ValueError` where
-        shapes or dtypes are not.
+        Raises `TypeError` where the cotangent's tree, shapes or dtypes are not the result's.
         """
         given, given_tree = tree_flatten(cotangent)
         if given_tree != self._out_tree:
@@ -306,7 +327,18 @@ class Transpose(LinearFunction):
                 "cotangent tree does not match function output, expected "
                 f"{self._out_tree} but got {given_tree}"
             )
-        cts = [check_cotangent(ct, t) for ct, t in zip(given, self._out_types, strict=True)]
+        cts = [_dual(ct, t) for ct, t in zip(given, self._out_types, strict=True)]
         pulled = self._done.pull(cts)
-        found = [cotangent_of(ct, t) for ct, t in zip(pulled, self._types, strict=True)]
+        found = [cotangent_of_kind(ct, t) for ct, t in zip(pulled, self._types, strict=True)]
         return tree_unflatten(self._in_tree, found)
+
+
+def _dual(ct: Any, type: ShapedArray) -> Any:
+    """A cotangent of a linear function's result; raises `TypeError` for one of another type."""
+    found = typeof(ct)
+    if found.shape != type.shape or found.dtype != type.dtype:
+        raise TypeError(
+            "cotangent type does not match function output, expected "
+            f"{type.str_short()} but got {found.str_short()}"
+        )
+    return as_value(ct)

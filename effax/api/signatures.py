@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from effax.api.float0 import is_nothing
 from effax.effects.config import Settings
 from effax.effects.tree import keystr, tree_flatten_with_path, tree_unflatten
 from effax.effects.types import ShapedArray
@@ -54,7 +55,9 @@ def leaf_names(parameters: Parameters, tree: Any, statics: Iterable[Any] = ()) -
     count = len(filled[0]) + len(fixed)
     dynamic = [n for i, n in enumerate(parameters.first(count)) if i not in fixed]
     names = []
-    for path, _ in tree_flatten_with_path(filled)[0]:
+    for path, x in tree_flatten_with_path(filled)[0]:
+        if is_nothing(x):  # part of the tree, until it is filled
+            continue
         inside, first, *rest = path
         if inside.idx == 0:
             names.append(dynamic[first.idx] + keystr(tuple(rest)))

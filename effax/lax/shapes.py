@@ -20,6 +20,7 @@ from effax.effects.types import (
     canonical_shape,
     is_complex,
     is_extended,
+    is_integer,
     typeof,
     user_dtype,
 )
@@ -68,6 +69,8 @@ def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any 
     >>> lax.full((2,), 7, "float32")
     Array([7., 7.], dtype=float32)
     """
+    if dtype is not None:
+        fill_value = _held(fill_value, user_dtype(dtype, "full"))
     given = typeof(fill_value)
     if given.shape:
         raise TypeError(
@@ -100,7 +103,7 @@ def full_like(
     weak = dtype is None and getattr(like, "weak_type", False)
     wanted = canonical_dtype(like.dtype) if dtype is None else dtype
     if weak:
-        result = _filled(fill_value, tuple(lengths), wanted, True)
+        result = _filled(_held(fill_value, wanted), tuple(lengths), wanted, True)
     else:
         result = full(lengths, fill_value, wanted)
     if sharding is not None:
@@ -162,6 +165,8 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
     """
     if new_dtype is None:
         raise ValueError("convert_element_type: a dtype must be given, not None")
+    if type(operand) is int:
+        operand = _held(operand, user_dtype(new_dtype, "convert_element_type"))
     given = typeof(operand)
     if is_extended(given.dtype) and new_dtype == given.dtype:
         return operand
@@ -173,6 +178,19 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
     if given.dtype == wanted and not given.weak_type and isinstance(operand, Value):
         return operand
     return conversion.convert_element_type(operand, dtype=wanted)
+
+
+def _held(x: Any, dtype: Any) -> Any:
+    """A Python int too large for `int32` as a NumPy scalar of the dtype asked for.
+
+    Raises `OverflowError` where that can't hold it either. Other values are returned unchanged.
+    """
+    if type(x) is not int or -(2**31) <= x < 2**31:
+        return x
+    try:
+        return np.dtype(dtype).type(x if is_integer(dtype) or dtype == bool_ else float(x))
+    except OverflowError:
+        raise OverflowError(f"Python int {x} too large to convert to {dtype}") from None
 
 
 def bitcast_convert_type(operand: ArrayLike, new_dtype: Any) -> Array:

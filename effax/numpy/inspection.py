@@ -110,6 +110,8 @@ def isscalar(element: Any) -> bool:
     """
     if isinstance(element, (np.ndarray, Value)):
         return np.ndim(element) == 0 if isinstance(element, np.ndarray) else element.ndim == 0
+    if hasattr(element, "__jax_array__"):
+        return isscalar(element.__jax_array__())
     return bool(np.isscalar(element))
 
 

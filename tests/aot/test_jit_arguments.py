@@ -112,3 +112,58 @@ def test_eval_shape_and_no_tracing():
         f(2.0)
         with pytest.raises(RuntimeError, match="no_tracing"):
             f(2)
+
+
+def _by_position(a, /, b, *args, **keywords):
+    return a
+
+
+@pytest.mark.parametrize("option", ["static_argnames", "donate_argnames"])
+def test_names_that_no_argument_can_be_passed_by(option):
+    for name in ("a", "args"):
+        with pytest.raises(ValueError, match="Function does not take these args"):
+            effax.jit(_by_position, **{option: name})
+    for name in ("b", "anything"):
+        effax.jit(_by_position, **{option: name})
+
+
+def test_a_function_that_cannot_show_itself():
+    class Shy:
+        def __call__(self, x):
+            return x
+
+        def __repr__(self):
+            raise ValueError("no text")
+
+    assert "<Shy instance at" in repr(effax.jit(Shy()))
+    assert repr(effax.jit(len)) == "<jit of <built-in function len>>"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"exec_time_optimization_effort": 0.0},
+        {"optimization_level": 1},
+        {"memory_fitting_level": 1, "xla_backend_optimization_level": 1},
+    ],
+)
+def test_efforts_and_levels_of_the_compiler(options):
+    assert float(effax.jit(lambda x: jnp.sqrt(x) + 1.0, compiler_options=options)(4.0)) == 3.0
+
+
+def test_zeros_of_dtype_float0_are_arguments():
+    """In the same place as an array of NumPy's, before and after it."""
+    zero = np.zeros((2,), effax.dtypes.float0)
+    f = effax.jit(lambda x: x)
+    assert f(zero).dtype == effax.dtypes.float0
+    assert f(np.ones(2, np.float32)).tolist() == [1.0, 1.0]
+    assert f(zero).shape == (2,)
+    found = effax.jit(effax.vjp(lambda x, y: x + y, 2, 1)[1])(np.zeros((), effax.dtypes.float0))
+    assert [x.dtype for x in found] == [effax.dtypes.float0] * 2
+
+
+def test_a_dead_value_is_named_as_such():
+    kept = []
+    effax.jit(lambda x: kept.append(x) or x)(1.0)
+    with pytest.raises(effax.errors.UnexpectedTracerError, match="escaped its transform"):
+        effax.jit(lambda x: x)(kept[0])

@@ -187,3 +187,25 @@ def test_a_closure_over_an_ended_trace(caplog):
     ):
         effax.grad(outer)(1.0)
     assert "a traced value of a transform that has ended" in caplog.text
+
+
+def test_threads_may_ask_why_a_call_was_traced():
+    """Explaining looked through what other threads were adding to."""
+    import threading
+
+    f, failures = effax.jit(jnp.sum), []
+
+    def work(first):
+        try:
+            with effax.explain_cache_misses():
+                for n in range(first, 60, 6):
+                    f(jnp.zeros(n))
+        except RuntimeError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures

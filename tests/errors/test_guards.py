@@ -65,6 +65,7 @@ def test_sums_of_half_floats_are_refused():
     h = jnp.ones(3, "bfloat16")
     with effax.allow_f16_reductions(False):
         assert float(jnp.sum(h)) == 3  # in float32
+        assert effax.lax.reduce_sum(h[None], (0,)).shape == (3,)  # nothing is added up
         for total in (
             lambda: effax.lax.reduce_sum(h, (0,)),
             lambda: effax.jit(lambda h: effax.lax.reduce_sum(h, (0,)))(h),

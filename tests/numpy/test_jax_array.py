@@ -75,3 +75,7 @@ def test_lax_dtype_takes_dtypes_and_their_names():
     assert lax.dtype(float) == lax.dtype(X) == "float32"
     with pytest.raises(ValueError, match="None"):
         lax.dtype(None)
+
+
+def test_an_object_without_axes_is_a_scalar():
+    assert jnp.isscalar(Held(X[0, 0])) and not jnp.isscalar(Held(X))

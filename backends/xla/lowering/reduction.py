@@ -116,8 +116,10 @@ def _together(w: Writer, x: Name, axes: Sequence[int]) -> Name:
     return w.op(f"sdy.sharding_constraint {x} {whole} : {x.text}", x.type)
 
 
-def _refuse_half(type: ShapedArray) -> None:
-    if is_float(type.dtype) and bit_width(type.dtype) == 16:
+def _refuse_half(type: ShapedArray, axes: Sequence[int]) -> None:
+    """Raise `ValueError` where elements of 16-bit floats are added up."""
+    adds = any(type.shape[i] != 1 for i in axes)
+    if adds and is_float(type.dtype) and bit_width(type.dtype) == 16:
         raise ValueError(
             f"reduce_sum on operand {type.str_short()} is not allowed when "
             "allow_f16_reductions=False; convert it to float32 first"
@@ -132,7 +134,7 @@ def _lower_by(effect: Effect, identity: Callable[[Any], Any], operation: str) ->
     ) -> Name:
         type = types[0]
         if effect is reduction.reduce_sum and not config.trace_key().allow_f16_reductions:
-            _refuse_half(x.type)
+            _refuse_half(x.type, axes)
         init = w.constant(identity(x.dtype), ShapedArray((), x.dtype))
         if effect is reduction.reduce_xor:
             x = _together(w, x, axes)

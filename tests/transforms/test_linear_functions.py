@@ -1,0 +1,59 @@
+"""What `vjp`, `linearize` and `linear_transpose` return, and what it refuses."""
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+
+
+def test_integers_are_transposed():
+    (found,) = effax.linear_transpose(lambda x: 2 * x, 1)(3)
+    assert (int(found), found.dtype, found.weak_type) == (6, "int32", True)
+    double = effax.linear_transpose(lambda x: jnp.stack([x.sum(), x[0]]), np.arange(3))
+    assert double(np.array([3, 4]))[0].tolist() == [7, 3, 3]
+    (nothing,) = effax.linear_transpose(lambda x: jnp.zeros(2, "int32"), np.arange(3))(np.arange(2))
+    assert nothing.dtype == "int32" and nothing.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("function", [lambda x: 2.0 * x, lambda x: x > 0, lambda x: (x, 1.0 * x)])
+def test_a_transpose_stays_among_integers(function):
+    with pytest.raises(TypeError, match="linear_transpose only supports"):
+        effax.linear_transpose(function, 1)
+
+
+def test_a_transpose_takes_what_the_function_gives():
+    for function, cotangent in (
+        (lambda x: jnp.stack([x, x]), 1.0),
+        (lambda x: 1j * x, 1.0),
+        (lambda x: x, 1j),
+    ):
+        with pytest.raises(TypeError, match="cotangent type does not match function output"):
+            effax.linear_transpose(function, 1.0)(cotangent)
+
+
+def test_a_pullback_takes_one_cotangent():
+    pull = effax.vjp(lambda x: (x, x), 1.0)[1]
+    for cotangents in ((1.0, 1.0), ()):
+        with pytest.raises(TypeError, match=f"called with {len(cotangents)} arguments"):
+            pull(*cotangents)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, effax.jit])
+def test_a_pushforward_takes_tangents_of_its_arguments(wrap):
+    for x in (np.arange(3), np.arange(3.0, dtype=np.float32)):
+        with pytest.raises(ValueError, match="linearized function called on tangent values"):
+            effax.linearize(wrap(jnp.sum), x)[1](np.ones((3, 2), np.float32))
+
+
+def test_python_ints_beyond_their_default_dtype():
+    """They are of the dtype asked for at once."""
+    from effax import lax
+
+    assert lax.convert_element_type(2**100, "float32") == np.float32(2**100)
+    assert int(lax.convert_element_type(2**32 - 1, "uint32")) == 2**32 - 1
+    assert lax.convert_element_type(2**40, bool).dtype == bool
+    assert lax.full((2,), 2**40, "bfloat16").dtype == "bfloat16"
+    assert lax.full_like(jnp.ones(2), 2**40).tolist() == [2.0**40] * 2
+    with pytest.raises(OverflowError, match="too large"):
+        lax.convert_element_type(2**40, "int32")
