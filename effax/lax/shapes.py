@@ -156,8 +156,8 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> Array:
 def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
     """The array in another dtype; the result is never weakly typed.
 
-    Raises `ValueError` where no dtype is given. Warns (`numpy.exceptions.ComplexWarning`) where
-    a complex array becomes real, as NumPy does.
+    Raises `ValueError` where no dtype is given, and `TypeError` for a complex Python number that
+    is to be real. Warns (`numpy.exceptions.ComplexWarning`) where a complex array becomes real.
 
     >>> import effax.lax as lax
     >>> lax.convert_element_type(1.7, "int32")
@@ -172,9 +172,13 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
         return operand
     wanted = user_dtype(new_dtype, "convert_element_type")
     if is_complex(given.dtype) and not is_complex(wanted) and wanted != bool_:
+        if type(operand) is complex:
+            raise TypeError(
+                f"convert_element_type: a Python number that is complex, {operand!r}, is no "
+                f"{wanted.name}; take its real part, or make an array of it"
+            )
         message = "Casting complex values to real discards the imaginary part"
         warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=2)
-        operand = operand.real if type(operand) is complex else operand
     if given.dtype == wanted and not given.weak_type and isinstance(operand, Value):
         return operand
     return conversion.convert_element_type(operand, dtype=wanted)
