@@ -10,7 +10,6 @@ ABSENT: Final[dict[str, Any]] = {
     "bcoo_cusparse_lowering": False,
     "captured_constants_report_frames": 0,
     "check_proxy_envs": True,
-    "check_static_indices": False,
     "check_vma": False,
     "compilation_cache_check_contents": False,
     "compilation_cache_expect_pgle": False,

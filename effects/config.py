@@ -40,6 +40,7 @@ class Settings:
 
     __slots__ = (
         "allow_f16_reductions",
+        "check_static_indices",
         "check_tracer_leaks",
         "debug_infs",
         "debug_key_reuse",
@@ -63,6 +64,7 @@ class Settings:
     )
 
     allow_f16_reductions: bool
+    check_static_indices: bool
     check_tracer_leaks: bool
     debug_infs: bool
     debug_key_reuse: bool
@@ -423,6 +425,9 @@ no_execution = _switch("no_execution", False, "raise where a program would run")
 enable_x64 = _switch("enable_x64", False, "64-bit types; without them 64 bits become 32")
 disable_jit = _switch(
     "disable_jit", False, "run functions under `jit` one effect at a time", _Disabling
+)
+check_static_indices = _switch(
+    "check_static_indices", False, "raise where an integer that is known reads outside an array"
 )
 check_tracer_leaks = _switch("check_tracer_leaks", False, "look for carriers that outlive a trace")
 debug_nans = _switch("debug_nans", False, "raise where a NaN is made")

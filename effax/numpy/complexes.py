@@ -80,7 +80,9 @@ def iscomplexobj(x: Any) -> bool:
     >>> iscomplexobj(1j), iscomplexobj([1.0])
     (True, False)
     """
-    return bool(is_complex(_dtype(x)))
+    if isinstance(x, list | tuple | str | np.ndarray) or x is None:
+        return np.asarray(x).dtype.kind == "c"  # NumPy's objects and strings are no arrays here
+    return bool(is_complex(typeof(x).dtype))
 
 
 @opening
@@ -91,9 +93,3 @@ def isrealobj(x: Any) -> bool:
     (False, True)
     """
     return not iscomplexobj(x)
-
-
-def _dtype(x: Any) -> Any:
-    return (
-        np.asarray(x).dtype if isinstance(x, list | tuple | str) or x is None else typeof(x).dtype
-    )

@@ -43,7 +43,7 @@ from effax.numpy.arguments import (
 )
 from effax.numpy.conversion import number_of
 from effax.numpy.operands import array as array_of
-from effax.whole import opening, remembered, whole
+from effax.whole import opened, opening, remembered, whole
 
 _SMALL = 1 << 16  # elements; smaller arrays come from the host rather than from an executable
 _KEPT, _REMEMBERED = 4096, 256  # elements of an array, and arrays, that are kept on the host
@@ -175,6 +175,7 @@ def _like(name: str, a: Any, dtype: Any, lengths: Any) -> tuple[tuple[int, ...],
     if isinstance(a, Value | np.ndarray | np.generic) or not (
         hasattr(a, "shape") and hasattr(a, "dtype")
     ):
+        a = opened(a)
         check_arrays(name, a)
         type = typeof(a)
         given, own, weak = type.shape, type.dtype, type.weak_type
@@ -230,7 +231,6 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
     return _filled_like("empty_like", prototype, 0, dtype, shape, device)
 
 
-@opening
 def full_like(
     a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
 ) -> Any:
@@ -240,7 +240,7 @@ def full_like(
     [3, 3]
     """
     wanted, kind, weak = _like("full_like", a, dtype, shape)
-    fill_value = number_of(fill_value, kind)
+    fill_value = number_of(opened(fill_value), kind)
     check_arrays("full_like", 0, fill_value)
     _check_fits("full_like", fill_value, kind)
     result = _spread(fill_value, wanted, kind, weak)

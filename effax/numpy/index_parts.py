@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from effax.effects.config import trace_key
 from effax.effects.conversion import convert_element_type
 from effax.effects.errors import NonConcreteBooleanIndexError
 from effax.effects.handler import Carrier
@@ -88,13 +89,14 @@ _NOT_AN_INDEX = (
 
 
 def read(
-    index: Any, lengths: Sequence[int], eager: bool, wrap: bool = True
+    index: Any, lengths: Sequence[int], eager: bool, wrap: bool = True, checked: bool = False
 ) -> tuple[Skeleton, list[Any]]:
     """The skeleton of an index into an array of that shape, and the values it is filled with.
 
     Where `eager`, integers become values. Where `wrap`, negative ones count from the end.
 
-    Raises `IndexError` for too many indices and for what is no index, `TypeError` for lists and
+    Raises `IndexError` for too many indices and for what is no index, and where `checked` for
+    integers outside under the setting `check_static_indices`; `TypeError` for lists and
     numbers that are not integers, `NonConcreteBooleanIndexError` for traced masks.
     """
     if not isinstance(index, tuple):
@@ -124,7 +126,7 @@ def read(
         elif isinstance(part, bool):
             entries.append(Truth(part))
         else:
-            entries.append(_entry(part, axis, lengths[axis], eager, wrap, values))
+            entries.append(_entry(part, axis, lengths[axis], eager, wrap, checked, values))
             axis += 1
     return Skeleton(tuple(entries), together), values
 
@@ -166,7 +168,9 @@ def is_mask(item: Any) -> bool:
     )
 
 
-def _entry(part: Any, axis: int, n: int, eager: bool, wrap: bool, values: list[Any]) -> Any:
+def _entry(
+    part: Any, axis: int, n: int, eager: bool, wrap: bool, checked: bool, values: list[Any]
+) -> Any:
     """The entry of a part that takes up one axis; its value is appended to `values`."""
     if isinstance(part, slice):
         return span(part, n)
@@ -175,6 +179,8 @@ def _entry(part: Any, axis: int, n: int, eager: bool, wrap: bool, values: list[A
             raise IndexError(f"index is out of bounds for axis {axis} with size 0")
         position = part + n if wrap and part < 0 else part
         inside = 0 <= position < n
+        if checked and not inside and trace_key().check_static_indices:
+            raise IndexError(f"index {part} out of bounds for axis {axis} with size {n}")
         largest = max(n, _LARGEST)
         position = min(max(position, -largest - 1), largest)
         if not eager or not -_LARGEST - 1 <= position <= _LARGEST:

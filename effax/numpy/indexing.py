@@ -39,13 +39,13 @@ def getitem(x: Any, index: Any) -> Array:
     if has_slices(index):
         found, index = cut(x, index)
         x = read_windows(x, found)
-    skeleton, values = read(index, typeof(x).shape, current.get() is bottom)
+    skeleton, values = read(index, typeof(x).shape, current.get() is bottom, checked=True)
     return _gather_with(x, values, skeleton)
 
 
 def to_be_gathered(x: Any, index: Any) -> tuple[Any, list[Any]]:
     """The executable that reads an array at an index, and the buffers of its operands."""
-    skeleton, values = read(index, x.shape, True)
+    skeleton, values = read(index, x.shape, True, checked=True)
     return compiled(_gather_with, x, values, skeleton)
 
 
@@ -103,12 +103,14 @@ class IndexUpdateHelper:
             array = read_windows(array, found)
         eager = current.get() is bottom
         lengths = typeof(array).shape
-        skeleton, values = read(index, lengths, eager, wrap_negative_indices)
+        meant = None if mode is None else GatherScatterMode.from_any(mode)
+        checked = meant in (None, GatherScatterMode.PROMISE_IN_BOUNDS)
+        skeleton, values = read(index, lengths, eager, wrap_negative_indices, checked)
         return _gather_with(
             array,
             values,
             skeleton,
-            None if mode is None else GatherScatterMode.from_any(mode),
+            meant,
             fill_value,
             bool(indices_are_sorted),
             bool(unique_indices),

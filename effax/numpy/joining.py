@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from effax.effects import shape as effects
+from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
+from effax.effects.types import typeof
 from effax.numpy.arguments import (
     asked_dtype,
     canonical_axis,
@@ -177,13 +179,16 @@ def broadcast_rank(x: Any, ndim: int) -> Any:
 def _places(indices: Any) -> tuple[int, ...] | int:
     """Where to split, known now: one number of parts, or the places themselves."""
     parts = indices if isinstance(indices, list | tuple) else [indices]
-    if any(isinstance(part, Carrier) for part in parts):
-        raise TypeError(
+    known = [x.concrete() if isinstance(x, Carrier) else x for x in parts]
+    if any(x is None and part is not None for x, part in zip(known, parts, strict=True)):
+        raise ConcretizationTypeError(
             "Abstract tracer value encountered where concrete value is expected. split: the shapes "
             "of the parts depend on indices_or_sections, which must be known while tracing"
         )
+    indices = known if isinstance(indices, list | tuple) else known[0]
     if np.ndim(indices) == 0:
-        return concrete_int(indices, "the number of sections")
+        whole_number = typeof(indices).dtype.kind == "f" and float(indices).is_integer()
+        return int(indices) if whole_number else concrete_int(indices, "the number of sections")
     return tuple(concrete_int(i, "an index to split at") for i in np.asarray(indices).tolist())
 
 

@@ -274,3 +274,45 @@ def test_files_hold_the_bytes_of_narrow_dtypes(dtype):
         jnp.load(file)
     file.seek(0)
     assert np.load(file).view(x.dtype).tolist() == x.tolist()
+
+
+def test_like_functions_prefer_shape_and_dtype_to_conversion():
+    class Refusing:
+        shape, dtype = (2, 3), np.dtype("float32")
+
+        def __jax_array__(self):
+            raise ValueError("was converted")
+
+    class Two:
+        def __jax_array__(self):
+            return jnp.array(2.0)
+
+    for value in (2.0, Two()):
+        found = jnp.full_like(Refusing(), value)
+        assert found.shape == (2, 3)
+        assert found.dtype == "float32"
+        assert found.sum() == 12
+    assert jnp.full_like(Two(), 3.0) == 3
+    assert jnp.zeros_like(Two()) == 0
+
+
+def test_a_number_of_sections_may_be_a_float_that_is_whole_or_a_known_primal():
+    def shapes(parts):
+        return [x.shape for x in parts]
+
+    x = jnp.zeros((12, 2))
+    for sections in (2, 2.0, np.float32(2), jnp.array(2)):
+        assert shapes(jnp.split(x, sections)) == [(6, 2)] * 2
+    with pytest.raises(TypeError, match=r"must be an integer, not 2\.5"):
+        jnp.split(x, 2.5)
+    assert shapes(effax.jvp(lambda i: jnp.split(x, i), (2.0,), (1.0,))[0]) == [(6, 2)] * 2
+    for indices in (lambda i: i, lambda i: [2, i]):
+        with pytest.raises(effax.errors.ConcretizationTypeError, match="Abstract tracer value"):
+            effax.jit(lambda i, indices=indices: jnp.split(x, indices(i)))(2)
+
+
+@pytest.mark.parametrize("x", [None, "a", np.array(object()), np.array([1, 2j], object)])
+def test_what_is_no_array_is_not_complex(x):
+    with effax.transfer_guard("disallow"):
+        assert not jnp.iscomplexobj(x)
+        assert jnp.isrealobj(x)

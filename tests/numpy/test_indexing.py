@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import effax
 import effax.numpy as jnp
+from effax.effects.config import check_static_indices
 from effax.effects.errors import NonConcreteBooleanIndexError
 
 X = np.arange(3 * 4 * 5, dtype=np.float32).reshape(3, 4, 5)
@@ -221,3 +222,24 @@ def test_vectorize_maps_all_but_core_axes():
         matvec(np.ones((2, 3)), np.ones(4))
     with pytest.raises(ValueError, match="not a valid gufunc signature"):
         jnp.vectorize(jnp.dot, signature="(m,n->m")
+
+
+@pytest.mark.parametrize(
+    "index", [-4, 4, np.s_[:, 4], np.s_[..., -4], np.s_[np.arange(3), 6, None]]
+)
+def test_known_positions_outside_are_refused_if_asked_for(index):
+    x = jnp.zeros((2, 3))
+    bounds = "out of bounds for axis [01] with size [23]"
+    before = x[index]
+    with check_static_indices(True):
+        for read in (
+            lambda x: x[index],
+            effax.jit(lambda x: x[index]),
+            lambda x: x.at[index].get(),
+        ):
+            with pytest.raises(IndexError, match=bounds):
+                read(x)
+        np.testing.assert_array_equal(x.at[index].get(mode="clip"), before)
+        assert x.at[index].set(1).sum() == 0
+        assert x[1, -3] == 0
+    np.testing.assert_array_equal(x[index], before)
