@@ -210,20 +210,11 @@ def searchsorted(
     n = shape_of(a)[0]
     if n == 0:
         return shape.full(shape_of(v), 0, position_dtype())
-    _check_positions(n)
     if method == "compare_all":
         return _by_comparing(a, v, side)
     if method == "sort":
         return _by_sorting(a, v, side)
     return _by_bisection(a, v, side, method == "scan_unrolled")
-
-
-def _check_positions(n: int) -> None:
-    """Raise `OverflowError` for a vector of more elements than an int32 can count."""
-    if n >= 1 << 31:
-        raise OverflowError(
-            f"Python integer {n} out of bounds for int32, the dtype of searchsorted's positions"
-        )
 
 
 def _behind(element: Any, v: Any, side: str) -> Any:

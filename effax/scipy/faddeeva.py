@@ -98,7 +98,7 @@ def wofz(z: ArrayLike) -> Array:
 def _scaled_erfc(x: Array) -> Array:
     right = jnp.minimum(jnp.abs(x), 1e18)
     value = _rational(right, right, _bits(x))
-    value = jnp.where(jnp.isinf(x), 0, value)
+    value = jnp.where(jnp.abs(x) > right, 1 / (_ROOT_PI * jnp.abs(x)), value)
     left = 2 * jnp.exp(jnp.square(jnp.minimum(x, 0))) - value
     return jnp.where(x < 0, left, jnp.where(jnp.isnan(x), math.nan, value))
 

@@ -219,6 +219,17 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
     return function(x)
 
 
+def _quarter_turns(x: Array) -> Array:
+    """Return `pi / 2 * x**2` up to full turns, of period 4 in x**2.
+
+    The bits of x are shared out to its integer n and to what is left, r, so the product of both is
+    exact; `x * x` would be rounded by more than a period from 3000 on.
+    """
+    n = jnp.round(x)
+    r = x - n
+    return 0.5 * math.pi * (jnp.square(n % 4) + 2 * ((n * r) % 2) + r * r)
+
+
 def _fresnel(x: Array) -> tuple[Array, Array]:
     """Power series for small x, then by the complex error function."""
     size = jnp.abs(x)
@@ -232,8 +243,7 @@ def _fresnel(x: Array) -> tuple[Array, Array]:
         sine, cosine = (sine, cosine + part) if k % 2 == 0 else (sine + part, cosine)
         power = power * square / (k + 1)
     large = jnp.where(near, 1.5, jnp.minimum(size, 1e15))
-    # The angle pi / 2 * x**2 is of period 4 in x**2.
-    angle = 0.5 * math.pi * ((large * large) % 4)
+    angle = _quarter_turns(large)
     turned = lax.complex(large, large) * (0.5 * math.sqrt(math.pi))
     rest = lax.complex(jnp.cos(angle), jnp.sin(angle)) * faddeeva(turned)
     found = (0.5 + 0.5j) * (1 - rest)
@@ -261,7 +271,7 @@ def fresnel(x: ArrayLike) -> tuple[Array, Array]:
 
     def function_jvp(primals: Any, tangents: Any) -> Any:
         (x,), (t,) = primals, tangents
-        angle = 0.5 * math.pi * ((x * x) % 4)
+        angle = _quarter_turns(x)
         return function(x), (t * jnp.sin(angle), t * jnp.cos(angle))
 
     function.defjvp(function_jvp)

@@ -35,6 +35,11 @@ def real(name: str, *xs: ArrayLike) -> list[Array]:
     return found
 
 
+def firm(x: Array) -> Array:
+    """Return an array as a strong type, and a single number as it is, like JAX's functions."""
+    return strong(x) if typeof(x).ndim else x
+
+
 def _ndtr(x: Array) -> Array:
     return elementwise.mul(special.erfc(elementwise.mul(x, -math.sqrt(0.5))), 0.5)
 

@@ -15,6 +15,9 @@ from effax.lax import bessel_i0e, bessel_i1e
 from effax.lax import lgamma as _lgamma
 from effax.nn import logsumexp as logsumexp
 from effax.numpy.arguments import strong
+from effax.scipy.entropies import entr as entr
+from effax.scipy.entropies import kl_div as kl_div
+from effax.scipy.entropies import rel_entr as rel_entr
 from effax.scipy.faddeeva import dawsn as dawsn
 from effax.scipy.faddeeva import erfcx as erfcx
 from effax.scipy.faddeeva import wofz as wofz
@@ -29,8 +32,8 @@ from effax.scipy.integrals import expn as expn
 from effax.scipy.integrals import fresnel as fresnel
 from effax.scipy.integrals import sici as sici
 from effax.scipy.integrals import spence as spence
-from effax.scipy.log_gamma import complex_loggamma
-from effax.scipy.normal import _LOG_ROOT_2PI
+from effax.scipy.log_gamma import complex_loggamma, stirling_rest
+from effax.scipy.normal import _LOG_ROOT_2PI, firm
 from effax.scipy.normal import log_ndtr as log_ndtr
 from effax.scipy.normal import ndtr as ndtr
 from effax.scipy.normal import ndtri as ndtri
@@ -270,21 +273,12 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     both = far & (small >= 15)
     near = _lgamma(small) + (_lgamma(large) - _lgamma(small + large))
     safe, x = jnp.where(far, small, 15), jnp.where(far, large, 15)
-    total, rest = safe + x, _stirling(x) - _stirling(safe + x)
+    total, rest = safe + x, stirling_rest(x) - stirling_rest(safe + x)
     turn = (x - 0.5) * jnp.log1p(safe / x)
     one = _lgamma(safe) + (safe - turn - safe * jnp.log(total) + rest)
     s = jnp.where(both, small, 15)
-    two = s * jnp.log(s / total) - turn - 0.5 * jnp.log(s) + _LOG_ROOT_2PI + rest + _stirling(s)
+    two = s * jnp.log(s / total) - turn - 0.5 * jnp.log(s) + _LOG_ROOT_2PI + rest + stirling_rest(s)
     return jnp.where(both, two, jnp.where(far, one, near))
-
-
-def _stirling(z: Array) -> Array:
-    """What Stirling's formula lacks of `gammaln(z)`, for z from 15 on: elsewhere terms cancel."""
-    square = 1 / (z * z)
-    total = 1 / 1188 * square - 1 / 1680
-    for factor in (1 / 1260, -1 / 360, 1 / 12):
-        total = total * square + factor
-    return total / z
 
 
 @whole()
@@ -349,12 +343,13 @@ def logit(x: ArrayLike) -> Array:
     0.0
     """
     (x,) = _spread("special.logit", x)
-    return _firm(jnp.log(x / (1 - x)))
-
-
-def _firm(x: Array) -> Array:
-    """The same, and not weak but for a single number, as JAX's are."""
-    return strong(x) if typeof(x).ndim else x
+    odds = jnp.log(x / (1 - x))
+    if is_complex(x.dtype):
+        return firm(odds)
+    # Near 1/2 the odds are near 1, and rounding them would cost all digits of their logarithm.
+    middle = jnp.abs(x - 0.5) < 0.25
+    inside = jnp.where(middle, x, 0.5)
+    return firm(jnp.where(middle, jnp.log1p((2 * inside - 1) / (1 - inside)), odds))
 
 
 @whole()
@@ -381,48 +376,6 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
     x, y = _spread("special.xlog1py", x, y)
     none = (x == 0) & ~jnp.isnan(y)
     return jnp.where(none, jnp.zeros_like(x), x * jnp.log1p(jnp.where(none, 0, y)))
-
-
-@whole()
-def entr(x: ArrayLike) -> Array:
-    """`-x * log(x)`; 0 at 0, -inf for negative x.
-
-    >>> from effax.scipy import special
-    >>> float(special.entr(1.0))
-    -0.0
-    """
-    (x,) = _real("entr", x)
-    positive = jnp.where(x > 0, x, 1)
-    elsewhere = jnp.where(x == 0, 0, jnp.where(jnp.isnan(x), math.nan, -math.inf))
-    return jnp.where(x > 0, -positive * jnp.log(positive), elsewhere)
-
-
-@whole()
-def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
-    """`p * log(p / q)`; 0 where p is 0 and q is not negative, else inf.
-
-    >>> from effax.scipy import special
-    >>> float(special.rel_entr(1.0, 1.0))
-    0.0
-    """
-    p, q = _real("rel_entr", p, q)
-    both = (p > 0) & (q > 0)
-    safe_p, safe_q = jnp.where(both, p, 1), jnp.where(both, q, 1)
-    value = safe_p * jnp.log(safe_p) - safe_p * jnp.log(safe_q)
-    unknown = jnp.where(jnp.isnan(p) | jnp.isnan(q), math.nan, math.inf)
-    return _firm(jnp.where(both, value, jnp.where((p == 0) & (q >= 0), 0, unknown)))
-
-
-@whole()
-def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
-    """`p * log(p / q) - p + q`.
-
-    >>> from effax.scipy import special
-    >>> float(special.kl_div(1.0, 1.0))
-    0.0
-    """
-    p, q = _real("kl_div", p, q)
-    return _firm(rel_entr(p, q) - p + q)
 
 
 @whole()

@@ -5,6 +5,7 @@ import pytest
 import scipy.special
 import scipy.stats
 
+import effax
 from effax.scipy import special, stats
 
 NEAR = np.geomspace(1e-7, 0.3, 200)
@@ -25,6 +26,58 @@ CASES |= {
     )
     for n in (1, 2, 3, 5, 8, 15)
 }
+
+
+def near(name, *arguments, relative=4e-6):
+    """A case of the function that both libraries have under this name."""
+    module, _, function = name.partition(".")
+    ours, theirs = (
+        (getattr(special, module), getattr(scipy.special, module))
+        if not function
+        else (getattr(getattr(s, module), function) for s in (stats, scipy.stats))
+    )
+    return ours, theirs, list(np.broadcast_arrays(*map(np.asarray, arguments))), relative
+
+
+PROBABILITIES = np.r_[np.geomspace(1e-30, 0.4, 30), 0.5, 1 - NEAR]
+RATIOS = np.r_[1 - NEAR, 1, 1 + NEAR, 1e-3, 0.49, 0.51, 1.9, 2.1, 1e3]
+DISTANT = RATIOS[(RATIOS == 1) | (abs(RATIOS - 1) > 1e-3)]  # nearer, SciPy's own terms cancel
+SIDES = np.r_[-np.geomspace(1e-3, 80, 40), np.geomspace(1e-3, 80, 40)]
+COUNTS = np.r_[0:40, 99_000:101_000:100]
+CASES |= {
+    "erfcx": near("erfcx", np.geomspace(1, 1e37, 80)),
+    "rel_entr": near("rel_entr", RATIOS * 1e5, 1e5),
+    "kl_div": near("kl_div", DISTANT * 1e5, 1e5),
+    "kl_div of one": near("kl_div", 1.0, DISTANT),
+    "logit": near("logit", np.r_[0.5 - NEAR, 0.5 + NEAR]),
+    "norm.isf": near("norm.isf", PROBABILITIES),
+    "cauchy.ppf": near("cauchy.ppf", np.r_[0, PROBABILITIES, 1]),
+    "cauchy.isf": near("cauchy.isf", np.r_[0, PROBABILITIES, 1]),
+    "expon.logcdf": near("expon.logcdf", np.r_[0, np.geomspace(1e-30, 80, 60)]),
+    "pareto.logcdf": near("pareto.logcdf", np.geomspace(1.01, 1e15, 60), 2.0),
+    "gumbel_r.logsf": near("gumbel_r.logsf", np.linspace(-4, 80, 90)),
+    "gumbel_l.logcdf": near("gumbel_l.logcdf", np.linspace(-80, 4, 90)),
+    "gennorm.cdf": near("gennorm.cdf", np.linspace(-12, 12, 49), 1.5, relative=4e-5),
+    "t.logpdf": near("t.logpdf", SIDES, np.geomspace(1, 1e7, 80)),
+    "wrapcauchy.logpdf": near("wrapcauchy.logpdf", np.abs(SIDES) / 13, 0.999, relative=1e-5),
+    "poisson.logpmf": near("poisson.logpmf", COUNTS, 1e5),
+    "poisson.logpmf, few": near("poisson.logpmf", COUNTS[:40], 7.5),
+    "binom.logpmf": near("binom.logpmf", COUNTS, 200_000, 0.5),
+}
+
+
+def test_fresnels_integrals_keep_the_angle_of_a_large_number():
+    x = np.float32(np.r_[1.0:40.0:0.37, 3000.123, 3500.4, 1e4 + 1 / 3, 1e5 + 0.1])
+    for found, wanted in zip(special.fresnel(x), scipy.special.fresnel(np.float64(x)), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=2e-7)
+
+
+@pytest.mark.parametrize("function", [special.kl_div, special.rel_entr])
+@pytest.mark.parametrize("p", [0.0, 0.3, 0.99, 1.0, 1.6, 40.0])
+def test_divergences_have_derivatives_on_both_sides_of_their_branches(function, p):
+    value, slope = effax.value_and_grad(function, argnums=1)(np.float32(p), np.float32(1))
+    assert value == pytest.approx(getattr(scipy.special, function.__name__)(np.float32(p), 1), 1e-5)
+    assert slope == pytest.approx((function is special.kl_div) - np.float32(p), rel=1e-5, abs=1e-7)
 
 
 @pytest.mark.parametrize("name", CASES)

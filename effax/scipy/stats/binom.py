@@ -7,6 +7,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.scipy import special
+from effax.scipy.log_gamma import stirling_rest
 from effax.scipy.stats.forms import defined, elementwise, exponential
 
 Array = Any
@@ -26,6 +27,14 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
     y = jnp.where(outside, 0, y)
     ways = special.gammaln(n + 1) - special.gammaln(y + 1) - special.gammaln(n - y + 1)
     value = ways + special.xlogy(y, p) + special.xlog1py(n - y, -p)
+    # For many trials these terms are large and cancel (Loader 2000, "Fast and accurate computation
+    # of binomial probabilities").
+    many = (y >= 15) & (n - y >= 15) & (p > 0) & (p < 1)
+    y, n, p = jnp.where(many, y, 15), jnp.where(many, n, 30), jnp.where(many, p, 0.5)
+    rest = stirling_rest(n) - stirling_rest(y) - stirling_rest(n - y)
+    rest = rest - special.kl_div(y, n * p) - special.kl_div(n - y, n * (1 - p))
+    loaders = rest + 0.5 * jnp.log(n / (2 * math.pi * y * (n - y)))
+    value = jnp.where(many, loaders, value)
     return defined(jnp.where(outside, -math.inf, value), p >= 0, p <= 1)
 
 

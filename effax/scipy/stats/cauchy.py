@@ -56,13 +56,16 @@ logsf = logarithm("logsf", sf, "1.0", "-1.386")
 
 
 def _cotangent(q: Array) -> Array:
-    """Of pi times q, exact for small q."""
-    low = q < 0.25
-    return jnp.where(
+    """Return the cotangent of pi * q, exact near both ends, where it is large."""
+    high = q > 0.5
+    tail = jnp.where(high, 1 - q, q)
+    low = tail < 0.25
+    value = jnp.where(
         low,
-        1 / jnp.tan(math.pi * jnp.where(low, q, 0.25)),
-        jnp.tan(math.pi * (0.5 - jnp.where(low, 0.5, q))),
+        1 / jnp.tan(math.pi * jnp.where(low, tail, 0.25)),
+        jnp.tan(math.pi * (0.5 - jnp.where(low, 0.5, tail))),
     )
+    return jnp.where(high, -value, value)
 
 
 @elementwise(complex=True)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.scipy.stats.forms import defined, elementwise, exponential
+from effax.scipy.stats.forms import defined, elementwise, exponential, log1mexp
 
 Array = Any
 ArrayLike = Any
@@ -53,8 +53,7 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     -0.145
     """
     below, z = _standard(x, loc, scale)
-    value = jnp.log1p(-jnp.exp(-jnp.where(z == 0, 1, z)))
-    return defined(jnp.where(below | (z == 0), -math.inf, value), scale > 0)
+    return defined(jnp.where(below, -math.inf, log1mexp(z)), scale > 0)
 
 
 @elementwise(weak="kept")

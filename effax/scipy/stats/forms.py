@@ -111,6 +111,15 @@ def _derived(
     return whole()(derived)
 
 
+def log1mexp(x: Array) -> Array:
+    """Return `log(1 - exp(-x))` for x >= 0, exact for small x and for large: -inf at 0."""
+    small = x < math.log(2)
+    # Not of a 0 itself, whose derivative would be NaN by way of 0 * inf.
+    near, far = jnp.where(small & (x != 0), x, 1), jnp.where(small, 1, x)
+    value = jnp.where(small, jnp.log(-jnp.expm1(-near)), jnp.log1p(-jnp.exp(-far)))
+    return jnp.where(x == 0, -math.inf, value)
+
+
 def exp(x: Array) -> Array:
     """The exponential, NaN of NaN.
 

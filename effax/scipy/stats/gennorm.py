@@ -34,5 +34,5 @@ def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
     >>> round(float(gennorm.cdf(1.0, 2.0)), 3)
     0.921
     """
-    side = jnp.sign(x) * special.gammainc(1 / beta, jnp.abs(x) ** beta)
-    return defined(0.5 * (1 + side), beta > 0)
+    tail = 0.5 * special.gammaincc(1 / beta, jnp.abs(x) ** beta)
+    return defined(jnp.where(x > 0, 1 - tail, tail), beta > 0)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.scipy.stats.forms import defined, elementwise, exponential, logarithm
+from effax.scipy.stats.forms import defined, elementwise, exponential, log1mexp
 
 Array = Any
 ArrayLike = Any
@@ -54,7 +54,15 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return defined(-jnp.expm1(-jnp.exp(-((loc - x) / scale))), scale > 0)
 
 
-logcdf = logarithm("logcdf", cdf, "1.0", "-0.068")
+@elementwise(weak="kept")
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the distribution function.
+
+    >>> from effax.scipy.stats import gumbel_l
+    >>> round(float(gumbel_l.logcdf(1.0)), 3)
+    -0.068
+    """
+    return defined(log1mexp(jnp.exp(-((loc - x) / scale))), scale > 0)
 
 
 @elementwise(weak="kept")

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.scipy.stats.forms import defined, elementwise, exponential
+from effax.scipy.stats.forms import defined, elementwise, exponential, log1mexp
 
 Array = Any
 ArrayLike = Any
@@ -43,10 +43,6 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 cdf = exponential("cdf", logcdf, "1.0", "0.692")
 
 
-def _sf(x: Array, loc: Array, scale: Array) -> Array:
-    return defined(-jnp.expm1(-jnp.exp(-((x - loc) / scale))), scale > 0)
-
-
 @elementwise
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The probability of more than x.
@@ -55,7 +51,7 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(gumbel_r.sf(1.0)), 3)
     0.308
     """
-    return _sf(x, loc, scale)
+    return defined(-jnp.expm1(-jnp.exp(-((x - loc) / scale))), scale > 0)
 
 
 @elementwise(weak="kept")
@@ -66,7 +62,7 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(gumbel_r.logsf(1.0)), 3)
     -1.178
     """
-    return jnp.log(_sf(x, loc, scale))
+    return defined(log1mexp(jnp.exp(-((x - loc) / scale))), scale > 0)
 
 
 @elementwise(weak="kept")

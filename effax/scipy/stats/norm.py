@@ -96,4 +96,4 @@ def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(norm.isf(0.841)), 3)
     -0.999
     """
-    return (special.ndtri(1 - q) * scale + loc).astype(float)
+    return (loc - special.ndtri(q) * scale).astype(float)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.scipy.stats.forms import defined, elementwise, exponential
+from effax.scipy.stats.forms import defined, elementwise, exponential, log1mexp
 
 Array = Any
 ArrayLike = Any
@@ -59,7 +59,7 @@ def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
     >>> round(float(pareto.logcdf(2.0, 3.0)), 3)
     -0.134
     """
-    return jnp.log(-jnp.expm1(_fall(x, b, loc, scale)))
+    return log1mexp(-_fall(x, b, loc, scale))
 
 
 @elementwise

@@ -8,7 +8,7 @@ from typing import Any
 import effax.numpy as jnp
 from effax.scipy import special
 from effax.scipy.stats import norm
-from effax.scipy.stats.forms import elementwise, exponential
+from effax.scipy.stats.forms import elementwise, exponential, log1mexp
 
 Array = Any
 ArrayLike = Any
@@ -23,14 +23,7 @@ def _log_mass(a: Array, b: Array) -> Array:
     mirrored = a > 0
     low, high = jnp.where(mirrored, -b, a), jnp.where(mirrored, -a, b)
     most = special.log_ndtr(high)
-    gap = special.log_ndtr(low) - most
-    close = gap > -0.7
-    rest = jnp.where(
-        close,
-        jnp.log(-jnp.expm1(jnp.where(close, gap, -1))),
-        jnp.log1p(-jnp.exp(jnp.where(close, -1, gap))),
-    )
-    return most + rest
+    return most + log1mexp(most - special.log_ndtr(low))
 
 
 @elementwise(weak="never")
