@@ -121,7 +121,7 @@ def _forward(function: Callable[..., Any], symbol: str) -> Callable[..., Any]:
                     return Array(outs[0], spec)
             if isinstance(other, _KNOWN) or _accepts(other):
                 return function(self, other)
-            if isinstance(other, _CONTAINERS):
+            if type(other) in _CONTAINERS:  # a subclass may have the operator itself
                 raise _unsupported(symbol, "Array", type(other).__name__)
         except Exception as error:
             strip(error)
@@ -144,7 +144,7 @@ def _reflected(function: Callable[..., Any], symbol: str) -> Callable[..., Any]:
         try:
             if _accepts(other):
                 return function(other, self)
-            if isinstance(other, _CONTAINERS):
+            if type(other) in _CONTAINERS:  # a subclass may have the operator itself
                 raise _unsupported(symbol, type(other).__name__, "Array")
         except Exception as error:
             strip(error)

@@ -84,7 +84,8 @@ class ufunc(partial):  # type: ignore[type-arg]  # noqa: N801
         if call is None:
             call = _refusing(partial(_map_over_all, func, title), title)
         self = super().__new__(cls, call)
-        update_wrapper(self, func)
+        # What is set on a ufunc describes that ufunc, not the one that is made of it.
+        update_wrapper(self, func, updated=() if isinstance(func, ufunc) else ("__dict__",))
         self.__name__ = title
         self.nin, self.nout = operator.index(nin), operator.index(nout)
         self.nargs = self.nin if nargs is None else operator.index(nargs)

@@ -1,6 +1,8 @@
 """Copies have memory of their own, masks are not lost, dtype classes compare, devices under jit."""
 
 import io
+import operator
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -316,3 +318,26 @@ def test_what_is_no_array_is_not_complex(x):
     with effax.transfer_guard("disallow"):
         assert not jnp.iscomplexobj(x)
         assert jnp.isrealobj(x)
+
+
+def test_named_tuples_may_have_operators_of_their_own():
+    class Scaled(NamedTuple):
+        x: object
+
+        def __rmul__(self, other):
+            return Scaled(other * self.x)
+
+    b = jnp.full(3, 2.0)
+    for function in (operator.mul, effax.jit(operator.mul)):
+        found = function(b, Scaled(b))
+        assert isinstance(found, Scaled)
+        assert found.x.tolist() == [4, 4, 4]
+    with pytest.raises(TypeError, match="make an array of the container first"):
+        b * (1, 2, 3)
+
+
+def test_a_ufunc_of_a_ufunc_has_numbers_of_its_own():
+    function = jnp.frompyfunc(jnp.add, nin=2, nout=1, identity=3)
+    assert (function.nin, function.nout, function.identity) == (2, 1, 3)
+    assert function != jnp.frompyfunc(jnp.add, nin=2, nout=1, identity=0)
+    assert jnp.add.identity == 0
