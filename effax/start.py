@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from effax.backends.xla import host as host  # answers of its own for what is not staged
-from effax.backends.xla.dispatch import evaluate, together
+from effax.backends.xla.dispatch import evaluate
 from effax.backends.xla.mesh import NamedSharding
 from effax.effects import config
 from effax.effects.effect import Effect
@@ -15,7 +15,17 @@ from effax.effects.mesh import AbstractMesh, PartitionSpec
 from effax.effects.types import ShapedArray
 
 bottom.perform = evaluate
-bottom.together = together
+
+
+def _first_together(*given: Any) -> Any:
+    """Import the function that stands here from the first call on: most programs don't need it."""
+    from effax.backends.xla.together import together
+
+    bottom.together = together
+    return together(*given)
+
+
+bottom.together = _first_together
 
 
 def _discharge(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -38,7 +38,7 @@ class Bottom:
     label: ClassVar[str] = ""
     records: ClassVar[bool] = False
     perform: Callable[[Effect, tuple[Any, ...], dict[str, Any]], Any]
-    together: Callable[[Any, Callable[..., Any], list[Any]], list[Any] | None]
+    together: Callable[[Any, Callable[..., Any], Sequence[Any]], tuple[list[Any], Any] | None]
 
 
 bottom: Final = Bottom()

@@ -31,7 +31,7 @@ from effax.effects.config import read, trace_key
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.elementwise import copy
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
-from effax.effects.handler import Carrier, bottom
+from effax.effects.handler import Carrier
 from effax.effects.program import Program, programs_in
 from effax.effects.types import typeof
 from effax.interpreters.ordering import has_ordered, in_order
@@ -43,10 +43,11 @@ host_rules: Final[dict[Effect, Callable[..., Any]]] = {}
 """Effects that are answered on the host when nothing is staged: callbacks, checks."""
 
 _NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
-_LIMIT: Final = 8192
+LIMIT: Final = 8192
 _singles: Final[dict[Any, Executor]] = {}
 _direct: Final[dict[Any, tuple[Any, Any, Any]]] = {}
-_together: Final[dict[Any, Executor]] = {}
+joined: Final[dict[Any, tuple[Executor, Any] | None]] = {}
+"""What `together` has compiled."""
 _by_text: Final[weakref.WeakValueDictionary[Any, Any]] = weakref.WeakValueDictionary()
 
 
@@ -192,7 +193,7 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
     key = (trace_key(), effect, *specs, *attributes.items())
     found = cache.get(key)
     if found is None:
-        if cache is _singles and len(cache) >= _LIMIT:
+        if cache is _singles and len(cache) >= LIMIT:
             _singles.clear()
             _direct.clear()
         cache[key] = found = _build(effect, operands, specs, attributes)
@@ -206,37 +207,6 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
     except XlaRuntimeError as error:
         explain_failure(error, zip(specs, buffers, strict=True))
         raise
-
-
-def together(
-    key: Any, function: Callable[..., Sequence[Any]], values: Sequence[Any]
-) -> list[Any] | None:
-    """Perform what a function of several effects does on arrays as one operation.
-
-    What it performs depends on `key` and the types of the values alone. None where there is more
-    to be done than to run something compiled: for numbers, and where someone watches `perform`.
-    """
-    if bottom.perform is not evaluate:
-        return None
-    try:
-        full = trace_key(), key, *map(spec_of, values)
-    except AttributeError:
-        return None
-    found = _together.get(full)
-    if found is None:
-        if len(_together) >= _LIMIT:
-            _together.clear()
-        specs = [x.spec for x in values]
-        staged = stage(function, [s.type for s in specs], "together")
-        if staged.captured:
-            return None
-        layout = layout_of(specs, staged.program)
-        if not layout.is_single:
-            return None
-        refuse_execution(staged.program.name)
-        made = compile_program(staged.program, layout, single_op=True)
-        found = _together[full] = made.gather(specs, layout)
-    return found([*map(buffer_of, values)])
 
 
 def _cache_of(attributes: dict[str, Any]) -> dict[Any, Any]:
@@ -424,7 +394,7 @@ def lower(
 
 def clear() -> None:
     """Forget the executables of single effects, and those found by their text."""
-    for cache in (_singles, _direct, _together):
+    for cache in (_singles, _direct, joined):
         cache.clear()
     scalars.clear()
     _by_text.clear()

@@ -36,7 +36,7 @@ from effax.effects.provenance import scope_of, source
 from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import snapshot, typeof
-from effax.interpreters.jvp.dual import DUAL, JVP, is_librarys, moves, still, tangent_type
+from effax.interpreters.jvp.dual import DUAL, JVP, is_pure, moves, still, tangent_type
 from effax.interpreters.lifting import PLAIN, lift
 from effax.interpreters.residual import Record
 from effax.interpreters.residual.partition import split
@@ -164,7 +164,7 @@ class DeferredJVP(Handler):
         if effect.answerable:
             return effect in PUT_OFF and not row_of(effect, attributes)
         rule = JVP.rules.get(effect)
-        return rule is not None and is_librarys(effect, rule)
+        return rule is not None and is_pure(effect, rule)
 
     def _note(
         self, effect: Effect, operands: tuple[Any, ...], own: list[bool], attributes: dict[str, Any]

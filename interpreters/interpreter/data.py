@@ -41,6 +41,12 @@ class Interpreter(Data):
     the program's body. Where no leaf is primal, a derivative of the result is refused, unless
     `open_rules=True` among the class's arguments says that it is that of the body.
 
+    `pure=True` among the class's arguments promises that rules only perform effects, the same ones
+    for the same attributes, types and settings: they read nothing that changes, and do nothing each
+    time. Un-jitted, what a rule performs is then compiled as one operation, and the rule is called
+    once for all operands of the same types. Rules that ask for elements, for a state or for their
+    place are called each time as ever.
+
     Override `lift(value)` where a plain value is not its own leaf, every time. `lift`,
     `join_static` and `widen` are told more if they have parameters for it: `settings`, those of the
     installation; and `lift` also `mode`, the `Mode` that is wanted.
@@ -50,7 +56,7 @@ class Interpreter(Data):
     _handler: ClassVar[type[Interpretation]] = Interpretation
 
     def __init_subclass__(
-        cls, every: bool = False, open_rules: bool = False, **keywords: Any
+        cls, every: bool = False, open_rules: bool = False, pure: bool = False, **keywords: Any
     ) -> None:
         """Read the fields; make the handler; register the class as a pytree."""
         super().__init_subclass__(**keywords)
@@ -64,6 +70,7 @@ class Interpreter(Data):
             "catch_all": parent.catch_all,
             "every": every or parent.every,
             "opens_rules": open_rules or parent.opens_rules,
+            "pure": pure or parent.pure,
             "__module__": cls.__module__,
         }
         cls._handler = type(cls.__name__, (Interpretation,), body)
@@ -172,7 +179,7 @@ class Interpreter(Data):
 
     @classmethod
     def rule(
-        cls, *effects: Effect, lift: bool | None = None
+        cls, *effects: Effect, lift: bool | None = None, pure: bool | None = None
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Give the rule for some effects.
 
@@ -182,14 +189,17 @@ class Interpreter(Data):
         told which effect it is, `state` gives states, settings and logs, `run(program, *operands)`
         runs a program under the interpreter, and `place` is the user's line that asked. Operands
         that are plain are lifted, unless `lift` is False; the default lifts them except for effects
-        that hold programs. A rule that returns NotImplemented leaves the effect as if it had none:
-        written out in terms of others where there is a definition, lifted where it holds programs.
+        that hold programs. `pure` is that of the class, for this rule. A rule that returns
+        NotImplemented leaves the effect as if it had none: written out in terms of others where
+        there is a definition, lifted where it holds programs.
         """
+
+        known = cls._handler.pure if pure is None else pure
 
         def fill(function: Callable[..., Any]) -> Callable[..., Any]:
             for effect in effects:
                 wanted = not effect.higher_order if lift is None else lift
-                cls._handler.rules[effect] = Rule(function, wanted)
+                cls._handler.rules[effect] = Rule(function, wanted, known)
                 if effect.row:
                     answerers.setdefault(effect.row, {})[f"{cls.__name__}.transform"] = None
             cls._handler.version += 1
@@ -212,7 +222,7 @@ class Interpreter(Data):
         It is called as `rule(effect, *operands, **attributes)`; where it returns NotImplemented,
         the effect is written out in terms of others (`traits.composite`), or refused.
         """
-        cls._handler.catch_all = CatchAll(function, True)
+        cls._handler.catch_all = CatchAll(function, True, cls._handler.pure)
         cls._handler.version += 1
         return function
 

@@ -15,7 +15,7 @@ from effax.effects.errors import (
     describe,
     user_frame,
 )
-from effax.effects.handler import Carrier, current, innermost
+from effax.effects.handler import Carrier, bottom, current, innermost
 from effax.effects.program import Program, row_of
 from effax.effects.promotion import promote_types
 from effax.effects.tree import tree_unflatten
@@ -23,6 +23,7 @@ from effax.effects.types import ShapedArray, typeof
 from effax.effects.value import Value
 from effax.interpreters.interpreter import states
 from effax.interpreters.interpreter.fields import Data
+from effax.interpreters.interpreter.fused import fused
 from effax.interpreters.interpreter.rules import Rule
 from effax.interpreters.interpreter.states import converted, ready
 from effax.interpreters.interpreter.telling import tell, wants
@@ -70,6 +71,7 @@ class Interpretation(Lifting):
     interpreter: ClassVar[type[Interpreter]]
     catch_all: ClassVar[Rule | None] = None
     every: ClassVar[bool] = False
+    pure: ClassVar[bool] = False
     version: ClassVar[int] = 0
 
     def __init__(self, outer: Any = None, settings: tuple[Hashable, ...] = ()) -> None:
@@ -303,6 +305,21 @@ class Interpretation(Lifting):
         rule: Callable[..., Any],
         effect: Effect,
         operands: tuple[Any, ...],
+        attributes: dict[str, Any],
+    ) -> Any:
+        """Ask a rule; what a pure one performs is one operation where nothing is outside."""
+        pure = rule.pure and self.outer is bottom  # type: ignore[attr-defined]
+        if pure and effect.first_order and not effect.answerable:
+            found = fused(self, rule, effect, operands, attributes)  # type: ignore[arg-type]
+            if found is not None:
+                return found[0]
+        return self.ask(rule, effect, operands, attributes)
+
+    def ask(
+        self,
+        rule: Callable[..., Any],
+        effect: Effect,
+        operands: Sequence[Any],
         attributes: dict[str, Any],
     ) -> Any:
         """Call a rule with the data of the operands; carry the data that it returns."""

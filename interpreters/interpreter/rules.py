@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Rule:
     """A user's rule, and which of `effect`, `state`, `run` and `place` it wants to be told."""
 
-    __slots__ = ("function", "lift", "wants")
+    __slots__ = ("function", "lift", "pure", "wants")
 
-    def __init__(self, function: Callable[..., Any], lift: bool) -> None:
+    def __init__(self, function: Callable[..., Any], lift: bool, pure: bool = False) -> None:
         self.function = function
         self.lift = lift
         parameters = inspect.signature(function).parameters.keys()
@@ -31,6 +31,7 @@ class Rule:
                 "clauses the rest of the program"
             )
         self.wants = {"effect", "state", "run", "place"} & parameters
+        self.pure = pure and self.wants <= {"effect"}
 
     def __call__(
         self, effect: Effect, operands: Sequence[Any], attributes: Any, handler: Interpretation

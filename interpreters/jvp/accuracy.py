@@ -9,7 +9,7 @@ from effax.effects.effect import find_effect
 from effax.interpreters.jvp.dual import JVP, rule
 
 
-@rule(accurate)
+@rule(accurate, pure=True)
 def accurate_jvp(
     primals: list[Any], tangents: list[Any], *, function: str, accuracy: Any
 ) -> tuple[Any, Any]:

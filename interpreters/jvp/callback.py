@@ -9,12 +9,12 @@ from effax.effects.errors import UnsupportedDerivativeError
 from effax.interpreters.jvp.dual import rule
 
 
-@rule(debug_callback)
+@rule(debug_callback, pure=True)
 def debug_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     return debug_callback(*primals, **attributes), []
 
 
-@rule(pure_callback)
+@rule(pure_callback, pure=True)
 def pure_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     raise UnsupportedDerivativeError(
         "Pure callbacks do not support JVP. Please use `custom_jvp` (or `custom_vjp`) to use "
@@ -22,7 +22,7 @@ def pure_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: Any
     )
 
 
-@rule(io_callback, sequenced_callback)
+@rule(io_callback, sequenced_callback, pure=True)
 def io_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     raise UnsupportedDerivativeError(
         "IO callbacks do not support JVP. Give it operands that do not move (stop_gradient), or "

@@ -9,12 +9,12 @@ from effax.effects.failures import Site
 from effax.interpreters.jvp.dual import fixed, rule
 
 
-@rule(check)
+@rule(check, pure=True)
 def check_jvp(primals: list[Any], tangents: list[Any], *, site: Site) -> Any:
     return check(*primals, site=site), []
 
 
-@rule(debug_check)
+@rule(debug_check, pure=True)
 def debug_check_jvp(primals: list[Any], tangents: list[Any], *, site: Site) -> Any:
     return debug_check(*primals, site=site), []
 

@@ -26,7 +26,7 @@ fixed(collective.axis_index)
 def _extremum(effect: Effect) -> None:
     """The tangent of the place that has it; the mean of them where several have."""
 
-    @rule(effect)
+    @rule(effect, pure=True)
     def extremum_jvp(primals: list[Any], tangents: list[Any], *, axes: Any) -> Any:
         (x,), (dx,) = primals, tangents
         best = effect(x, axes=axes)

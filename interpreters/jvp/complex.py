@@ -10,7 +10,7 @@ from effax.interpreters.jvp.dual import linear, rule
 linear(real, imag, conj)
 
 
-@rule(complex)
+@rule(complex, pure=True)
 def complex_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     """Each part has a tangent of its own; a missing one is a literal zero."""
     ans = complex(*primals)

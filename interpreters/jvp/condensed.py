@@ -35,10 +35,10 @@ def _without(effect: Effect, advice: str) -> Callable[..., Any]:
 
 
 for _effect, _advice in _ADVICE.items():
-    rule(_effect)(_without(_effect, _advice))
+    rule(_effect, pure=True)(_without(_effect, _advice))
 
 
-@rule(condensed.pivoted_qr)
+@rule(condensed.pivoted_qr, pure=True)
 def pivoted_qr_jvp(primals: list[Any], tangents: list[Any], *, full_matrices: bool) -> Any:
     """That of `qr` of the columns in their order."""
     q, r, order = condensed.pivoted_qr(primals[0], full_matrices=full_matrices)
@@ -48,7 +48,7 @@ def pivoted_qr_jvp(primals: list[Any], tangents: list[Any], *, full_matrices: bo
     return [q, r, order], [*qr_tangents(q, r, a, da, full_matrices), None]
 
 
-@rule(condensed.tridiagonal_solve)
+@rule(condensed.tridiagonal_solve, pure=True)
 def tridiagonal_solve_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     """`dx = a⁻¹ (db - da x)`."""
     dl, d, du, b = primals

@@ -16,7 +16,7 @@ linear(reduce_precision)
 fixed(bitcast_convert_type)
 
 
-@rule(convert_element_type)
+@rule(convert_element_type, pure=True)
 def convert_element_type_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     """The tangent is converted too, unless the result is an integer."""
     ans = convert_element_type(*primals, **attributes)

@@ -15,7 +15,7 @@ from effax.interpreters.jvp.dual import linear, rule
 linear(cumulative.cumsum)
 
 
-@rule(cumulative.cumlogsumexp)
+@rule(cumulative.cumlogsumexp, pure=True)
 def cumlogsumexp_jvp(primals: list[Any], tangents: list[Any], *, axis: int, reverse: bool) -> Any:
     """Prefixes of (log weight, mean tangent): means are joined in proportion to their weights."""
     (x,), (dx,) = primals, tangents

@@ -17,14 +17,14 @@ from effax.interpreters.residual.custom import dependent
 from effax.interpreters.stage import stage
 
 
-@rule(custom.custom_jvp_call)
+@rule(custom.custom_jvp_call, pure=True)
 def custom_jvp_call_jvp(
     primals: list[Any], tangents: list[Any], *, program: Program, rule: Any, name: str
 ) -> Any:
     return rule(primals, tangents)
 
 
-@rule(custom.custom_vjp_call)
+@rule(custom.custom_vjp_call, pure=True)
 def custom_vjp_call_jvp(
     primals: list[Any], tangents: list[Any], *, program: Program, rule: Any, name: str
 ) -> Any:
@@ -77,7 +77,7 @@ def _forward(
     return found[:count], found[count:]
 
 
-@rule(custom.custom_linear)
+@rule(custom.custom_linear, pure=True)
 def custom_linear_jvp(
     primals: list[Any], tangents: list[Any], *, residuals: int, out_types: Any, backward: Any
 ) -> Any:
@@ -151,7 +151,7 @@ class _BatchingOfDuals:
         return list(zip(results, marks, strict=True))
 
 
-@rule(custom.custom_vmap_call)
+@rule(custom.custom_vmap_call, pure=True)
 def custom_vmap_call_jvp(
     primals: list[Any], tangents: list[Any], *, program: Program, rule: Any, name: str
 ) -> Any:

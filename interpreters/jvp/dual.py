@@ -139,30 +139,29 @@ def _at_once(
     moving = tuple([t is not None for t in tangents])
     n = len(primals)
 
-    def flat(*values: Any) -> list[Any]:
+    def flat(*values: Any) -> tuple[list[Any], None]:
         rest = iter(values[n:])
         given = [next(rest) if moves else None for moves in moving]
         primal, tangent = rule(list(values[:n]), given, **attributes)
-        return [primal] if tangent is None else [primal, tangent]
+        return ([primal] if tangent is None else [primal, tangent]), None
 
     found = None
-    if is_librarys(effect, rule):
+    if is_pure(effect, rule):
         values = primals + [t for t in tangents if t is not None]
         found = bottom.together((rule, moving, *attributes.items()), flat, values)
     if found is None:
         return rule(primals, tangents, **attributes)
-    return found if len(found) == 2 else (found[0], None)
+    results = found[0]
+    return results if len(results) == 2 else (results[0], None)
 
 
-def is_librarys(effect: Effect, rule: Callable[..., Any]) -> bool:
-    """Whether effect and rule are pure and the library's own: a user's rule may ask for elements,
-    or do what is to be done each time."""
-    return (
-        not effect.answerable
-        and effect.family not in ("state", "custom")
-        and rule.__module__.startswith("effax.interpreters.")
-        and effect.typing.__module__.startswith("effax.effects.")
-    )
+_pure: Final[set[Callable[..., Any]]] = set()
+"""Rules that do nothing but perform effects, which depend on operands and attributes alone."""
+
+
+def is_pure(effect: Effect, rule: Callable[..., Any]) -> bool:
+    """Whether what the rule performs may be put off, or compiled as one operation."""
+    return rule in _pure and effect.first_order and not effect.answerable
 
 
 def tangent_type(type: ShapedArray) -> ShapedArray:
@@ -186,16 +185,24 @@ def zeros_like(value: Any) -> Any:
     return zeros(tangent_type(typeof(value)))
 
 
-def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def rule(
+    *effects: Effect, pure: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Fill cells of the jvp column.
 
     The rule is called with lists of primals and of tangents (None: zero) and the attributes, and
     returns the primal result and its tangent (lists of them for effects of several results).
+
+    A `pure` rule only performs effects, the same ones for the same attributes and types: it reads
+    nothing that changes, and does nothing each time. Where nothing is installed outside, it is
+    called once for all operands of the same types, and its effects are compiled as one operation.
     """
 
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:
         for effect in effects:
             JVP.rules[effect] = function
+        if pure:
+            _pure.add(function)
         return function
 
     return fill
@@ -204,7 +211,7 @@ def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 def linear(*effects: Effect, fixed: int = 0) -> None:
     """Effects linear in all operands after the first `fixed`: the tangent goes the same way."""
     for effect in effects:
-        JVP.rules[effect] = _linear_rule(effect, fixed)
+        rule(effect, pure=True)(_linear_rule(effect, fixed))
 
 
 def _linear_rule(effect: Effect, fixed: int) -> Callable[..., Any]:
@@ -224,7 +231,7 @@ def _linear_rule(effect: Effect, fixed: int) -> Callable[..., Any]:
 def bilinear(*effects: Effect) -> None:
     """Effects linear in each of their two operands: the product rule."""
     for effect in effects:
-        JVP.rules[effect] = _bilinear_rule(effect)
+        rule(effect, pure=True)(_bilinear_rule(effect))
 
 
 def _bilinear_rule(effect: Effect) -> Callable[..., Any]:
@@ -254,7 +261,7 @@ def total(terms: Sequence[Any]) -> Any:
 def fixed(*effects: Effect) -> None:
     """Effects whose result does not move whatever the operands do: no tangent."""
     for effect in effects:
-        JVP.rules[effect] = _fixed_rule(effect)
+        rule(effect, pure=True)(_fixed_rule(effect))
         still.add(effect)
 
 

@@ -48,7 +48,7 @@ def differentiate(family: str) -> None:
     """Fill the cells of every effect of a family that is in the table."""
     for effect in partials:
         if effect.family == family:
-            rule(effect)(chain_rule(effect))
+            rule(effect, pure=True)(chain_rule(effect))
             if not any(partials[effect]):
                 still.add(effect)
 
@@ -58,7 +58,7 @@ fixed(is_finite)
 _real_abs_jvp = chain_rule(abs)
 
 
-@rule(div)
+@rule(div, pure=True)
 def div_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     """One division for both operands; the quotient, which is kept mostly anyway, is all it keeps
     besides the denominator."""
@@ -70,7 +70,7 @@ def div_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     return ans, div(neg(along_y) if dx is None else sub(dx, along_y), y)
 
 
-@rule(abs)
+@rule(abs, pure=True)
 def abs_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     """The absolute value of a complex number moves by the tangent's part along the number."""
     (x,), (dx,) = primals, tangents

@@ -9,7 +9,7 @@ from effax.effects.foreign import acting_foreign_call, exported_call, foreign_ca
 from effax.interpreters.jvp.dual import rule
 
 
-@rule(exported_call)
+@rule(exported_call, pure=True)
 def exported_call_jvp(primals: list[Any], tangents: list[Any], *, module: Any) -> Any:
     raise UnsupportedDerivativeError(
         f"No VJP is available for the exported function {module.name}: an exported module is what "
@@ -18,7 +18,7 @@ def exported_call_jvp(primals: list[Any], tangents: list[Any], *, module: Any) -
     )
 
 
-@rule(foreign_call, acting_foreign_call)
+@rule(foreign_call, acting_foreign_call, pure=True)
 def foreign_call_jvp(primals: list[Any], tangents: list[Any], *, target: Any, **_: Any) -> Any:
     raise UnsupportedDerivativeError(
         f"The FFI call to `{target}` cannot be differentiated: only the author of the target "

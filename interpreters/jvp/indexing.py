@@ -23,7 +23,7 @@ def _tangent(value: Any, tangent: Any) -> Any:
     return zeros_like(value) if tangent is None else tangent
 
 
-@rule(indexing.gather)
+@rule(indexing.gather, pure=True)
 def gather_jvp(
     primals: list[Any], tangents: list[Any], *, fill_value: Any, **attributes: Any
 ) -> Any:
@@ -35,7 +35,7 @@ def gather_jvp(
     return primal, indexing.gather(dx, indices, fill_value=0, **attributes)
 
 
-@rule(indexing.scatter_add)
+@rule(indexing.scatter_add, pure=True)
 def scatter_add_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     """Linear in operand and updates together."""
     (x, indices, updates), (dx, _, du) = primals, tangents
@@ -45,7 +45,7 @@ def scatter_add_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) 
     return primal, indexing.scatter_add(_tangent(x, dx), indices, du, **attributes)
 
 
-@rule(indexing.scatter)
+@rule(indexing.scatter, pure=True)
 def scatter_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     """Linear in operand and updates, once it is known which of the updates came last."""
     (x, indices, updates), (dx, _, du) = primals, tangents
@@ -105,7 +105,7 @@ def _read_back(
     )
 
 
-@rule(indexing.scatter_mul)
+@rule(indexing.scatter_mul, pure=True)
 def scatter_mul_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     """The product rule, which needs each element to be multiplied once."""
     (x, indices, updates), (dx, _, du) = primals, tangents
@@ -124,12 +124,12 @@ def scatter_mul_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) 
     return primal, total(terms)
 
 
-@rule(indexing.scatter_min)
+@rule(indexing.scatter_min, pure=True)
 def scatter_min_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     return _extremum_jvp(indexing.scatter_min, primals, tangents, **attributes)
 
 
-@rule(indexing.scatter_max)
+@rule(indexing.scatter_max, pure=True)
 def scatter_max_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     return _extremum_jvp(indexing.scatter_max, primals, tangents, **attributes)
 
@@ -157,7 +157,7 @@ def _extremum_jvp(effect: Any, primals: list[Any], tangents: list[Any], **attrib
     return primal, elementwise.div(indexing.scatter_add(dx, indices, du, **attributes), many)
 
 
-@rule(indexing.dynamic_slice)
+@rule(indexing.dynamic_slice, pure=True)
 def dynamic_slice_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     """Linear in the operand."""
     x, *starts = primals
@@ -167,7 +167,7 @@ def dynamic_slice_jvp(primals: list[Any], tangents: list[Any], **attributes: Any
     return primal, indexing.dynamic_slice(tangents[0], *starts, **attributes)
 
 
-@rule(indexing.dynamic_update_slice)
+@rule(indexing.dynamic_update_slice, pure=True)
 def dynamic_update_slice_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     """Linear in operand and update together."""
     x, update, *starts = primals

@@ -63,7 +63,7 @@ def _real_part(x: Any) -> Any:
     return real(x) if is_complex(typeof(x).dtype) else x
 
 
-@rule(linalg.cholesky)
+@rule(linalg.cholesky, pure=True)
 def cholesky_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     """`dl = l Φ(l⁻¹ da l⁻ᴴ)`, where Φ takes the lower triangle and half of the diagonal."""
     factor = linalg.cholesky(primals[0])
@@ -76,7 +76,7 @@ def cholesky_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     return factor, product(factor, halved)
 
 
-@rule(linalg.triangular_solve)
+@rule(linalg.triangular_solve, pure=True)
 def triangular_solve_jvp(
     primals: list[Any],
     tangents: list[Any],
@@ -108,7 +108,7 @@ def triangular_solve_jvp(
     return x, None if db is None else linalg.triangular_solve(a, db, **attributes)
 
 
-@rule(linalg.lu)
+@rule(linalg.lu, pure=True)
 def lu_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     """With `f = l⁻¹ p da u⁻¹`: `dl = l tril(f, -1)` and `du = triu(f) u`.
 
@@ -135,7 +135,7 @@ def lu_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     return [x, pivots], [add(product(unit, tril(f, -1)), product(triu(f), u)), None]
 
 
-@rule(linalg.qr)
+@rule(linalg.qr, pure=True)
 def qr_jvp(primals: list[Any], tangents: list[Any], *, full_matrices: bool) -> Any:
     (a,), (da,) = primals, tangents
     q, r = linalg.qr(a, full_matrices=full_matrices)
@@ -174,7 +174,7 @@ def _tall_qr_tangents(q: Any, r: Any, da: Any) -> tuple[Any, Any]:
     return dq, product(sub(inside, turn), r)
 
 
-@rule(linalg.eigh)
+@rule(linalg.eigh, pure=True)
 def eigh_jvp(primals: list[Any], tangents: list[Any], *, lower: bool) -> Any:
     """Eigenvalues move by the diagonal of `vᴴ da v`, eigenvectors by the rest over differences."""
     v, w = linalg.eigh(primals[0], lower=lower)
@@ -201,7 +201,7 @@ def _as(x: Any, like: Any) -> Any:
     )
 
 
-@rule(linalg.svd)
+@rule(linalg.svd, pure=True)
 def svd_jvp(
     primals: list[Any], tangents: list[Any], *, full_matrices: bool, compute_uv: bool
 ) -> Any:
@@ -255,7 +255,7 @@ def _outside(u: Any, moved: Any, s: Any) -> Any:
     return elementwise.div(rest, _as(columns(s, rest), rest))
 
 
-@rule(linalg.eig)
+@rule(linalg.eig, pure=True)
 def eig_jvp(
     primals: list[Any], tangents: list[Any], *, compute_left: bool, compute_right: bool
 ) -> Any:

@@ -8,7 +8,7 @@ from effax.effects import naming
 from effax.interpreters.jvp.dual import fixed, linear, rule
 
 
-@rule(naming.named)
+@rule(naming.named, pure=True)
 def named_jvp(primals: list[Any], tangents: list[Any], *, name: str) -> Any:
     return naming.named(primals[0], name=name), tangents[0]
 
@@ -17,6 +17,6 @@ linear(naming.moved)
 fixed(naming.unstored)
 
 
-@rule(naming.sink)
+@rule(naming.sink, pure=True)
 def sink_jvp(primals: list[Any], tangents: list[Any], *, prevent: bool) -> Any:
     return naming.sink(*primals, prevent=prevent), []

@@ -8,7 +8,7 @@ from effax.interpreters.jvp.dual import fixed, rule
 fixed(random.threefry2x32, random.use_key, random.rng_bit_generator)
 
 
-@rule(random.rng_uniform)
+@rule(random.rng_uniform, pure=True)
 def rng_uniform_jvp(primals: list[Any], tangents: list[Any], *, shape: tuple[int, ...]) -> NoReturn:
     raise NotImplementedError(
         "rng_uniform has no derivative with respect to its bounds; draw between 0 and 1 and scale"

@@ -25,7 +25,7 @@ fixed(
 
 
 def _chooser_rule(effect: Effect) -> None:
-    @rule(effect)
+    @rule(effect, pure=True)
     def chooser_jvp(primals: list[Any], tangents: list[Any], *, axes: tuple[int, ...]) -> Any:
         """The tangent where the extremum is; where several are equal, their average."""
         (x,), (dx,) = primals, tangents

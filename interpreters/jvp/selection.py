@@ -13,7 +13,7 @@ from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import rule, total
 
 
-@rule(select_n)
+@rule(select_n, pure=True)
 def select_n_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     """Linear in the cases; a missing tangent is a literal zero."""
     ans = select_n(*primals)
@@ -23,7 +23,7 @@ def select_n_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     return ans, select_n(primals[0], *(0.0 if t is None else t for t in cases))
 
 
-@rule(clamp)
+@rule(clamp, pure=True)
 def clamp_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     """The tangent of x inside the bounds, that of a bound outside of it."""
     ans = clamp(*primals)

@@ -12,7 +12,7 @@ from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import JVP, rule, zeros
 
 
-@rule(solving.linear_solve)
+@rule(solving.linear_solve, pure=True)
 def linear_solve_jvp(
     primals: list[Any], tangents: list[Any], *, matvec: Program, consts: Counts, **programs: Any
 ) -> Any:

@@ -9,7 +9,7 @@ from effax.effects.types import int32, int64, typeof
 from effax.interpreters.jvp.dual import rule
 
 
-@rule(sorting.sort)
+@rule(sorting.sort, pure=True)
 def sort_jvp(
     primals: list[Any], tangents: list[Any], *, dimension: int, is_stable: bool, num_keys: int
 ) -> Any:
@@ -27,7 +27,7 @@ def sort_jvp(
     ]
 
 
-@rule(sorting.top_k)
+@rule(sorting.top_k, pure=True)
 def top_k_jvp(primals: list[Any], tangents: list[Any], *, k: int, axis: int) -> Any:
     (x,), (dx,) = primals, tangents
     values, places = sorting.top_k(x, k=k, axis=axis)

@@ -9,7 +9,7 @@ from effax.effects.state import ref_set
 from effax.interpreters.jvp.dual import rule
 
 
-@rule(ref_set)
+@rule(ref_set, pure=True)
 def ref_set_jvp(primals: list[Any], tangents: list[Any]) -> NoReturn:
     raise RefError(
         "performing a set operation with a differentiated value on a non-differentiated array "

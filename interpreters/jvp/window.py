@@ -15,7 +15,7 @@ linear(window.reduce_window_sum)
 
 
 def _chooser_rule(effect: Effect, select: str) -> None:
-    @rule(effect)
+    @rule(effect, pure=True)
     def window_chooser_jvp(primals: list[Any], tangents: list[Any], **parameters: Any) -> Any:
         (x,), (dx,) = primals, tangents
         y = effect(x, **parameters)
@@ -29,7 +29,7 @@ _chooser_rule(window.reduce_window_min, "le")
 
 
 def _selecting_rule(effect: Effect) -> None:
-    @rule(effect)
+    @rule(effect, pure=True)
     def selecting_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
         """Linear in what is moved; which places it moves between does not change."""
         (moved, x), (dmoved, _) = primals, tangents

@@ -1,10 +1,11 @@
 """What transforms of the library may do, a user's may: Python branches, effects of any family."""
 
+import numpy as np
 import pytest
 
 import effax as fx
 import effax.numpy as jnp
-from effax import extend
+from effax import effects, extend
 
 asked = []
 
@@ -87,3 +88,137 @@ def test_the_name_of_a_family_means_nothing(family):
     ref = fx.new_ref(jnp.float32(1))
     with pytest.raises(TypeError, match="an array is required here"):
         twice(ref)
+
+
+class Quick(fx.Interpreter, pure=True):
+    """A pair of arrays, one of which may be absent, and a static power."""
+
+    value: fx.Leaf(primal=True)
+    other: fx.Leaf | None
+    power: fx.Static = 0
+    unit: fx.Setting = 1
+
+
+calls = []
+
+
+@Quick.rule(effects.mul)
+def mul_quick(x, y):
+    calls.append("mul")
+    parts = [p for p in (x.other, y.other) if p is not None]
+    return Quick(x.value * y.value, sum(parts) if parts else None, x.power + y.power)
+
+
+@Quick.rule(effects.sin, effects.cos)
+def waves(x, *, effect):
+    calls.append(effect.name)
+    return Quick(effect(x.value), x.other, x.power) if x.other is not None else effect(x.value)
+
+
+@Quick.rule(effects.exp, pure=False)
+def each_time(x):
+    calls.append("exp")
+    return Quick(jnp.exp(x.value))
+
+
+@Quick.rule(effects.log)
+def asks_for_elements(x):
+    calls.append("log")
+    return Quick(x.value if x.value[0] > 1 else -x.value)
+
+
+@Quick.rule(effects.tanh)
+def with_an_array(x):
+    calls.append("tanh")
+    return Quick(x.value * TABLE)
+
+
+@Quick.rule(effects.sort)
+def several(*xs, **how):
+    calls.append("sort")
+    first, second = effects.sort(*(x.value for x in xs), **how)
+    return [Quick(first, first), second]
+
+
+@Quick.rule(effects.cumsum)
+def not_for_some(x, **how):
+    calls.append("cumsum")
+    return NotImplemented if x.power else Quick(-x.value)
+
+
+@Quick.default
+def others(effect, *xs, **how):
+    calls.append(effect.name)
+    return Quick(effect(*(x.value for x in xs), **how))
+
+
+TABLE = jnp.arange(3.0)
+A, B = np.float32([1, 2, 3]), np.float32([4, 5, 6])
+DIFFERENT = {
+    "arrays": (lambda x, y: x * y, "mul", 1, Quick(A * B, A + B, 5)),
+    "a number": (lambda x, y: y * 3.0, "mul", 1, Quick(B * 3, B, 3)),
+    "another number": (lambda x, y: y * 4.0, "mul", 0, Quick(B * 4, B, 3)),
+    "a plain array": (lambda x, y: y * jnp.asarray(A), "mul", 1, Quick(A * B, B, 3)),
+    "a shape": (lambda x, y: x[:2] * x[:2], "mul", 1, Quick(A[:2] ** 2, None, 0)),
+    "one of two effects": (lambda x, y: jnp.cos(y), "cos", 1, Quick(np.cos(B), B, 3)),
+    "a leaf less": (lambda x, y: jnp.sin(x[:2]), "sin", 1, np.sin(A[:2])),
+    "each time": (lambda x, y: jnp.exp(x), "exp", 2, Quick(np.exp(A))),
+    "elements": (lambda x, y: jnp.log(y), "log", 3, Quick(B)),
+    "an array of the rule's": (lambda x, y: jnp.tanh(y), "tanh", 3, Quick(B * np.arange(3))),
+    "several results": (
+        lambda x, y: fx.lax.sort((x, y), num_keys=1)[0],
+        "sort",
+        1,
+        Quick(A, A),
+    ),
+    "no rule for these": (
+        lambda x, y: effects.cumsum(y, axis=0, reverse=False),
+        "cumsum",
+        3,
+        Quick(np.cumsum(B)),
+    ),
+    "what else": (lambda x, y: jnp.sqrt(y), "sqrt", 1, Quick(np.sqrt(B))),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_a_pure_rule_is_called_once_and_means_the_same(name):
+    """In two runs the rule is called for one trace, and each time where it could not be compiled."""
+    f, rule, number, expected = DIFFERENT[name]
+    fx.clear_caches()
+    if name == "another number":
+        Quick.transform(lambda y: y * 3.0)(Quick(jnp.asarray(B), jnp.asarray(B), 3))
+    given = Quick(jnp.asarray(A), jnp.asarray(A), 2), Quick(jnp.asarray(B), jnp.asarray(B), 3)
+    if name in ("a shape", "a leaf less"):
+        given = Quick(jnp.asarray(A)), given[1]
+    for run in range(2):
+        if run == 0:
+            calls.clear()
+        found = Quick.transform(f)(*given)
+        assert fx.tree.structure(found) == fx.tree.structure(expected)
+        for one, other in zip(fx.tree.leaves(found), fx.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert calls.count(rule) == number, calls
+
+
+def test_a_pure_rule_of_a_setting_is_called_for_each():
+    calls.clear()
+    for unit in (1, 2, 1):
+        Quick.transform(lambda x: x * x, unit=unit)(Quick(jnp.ones(7)))
+    assert calls == ["mul", "mul"]
+
+
+def test_a_pure_derivative_of_a_users_effect_is_called_once():
+    cube = extend.Effect("privilege_cube", family="mine", typing=lambda x: x)
+    extend.expand(cube)(lambda x: x * x * x)
+    calls = []
+    for pure in (False, True):
+
+        @extend.jvp.rule(cube, pure=pure)
+        def cube_jvp(primals, tangents, pure=pure):
+            calls.append(pure)
+            return cube(*primals), 3 * primals[0] ** 2 * tangents[0]
+
+        for _ in range(3):
+            assert fx.jvp(cube, (jnp.ones(3),), (jnp.ones(3),))[1].tolist() == [3.0] * 3
+    assert calls == [False] * 3 + [True]
