@@ -19,7 +19,8 @@ __all__ = ["ravel_pytree"]
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """All elements of a tree of arrays as one vector, and the function that undoes it.
 
-    The vector has the dtype in which the leaves' meet; `unravel` gives each its own back.
+    The vector has the dtype in which the leaves' meet; `unravel` gives each its own back. Where
+    all leaves have one dtype, it takes vectors of any, and gives leaves of theirs.
 
     >>> from effax.flatten_util import ravel_pytree
     >>> flat, unravel = ravel_pytree({"a": 1.0, "b": (2.0, 3.0)})
@@ -31,6 +32,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     leaves, tree = tree_flatten(pytree)
     types = [typeof(x) for x in leaves]
     dtype = lattice_result(types)[0] if types else float32
+    mixed = any(t.dtype != dtype for t in types)
     sizes = [prod(t.shape) for t in types]
     ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
     total = ends[-1] if ends else 0
@@ -39,14 +41,14 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
         given = typeof(flat)
         if given.shape != (total,):
             raise ValueError(f"unravel function expected shape ({total},) but got {given.shape}")
-        if given.dtype != dtype:
+        if mixed and given.dtype != dtype:
             raise TypeError(
                 f"unravel function given array of dtype {given.dtype}, but expected dtype {dtype}"
             )
         parts = []
         for t, end, size in zip(types, ends, sizes, strict=True):
             part = shape.reshape(shape.slice_axis(flat, 0, end - size, end), shape=t.shape)
-            parts.append(conversion.convert_element_type(part, dtype=t.dtype))
+            parts.append(conversion.convert_element_type(part, dtype=t.dtype) if mixed else part)
         return tree_unflatten(tree, parts)
 
     if not leaves:

@@ -34,7 +34,7 @@ def static(**options: Any) -> Any:
     >>> tree.leaves(Scaled(2.0))
     [2.0]
     """
-    marked = {**(options.pop("metadata", None) or {}), "static": True}
+    marked = {"static": True, **(options.pop("metadata", None) or {})}
     return dataclasses.field(metadata=marked, **options)
 
 

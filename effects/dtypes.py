@@ -424,7 +424,10 @@ def user_dtype(dtype: Any, function: str = "") -> DType:
     if policy == "allow":
         return asked
     where = f" in {function}" if function else ""
-    message = f"{asked} was asked for{where}, but 64-bit types are off; set enable_x64 to have them"
+    message = (
+        f"Explicitly requested dtype {asked} is not available{where}: 64-bit types are off; set "
+        "enable_x64 to have them"
+    )
     if policy == "error":
         raise ValueError(message)
     warnings.warn(f"{message}. The result has {canonical}.", UserWarning, stacklevel=3)

@@ -199,6 +199,10 @@ class Handler:
         """Whether the value is a carrier of this very handler."""
         return type(value) is self.carrier and value.handler is self
 
+    def holds(self, value: Any) -> bool:
+        """Whether the value is a carrier of this handler, or of one that works for it."""
+        return self.owns(value)
+
     def answers(self, effect: Effect, attributes: dict[str, Any]) -> bool:
         """Whether the effect is this handler's to answer even without an operand of its own."""
         return False

@@ -236,7 +236,7 @@ class StateEffect(Effect):
         while asked is not ref.handler:
             if asked is bottom:
                 raise UnexpectedTracerError.escaped(ref)
-            minds = values and (any(map(asked.owns, values)) or asked.answers(self, attributes))
+            minds = values and (any(map(asked.holds, values)) or asked.answers(self, attributes))
             if asked.captures or minds:
                 return asked.perform(self, (ref, *values), attributes)
             asked = asked.outer

@@ -114,13 +114,7 @@ class Stage(Handler):
 
     def finish(self, results: Sequence[Any], name: str = "program") -> Staged:
         """Close the program over its captures, which become its first inputs."""
-        for x in results:
-            if isinstance(x, Ref):
-                raise RefError(
-                    f"function {name} traced for a transformation returned a mutable array "
-                    f"reference of type {x.type!r}, but mutable array references cannot be "
-                    "returned; return what it refers to, ref[...], or close over the reference"
-                )
+        refuse_returned(results, name)
         outputs = [self.atom(x) for x in results]
         captured = list(self.captured.values())
         inputs = [variable for _, variable in captured] + self.inputs
@@ -166,3 +160,14 @@ def stage(
         equations = [c for e in program.equations for c in (e.inputs, e.outputs)]
         look(handler, f"the trace of {name}", [program.inputs, program.outputs, *equations])
     return staged
+
+
+def refuse_returned(results: Sequence[Any], name: str) -> None:
+    """Raise `RefError` where a reference is among the results of a transformed function."""
+    for x in results:
+        if isinstance(x, Ref):
+            raise RefError(
+                f"function {name} traced for a transformation returned a mutable array "
+                f"reference of type {x.type!r}, but mutable array references cannot be "
+                "returned; return what it refers to, ref[...], or close over the reference"
+            )

@@ -19,6 +19,7 @@ from effax.effects.tree import tree_flatten
 from effax.interpreters.batch.batched import Batch
 from effax.interpreters.jvp.dual import JVP
 from effax.interpreters.residual import Record
+from effax.interpreters.stage import refuse_returned
 
 
 class Meaning(Enum):
@@ -43,7 +44,7 @@ def meaning_of(leaves: Sequence[Any], functions: Sequence[Any], kind: str) -> Me
         if handler.captures or not isinstance(handler, (JVP, DeferredJVP, Batch, Record)):
             return Meaning.PROGRAM
         closed = closed or [_closed_over(f) for f in functions]
-        owned = any(_owns(handler, x) for x in leaves)
+        owned = any(map(handler.holds, leaves))
         if isinstance(handler, Batch):
             leaves = _unbatched(handler, leaves)
             closed = [_unbatched(handler, values) for values in closed]
@@ -52,19 +53,12 @@ def meaning_of(leaves: Sequence[Any], functions: Sequence[Any], kind: str) -> Me
                 return Meaning.FUNCTION
         else:
             asking = closed if owned else closed[:1]
-            if any(_owns(handler, x) for values in asking for x in values):
+            if any(handler.holds(x) for values in asking for x in values):
                 raise ClosedOverError.of(name_of(functions[0]), kind)
             if owned:
                 return Meaning.RULE if handler is top else Meaning.PROGRAM
         handler = handler.outer
     return Meaning.FUNCTION
-
-
-def _owns(handler: Any, value: Any) -> bool:
-    if handler.owns(value):
-        return True
-    inner = getattr(handler, "inner", None)
-    return inner is not None and inner.owns(value)
 
 
 def _unbatched(handler: Batch, values: Sequence[Any]) -> list[Any]:
@@ -82,7 +76,10 @@ def _closed_over(function: Any) -> list[Any]:
 
 def called(call: CustomCall) -> Any:
     """The function's result, of arrays where it is given Python numbers or NumPy's arrays."""
-    return call.function(*call.merged(call.filled(list(map(as_value, call.leaves)))))
+    result = call.function(*call.merged(call.filled(list(map(as_value, call.leaves)))))
+    if call.refs:
+        refuse_returned(tree_flatten(result)[0], name_of(call.function))
+    return result
 
 
 def staged(call: CustomCall, meaning: Meaning) -> tuple[tuple[Any, ...], Program | None]:

@@ -156,6 +156,10 @@ class DeferredJVP(Handler):
         finally:
             current.reset(token)
 
+    def holds(self, value: Any) -> bool:
+        """Whether a value is a variable of ours, or a dual number of `inner`."""
+        return self.owns(value) or (self.inner is not None and self.inner.owns(value))
+
     def answers(self, effect: Effect, attributes: dict[str, Any]) -> bool:
         """Nothing without an operand of ours."""
         return False

@@ -192,7 +192,7 @@ def check_results(leaves: Sequence[Any], name: str, tree: Any) -> None:
         try:
             typeof(x)
         except TypeError:
-            filled = tree_unflatten(tree, range(len(leaves)))
+            filled = tree_unflatten(tree, [object() for _ in leaves])
             path = keystr(tree_flatten_with_path(filled)[0][i][0])
             raise TypeError(
                 f"function {name} to be transformed must return arrays, but it returned a value "

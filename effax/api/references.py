@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from effax.api.differentiable import as_value, typeof_like
+from effax.api.reference_indices import index_of, structure_of
 from effax.effects import state
 from effax.effects.conversion import convert_element_type
 from effax.effects.errors import ConcretizationTypeError, RefError
 from effax.effects.frames import filtered
 from effax.effects.shape import full
 from effax.effects.state import Cell, Ref, ref_get, ref_set
+from effax.effects.tree import registry, tree_leaves
 from effax.effects.types import (
     ShapedArray,
     is_bool,
@@ -171,7 +173,11 @@ def addupdate(ref: Ref | TransformedRef, idx: Index, x: Any) -> None:
 
 
 class TransformedRef:
-    """A part of what a reference holds, `ref.at[i]`: read and written as a reference is."""
+    """A part of what a reference holds, `ref.at[i]`: read and written as a reference is.
+
+    In a tree it is a node: the reference and the traced values in its indices are leaves, the rest
+    of the indices is structure. So a transformed function gets a part of its own reference.
+    """
 
     __slots__ = ("indices", "ref")
 
@@ -262,6 +268,34 @@ class TransformedRef:
 
     def __repr__(self) -> str:
         return f"TransformedRef({self.ref!r}, {', '.join(map(repr, self.indices))})"
+
+
+def _flatten(part: TransformedRef) -> tuple[list[Any], Any]:
+    values: list[Any] = []
+    structure = tuple([structure_of(index, values) for index in part.indices])
+    return [part.ref, *values], structure
+
+
+def _unflatten(structure: Any, children: Any) -> TransformedRef:
+    ref, *values = children
+    rest = iter(values)
+    return TransformedRef(ref, tuple([index_of(s, rest) for s in structure]))
+
+
+registry.register_node(TransformedRef, _flatten, _unflatten)
+
+
+def refuse_parts(tree: Any, name: str) -> None:
+    """Raise `RefError` for a part of a reference in a tree whose arrays are mapped over.
+
+    Its leaf is the whole reference, whose axes are not those of the part.
+    """
+    for x in tree_leaves(tree, is_leaf=lambda x: type(x) is TransformedRef):
+        if type(x) is TransformedRef:
+            raise RefError(
+                f"{name}: TransformedRefs are not allowed among the arguments, as {x!r} is; pass "
+                "the reference and take the part of it inside, or close over the part"
+            )
 
 
 class At:

@@ -51,7 +51,7 @@ def leaf_names(parameters: Parameters, tree: Any, statics: Iterable[Any] = ()) -
     `statics` are the positions among the user's arguments of those that the tree leaves out.
     """
     fixed = {at for at in statics if isinstance(at, int)}
-    filled = tree_unflatten(tree, range(tree.num_leaves))
+    filled = tree_unflatten(tree, [object() for _ in range(tree.num_leaves)])
     count = len(filled[0]) + len(fixed)
     dynamic = [n for i, n in enumerate(parameters.first(count)) if i not in fixed]
     names = []

@@ -9,6 +9,7 @@ from effax.api.arguments import name_of, wearing
 from effax.api.differentiable import float0_zeros
 from effax.api.float0 import is_nothing
 from effax.backends.xla.array import Array
+from effax.effects.effect import REFERENCES
 from effax.effects.errors import RefError
 from effax.effects.frames import filtered
 from effax.effects.shape import move_axis
@@ -23,6 +24,7 @@ from effax.effects.tree import (
 )
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat
+from effax.interpreters.discharge import distinct
 from effax.key_arrays import axis_of_words, is_keys
 
 
@@ -88,6 +90,8 @@ def mapped_over(
                 f"{len(args)=}"
             )
         leaves, tree = tree_flatten((args, keywords))
+        if not REFERENCES.isdisjoint(map(type, leaves)):
+            _check_references(leaves, (args, keywords), name_of(fun))
         if type(in_axes) is int and not keywords and all([type(x) is Array for x in args]):
             axes: list[Any] = [in_axes] * len(args)
         else:
@@ -115,6 +119,14 @@ def mapped_over(
         return tree_unflatten(out_tree, done)
 
     return mapped
+
+
+def _check_references(leaves: Sequence[Any], tree: Any, name: str) -> None:
+    """Raise `RefError` for a reference given twice, and for a part of one."""
+    from effax.api.references import refuse_parts
+
+    refuse_parts(tree, f"vmap of {name}")
+    distinct(leaves, name)
 
 
 def _is_tree(x: Any) -> bool:

@@ -167,6 +167,10 @@ def scan(
         raise TypeError("lax.scan: f argument should be a callable.")
     leaves, carry_tree = tree_flatten(init)
     rows, xs_tree = tree_flatten(xs)
+    if any(isinstance(x, Ref) for x in rows):
+        from effax.api.references import refuse_parts
+
+        refuse_parts(xs, "lax.scan, xs")
     row_types = [typeof(x) for x in rows]
     n = _scan_length(row_types, xs_tree, length)
     if settings.read("disable_jit"):

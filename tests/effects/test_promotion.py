@@ -85,7 +85,7 @@ def test_joins_are_associative_and_commutative():
 
 
 def test_dtypes_by_name_are_narrowed_with_a_warning():
-    with pytest.warns(UserWarning, match="float64 was asked for"):
+    with pytest.warns(UserWarning, match="Explicitly requested dtype float64 is not available"):
         assert result_type("float64", np.int8(1)) == np.float32
     with enable_x64(True), warnings.catch_warnings():
         warnings.simplefilter("error")
