@@ -18,7 +18,7 @@ FAMILY = "condensed"
 
 def _schur_type(x: ShapedArray, *, compute_vectors: bool) -> Sequence[ShapedArray]:
     matrix_lengths("schur", x, square=True)
-    return [x.strong()] * (1 + compute_vectors)
+    return [x] * (1 + compute_vectors)
 
 
 schur = Effect("schur", family=FAMILY, typing=_schur_type, multiple=True)
@@ -31,7 +31,7 @@ conjugate eigenvalues.
 
 def _hessenberg_type(x: ShapedArray) -> Sequence[ShapedArray]:
     n, _ = matrix_lengths("hessenberg", x, square=True)
-    return [x.strong(), batch_of(x, max(n - 1, 0))]
+    return [x, batch_of(x, max(n - 1, 0))]
 
 
 hessenberg = Effect("hessenberg", family=FAMILY, typing=_hessenberg_type, multiple=True)
@@ -47,7 +47,7 @@ def _tridiagonal_type(x: ShapedArray, *, lower: bool) -> Sequence[ShapedArray]:
     real = real_dtype(x.dtype)
     short = max(n - 1, 0)
     return [
-        x.strong(),
+        x,
         batch_of(x, n, dtype=real),
         batch_of(x, short, dtype=real),
         batch_of(x, short),
@@ -93,7 +93,7 @@ def _tridiagonal_solve_type(
             "tridiagonal_solve takes diagonals of one dtype with the right side's, each as long "
             f"as its columns: {d.str_short()} for {b.str_short()}"
         )
-    return b.strong()
+    return b.update(weak_type=all(x.weak_type for x in (dl, d, du, b)))
 
 
 tridiagonal_solve = Effect("tridiagonal_solve", family=FAMILY, typing=_tridiagonal_solve_type)

@@ -417,6 +417,10 @@ def user_dtype(dtype: Any, function: str = "") -> DType:
     to raise `ValueError`, or to keep the 64 bits.
     """
     asked = as_dtype(dtype)
+    if hasattr(dtype, "__array__") and not isinstance(dtype, type | np.generic):
+        raise ValueError(
+            f"{function or 'dtype'}: an array is no dtype; to ask for its dtype, pass array.dtype"
+        )
     canonical = canonical_dtype(asked)
     if canonical is asked or dtype in _DEFAULTS or canonical == asked:
         return canonical

@@ -49,12 +49,12 @@ def matrix_lengths(name: str, x: ShapedArray, square: bool = False) -> tuple[int
 
 def batch_of(x: ShapedArray, *lengths: int, dtype: DType | None = None) -> ShapedArray:
     """The type of one more array for each member of the batch."""
-    return ShapedArray((*x.shape[:-2], *lengths), x.dtype if dtype is None else dtype)
+    return x.update(shape=(*x.shape[:-2], *lengths), dtype=x.dtype if dtype is None else dtype)
 
 
 def _cholesky_type(x: ShapedArray) -> ShapedArray:
     matrix_lengths("cholesky", x, square=True)
-    return x.strong()
+    return x
 
 
 cholesky = Effect("cholesky", family=FAMILY, typing=_cholesky_type)
@@ -83,7 +83,7 @@ def _triangular_solve_type(
             f"the same batch, and agree in the {'first' if left_side else 'last'} axis of the "
             "right side's matrices"
         )
-    return b.strong()
+    return b.update(weak_type=a.weak_type and b.weak_type)
 
 
 triangular_solve = Effect("triangular_solve", family=FAMILY, typing=_triangular_solve_type)
@@ -96,7 +96,7 @@ triangle of a is read, and not its diagonal if that is `unit_diagonal`.
 
 def _lu_type(x: ShapedArray) -> Sequence[ShapedArray]:
     m, n = matrix_lengths("lu", x)
-    return [x.strong(), batch_of(x, min(m, n), dtype=int32)]
+    return [x, batch_of(x, min(m, n), dtype=int32)]
 
 
 lu = Effect("lu", family=FAMILY, typing=_lu_type, multiple=True)
@@ -136,7 +136,7 @@ qr = Effect("qr", family=FAMILY, typing=_qr_type, multiple=True)
 
 def _eigh_type(x: ShapedArray, *, lower: bool) -> Sequence[ShapedArray]:
     n, _ = matrix_lengths("eigh", x, square=True)
-    return [x.strong(), batch_of(x, n, dtype=real_dtype(x.dtype))]
+    return [x, batch_of(x, n, dtype=real_dtype(x.dtype))]
 
 
 eigh = Effect("eigh", family=FAMILY, typing=_eigh_type, multiple=True)

@@ -376,7 +376,8 @@ def reduce_window(
     if effect is not None:
         return tree_unflatten(tree, [effect(xs[0], **attributes)])
     xs, inits, body, tree = _folded("reduce_window", operand, init_value, computation)
-    return tree_unflatten(tree, window.reduce_window(*xs, *inits, body=body, **attributes))
+    found = window.reduce_window(*xs, *inits, body=body, **attributes)
+    return tree_unflatten(tree, [strong(x) for x in found])
 
 
 def reduce_window_shape_tuple(

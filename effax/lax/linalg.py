@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from effax.api.custom_jvp import stop_gradient
 from effax.effects import condensed, elementwise, linalg, matrices, shape, sorting
 from effax.effects.conversion import convert_element_type
-from effax.effects.types import float32, int32, typeof
+from effax.effects.types import bit_width, float32, int32, is_float, typeof
 from effax.lax.algorithms import EighImplementation as EighImplementation
 from effax.lax.algorithms import EigImplementation as EigImplementation
 from effax.lax.algorithms import SvdAlgorithm as SvdAlgorithm
@@ -137,11 +138,25 @@ def qr(
     Array([[5.]], dtype=float32)
     """
     accept("qr", "use_magma", use_magma, (None, False))
-    if pivoting:
-        q, r, order = condensed.pivoted_qr(x, full_matrices=full_matrices)
-        return q, r, order
-    q, r = linalg.qr(x, full_matrices=full_matrices)
-    return q, r
+    x, back = _with_lapack_dtype(x)
+    effect = condensed.pivoted_qr if pivoting else linalg.qr
+    return tuple(map(back, effect(x, full_matrices=full_matrices)))
+
+
+def _with_lapack_dtype(x: ArrayLike) -> tuple[ArrayLike, Callable[[Array], Array]]:
+    """The operand, and a function that gives each result its dtype.
+
+    LAPACK has no narrow floats. A matrix of them that has no elements is decomposed as float32.
+    """
+    given = typeof(x)
+    if 0 not in given.shape[-2:] or not is_float(given.dtype) or bit_width(given.dtype) > 16:
+        return x, lambda y: y
+
+    def back(y: Array) -> Array:
+        kind = given.dtype if is_float(typeof(y).dtype) else typeof(y).dtype
+        return convert_element_type(y, dtype=kind)
+
+    return convert_element_type(x, dtype=float32), back
 
 
 @whole("lower", "symmetrize_input", "sort_eigenvalues", "subset_by_index", "implementation")
@@ -196,7 +211,9 @@ def svd(
     accept("svd", "algorithm", algorithm, default)
     if subset_by_index is not None and full_matrices and compute_uv:
         raise ValueError("svd: subset_by_index needs full_matrices=False")
-    parts = linalg.svd(x, full_matrices=full_matrices, compute_uv=compute_uv)
+    x, back = _with_lapack_dtype(x)
+    found = linalg.svd(x, full_matrices=full_matrices, compute_uv=compute_uv)
+    parts = [*map(back, found)]
     if subset_by_index is not None:
         start, stop = subset_by_index
         axes = (-1, -1, -2)

@@ -15,6 +15,7 @@ from effax.lax.convolution import (
     conv_general_dilated,
 )
 from effax.lax.folds import padtype_to_pads
+from effax.numpy.operands import arraylike
 from effax.whole import whole
 
 Array = Any
@@ -92,7 +93,7 @@ def conv_general_dilated_local(
     >>> lax.conv_general_dilated_local(x, rhs, (1,), "VALID", (2,))[0, 0].tolist()
     [0.0, 2.0, 5.0]
     """
-    lhs, rhs = jnp.asarray(lhs), jnp.asarray(rhs)
+    lhs, rhs = map(jnp.asarray, arraylike("conv_general_dilated_local", lhs, rhs))
     numbers = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
     patches = conv_general_dilated_patches(
         lhs,
@@ -132,6 +133,12 @@ def conv_shape_tuple(
             f"Wrong number of explicit pads for convolution: expected {len(lhs_shape) - 2}, "
             f"got {len(pads)}."
         )
+    for n, (lo, hi) in zip(lhs_shape[2:], pads, strict=True):
+        if n + lo + hi < 0:
+            raise ValueError(
+                f"conv_shape_tuple: the padding {(lo, hi)} removes more than the {n} elements of "
+                "an axis"
+            )
     lengths = zip(lhs_shape[2:], rhs_shape[2:], strides, pads, strict=True)
     spatial = (max(0, (n + lo + hi - k) // s + 1) for n, k, s, (lo, hi) in lengths)
     if lhs_shape[0] % batch_group_count:

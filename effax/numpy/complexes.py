@@ -80,7 +80,9 @@ def iscomplexobj(x: Any) -> bool:
     >>> iscomplexobj(1j), iscomplexobj([1.0])
     (True, False)
     """
-    if isinstance(x, list | tuple | str | np.ndarray) or x is None:
+    if isinstance(x, list | tuple):
+        return any(map(iscomplexobj, x))  # its elements may be traced
+    if isinstance(x, str | np.ndarray) or x is None:
         return np.asarray(x).dtype.kind == "c"  # NumPy's objects and strings are no arrays here
     return bool(is_complex(typeof(x).dtype))
 

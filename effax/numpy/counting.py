@@ -34,7 +34,7 @@ from effax.numpy.arguments import (
 from effax.numpy.comparing import greater_equal
 from effax.numpy.creation import linspace
 from effax.numpy.manipulation import ravel
-from effax.numpy.operands import promote_dtypes
+from effax.numpy.operands import asarray, promote_dtypes
 from effax.numpy.reductions import max as largest
 from effax.numpy.reductions import min as smallest
 from effax.numpy.reductions import sum
@@ -156,7 +156,7 @@ def _bins(bins: Any) -> tuple[int | None, Any]:
     if isinstance(bins, str):
         raise NotImplementedError("string values for `bins` not implemented.")
     if isinstance(bins, list):
-        bins = np.asarray(bins)
+        bins = asarray(bins)
     return (None, bins) if len(shape_of(bins)) == 1 else (concrete_int(bins, "bins"), None)
 
 
@@ -305,7 +305,7 @@ def _boxes(
     if isinstance(bins, int) or (not isinstance(bins, list | tuple) and shape_of(bins) == ()):
         bins = [bins] * dims
     elif not isinstance(bins, list | tuple):
-        bins = [concrete_int(b, "bins") for b in np.asarray(bins)]
+        bins = list(bins)  # numbers of bins, or rows of edges
     if len(bins) != dims:
         raise ValueError("should be a bin for each dimension.")
     if range is not None and (

@@ -448,7 +448,7 @@ def fromfunction(
     from effax.api.vmap import vmap
 
     lengths = canonical_shape(shape)
-    kind = user_dtype(dtype, "fromfunction")
+    kind = None if dtype is None else user_dtype(dtype, "fromfunction")
 
     def bound(*indices: Any) -> Any:
         return function(*indices, **kwargs)
@@ -457,7 +457,8 @@ def fromfunction(
     for i in reversed(range(len(lengths))):
         axes = [0 if j == i else None for j in range(len(lengths))]
         mapped = vmap(mapped, in_axes=tuple(axes))
-    return mapped(*(cast(arange(n), kind) for n in lengths))
+    indices = map(arange, lengths)
+    return mapped(*(indices if kind is None else (cast(x, kind) for x in indices)))
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:

@@ -58,6 +58,16 @@ def floats(name: str, *xs: ArrayLike) -> list[Array]:
     ]
 
 
+def opened_list(x: ArrayLike) -> ArrayLike:
+    """The operand, or the array of a list of numbers: functions of SciPy's names take these too."""
+    return jnp.asarray(x) if isinstance(x, list) else x
+
+
+def floats_or_lists(name: str, *xs: ArrayLike) -> list[Array]:
+    """`floats` of operands that may be lists of numbers."""
+    return floats(name, *map(opened_list, xs))
+
+
 @whole("upper", "symmetrize_input")
 def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """The triangular l with `l @ l^H = a`, or with `upper` its adjoint.

@@ -18,6 +18,7 @@ from effax.numpy.arguments import (
     cast,
     check_arrays,
     shape_of,
+    strong,
 )
 from effax.numpy.indexing import At
 from effax.numpy.manipulation import moveaxis, ravel
@@ -420,7 +421,7 @@ def _accumulated(function: ufunc, a: ArrayLike, axis: int, dtype: Any) -> Array:
 def _combined_at(function: ufunc, a: Array, indices: Any, b: Any) -> Array:
     """One position after the other, for an index may repeat."""
     if b is None:
-        return At(a)[indices].apply(function)
+        return strong(At(a)[indices].apply(function))
     lengths, size = shape_of(a), typeof(a).size
     numbers = shape.reshape(shape.iota(dtype=int32, shape=(size,), dimension=0), shape=lengths)
     # Positions outside become one that no element has.

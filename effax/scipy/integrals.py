@@ -10,6 +10,7 @@ import effax.numpy as jnp
 from effax import lax
 from effax.api.custom_jvp import custom_jvp
 from effax.effects.types import is_complex
+from effax.numpy.decompositions import opened_list
 from effax.scipy.faddeeva import faddeeva, widened
 from effax.scipy.normal import real, spread
 from effax.whole import own_promotion, whole
@@ -320,5 +321,5 @@ def spence(x: ArrayLike) -> Array:
     >>> float(special.spence(0.0))
     1.644...
     """
-    (x,) = real("spence", x)
+    (x,) = real("spence", opened_list(x))
     return _spence(widened(x)).astype(x.dtype)

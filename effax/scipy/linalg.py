@@ -9,7 +9,7 @@ from effax import lax
 from effax.effects import matrices, shape
 from effax.lax import linalg
 from effax.lax.shapes import broadcast_shapes, repeated
-from effax.numpy.decompositions import floats
+from effax.numpy.decompositions import floats, floats_or_lists, opened_list
 from effax.numpy.systems import det as _det
 from effax.numpy.systems import inv as _inv
 from effax.numpy.systems import solve as _solve
@@ -76,7 +76,7 @@ def cholesky(
     >>> linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 2.0]]))
     Array([[2., 1.], [0., 1.]], dtype=float32)
     """
-    (x,) = floats("scipy.linalg.cholesky", a)
+    (x,) = floats_or_lists("scipy.linalg.cholesky", a)
     if lower:
         return linalg.cholesky(x, symmetrize_input=False)
     return matrices.adjoint(linalg.cholesky(matrices.adjoint(x), symmetrize_input=False))
@@ -114,7 +114,7 @@ def cho_solve(
 
 @whole("lower")
 def _cho_solve(factor: ArrayLike, b: ArrayLike, lower: bool) -> Array:
-    c, y, vector = _columns("cho_solve", *floats("scipy.linalg.cho_solve", factor, b))
+    c, y, vector = _columns("cho_solve", *floats_or_lists("scipy.linalg.cho_solve", factor, b))
     for adjoint in (not lower, lower):
         y = linalg.triangular_solve(
             c, y, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint
@@ -147,7 +147,9 @@ def solve_triangular(
     if number not in flags:
         raise ValueError(f"Invalid 'trans' value {trans}")
     transpose_a, conjugate_a = flags[number]
-    x, y, vector = _columns("solve_triangular", *floats("scipy.linalg.solve_triangular", a, b))
+    x, y, vector = _columns(
+        "solve_triangular", *floats_or_lists("scipy.linalg.solve_triangular", a, b)
+    )
     found = linalg.triangular_solve(
         x,
         y,
@@ -206,7 +208,7 @@ def lu_factor(
     >>> linalg.lu_solve(linalg.lu_factor(4 * jnp.eye(2)), jnp.ones(2))
     Array([0.25, 0.25], dtype=float32)
     """
-    factors, pivots, _ = linalg.lu(*floats("scipy.linalg.lu_factor", a))
+    factors, pivots, _ = linalg.lu(*floats_or_lists("scipy.linalg.lu_factor", a))
     return factors, pivots
 
 
@@ -249,7 +251,7 @@ def lu(
     >>> linalg.lu(jnp.array([[0.0, 2.0], [4.0, 2.0]]))[2]
     Array([[4., 2.], [0., 2.]], dtype=float32)
     """
-    (x,) = floats("scipy.linalg.lu", a)
+    (x,) = floats_or_lists("scipy.linalg.lu", a)
     m, n = x.shape[-2:]
     k = min(m, n)
     factors, _, permutation = linalg.lu(x)
@@ -284,7 +286,7 @@ def qr(
     """
     if mode not in ("full", "r", "economic"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
-    (x,) = floats("scipy.linalg.qr", a)
+    (x,) = floats_or_lists("scipy.linalg.qr", a)
     done = linalg.qr(x, pivoting=pivoting, full_matrices=mode != "economic")
     return done[1:] if mode == "r" else done
 
@@ -304,7 +306,7 @@ def svd(
     >>> linalg.svd(2 * jnp.eye(2), compute_uv=False)
     Array([2., 2.], dtype=float32)
     """
-    done = jnp.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+    done = jnp.linalg.svd(opened_list(a), full_matrices=full_matrices, compute_uv=compute_uv)
     return tuple(done) if compute_uv else done
 
 
@@ -330,7 +332,7 @@ def eigh(
     for name, given, wanted in (("b", b, None), ("type", type, 1), ("eigvals", eigvals, None)):
         if given is not wanted and given != wanted:
             raise NotImplementedError(f"Only the {name}={wanted} case of eigh is implemented")
-    w, v = jnp.linalg.eigh(a, UPLO="L" if lower else "U")
+    w, v = jnp.linalg.eigh(opened_list(a), UPLO="L" if lower else "U")
     return w if eigvals_only else (w, v)
 
 

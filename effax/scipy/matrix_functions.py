@@ -13,7 +13,7 @@ from effax.api.forward import jvp
 from effax.effects import matrices
 from effax.effects.types import is_complex
 from effax.lax import linalg
-from effax.numpy.decompositions import floats
+from effax.numpy.decompositions import floats, floats_or_lists
 from effax.whole import own_promotion, whole
 
 Array = Any
@@ -93,7 +93,7 @@ def expm_frechet(
     """
     if method not in (None, "SPS", "blockEnlarge"):
         raise ValueError(f"Unknown implementation {method}")
-    x, direction = floats("scipy.linalg.expm_frechet", A, E)
+    x, direction = floats_or_lists("scipy.linalg.expm_frechet", A, E)
     for name, y in (("A", x), ("E", direction)):
         if y.ndim < 2 or y.shape[-1] != y.shape[-2]:
             raise ValueError(
@@ -182,7 +182,7 @@ def funm(
     >>> linalg.funm(jnp.diag(jnp.array([1.0, 3.0])), jnp.square).real
     Array([[1., 0.], [0., 9.]], dtype=float32)
     """
-    (x,) = floats("scipy.linalg.funm", A)
+    (x,) = floats_or_lists("scipy.linalg.funm", A)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
         raise ValueError("expected square array_like input")
     t, q = linalg.schur(_complex(x))
@@ -229,7 +229,7 @@ def solve_sylvester(
     >>> linalg.solve_sylvester(jnp.eye(2), jnp.eye(2), jnp.ones((2, 2)))
     Array([[0.5, 0.5], [0.5, 0.5]], dtype=float32)
     """
-    a, b, c = floats("scipy.linalg.solve_sylvester", A, B, C)
+    a, b, c = floats_or_lists("scipy.linalg.solve_sylvester", A, B, C)
     square = all(x.ndim == 2 and x.shape[0] == x.shape[1] for x in (a, b))
     if not square or c.shape != (a.shape[0], b.shape[0]):
         raise ValueError(

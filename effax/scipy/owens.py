@@ -9,8 +9,7 @@ from typing import Any
 import effax.numpy as jnp
 from effax.api.custom_jvp import custom_jvp
 from effax.effects import special
-from effax.effects.types import default_float, is_float, typeof
-from effax.scipy.faddeeva import widened
+from effax.effects.types import default_float
 from effax.scipy.normal import real
 from effax.whole import whole
 
@@ -82,8 +81,5 @@ def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
     >>> round(float(special.owens_t(0.0, 1.0)), 4)
     0.125
     """
-    given = h, a
-    h, a = real("owens_t", h, a)
-    if not any(is_float(typeof(x).dtype) for x in given):  # integers are as good as Python floats
-        h = h.astype(default_float())
-    return _owens_t(widened(h), widened(a)).astype(h.dtype)
+    h, a, _ = real("owens_t", h, a, jnp.zeros((), default_float()))
+    return _owens_t(h, a)

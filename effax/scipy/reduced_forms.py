@@ -7,9 +7,10 @@ from typing import Any
 import effax.numpy as jnp
 from effax import lax
 from effax.effects import matrices
-from effax.effects.types import is_complex
+from effax.effects.conversion import convert_element_type
+from effax.effects.types import is_complex, typeof
 from effax.lax import linalg
-from effax.numpy.decompositions import floats, svd
+from effax.numpy.decompositions import floats, floats_or_lists, opened_list, svd
 from effax.numpy.operands import arraylike
 from effax.whole import own_promotion, whole
 
@@ -56,17 +57,20 @@ def rsf2csf(
     >>> abs(t[1, 0])
     Array(0., dtype=float32)
     """
-    t, z = floats("scipy.linalg.rsf2csf", T, Z)
+    t, z = floats_or_lists("scipy.linalg.rsf2csf", T, Z)
     for name, x in (("Z", z), ("T", t)):
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
             raise ValueError(f"Input '{name}' must be square.")
     if t.shape != z.shape:
         raise ValueError(f"Input array shapes must match: Z: {z.shape} vs. T: {t.shape}")
     wide = jnp.result_type(t.dtype, jnp.complex64)
-    if t.shape[-1] < 2:
-        return t.astype(wide), z.astype(wide)
-    signature = "(n,n),(n,n)->(n,n),(n,n)"
-    return jnp.vectorize(_without_blocks, signature=signature)(t.astype(wide), z.astype(wide))
+    weak = typeof(t).weak_type
+    found = t.astype(wide), z.astype(wide)
+    if t.shape[-1] >= 2:
+        signature = "(n,n),(n,n)->(n,n),(n,n)"
+        found = jnp.vectorize(_without_blocks, signature=signature)(*found)
+    t, z = (convert_element_type(x, dtype=wide, weak_type=weak) for x in found)
+    return t, z
 
 
 def _without_blocks(t: Array, z: Array) -> tuple[Array, Array]:
@@ -143,7 +147,7 @@ def polar(
     >>> linalg.polar(jnp.diag(jnp.array([2.0, -3.0])), method="svd")[1]
     Array([[2., 0.], [0., 3.]], dtype=float32)
     """
-    (x,) = arraylike("polar", a)
+    (x,) = arraylike("polar", opened_list(a))
     x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         raise ValueError(f"data type {x.dtype} not inexact")
@@ -196,7 +200,7 @@ def qr_multiply(
     """
     if mode not in ("right", "left"):
         raise ValueError(f"mode must be 'right' or 'left', got {mode!r}")
-    x, y = floats("scipy.linalg.qr_multiply", a, c)
+    x, y = floats_or_lists("scipy.linalg.qr_multiply", a, c)
     done = linalg.qr(x, pivoting=pivoting, full_matrices=False)
     q = matrices.conj(done[0]) if conjugate else done[0]
     rows, columns = q.shape[-2:]
@@ -240,7 +244,7 @@ def eigh_tridiagonal(
     >>> linalg.eigh_tridiagonal(jnp.array([1.0, 2.0]), jnp.zeros(1), eigvals_only=True)
     Array([1., 2.], dtype=float32)
     """
-    d, e = (jnp.asarray(x) for x in arraylike("eigh_tridiagonal", d, e))
+    d, e = (jnp.asarray(x) for x in arraylike("eigh_tridiagonal", *map(opened_list, (d, e))))
     if d.dtype != e.dtype:
         raise TypeError(
             f"diagonal and off-diagonal values must have same dtype, got {d.dtype} and {e.dtype}"

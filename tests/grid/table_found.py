@@ -287,4 +287,60 @@ TABLE = {
         ("int32", (), "positive"),
     ),
     "a complex number as a Boolean": _entry("jnp.full(2, 1j, dtype=bool), jnp.full(2, 0j, 'bool')"),
+    "a function of indices as they are": _entry(
+        "jnp.fromfunction(lambda i: i * 2, (3,), dtype=None)"
+    ),
+    "weakness of one negated element": _entry("jnp.negative.at(jnp.full(2, 2), 0, inplace=False)"),
+    "weakness of folded windows": _entry(
+        "lax.reduce_window(jnp.full(2, 2), 1, lax.add, (2,)), "
+        "lax.reduce_window(jnp.full(2, 2), 0, lax.add, (2,))"
+    ),
+    "weakness of decompositions": _entry(
+        "(*lax.linalg.schur(a + jnp.full((2, 2), 2.0)), *lax.linalg.schur(jnp.full((2, 2), 2.0)), "
+        "*lax.linalg.hessenberg(jnp.full((2, 2), 2.0)), *lax.linalg.lu(jnp.full((2, 2), 2.0)), "
+        "lax.linalg.cholesky(jnp.full((1, 1), 4.0)), lax.linalg.eigh(jnp.full((2, 2), 2.0))[1], "
+        "*jsp.linalg.rsf2csf(jnp.full((2, 2), 2.0), jnp.full((2, 2), 2.0)), "
+        "*jsp.linalg.rsf2csf(jnp.full((2, 2), 2.0), jnp.eye(2)), "
+        "lax.linalg.triangular_solve(jnp.full((1, 1), 2.0), jnp.full((1, 1), 2.0)))",
+        ("float32", (2, 2), "definite"),
+        smooth=False,
+    ),
+    "lists of matrices": _entry(
+        "jsp.linalg.svd([[1.0, 2], [3, 4]], compute_uv=False), jsp.linalg.cholesky([[4.0, 0], [0, 1]]), "
+        "jsp.linalg.cho_factor([[4.0, 0], [0, 1]])[0], jsp.linalg.lu_factor([[1.0, 0], [0, 4]])[0], "
+        "jsp.linalg.cho_solve(([[2.0, 0], [0, 1]], True), [1.0, 2.0]), jsp.linalg.polar([[2.0, 0], [0, 1]]), "
+        "jsp.linalg.solve_triangular([[1.0, 0], [0, 4]], [1.0, 2.0]), jsp.linalg.eigh([[1.0, 0], [0, 4]])[0], "
+        "jsp.linalg.solve_sylvester([[1.0, 0], [0, 4]], [[1.0, 0], [0, 4]], [[1.0, 0], [0, 4]]), "
+        "jsp.special.spence([0.5, 2.0])",
+        smooth=False,
+        slack=50,
+    ),
+    "decompositions of nothing in narrow floats": _entry(
+        "jnp.linalg.svdvals(a), *lax.linalg.svd(a), *lax.linalg.qr(b), *lax.linalg.qr(a, pivoting=True), "
+        "jnp.linalg.norm(a, 'nuc')",
+        ("float16", (3, 0), "normal"),
+        ("float8_e5m2", (0, 2), "normal"),
+        smooth=False,
+    ),
+    "a traced list": _entry(
+        "jnp.iscomplexobj([a, a]), jnp.isrealobj((a, 1j * a))", _F, smooth=False
+    ),
+    "an array as a dtype": _entry("jnp.dstack(a, b)", _F, _I),
+    "padding that takes away too much": _entry(
+        "lax.conv_shape_tuple((1, 2, 5), (3, 2, 2), (1,), [(-9, 0)])"
+    ),
+    "a kernel that is a list": _entry(
+        "lax.conv_general_dilated_local(a, [[[1.0], [1.0]]], (1,), 'VALID', (2,))",
+        ("float32", (1, 1, 2), "normal"),
+    ),
+    "rows of edges": _entry(
+        "jnp.histogramdd(a, b)", ("float32", (9, 2), "normal"), ("float32", (2, 3), "sorted")
+    ),
+    "Owen's function of narrow floats": _entry(
+        "jsp.special.owens_t(a, b), jsp.special.owens_t(b, 1), jsp.special.owens_t(c, a)",
+        ("float16", (3,), "normal"),
+        ("bfloat16", (3,), "normal"),
+        ("int8", (3,), "few"),
+        slack=50,
+    ),
 }
