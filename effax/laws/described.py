@@ -9,6 +9,7 @@ import attrs
 
 from effax.effects.effect import Effect, all_effects
 from effax.interpreters.interpreter import Interpreter
+from effax.laws.law import Law
 from effax.laws.one_step import Kind
 
 
@@ -39,6 +40,8 @@ class Described:
         default `f` itself.
       steps: kinds of steps of a generated program that perform effects of your own, each a function
         of a `Builder`.
+      more: laws of your own, asked of each rule; those that need more than a program `f`, of whole
+        programs.
     """
 
     transform: Callable[..., Any]
@@ -49,6 +52,7 @@ class Described:
     around: Callable[..., Any] | None = None
     oracle: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
     steps: Sequence[Kind] = ()
+    more: Sequence[Law] = ()
 
     def function(self, f: Callable[..., Any], mask: Sequence[bool] = ()) -> Callable[..., Any]:
         """`T f` as a function of arrays; arguments of which the mask says False stay plain."""

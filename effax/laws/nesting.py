@@ -44,7 +44,8 @@ def laws_of_nesting(t: Described) -> list[Law]:
 
     def in_itself(c: Case) -> Any:
         once = t.function(c.f)
-        return t.function(once)(*c.args), once(*c.args)
+        right = once if t.oracle is None else t.oracle(once)
+        return t.function(once)(*c.args), right(*c.args)
 
     def over_another(c: Case) -> Any:
         return t.function(marked(c.f))(*c.args), t.function(c.f)(*c.args)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, Final
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
 from effax.effects import config
 from effax.effects.effect import Effect
-from effax.effects.types import ShapedArray, bool_, float32, float64, int32
+from effax.effects.types import ShapedArray, bool_, float32, float64, int32, is_float
 from effax.laws.domains import float_effects, other_effects
 from effax.laws.generate import POINTWISE, Builder, Draw, Known, shapes
 from effax.laws.sketch import Sketch
@@ -24,16 +24,23 @@ from effax.laws.sketch import Sketch
 Kind = Callable[[Builder], Any]
 _ASKED: Final = 40
 """How many environments each kind of steps is tried in, to see which effects it performs."""
+_TRIES: Final = 4
+"""How many steps are drawn in one environment, until one of them performs the effect."""
 
 
 @st.composite
-def environments(draw: Draw, dtype: Any = None) -> Builder:
-    """A builder with nothing in it but inputs: two or three floats of one type, and an integer."""
+def environments(draw: Draw, dtype: Any = None, floats: bool = False) -> Builder:
+    """A builder with nothing in it but inputs: two or three floats of one type, and an integer.
+
+    With `floats` there are no others, and no empty axes.
+    """
     width = draw(st.sampled_from((float64, float32))) if dtype is None else dtype
-    types = [ShapedArray(draw(shapes(smallest=draw(st.sampled_from((1, 1, 1, 0))))), width)] * 2
+    smallest = 1 if floats else draw(st.sampled_from((1, 1, 1, 0)))
+    types = [ShapedArray(draw(shapes(smallest=smallest)), width)] * 2
     if draw(st.booleans()):
         types.append(ShapedArray(draw(shapes()), width))
-    types += draw(st.sampled_from(([], [ShapedArray((), int32)], [ShapedArray((), bool_)])))
+    if not floats:
+        types += draw(st.sampled_from(([], [ShapedArray((), int32)], [ShapedArray((), bool_)])))
     return Builder(draw, types, 0, frozenset())
 
 
@@ -88,16 +95,35 @@ def kinds_of(effects: Iterable[Effect], steps: Iterable[Kind] = ()) -> dict[Effe
 
 
 @st.composite
-def one_step(draw: Draw, effect: Effect, kinds: Sequence[Kind]) -> Sketch:
-    """A program whose results are those of one effect; other steps only bring operands to it."""
-    b = draw(environments())
-    draw(st.sampled_from(list(kinds)))(b)
-    n = len(b.types)
+def one_step(draw: Draw, effect: Effect, kinds: Sequence[Kind], floats: bool = False) -> Sketch:
+    """A program whose results are those of one effect; other steps only bring operands to it.
+
+    With `floats` all inputs are floats of 64 bits, and results are converted to such.
+    """
+    b = draw(environments(float64 if floats else None, floats))
     made: list[Known] = []
+    for _ in range(_TRIES):
+        draw(st.sampled_from(list(kinds)))(b)
+        made = _made_by(effect, b)
+        if made:
+            break
+    else:  # the environment has no operands for it
+        reject()
+    if floats:
+        made = [k if is_float(k.type.dtype) else b.fitted(k, _wide(k.type)) for k in made]
+    return b.sketch(made)
+
+
+def _made_by(effect: Effect, b: Builder) -> list[Known]:
+    """The arrays that the last step of an effect made."""
+    made: list[Known] = []
+    n = len(b.types)
     for step in b.steps:
         if step.effect is effect:
             made = [k for k in b.known[n : n + step.results] if isinstance(k.type, ShapedArray)]
         n += step.results
-    if not made:  # the environment had no operands for it
-        made = b.known[:1]
-    return b.sketch(made)
+    return made
+
+
+def _wide(type: ShapedArray) -> ShapedArray:
+    return type.update(dtype=float64)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 import effax
+from effax.effects import comparison
 from effax.effects.tree import tree_leaves
 from effax.effects.types import typeof
+from effax.interpreters.interpreter import Interpreter
 from effax.laws.batching import mapped
 from effax.laws.described import Described
-from effax.laws.law import CLOSE, Case, Law, Violation
+from effax.laws.law import CLOSE, Case, Law, Violation, total
 from effax.laws.loops import _while, scanned
 
 
@@ -38,10 +40,38 @@ def laws_of_rules(t: Described) -> list[Law]:
         "vmap (T f) = stack . map (T f)": of_rows,
         "jit (T f) = T f": staged,
     }
+    cls, oracle = t.asked(), t.oracle
+    if oracle is not None and cls is not None and cls._fields.states:
+
+        def twice(c: Case) -> Any:
+            def f(*xs: Any) -> Any:
+                return *_flat(c.f(*xs)), *_flat(c.f(*xs))
+
+            return _flat(t.function(f)(*c.args)), _flat(oracle(f)(*c.args))
+
+        stated["T (f, f) = oracle (f, f)"] = twice
     if t.sound is not None:
         stated["T f stands for f"] = lambda c: stands_for(t, c, c.f, c.args)
     exact = t.oracle is None
-    return [Law(f"each rule: {name}", f, CLOSE, exact=exact) for name, f in stated.items()]
+    found = [Law(f"each rule: {name}", f, CLOSE, exact=exact) for name, f in stated.items()]
+    return [*found, *(x for x in t.more if not x.needs)]
+
+
+_BRANCHES: Final = frozenset({"loop", "branches"})
+
+
+def _close_to_both(c: Case) -> Callable[..., Any]:
+    """One of two programs, by whether the sum of the arguments is below a number close to it."""
+    number = float(np.asarray(sum(x.sum() for x in c.arrays(c.loop))))
+    number += 0.01 if c.seed % 2 else -0.01
+
+    def chosen(*xs: Any) -> Any:
+        less = comparison.lt(total(xs), number)
+        return effax.lax.cond(
+            less, lambda *ys: tuple(c.loop(*ys)), lambda *ys: tuple(c.g(*ys)), *xs
+        )
+
+    return chosen
 
 
 def laws_of_soundness(t: Described) -> list[Law]:
@@ -58,8 +88,12 @@ def laws_of_soundness(t: Described) -> list[Law]:
     def of_loops(c: Case) -> Any:
         return stands_for(t, c, _while(c), c.values(c.loop))
 
+    def of_branches(c: Case) -> Any:
+        return stands_for(t, c, _close_to_both(c), c.values(c.loop))
+
     return [
         Law("T f stands for f", of_programs, CLOSE),
+        Law("T (cond p f g) stands for cond p f g", of_branches, CLOSE, _BRANCHES),
         Law("T (scan f) stands for scan f", of_scans, CLOSE, frozenset({"loop"})),
         Law("T (while f) stands for while f", of_loops, CLOSE, frozenset({"loop"})),
     ]
@@ -68,15 +102,15 @@ def laws_of_soundness(t: Described) -> list[Law]:
 def stands_for(t: Described, c: Case, f: Callable[..., Any], args: Sequence[Any]) -> Any:
     """Whether each result stands for the function's, and that it should; plain ones are equal."""
     assert t.sound is not None
-    cls, generator = t.asked(), np.random.default_rng(c.seed)
+    generator = np.random.default_rng(c.seed)
     data = t.embed(*args) if t.around is None else t.around(generator, *args)
-    found = tree_leaves(t.transform(f)(*data), is_leaf=lambda x: cls is not None and type(x) is cls)
+    found = tree_leaves(t.transform(f)(*data), is_leaf=lambda x: isinstance(x, Interpreter))
     values = tree_leaves(f(*args))
     if len(found) != len(values):
         raise Violation(f"{len(found)} results, where the function has {len(values)}")
     lhs, rhs = [], []
     for x, value in zip(found, values, strict=True):
-        if cls is not None and type(x) is cls:
+        if isinstance(x, Interpreter):
             holds = t.sound(x, value)
             holds = np.bool_(holds) if isinstance(holds, bool) else holds
             lhs.append(holds)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
 
 from effax.laws.check import Verdict, judge
+from effax.laws.law import Law
 from effax.laws.transform import laws_of
 
 BEGIN: Final = "<!-- laws: written by python -m effax.laws -->"
@@ -21,7 +22,8 @@ class Asked:
 
     `embed` and `project` are those of `check`. `apart` says of some laws, by name, why they are not
     asked: what holds instead. `max_examples` is how many programs are drawn at most, where more
-    would take too long.
+    would take too long. `interpreter`, `sound`, `around`, `oracle`, `steps` and `more` are those of
+    `check`.
     """
 
     transform: Callable[..., Any]
@@ -29,11 +31,22 @@ class Asked:
     project: Callable[[Any], Any] | None = None
     apart: Mapping[str, str] = attrs.field(factory=dict)
     max_examples: int | None = None
+    interpreter: Any = None
+    sound: Callable[[Any, Any], Any] | None = None
+    around: Callable[..., Any] | None = None
+    oracle: Callable[..., Any] | None = None
+    steps: Sequence[Callable[..., Any]] = ()
+    more: Sequence[Law] = ()
+
+    def described(self) -> dict[str, Any]:
+        """What is known of the transform's data, as `check` takes it."""
+        names = ("embed", "project", "interpreter", "sound", "around", "oracle", "steps", "more")
+        return {name: getattr(self, name) for name in names}
 
     def verdicts(self, max_examples: int = 5, backend: str = "reference") -> dict[str, Verdict]:
         """What was found of each law, by its name; those that stand apart are not asked."""
         max_examples = min(max_examples, self.max_examples or max_examples)
-        stated = laws_of(self.transform, self.embed, self.project)
+        stated = laws_of(self.transform, self.embed, self.project, self.oracle)
         unknown = set(self.apart) - {law.name for law in stated}
         if unknown:
             raise ValueError(f"there are no laws named {sorted(unknown)}")

@@ -27,18 +27,20 @@ def laws_of(
     transform: Transform,
     embed: Callable[..., tuple[Any, ...]] | None = None,
     project: Callable[[Any], Any] | None = None,
+    oracle: Transform | None = None,
 ) -> list[Law]:
     """The laws of a transformation T of functions.
 
-    `embed` makes the arguments of T(f) from those of f, and `project` arrays of its result.
+    `embed` makes the arguments of T(f) from those of f, and `project` arrays of its result, which
+    are those of `oracle(f)`; by default, of f.
     """
-    enter, leave = embed or _same, project or _itself
+    enter, leave, right = embed or _same, project or _itself, oracle or _itself
 
     def t(f: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *xs: leave(transform(f)(*enter(*xs)))
 
     def keeps_results(c: Case) -> Any:
-        return t(c.f)(*c.args), c.f(*c.args)
+        return t(c.f)(*c.args), right(c.f)(*c.args)
 
     def through_call(c: Case) -> Any:
         program = c.f.program()

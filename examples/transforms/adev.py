@@ -30,7 +30,7 @@ import effax.numpy as jnp
 from effax import extend, lax, random, tree
 
 SAMPLES = {
-    "categorical": lambda key, p: random.categorical(key, jnp.log(p)),
+    "categorical": lambda key, p: random.categorical(key, jnp.log(p)).astype("int32"),
     "normal": lambda key, mean, scale: mean + scale * random.normal(key, jnp.shape(mean)),
     "uniform": lambda key, lo, hi: lo + (hi - lo) * random.uniform(key, jnp.shape(lo)),
 }

@@ -1,0 +1,30 @@
+"""A few mutants each day; `python -m tests.mutants` asks all of them."""
+
+import datetime
+
+import pytest
+
+from tests.mutants.survivors import SURVIVORS
+from tests.mutants.table import ASKED, class_of
+from tests.mutants.transforms import finds, mutants
+
+EACH = 12
+QUICK = "units", "nan_provenance", "cost", "harvest", "seed", "adev"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_mutants_of_the_day_are_found(name):
+    asked = ASKED[name]
+    cls = class_of(asked)
+    every = list(mutants(cls))
+    today = datetime.date.today().toordinal()
+    chosen = [every[(today * EACH + i) % len(every)] for i in range(min(EACH, len(every)))]
+    missed = [x.name for x in chosen if finds(asked, cls, x) == ""]
+    assert not set(missed) - set(SURVIVORS.get(name, ()))
+
+
+def test_the_mutants_that_survive_exist():
+    for name, reasons in SURVIVORS.items():
+        if name in ASKED:
+            known = {x.name for x in mutants(class_of(ASKED[name]))}
+            assert set(reasons) <= known, name
