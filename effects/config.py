@@ -568,6 +568,11 @@ class Config:
         )
 
     @property
+    def x64_enabled(self) -> bool:
+        """The setting `enable_x64`, by the name that programs written for JAX read."""
+        return bool(read("enable_x64"))
+
+    @property
     def values(self) -> dict[str, Any]:
         """Every option's value in force here, under JAX's names."""
         return {f"jax_{name}": read(name) for name in _options}

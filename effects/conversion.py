@@ -7,6 +7,7 @@ from typing import Any
 from effax.effects import logical
 from effax.effects.dtypes import as_dtype
 from effax.effects.effect import Effect
+from effax.effects.shape import scalar
 from effax.effects.signature import FLOAT, require
 from effax.effects.types import (
     DType,
@@ -34,9 +35,11 @@ by truncation, complex numbers lose their imaginary part."""
 
 def number(value: Any, type: ShapedArray) -> Any:
     """A number as an array of rank 0, of the type's dtype and weakness."""
+    if type.dtype.itemsize >= 8:
+        value = scalar(value, type.dtype)
     if type.weak_type:
         return convert_element_type(value, dtype=type.dtype, weak_type=True)
-    return type.dtype.type(value)
+    return value if type.dtype.itemsize >= 8 else type.dtype.type(value)
 
 
 def _bitcast_type(x: ShapedArray, *, dtype: DType) -> ShapedArray:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from effax.effects.config import enable_x64
+from effax.effects.dtypes import canonical_dtype
 from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray, typeof
 
@@ -169,8 +171,16 @@ iota = Effect("iota", family="shape", typing=_iota_type)
 
 
 def scalar(value: Any, dtype: Any) -> Any:
-    """A number of a given dtype, written into the program as a literal."""
-    return np.dtype(dtype).type(value)
+    """A number of a given dtype, written into the program as a literal.
+
+    What was computed under x64 may be differentiated outside of it, where a literal of 64 bits
+    would be taken for one of 32.
+    """
+    number = np.dtype(dtype).type(value)
+    if number.itemsize < 8 or canonical_dtype(number.dtype) == number.dtype:
+        return number
+    with enable_x64(True):
+        return broadcast_in_dim(number, shape=(), dims=())
 
 
 def full(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:

@@ -289,7 +289,7 @@ def _checked(axis: Any, type: Any, name: str) -> int | None:
     if axis is None:
         return None
     if isinstance(axis, bool) or not isinstance(axis, int):
-        raise TypeError(f"pmap in_axes must be integers or None, but got {axis!r}")
+        raise TypeError(f"pmap in_axes must be an int or None, but got {axis!r}")
     if not -type.ndim <= axis < type.ndim:
         raise ValueError(
             f"pmap of {name} was requested to map an argument along axis {axis}, which implies "

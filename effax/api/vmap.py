@@ -172,7 +172,7 @@ def _where(tree: Any, i: int) -> str:
 
 def _checked_axis(axis: Any, shape_: tuple[int, ...], i: int, fun: Any, tree: Any) -> int:
     if isinstance(axis, bool) or not isinstance(axis, int):
-        raise TypeError(f"vmap in_axes must be integers or None, but got {axis!r}")
+        raise TypeError(f"vmap in_axes must be an int, None, or a tree of these, but got {axis!r}")
     if not -len(shape_) <= axis < len(shape_):
         raise ValueError(
             f"vmap of {name_of(fun)} was requested to map its argument {_where(tree, i)} along "

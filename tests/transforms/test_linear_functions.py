@@ -57,3 +57,22 @@ def test_python_ints_beyond_their_default_dtype():
     assert lax.full_like(jnp.ones(2), 2**40).tolist() == [2.0**40] * 2
     with pytest.raises(OverflowError, match="too large"):
         lax.convert_element_type(2**40, "int32")
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, effax.jit])
+def test_derivatives_outside_of_x64_of_what_was_computed_under_it(transform):
+    """Numbers in rules were of 32 bits there."""
+
+    def cube(x):
+        with effax.enable_x64(True):
+            return jnp.array(x, jnp.float64) ** 3
+
+    derivative = cube
+    for expected in (8.0, 12.0, 12.0, 6.0):
+        found = transform(derivative)(2.0)
+        assert found == expected
+        derivative = effax.grad(derivative)
+    assert found.dtype == "float32"
+    assert effax.config.x64_enabled is False
+    with effax.enable_x64(True):
+        assert effax.config.x64_enabled is True
