@@ -29,7 +29,6 @@ from effax.effects import shape
 from effax.effects.callback import inspected, inspections
 from effax.effects.config import read, trace_key
 from effax.effects.effect import LITERALS, Effect
-from effax.effects.elementwise import copy
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
 from effax.effects.handler import Carrier
 from effax.effects.program import Program, programs_in
@@ -133,6 +132,8 @@ class Executor:
         given = {*map(id, buffers)}
         if given.isdisjoint(map(id, self.captured)):
             return
+        from effax.effects.elementwise import copy
+
         for i, (buffer, spec) in enumerate(zip(self.captured, self.in_specs, strict=False)):
             if id(buffer) in given and not buffer.is_deleted():
                 self.captured[i] = evaluate(copy, (Array(buffer, spec),), {}).buffer

@@ -38,7 +38,6 @@ _OPERATIONS: Final[dict[Effect, str]] = {
     elementwise.div: "stablehlo.divide",
     elementwise.rem: "stablehlo.remainder",
     elementwise.neg: "stablehlo.negate",
-    elementwise.sqrt: "stablehlo.sqrt",
     elementwise.rsqrt: "stablehlo.rsqrt",
     elementwise.cbrt: "stablehlo.cbrt",
     elementwise.floor: "stablehlo.floor",
@@ -64,8 +63,23 @@ def operation(name: str) -> Callable[..., Name]:
     return write_short
 
 
+def right_at_infinity(effect: Effect, plain: Callable[..., Name]) -> Callable[..., Name]:
+    """The rule of a function that XLA gets wrong at complex infinities and NaN."""
+
+    def lower(w: Writer, types: Sequence[ShapedArray], x: Name, **attributes: Any) -> Name:
+        found = plain(w, types, x, **attributes)
+        if not is_complex(x.dtype):
+            return found
+        from effax.backends.xla.lowering.transcendental_special import repaired
+
+        return repaired(w, effect, types, x, found)
+
+    return lower
+
+
 for _effect, _name in _OPERATIONS.items():
     rule(_effect)(operation(_name))
+rule(elementwise.sqrt)(right_at_infinity(elementwise.sqrt, operation("stablehlo.sqrt")))
 
 
 @rule(copy, stop_gradient)

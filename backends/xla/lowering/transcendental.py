@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from effax.backends.xla.lowering.elementwise import compare, operation
+from effax.backends.xla.lowering.elementwise import compare, operation, right_at_infinity
 from effax.backends.xla.lowering.reduction import select
 from effax.backends.xla.lowering.writer import Name, Writer, rule, rules
 from effax.effects import transcendental
@@ -22,7 +22,6 @@ _OPERATIONS: Final[dict[Effect, str]] = {
     transcendental.asin: "chlo.asin",
     transcendental.acos: "chlo.acos",
     transcendental.atan: "chlo.atan",
-    transcendental.atan2: "stablehlo.atan2",
     transcendental.tanh: "stablehlo.tanh",
     transcendental.asinh: "chlo.asinh",
     transcendental.acosh: "chlo.acosh",
@@ -30,7 +29,8 @@ _OPERATIONS: Final[dict[Effect, str]] = {
 }
 
 for _effect, _name in _OPERATIONS.items():
-    rule(_effect)(operation(_name))
+    rule(_effect)(right_at_infinity(_effect, operation(_name)))
+rule(transcendental.atan2)(operation("stablehlo.atan2"))
 
 
 def _of_known_nan(name: str) -> Callable[..., Name]:
@@ -56,7 +56,7 @@ for _effect, _name in {
     transcendental.sinh: "chlo.sinh",
     transcendental.cosh: "chlo.cosh",
 }.items():
-    rule(_effect)(_of_known_nan(_name))
+    rule(_effect)(right_at_infinity(_effect, _of_known_nan(_name)))
 
 
 @rule(transcendental.logaddexp)
@@ -82,7 +82,6 @@ def lower_logistic(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     return w.simple("divide", [one, w.simple("add", [one, decay], type)], type)
 
 
-@rule(sin)
 def lower_sin(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     """sin(a + bi) = sin a cosh b + i cos a sinh b; real where a is zero, whatever cosh b."""
     type = types[0]
@@ -96,7 +95,6 @@ def lower_sin(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     return w.simple("complex", [re, w.simple("multiply", [cosine, sh], a.type)], type)
 
 
-@rule(cos)
 def lower_cos(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     """cos(a + bi) = cos a cosh b - i sin a sinh b; real where a is zero, whatever sinh b."""
     type = types[0]
@@ -107,6 +105,10 @@ def lower_cos(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     im = w.simple("multiply", [w.simple("negate", [sine], a.type), sh], a.type)
     im = w.simple("select", [compare(w, "EQ", a, zero), zero, im], a.type)
     return w.simple("complex", [w.simple("multiply", [cosine, ch], a.type), im], type)
+
+
+for _effect, _plain in {sin: lower_sin, cos: lower_cos}.items():
+    rule(_effect)(right_at_infinity(_effect, _plain))
 
 
 def _circle_and_hyperbola(w: Writer, x: Name) -> list[Name]:

@@ -18,6 +18,12 @@ def get_backend(platform=None):
     )
 
 
+def backends():
+    """The backends by the names of their platforms."""
+    platforms = {device.platform for device in jaxshims.target_attr("devices")()}
+    return {platform: get_backend(platform) for platform in platforms}
+
+
 def backend_xla_version():
     public = jaxshims.target_attr("extend.backend.backend_xla_version", None)
     return public() if public is not None else None

@@ -1,0 +1,49 @@
+"""Complex functions where a part is infinite or NaN: annex G of the C standard, as NumPy has it."""
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+
+INF, NAN = np.inf, np.nan
+PARTS = [0.0, 1.5, -1.5, INF, -INF, NAN]
+NUMBERS = np.array([complex(a, b) for a in PARTS for b in PARTS])
+FUNCTIONS = "exp log log1p sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
+
+
+def agree(found, wanted):
+    """Whether parts agree, NaN with NaN, and infinities of any sign if the other part is NaN."""
+    for x, y in zip(found, wanted, strict=True):
+        free = np.isnan(y.real) or np.isnan(y.imag)
+        for p, q in ((x.real, y.real), (x.imag, y.imag)):
+            if free and np.isinf(q):
+                yield np.isinf(p)
+            else:
+                yield np.isclose(p, q, rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", FUNCTIONS.split())
+def test_infinities_and_nan_are_as_in_numpy(name, dtype):
+    x = NUMBERS.astype(dtype)
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, name.replace("a", "arc", 1) if name.startswith("a") else name)(x)
+    with effax.enable_x64(dtype == "complex128"):
+        function = getattr(jnp, name)
+        for found in (function(x), effax.jit(function)(x)):
+            assert all(agree(np.asarray(found), wanted))
+
+
+def test_expm1_keeps_what_is_known():
+    x = [complex(INF, INF), complex(INF, NAN), complex(-INF, INF), complex(-INF, NAN)]
+    x += [complex(INF, 0), complex(NAN, 0)]
+    found = np.asarray(jnp.expm1(jnp.array(x)))
+    np.testing.assert_array_equal(found.real, [INF, INF, -1, -1, INF, NAN])
+    np.testing.assert_array_equal(found.imag, [NAN, NAN, 0, 0, 0, 0])
+
+
+def test_derivatives_of_finite_numbers_are_what_they_were():
+    x = jnp.array([0.3 + 0.2j, -1.5 + 0.7j])
+    found = effax.vmap(effax.grad(jnp.tanh, holomorphic=True))(x)
+    np.testing.assert_allclose(found, 1 - np.tanh(np.asarray(x)) ** 2, 1e-5)
