@@ -37,6 +37,12 @@ from effax.interpreters.lifting import functor
 
 Trait = tuple[Effect, ...]
 
+partials: Final = calculus.partials
+"""The derivative of each elementary function by each of its operands; `along` applies it."""
+along: Final = calculus.along
+"""`along(effect, i, tangent, ans, operands, attributes)`: how the result `ans` moves as operand i
+moves by `tangent`; None where it does not."""
+
 rearranging: Final[Trait] = (
     shape.broadcast_in_dim,
     shape.reshape,

@@ -38,16 +38,19 @@ if TYPE_CHECKING:
 class Carried(Carrier):
     """A value under a user's interpreter: the handler, and the data of the interpreter's class."""
 
-    __slots__ = ("data",)
+    __slots__ = ("_type", "data")
 
     def __init__(self, handler: Any, data: Any) -> None:
         self.handler = handler
         self.data = data
+        self._type: ShapedArray | None = None
 
     @property
     def type(self) -> ShapedArray:  # type: ignore[override]
         """The type that the data says it stands for."""
-        found: ShapedArray = self.data.type
+        found = self._type
+        if found is None:
+            found = self._type = self.data.type
         return found
 
     def concrete(self) -> Any:
