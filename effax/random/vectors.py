@@ -101,6 +101,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     return _maxwell(words, shape=canonical_shape(shape), dtype=asked)
 
 
+@own_promotion
 @whole("shape", "dtype")
 def _double_sided_maxwell(words: Any, loc: Any, scale: Any, shape: Shape, dtype: DType) -> Any:
     keys = split_words(words, shape=(2,))

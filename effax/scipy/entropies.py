@@ -1,31 +1,93 @@
-"""Entropy and divergence of single probabilities, element by element."""
+"""Numbers times logarithms: entropy and divergence of single probabilities."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import effax.numpy as jnp
+from effax.api.custom_calls import SymbolicZero
+from effax.api.custom_jvp import custom_jvp
 from effax.effects.types import bit_width
-from effax.scipy.normal import firm, real
+from effax.scipy.normal import firm, real, spread
 from effax.whole import whole
 
 Array = Any
 ArrayLike = Any
 
 
+def _times(logarithm: Callable[[Array], Array], slope: Callable[[Array], Array], at: float) -> Any:
+    """Return `x * logarithm(y)`, 0 where x is 0 and y no NaN, with its derivatives there too.
+
+    The derivative by x is the logarithm, also where x is 0; that by y is 0 there. `at` is a y of
+    finite logarithm.
+    """
+
+    @custom_jvp
+    def product(x: Array, y: Array) -> Array:
+        none = (x == 0) & ~jnp.isnan(y)
+        return jnp.where(none, jnp.zeros_like(x), x * logarithm(jnp.where(none, at, y)))
+
+    def product_jvp(primals: Any, tangents: Any) -> Any:
+        """The rule, with no term for a constant: its zero times an infinite slope would be NaN."""
+        (x, y), (by_x, by_y) = primals, tangents
+        none = (x == 0) & ~jnp.isnan(y)
+        terms = []
+        if type(by_x) is not SymbolicZero:
+            terms.append(by_x * logarithm(y))
+        if type(by_y) is not SymbolicZero:
+            sloped = x * slope(jnp.where(none, at, y))
+            terms.append(by_y * jnp.where(none, jnp.zeros_like(x), sloped))
+        return product(x, y), sum(terms[1:], start=terms[0]) if terms else jnp.zeros_like(x)
+
+    product.defjvp(product_jvp, symbolic_zeros=True)
+    return product
+
+
+_times_log = _times(jnp.log, lambda y: 1 / y, 1)
+_times_log1p = _times(jnp.log1p, lambda y: 1 / (1 + y), 0)
+
+
+@whole()
+def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return `x * log(y)`; 0 where x is 0 and y no NaN.
+
+    >>> from effax.scipy import special
+    >>> float(special.xlogy(0.0, 0.0))
+    0.0
+    """
+    return _times_log(*spread("special.xlogy", x, y))
+
+
+@whole()
+def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return `x * log1p(y)`; 0 where x is 0 and y no NaN.
+
+    >>> from effax.scipy import special
+    >>> float(special.xlog1py(0.0, -1.0))
+    0.0
+    """
+    return _times_log1p(*spread("special.xlog1py", x, y))
+
+
 @whole()
 def entr(x: ArrayLike) -> Array:
-    """Return `-x * log(x)`; 0 at 0, -inf for negative x.
+    """Return `-x * log(x)`; 0 at 0, -inf for negative x. Its derivative at 0 is inf.
 
     >>> from effax.scipy import special
     >>> float(special.entr(1.0))
     -0.0
     """
-    (x,) = real("entr", x)
-    positive = jnp.where(x > 0, x, 1)
-    elsewhere = jnp.where(x == 0, 0, jnp.where(jnp.isnan(x), math.nan, -math.inf))
-    return jnp.where(x > 0, -positive * jnp.log(positive), elsewhere)
+
+    @custom_jvp
+    def function(x: Array) -> Array:
+        positive = jnp.where(x > 0, x, 1)
+        elsewhere = jnp.where(x == 0, 0, jnp.where(jnp.isnan(x), math.nan, -math.inf))
+        return jnp.where(x > 0, -positive * jnp.log(positive), elsewhere)
+
+    function.defjvps(lambda t, value, x: t * (-1 - jnp.log(x)))
+    return function(*real("entr", x))
 
 
 def _safe(p: Array, q: Array) -> tuple[Array, Array, Array]:

@@ -16,7 +16,7 @@ from effax.api.custom_jvp import custom_jvp
 from effax.effects.types import is_complex
 from effax.numpy.arguments import strong
 from effax.scipy.normal import real, spread
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 Array = Any
 ArrayLike = Any
@@ -81,6 +81,7 @@ def _faddeeva_rule(primals: Any, tangents: Any) -> Any:
     return value, t * (2j / _ROOT_PI - 2 * z * value)
 
 
+@own_promotion
 @whole()
 def wofz(z: ArrayLike) -> Array:
     """Faddeeva's function, `exp(-z**2) * erfc(-i * z)`, complex.
@@ -110,6 +111,7 @@ def _scaled_erfc_jvp(primals: Any, tangents: Any) -> Any:
     return value, t * (2 * x * value - 2 / _ROOT_PI)
 
 
+@own_promotion
 @whole()
 def erfcx(x: ArrayLike) -> Array:
     """`exp(x**2) * erfc(x)`, which does not vanish where erfc does; of complex numbers too.

@@ -12,7 +12,7 @@ from effax.numpy.arguments import concrete_int
 from effax.numpy.decompositions import floats
 from effax.numpy.operands import arraylike
 from effax.scipy.faddeeva import widened
-from effax.whole import whole
+from effax.whole import own_promotion, whole
 
 Array = Any
 ArrayLike = Any
@@ -40,6 +40,7 @@ def bernoulli(n: int) -> Array:
     return jnp.array(numbers[: last + 1], float)
 
 
+@own_promotion
 @whole("v", "n_iter")
 def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     """Bessel functions of the first kind of orders 0, 1, ..., v: along a new first axis.

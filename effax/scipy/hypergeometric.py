@@ -60,7 +60,7 @@ def _series(ratio: Callable[[Array], Array], like: Array, active: Array) -> Arra
 
     def add(state: Any) -> Any:
         step, total, term, size, _ = state
-        factor = ratio(step.astype(like.dtype))
+        factor = ratio(jnp.asarray(step, like.dtype))
         # A series that has ended stays so, whatever its ratios are; its derivatives go on.
         term = jnp.where((term == 0) & ~jnp.isfinite(factor), 0, term * factor)
         following = total + term
@@ -121,7 +121,7 @@ def _asymptotic(a: Array, b: Array, x: Array) -> Array:
 
     def add(k: Array, state: Any) -> Any:
         total, term, least = state
-        k = k.astype(x.dtype)
+        k = jnp.asarray(k, x.dtype)
         term = term * (b - a + k) * (1 - a + k) / ((k + 1) * x)
         descends = jnp.abs(term) < jnp.maximum(least, 1)
         total = total + jnp.where(descends, term, 0)
@@ -171,7 +171,7 @@ def _around_one_logarithmic(a: Array, b: Array, m: Array, y: Array, active: Arra
 
     def finite(k: Array, state: Any) -> Any:
         total, term = state
-        k = k.astype(y.dtype)
+        k = jnp.asarray(k, y.dtype)
         total = total + jnp.where(k < m, term, 0)
         gap = k + 1 - m
         ratio = (a + k) * (b + k) / ((k + 1) * jnp.where(gap == 0, 1, gap)) * safe
@@ -187,7 +187,7 @@ def _around_one_logarithmic(a: Array, b: Array, m: Array, y: Array, active: Arra
 
     def infinite(k: Array, state: Any) -> Any:
         total, term, bracket = state
-        k = k.astype(y.dtype)
+        k = jnp.asarray(k, y.dtype)
         total = total + term * bracket
         bracket = bracket - 1 / (k + 1) - 1 / (k + m + 1) + 1 / (a + m + k) + 1 / (b + m + k)
         return total, term * (a + m + k) * (b + m + k) / ((k + 1) * (k + m + 1)) * safe, bracket

@@ -42,7 +42,7 @@ def _tail(x: Array, n: Array | float = 1.0) -> Array:
     """`exp(x)` times the exponential integral of order n, by its continued fraction, x >= 1."""
 
     def deeper(step: Array, below: Array) -> Array:
-        k = 100 - step.astype(jnp.finfo(x.dtype).dtype)
+        k = jnp.asarray(100 - step, jnp.finfo(x.dtype).dtype)
         return x + n + 2 * (k - 1) - k * (n + k - 1) / below
 
     return 1 / lax.fori_loop(0, 100, deeper, x + n + 200)
@@ -53,7 +53,7 @@ def _entire(x: Array, terms: int) -> Array:
 
     def add(k: Array, state: Any) -> Any:
         total, power = state
-        k = (k + 1).astype(x.dtype)
+        k = jnp.asarray(k + 1, x.dtype)
         power = power * x / k
         return total + power / k, power
 
@@ -123,7 +123,7 @@ def _expn(n: Array, x: Array) -> Array:
     def add(k: Array, state: Any) -> Any:
         """The series without the term whose denominator is zero."""
         total, power, harmonic = state
-        k = k.astype(x.dtype)
+        k = jnp.asarray(k, x.dtype)
         gap = k - (n - 1)
         total = total + jnp.where(gap == 0, 0, power / jnp.where(gap == 0, 1, gap))
         harmonic = harmonic + jnp.where((k > 0) & (k <= n - 1), 1 / jnp.maximum(k, 1), 0)

@@ -210,6 +210,7 @@ def funm(
     return result, jnp.where(jnp.all(jnp.isfinite(result)), error, math.inf)
 
 
+@own_promotion
 @whole("method", "tol")
 def solve_sylvester(
     A: ArrayLike,  # noqa: N803  (SciPy's name)

@@ -18,6 +18,8 @@ from effax.numpy.arguments import strong
 from effax.scipy.entropies import entr as entr
 from effax.scipy.entropies import kl_div as kl_div
 from effax.scipy.entropies import rel_entr as rel_entr
+from effax.scipy.entropies import xlog1py as xlog1py
+from effax.scipy.entropies import xlogy as xlogy
 from effax.scipy.faddeeva import dawsn as dawsn
 from effax.scipy.faddeeva import erfcx as erfcx
 from effax.scipy.faddeeva import wofz as wofz
@@ -191,6 +193,7 @@ def gammasgn(x: ArrayLike) -> Array:
     return jnp.where(((x < 0) & (x == below)) | jnp.isnan(x), math.nan, sign)
 
 
+@own_promotion
 @whole()
 def gamma(x: ArrayLike) -> Array:
     """The gamma function, of complex numbers too.
@@ -205,6 +208,7 @@ def gamma(x: ArrayLike) -> Array:
     return gammasgn(x) * jnp.exp(_lgamma(x))
 
 
+@own_promotion
 @whole()
 def loggamma(x: ArrayLike) -> Array:
     """The logarithm of the gamma function; NaN where x is not positive.
@@ -350,32 +354,6 @@ def logit(x: ArrayLike) -> Array:
     middle = jnp.abs(x - 0.5) < 0.25
     inside = jnp.where(middle, x, 0.5)
     return firm(jnp.where(middle, jnp.log1p((2 * inside - 1) / (1 - inside)), odds))
-
-
-@whole()
-def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
-    """`x * log(y)`; 0 where x is 0 and y no NaN.
-
-    >>> from effax.scipy import special
-    >>> float(special.xlogy(0.0, 0.0))
-    0.0
-    """
-    x, y = _spread("special.xlogy", x, y)
-    none = (x == 0) & ~jnp.isnan(y)
-    return jnp.where(none, jnp.zeros_like(x), x * jnp.log(jnp.where(none, 1, y)))
-
-
-@whole()
-def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
-    """`x * log1p(y)`; 0 where x is 0 and y no NaN.
-
-    >>> from effax.scipy import special
-    >>> float(special.xlog1py(0.0, -1.0))
-    0.0
-    """
-    x, y = _spread("special.xlog1py", x, y)
-    none = (x == 0) & ~jnp.isnan(y)
-    return jnp.where(none, jnp.zeros_like(x), x * jnp.log1p(jnp.where(none, 0, y)))
 
 
 @whole()

@@ -68,6 +68,7 @@ def _by_diagonals(first: Array, second: Array, place: Any) -> Array:
     return both[..., place(*_grid(n, m), n)]
 
 
+@own_promotion
 @whole()
 def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrix whose antidiagonals are constant, of this first column and last row.
@@ -87,6 +88,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     return _by_diagonals(column, row, lambda i, j, n: i + j)
 
 
+@own_promotion
 @whole()
 def circulant(c: ArrayLike) -> Array:
     """The matrix of this first column, whose others are the one before moved down in a circle.
@@ -104,6 +106,7 @@ def circulant(c: ArrayLike) -> Array:
     return column[..., (i - j) % n]
 
 
+@own_promotion
 @whole()
 def companion(a: ArrayLike) -> Array:
     """The matrix whose characteristic polynomial has these coefficients, the highest first.
@@ -125,6 +128,7 @@ def companion(a: ArrayLike) -> Array:
     return jnp.concatenate([top[..., None, :], below], axis=-2)
 
 
+@own_promotion
 @whole()
 def fiedler(a: ArrayLike) -> Array:
     """The absolute differences of all pairs of elements.
@@ -138,6 +142,7 @@ def fiedler(a: ArrayLike) -> Array:
     return jnp.abs(x[..., :, None] - x[..., None, :])
 
 
+@own_promotion
 @whole()
 def fiedler_companion(a: ArrayLike) -> Array:
     """A matrix of five diagonals whose characteristic polynomial has these coefficients.
@@ -170,6 +175,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
     return made.at[..., odd + 1, odd].set(x[..., 3::2])
 
 
+@own_promotion
 @whole("n", "mode")
 def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     """The matrix c with `c @ v == convolve(a, v, mode)` for vectors v of length n.
@@ -196,6 +202,7 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     return jnp.where(inside, x[..., jnp.clip(place, 0, m - 1)], jnp.zeros((), x.dtype))
 
 
+@own_promotion
 @whole("n", "scale", "dtype")
 def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Array:
     """The matrix of the discrete Fourier transform of n points.
@@ -221,6 +228,7 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Array:
     return made / {None: 1, "sqrtn": math.sqrt(size), "n": size}[scale]
 
 
+@own_promotion
 @whole("n", "dtype")
 def hadamard(n: int, dtype: Any = int) -> Array:
     """Hadamard's matrix of ones and minus ones with orthogonal rows; n is a power of 2.
@@ -236,6 +244,7 @@ def hadamard(n: int, dtype: Any = int) -> Array:
     return (1 - 2 * odd).astype(dtype)
 
 
+@own_promotion
 @whole("n", "full")
 def helmert(n: int, full: bool = False) -> Array:
     """Helmert's matrix: orthonormal contrasts of n values, after their mean if `full`.
@@ -265,6 +274,7 @@ def hilbert(n: int) -> Array:
     return 1 / (i + j + 1).astype(float)
 
 
+@own_promotion
 @whole("n")
 def invhilbert(n: int) -> Array:
     """The inverse of `hilbert(n)`, from its closed form.
@@ -301,6 +311,7 @@ def _binomials(n: int) -> Array:
     return lax.scan(row, first, None, length=n)[1]
 
 
+@own_promotion
 @whole("n", "kind")
 def pascal(n: int, kind: str | None = None) -> Array:
     """Pascal's matrix of binomial coefficients; `kind` is "symmetric", "lower" or "upper".
@@ -320,6 +331,7 @@ def pascal(n: int, kind: str | None = None) -> Array:
     return lower if kind == "lower" else lower.T
 
 
+@own_promotion
 @whole("n", "kind")
 def invpascal(n: int, kind: str | None = None) -> Array:
     """The inverse of `pascal(n, kind)`.
@@ -338,6 +350,7 @@ def invpascal(n: int, kind: str | None = None) -> Array:
     return inverse if kind == "lower" else inverse.T
 
 
+@own_promotion
 @whole()
 def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     """Leslie's matrix: fecundities f in the first row, rates of survival s below the diagonal.

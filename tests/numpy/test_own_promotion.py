@@ -12,6 +12,7 @@ import effax.scipy.linalg
 import effax.scipy.ndimage
 import effax.scipy.signal
 import effax.scipy.special
+from effax.scipy.sparse.linalg import gmres
 
 jsp = effax.scipy
 X = jnp.arange(6.0).reshape(2, 3) + 1
@@ -20,6 +21,26 @@ KEY = random.key(0)
 CALLS = {
     "toeplitz": lambda: jsp.linalg.toeplitz(V),
     "hilbert": lambda: jsp.linalg.hilbert(3),
+    "circulant": lambda: jsp.linalg.circulant(X),
+    "companion": lambda: jsp.linalg.companion(V),
+    "convolution_matrix": lambda: jsp.linalg.convolution_matrix(V, 3),
+    "dft": lambda: jsp.linalg.dft(3),
+    "fiedler": lambda: jsp.linalg.fiedler(V),
+    "fiedler_companion": lambda: jsp.linalg.fiedler_companion(V),
+    "hadamard": lambda: jsp.linalg.hadamard(4),
+    "hankel": lambda: jsp.linalg.hankel(V, V[:3]),
+    "helmert": lambda: jsp.linalg.helmert(3),
+    "invhilbert": lambda: jsp.linalg.invhilbert(3),
+    "invpascal": lambda: jsp.linalg.invpascal(3),
+    "leslie": lambda: jsp.linalg.leslie(V, V[:-1]),
+    "pascal": lambda: jsp.linalg.pascal(3),
+    "solve_sylvester": lambda: jsp.linalg.solve_sylvester(jnp.eye(2), jnp.eye(2), jnp.eye(2)),
+    "gmres": lambda: gmres(jnp.eye(2, dtype=complex), jnp.ones(2, complex)),
+    "bessel_jn": lambda: jsp.special.bessel_jn(X, v=2),
+    "loggamma": lambda: jsp.special.loggamma(X.astype(complex)),
+    "wofz": lambda: jsp.special.wofz(X),
+    "erfcx": lambda: jsp.special.erfcx(X.astype(complex)),
+    "double_sided_maxwell": lambda: random.double_sided_maxwell(KEY, V[:3], V[:3], (2, 3)),
     "sqrtm": lambda: jsp.linalg.sqrtm(jnp.eye(2)),
     "funm": lambda: jsp.linalg.funm(jnp.eye(2), jnp.exp),
     "rsf2csf": lambda: jsp.linalg.rsf2csf(jnp.eye(2), jnp.eye(2)),

@@ -89,3 +89,17 @@ def test_few_iterations():
     once, _ = cg(SYMMETRIC, B, maxiter=1)
     alpha = B @ B / (B @ SYMMETRIC @ B)
     close(once, alpha * B)
+
+
+class Times:
+    """An object that has a shape and `@`, and is no array."""
+
+    shape = GENERAL.shape
+
+    def __matmul__(self, x):
+        return GENERAL @ x
+
+
+@pytest.mark.parametrize("solver", [bicgstab, gmres])
+def test_an_object_with_a_shape_and_a_product_is_an_operator(solver):
+    assert np.allclose(solver(Times(), B)[0], solver(GENERAL, B)[0])

@@ -88,3 +88,29 @@ def test_digits_are_not_lost(name):
     np.testing.assert_allclose(
         function(*single), wanted, rtol=relative, atol=1e-6 * (name == "betaln")
     )
+
+
+@pytest.mark.parametrize(
+    ("function", "log"), [(special.xlogy, np.log), (special.xlog1py, np.log1p)]
+)
+@pytest.mark.parametrize("derivative", [effax.jacfwd, effax.jacrev])
+def test_a_number_times_a_logarithm_has_its_slope_where_the_number_is_0(function, log, derivative):
+    assert derivative(function)(0.0, 3.0) == pytest.approx(log(3.0))
+    assert derivative(function, argnums=1)(0.0, 3.0) == 0
+    assert derivative(function, argnums=1)(2.0, 0.0) == (np.inf if log is np.log else 2)
+    assert derivative(special.entr)(0.0) == np.inf
+    assert derivative(stats.poisson.logpmf, argnums=1)(0.0, 0.0) == -1
+
+
+@pytest.mark.parametrize("function", [special.expi, special.exp1, lambda x: special.expn(2, x)])
+def test_loops_of_special_functions_run_without_being_compiled(function):
+    wanted = function(np.float32([0.5, 3]))
+    with effax.disable_jit():
+        np.testing.assert_allclose(function(np.float32([0.5, 3])), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", [special.hyp1f1, lambda a, b, x: special.hyp2f1(a, b, 2.0, x)])
+def test_hypergeometric_loops_run_without_being_compiled(function):
+    wanted = function(1.5, 2.5, 0.3)
+    with effax.disable_jit():
+        assert function(1.5, 2.5, 0.3) == pytest.approx(float(wanted), rel=1e-6)

@@ -137,6 +137,11 @@ class _Arnoldi(NamedTuple):
     k: Array
 
 
+def _divided(v: Array, length: Array) -> Array:
+    """Return a vector divided by a length, which is real where the vector may be complex."""
+    return v / jnp.where(length == 0, 1, length).astype(v.dtype)
+
+
 def _krylov(a: Map, r: Array, length: Array, size: int, goal: Array | None) -> Array:
     """The best of a Krylov space: where the residual is least."""
     eps = jnp.finfo(r.dtype).eps
@@ -154,7 +159,7 @@ def _krylov(a: Map, r: Array, length: Array, size: int, goal: Array | None) -> A
         after = jnp.linalg.norm(w)
         gone = after <= eps * before
         after = jnp.where(gone, 0, after)
-        basis = s.basis.at[s.k + 1].set(jnp.where(gone, 0, w / jnp.where(gone, 1, after)))
+        basis = s.basis.at[s.k + 1].set(jnp.where(gone, 0, _divided(w, after)))
         columns = s.columns.at[:, s.k].set(h.at[s.k + 1].set(after.astype(r.dtype)))
         left = s.left
         if goal is not None:
@@ -162,7 +167,7 @@ def _krylov(a: Map, r: Array, length: Array, size: int, goal: Array | None) -> A
             left = jnp.where(gone, 0, left)
         return _Arnoldi(basis, columns, left, s.k + 1)
 
-    first = r / jnp.where(length == 0, 1, length)
+    first = _divided(r, length)
     basis = jnp.zeros((size + 1, r.size), r.dtype).at[0].set(first)
     start = _Arnoldi(basis, jnp.zeros((size + 1, size), r.dtype), length, jnp.asarray(0))
     done = lax.while_loop(unfinished, step, start)

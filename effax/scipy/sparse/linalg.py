@@ -5,6 +5,7 @@ Derivatives are those of what is solved, by one more system; none goes through t
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -26,14 +27,15 @@ Operator = Any  # a matrix, or a linear function of trees of arrays
 
 
 def _operator(a: Operator) -> Callable[[Any], Any]:
-    """A matrix as a function."""
+    """Return a matrix, or an object with a shape and `@`, as a function."""
     if callable(a):
         return a
-    if not (hasattr(a, "ndim") and hasattr(a, "shape")):
+    matrix = hasattr(a, "ndim")
+    if not (hasattr(a, "shape") and (matrix or hasattr(a, "__matmul__"))):
         raise TypeError(f"linear operator must be either a function or ndarray: {a}")
-    if a.ndim != 2 or a.shape[0] != a.shape[1]:
+    if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
         raise ValueError(f"linear operator must be a square matrix, but has shape: {a.shape}")
-    return partial(jnp.dot, a)
+    return partial(jnp.dot if matrix else operator.matmul, a)
 
 
 def _itself(x: Any) -> Any:
