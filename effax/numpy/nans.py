@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from effax.effects import comparison, elementwise, logical, reduction, selection, shape
-from effax.effects.types import default_int, is_bool, is_complex, is_float, is_inexact, typeof
+from effax.effects.types import default_int, is_complex, is_float, is_inexact, typeof
 from effax.numpy import reductions
 from effax.numpy.arguments import asked_dtype, cast, check_arrays, combine, refuse_out, shape_of
 from effax.numpy.operands import array
-from effax.numpy.reductions import STATICS, Axis
+from effax.numpy.reductions import STATICS, Axis, check_mask
 from effax.numpy.statistics import mean, var
 from effax.whole import whole
 
@@ -51,6 +51,7 @@ def nanmin(
     """
     refuse_out("nanmin", out)
     check_arrays("nanmin", a)
+    check_mask("nanmin", where)
     if not is_inexact(typeof(a).dtype):
         return reductions.min(a, axis, None, keepdims, initial, where)
     filled = _replaced(a, reduction.highest(typeof(a).dtype))
@@ -74,6 +75,7 @@ def nanmax(
     """
     refuse_out("nanmax", out)
     check_arrays("nanmax", a)
+    check_mask("nanmax", where)
     if not is_inexact(typeof(a).dtype):
         return reductions.max(a, axis, None, keepdims, initial, where)
     filled = _replaced(a, reduction.lowest(typeof(a).dtype))
@@ -98,6 +100,7 @@ def nansum(
     """
     refuse_out("nansum", out)
     check_arrays("nansum", a)
+    check_mask("nansum", where)
     if is_inexact(typeof(a).dtype):
         a = _replaced(a, 0)
     return reductions.sum(a, axis, dtype, None, keepdims, initial, where)
@@ -120,6 +123,7 @@ def nanprod(
     """
     refuse_out("nanprod", out)
     check_arrays("nanprod", a)
+    check_mask("nanprod", where)
     if is_inexact(typeof(a).dtype):
         a = _replaced(a, 1)
     return reductions.prod(a, axis, dtype, None, keepdims, initial, where)
@@ -147,8 +151,7 @@ def nanmean(
     """
     refuse_out("nanmean", out)
     check_arrays("nanmean", a)
-    if where is not None and not is_bool(typeof(where).dtype):
-        raise ValueError(f"jnp.nanmean: where must be None or a boolean array, not {typeof(where)}")
+    check_mask("nanmean", where)
     kind = typeof(a).dtype
     if not is_inexact(kind):
         return mean(a, axis, dtype, None, keepdims, where=where)
@@ -176,6 +179,7 @@ def nanvar(
     """
     refuse_out("nanvar", out)
     check_arrays("nanvar", a)
+    check_mask("nanvar", where)
     there = _numbers(a, where) if is_inexact(typeof(a).dtype) else where
     result = var(a, axis, dtype, None, ddof, keepdims, where=there, mean=mean)
     return result if dtype is None else cast(result, asked_dtype("nanvar", dtype))
@@ -198,6 +202,7 @@ def nanstd(
     1.0
     """
     refuse_out("nanstd", out)
+    check_mask("nanstd", where)
     return elementwise.sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
 
 

@@ -59,16 +59,23 @@ def wide_integer(dtype: Any) -> Any:
     return dtype
 
 
-def masked(name: str, where: Any, a: Any, value: Any) -> Any:
-    """`a` where the mask is true, else a number of its dtype; broadcast to one shape.
-
-    A mask with more axes than `a` is refused, as NumPy does: which axes are meant is not defined.
-    """
+def check_mask(name: str, where: Any) -> None:
+    """Raise `TypeError` for a mask that is no array, `ValueError` for one that is not Boolean."""
+    if where is None:
+        return
     check_arrays(name, where)
     if not is_bool(typeof(where).dtype):
         raise ValueError(
             f"jnp.{name}: where must be None or a boolean array; got one of type {typeof(where)}"
         )
+
+
+def masked(name: str, where: Any, a: Any, value: Any) -> Any:
+    """`a` where the mask is true, else a number of its dtype; broadcast to one shape.
+
+    A mask with more axes than `a` is refused, as NumPy does: which axes are meant is not defined.
+    """
+    check_mask(name, where)
     if len(shape_of(where)) > len(shape_of(a)):
         raise ValueError(
             f"jnp.{name}: where argument must not have more axes than the array, got shapes "

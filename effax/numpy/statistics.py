@@ -35,7 +35,7 @@ from effax.numpy.arguments import (
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import atleast_2d, squeeze
 from effax.numpy.operands import promote_dtypes
-from effax.numpy.reductions import STATICS, Axis, accumulator, masked, sum
+from effax.numpy.reductions import STATICS, Axis, accumulator, check_mask, masked, sum
 from effax.whole import whole
 
 
@@ -64,6 +64,7 @@ def mean(
     """
     refuse_out("mean", out)
     check_arrays("mean", a)
+    check_mask("mean", where)
     kind = asked_dtype("mean", dtype) or inexact_dtype(typeof(a).dtype)
     working = accumulator(kind)
     total = sum(a, axis, working, keepdims=keepdims, where=where)
@@ -181,6 +182,7 @@ def _variance(
     where: Any,
     centre: Any,
 ) -> Any:
+    check_mask(name, where)
     working, kind = _variance_dtypes(name, typeof(a).dtype, asked_dtype(name, dtype))
     a = cast(a, working)
     lengths = shape_of(a)

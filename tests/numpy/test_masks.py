@@ -31,3 +31,12 @@ def test_a_mask_of_a_lower_rank_is_broadcast(name, mask):
     a, where = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(mask, bool)
     found = getattr(jnp, name)(a, axis=0, where=where, **words(name))
     np.testing.assert_allclose(found, getattr(np, name)(a, axis=0, where=where, **words(name)))
+
+
+@pytest.mark.parametrize("nan", ["", "nan"])
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean", "var", "std"])
+def test_a_mask_that_is_not_boolean_is_refused_by_the_function_that_was_called(nan, name):
+    name = nan + name
+    initial = {"initial": 0.0} if name.endswith(("max", "min")) else {}
+    with pytest.raises(ValueError, match=rf"jnp\.{name}: where must be None or a boolean array"):
+        getattr(jnp, name)(jnp.ones(3), where=jnp.array([1, 0, 1]), **initial)
