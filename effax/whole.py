@@ -105,6 +105,14 @@ def own_promotion(function: Callable[P, R]) -> Callable[P, R]:
 
     The settings `numpy_rank_promotion` and `numpy_dtype_promotion` speak of the user's operands.
     Within the function they are at their defaults; where they are so anyway nothing is entered.
+
+    >>> import effax, effax.numpy as jnp
+    >>> @own_promotion
+    ... def scaled(x):
+    ...     return x * jnp.ones((2, 1))
+    >>> with effax.numpy_rank_promotion("raise"):
+    ...     scaled(jnp.ones(3)).shape
+    (2, 3)
     """
 
     @wraps(function)

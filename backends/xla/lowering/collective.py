@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from effax.backends.xla.lowering.divergence import refuse_divergence
+from effax.backends.xla.divergence import refuse_divergence
 from effax.backends.xla.lowering.writer import Name, NotMapped, Writer, rule, tensor, written
 from effax.effects import collective
 from effax.effects.errors import UnboundAxisError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from effax.backends.xla.divergence import refuse_divergence
 from effax.backends.xla.layout import ModuleMesh
 from effax.backends.xla.lowering.collective import MeshAxis
-from effax.backends.xla.lowering.divergence import refuse_divergence
 from effax.backends.xla.lowering.writer import Name, NotMapped, Writer, rule, tensor
 from effax.effects import sharding as effects
 from effax.effects.mesh import PartitionSpec
