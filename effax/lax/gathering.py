@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from effax.effects import comparison, elementwise, indexing, selection, shape
+from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
 from effax.effects.indexing import GatherDimensionNumbers as GatherDimensionNumbers
 from effax.effects.indexing import GatherScatterMode as GatherScatterMode
 from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
-from effax.effects.types import int32, is_bool, typeof
+from effax.effects.types import bit_width, int32, is_bool, is_integer, typeof
 from effax.lax.slicing import ints
 from effax.whole import whole
 
@@ -26,6 +27,13 @@ def fill_number(fill_value: Any) -> Any:
     if fill_value is None or isinstance(fill_value, (bool, int, float, complex, np.generic)):
         return fill_value
     return np.asarray(fill_value)[()]
+
+
+def _of_whole_bytes(indices: ArrayLike) -> ArrayLike:
+    """Indices that can count: those of four bits and fewer become int32."""
+    dtype = typeof(indices).dtype
+    narrow = is_integer(dtype) and bit_width(dtype) < 8
+    return convert_element_type(indices, dtype=int32) if narrow else indices
 
 
 def gather_mode(mode: Mode) -> GatherScatterMode:
@@ -65,7 +73,7 @@ def gather(
     how = gather_mode(mode)
     return indexing.gather(
         operand,
-        start_indices,
+        _of_whole_bytes(start_indices),
         dimension_numbers=GatherDimensionNumbers(*map(ints, dimension_numbers)),
         slice_sizes=ints(slice_sizes),
         mode=how,
@@ -92,7 +100,7 @@ def scatter_with(
         raise TypeError(f"{effect.name} takes numbers, not Booleans; see scatter_max")
     return effect(
         operand,
-        scatter_indices,
+        _of_whole_bytes(scatter_indices),
         updates,
         dimension_numbers=ScatterDimensionNumbers(*map(ints, dimension_numbers)),
         mode=GatherScatterMode.from_any(mode),

@@ -71,8 +71,6 @@ def _transform(
     if lengths is not None and len(lengths) != len(axes):
         raise ValueError("Shape and axes have different lengths.")
     where = canonical_axes(tuple(axes), type.ndim)
-    if not where:
-        return x
     dtype = inexact_dtype(type.dtype)
     if dtype.itemsize < 4:
         dtype = float32
@@ -82,6 +80,8 @@ def _transform(
     elif not is_complex(dtype):
         dtype = complex_dtype(dtype)
     x = convert_element_type(x, dtype=dtype)
+    if not where:
+        return x
     order = (*(i for i in range(type.ndim) if i not in where), *where)
     moved = order != tuple(range(type.ndim))
     if moved:

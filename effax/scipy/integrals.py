@@ -60,7 +60,7 @@ def _entire(x: Array, terms: int) -> Array:
     return lax.fori_loop(0, terms, add, (jnp.zeros_like(x), jnp.ones_like(x)))[0]
 
 
-@with_derivative(lambda x: -jnp.exp(-x) / x)
+@with_derivative(lambda x: jnp.where(x < 0, math.nan, -jnp.exp(-x) / x))
 def _exp1(x: Array) -> Array:
     near = x < 1
     small = jnp.where(near & (x > 0), x, 1)

@@ -69,6 +69,23 @@ TABLE = [
         why="^(ValueError|BroadcastError)",
     ),
     Forgiven(
+        "open: gamma numbers of a batch, from an unbatched key of rbg, are not those of each lane",
+        "random.*",
+        "value",
+        code=r"vmap.*rbg",
+    ),
+    Forgiven(
+        "outside of the support the derivatives are 0: JAX's are NaN",
+        "jsp.stats.binom.* vjp|jsp.stats.binom.* jvp",
+        "value",
+    ),
+    Forgiven(
+        "dtypes of products are free: a complex one of integers too",
+        "jnp.vdot*|jnp.dot*|jnp.matmul*|jnp.inner*|jnp.tensordot*",
+        "accepts",
+        code="preferred_element_type='complex",
+    ),
+    Forgiven(
         "complex sums in a real dtype: JAX drops the imaginary parts without a word",
         "jnp.*",
         "refuses",

@@ -56,15 +56,18 @@ class Run:
         self.judge.ours.close()
         self.judge.theirs.close()
 
-    def spend(self, seconds: float, seed: int, only: str = "*") -> None:
-        """Ask for so long, each function in its turn."""
+    def spend(
+        self, seconds: float, seed: int, only: str = "*", visits: float = float("inf")
+    ) -> None:
+        """Ask each function in its turn, until so much time or so many visits are over."""
         end = time.monotonic() + seconds
         turn = self.journal.last_turn(seed)
-        while time.monotonic() < end:
+        while True:
             for name in self.order(seed, turn, only):
-                if time.monotonic() >= end:
+                if visits <= 0 or time.monotonic() >= end:
                     return
                 self.visit(name, seed, turn)
+                visits -= 1
             turn += 1
 
     def order(self, seed: int, turn: int, only: str) -> Iterator[str]:

@@ -343,4 +343,23 @@ TABLE = {
         ("int8", (3,), "few"),
         slack=50,
     ),
+    "the slope of exp1 where it is not defined": _entry(
+        "jax.jvp(jsp.special.exp1, (a,), (a,))",
+        ("float32", (4,), "among:-2:1:-30:30"),
+        smooth=False,
+        slack=50,
+    ),
+    "transforms of no axes": _entry(
+        "jnp.fft.fftn(a, axes=()), jnp.fft.ifftn(b), jnp.fft.irfftn(a, axes=()), jnp.fft.rfftn(a, axes=())",
+        _F,
+        ("bfloat16", (), "normal"),
+        smooth=False,
+    ),
+    "indices of four bits, gathered and scattered": _entry(
+        "lax.gather(a, b, lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, 4), mode='fill'), "
+        "lax.scatter_add(a, b, a[:2], lax.ScatterDimensionNumbers((1,), (0,), (0,)), mode='drop')",
+        ("float32", (3, 4), "normal"),
+        ("int4", (2, 1), "index:0:5"),
+        smooth=False,
+    ),
 }
