@@ -106,6 +106,13 @@ TABLE = [
         code=r"\.5",
     ),
     Forgiven("NumPy takes lists of axes here", "jnp.*", "accepts", code=r"axis[ab]?=\["),
+    Forgiven(
+        "places are counted by integers: NumPy refuses Booleans and floats too",
+        "jnp.unravel_index*",
+        "refuses",
+        why="^TypeError",
+        dtypes="bool float8_e4m3fn float8_e5m2 float8_e4m3b11fnuz float8_e5m2fnuz float8_e4m3fnuz",
+    ),
     Forgiven("shapes that differ are not equivalent", "jnp.array_equiv", "accepts"),
     Forgiven(
         "of an empty array no quantile is defined: NumPy refuses too",
