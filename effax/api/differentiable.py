@@ -185,7 +185,7 @@ def chosen(argnums: int | Sequence[int], args: Sequence[Any], what: str) -> tupl
         raise TypeError(
             f"differentiating with respect to argnums={argnums} requires at least "
             f"{max(numbers, default=0) + 1} positional arguments to be passed by the caller, but "
-            f"got only {len(args)} positional arguments"
+            f"got only {len(args)} positional arguments."
         )
     return normalise(numbers, len(args), what)
 

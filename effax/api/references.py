@@ -286,13 +286,13 @@ registry.register_node(TransformedRef, _flatten, _unflatten)
 
 
 def refuse_parts(tree: Any, name: str) -> None:
-    """Raise `RefError` for a part of a reference in a tree whose arrays are mapped over.
+    """Raise `TypeError` for a part of a reference in a tree whose arrays are mapped over.
 
     Its leaf is the whole reference, whose axes are not those of the part.
     """
     for x in tree_leaves(tree, is_leaf=lambda x: type(x) is TransformedRef):
         if type(x) is TransformedRef:
-            raise RefError(
+            raise TypeError(
                 f"{name}: TransformedRefs are not allowed among the arguments, as {x!r} is; pass "
                 "the reference and take the part of it inside, or close over the part"
             )

@@ -122,7 +122,7 @@ def mapped_over(
 
 
 def _check_references(leaves: Sequence[Any], tree: Any, name: str) -> None:
-    """Raise `RefError` for a reference given twice, and for a part of one."""
+    """Raise `RefError` for a reference given twice, `TypeError` for a part of one."""
     from effax.api.references import refuse_parts
 
     refuse_parts(tree, f"vmap of {name}")

@@ -52,9 +52,9 @@ def test_another_part_is_another_program():
 
 def test_parts_are_not_mapped_over():
     ref = effax.new_ref(jnp.zeros((3, 4)))
-    with pytest.raises(RefError, match="TransformedRefs are not allowed"):
+    with pytest.raises(TypeError, match="TransformedRefs are not allowed"):
         effax.vmap(_add)(ref.at[0])
-    with pytest.raises(RefError, match="TransformedRefs are not allowed"):
+    with pytest.raises(TypeError, match="TransformedRefs are not allowed"):
         lax.scan(lambda c, row: (c, None), 0, ref.at[:, 0])
 
 
