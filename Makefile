@@ -22,6 +22,7 @@ SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples
 help:
 	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
 	@echo "make test-all  the same with the slow ones"
+	@echo "make mutants   small mistakes in each rule, and which law finds them"
 	@echo "make paths     the tests with fast paths switched off, all and each, and on at all sizes"
 	@echo "make hostile   sizes, threads, forks, interpreter exit, hostile files: the slow ones too"
 	@echo "make fuzz      random questions to effax and JAX, for SECONDS=120"
@@ -106,6 +107,10 @@ processors: $(VENV)/.test
 
 unit: $(VENV)/.test
 	$(PYTEST) -m "not slow"
+
+# Small mistakes in each rule, and which law finds them: about three minutes without crown, which was not measured.
+mutants: $(VENV)/.test
+	$(PY) -m tests.mutants
 
 # What nobody writes on purpose, and what somebody may: tests/hostile, those marked slow included.
 # One process: several of its tests want all cores, or most of the memory.

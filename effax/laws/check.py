@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as random_seed
 from hypothesis import strategies as st
-from hypothesis.errors import UnsatisfiedAssumption
+from hypothesis.errors import Unsatisfiable, UnsatisfiedAssumption
 
 from effax.backends.reference.evaluate import Reference, evaluate_program
 from effax.effects import config
@@ -43,6 +43,7 @@ from effax.laws.described import Described
 from effax.laws.generate import CONTROL_KINDS, Draw, mixed_programs, programs, shapes
 from effax.laws.law import LAWS, NOTHING, Case, Law, Violation, compare
 from effax.laws.nesting import laws_of_nesting
+from effax.laws.one_effect import laws_of_one_effect
 from effax.laws.one_step import Kind, kinds_of, one_step
 from effax.laws.rules_kept import laws_of_kept_rules
 from effax.laws.rulewise import laws_of_rules, laws_of_soundness
@@ -296,6 +297,9 @@ class _Ended:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
+        if isinstance(error, Unsatisfiable) and not self.count.examples:
+            self.count.refusal = "no program of this kind could be drawn"
+            return True
         return bool(self.count.broken) and isinstance(error, Exception)
 
 
@@ -382,8 +386,9 @@ def check(
     if transform is None:
         known = dict(LAWS) | {x.name: x for x in LAWS.values()}
         asked = {} if effects is None else kinds_of(effects)
-        of_rules = {x.name: x for x in LAWS.values() if asked and x.needs <= _OF_ONE_PROGRAM}
+        of_rules = {x.name: x for x in laws_of_one_effect()} if asked else {}
         ruled: Collection[Effect] = ()
+        known |= of_rules
         if asked and laws is None:
             laws = of_rules
     else:
@@ -403,10 +408,6 @@ def check(
         else:
             found.append(judge(one, programs, control, max_examples, backend))
     return Report(tuple(found))
-
-
-_OF_ONE_PROGRAM: Final = frozenset({"no while", "mixed", "text"})
-"""What laws need that may be asked about a program of one effect."""
 
 
 def stated_of(t: Described) -> list[Law]:

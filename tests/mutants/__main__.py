@@ -9,7 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.mutants.table import ASKED, of_transform, row, write_into
+from tests.mutants.columns import COLUMNS
+from tests.mutants.table import ASKED, of_column, of_transform, row, write_into
 
 
 def main():
@@ -18,8 +19,8 @@ def main():
     parser.add_argument("--into", type=Path, help="the page whose table is written")
     given = parser.parse_args()
     rows = []
-    for name in given.names or ASKED:
-        counted = of_transform(name)
+    for name in given.names or [*ASKED, *COLUMNS]:
+        counted = of_column(name) if name in COLUMNS else of_transform(name)
         if counted is not None:
             rows.append(counted)
             print(row(counted), flush=True)

@@ -21,6 +21,8 @@ class Noticed:
 
     asked: int = 0
     changed: int = 0
+    traced: int = 0
+    reached: bool = False
 
     def between(self, right, wrong):
         """Note a right value and what was put in its place."""
@@ -30,7 +32,8 @@ class Noticed:
             return
         a, b = elements(right), elements(wrong)
         if a is None or b is None:
-            return  # traced: what is seen of it elsewhere counts
+            self.traced += 1  # what is seen of it elsewhere counts
+            return
         same = a.shape == b.shape and a.dtype == b.dtype and np.array_equal(a, b, equal_nan=True)
         self.changed += not same
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from tests.examples.samples import load
+from tests.mutants import columns
 from tests.mutants.survivors import SURVIVORS
 from tests.mutants.transforms import finds, mutants
 
@@ -25,10 +26,11 @@ def class_of(asked):
 
 def count(name, every, find):
     """The row of one transform or column: each mutant asked, and what was missed."""
-    start, found, equivalent, missed = time.process_time(), 0, 0, []
+    start, found, equivalent, unreached, missed = time.process_time(), 0, 0, 0, []
     for mutant in every:
         law = find(mutant)
-        found += bool(law)
+        unreached += law == columns.UNREACHED
+        found += bool(law) and law != columns.UNREACHED
         equivalent += law is None
         if law == "":
             missed.append(mutant.name)
@@ -43,6 +45,7 @@ def count(name, every, find):
         "found": found,
         "of": found + len(missed),
         "equivalent": equivalent,
+        "unreached": unreached,
         "seconds": round(seconds),
         "unexplained": sorted(set(missed) - explained),
     }
@@ -56,6 +59,11 @@ def of_transform(name):
     return count(name, mutants(cls), lambda mutant: finds(ASKED[name], cls, mutant))
 
 
+def of_column(name):
+    """The row of a column of the library."""
+    return count(name, columns.mutants(name), lambda mutant: columns.finds(name, mutant))
+
+
 def row(counted):
     """A row as Markdown."""
     share = 100 * counted["found"] / max(1, counted["of"])
@@ -63,6 +71,7 @@ def row(counted):
         f"`{counted['name']}`",
         f"{counted['found']} of {counted['of']} ({share:.0f} %)",
         counted["equivalent"],
+        counted["unreached"],
         counted["seconds"],
     )
     return "| " + " | ".join(map(str, cells)) + " |"
@@ -75,6 +84,6 @@ def write_into(page: Path, rows):
     old, _, after = rest.partition(END)
     kept = {line.split("`")[1]: line for line in old.splitlines() if line.startswith("| `")}
     kept |= {one["name"]: row(one) for one in rows}
-    head = "| rules of | found | equivalent | CPU seconds |\n|---|---|---|---|"
+    head = "| rules of | found | equivalent | unreached | CPU seconds |\n|---|---|---|---|---|"
     table = "\n".join([head, *kept.values()])
     page.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")

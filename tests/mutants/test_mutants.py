@@ -8,7 +8,7 @@ from tests.mutants.survivors import SURVIVORS
 from tests.mutants.table import ASKED, class_of
 from tests.mutants.transforms import finds, mutants
 
-EACH = 12
+EACH = 8
 QUICK = "units", "nan_provenance", "cost", "harvest", "seed", "adev"
 
 

@@ -1,0 +1,30 @@
+"""Laws that are asked about programs of one effect only: of whole programs they say little."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import effax
+from effax.effects import elementwise
+from effax.effects.tree import tree_leaves
+from effax.laws.law import LAWS, Case, Law, dot
+
+_NEEDS: Final = frozenset({"no while", "mixed", "text"})
+"""What laws need that may be asked about a program of one effect."""
+
+
+def transposed_by_itself(c: Case) -> Any:
+    """Not by way of a derivative, whose effects may be others: that of `sub` is an `add`."""
+    args, w = c.args, c.cotangents()
+    back = tree_leaves(effax.linear_transpose(lambda *xs: tuple(c.f(*xs)), *args)(tuple(w)))
+    at, start = c.f(*args), c.f(*(elementwise.mul(x, 0.0) for x in args))
+    moved = [elementwise.sub(x, y) for x, y in zip(at, start, strict=True)]
+    return dot(list(w), moved), dot(back, args)
+
+
+LINEAR: Final = Law("<w, f x - f 0> = <f' w, x>, f linear", transposed_by_itself)
+
+
+def laws_of_one_effect() -> list[Law]:
+    """The library's laws that are asked about programs of one effect."""
+    return [*(x for x in LAWS.values() if x.needs <= _NEEDS), LINEAR]
