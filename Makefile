@@ -98,7 +98,8 @@ paths: $(VENV)/.test
 	$(PYTEST) $(AT_ALL_SIZES) $(COMPILED)
 	$(PY) -m tests.backends.without_paths -n $(WORKERS)
 
-# LAPACK's answers where OpenBLAS takes the kernels of other processors.
+# LAPACK's answers where OpenBLAS takes the kernels of other processors. Prescott's are left out: there ssymv
+# of a lower triangle of n = 2, 3, 6, 7 rows reads its own stale buffer (with SciPy alone, after sgemm of NaN).
 ALGEBRA = tests/linalg tests/grid/test_numpy.py tests/grid/test_modules.py
 processors: $(VENV)/.test
 	for kernels in Haswell Zen; do \

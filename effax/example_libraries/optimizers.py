@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import effax.numpy as jnp
@@ -23,15 +24,16 @@ State = Any
 Schedule = Callable[[Step], Any]
 
 
+@dataclass
 class OptimizerState:
     """The state of an optimiser: the states of all arrays, and the trees they came from."""
 
-    def __init__(
-        self, packed_state: Sequence[Any], tree_def: Any, subtree_defs: Sequence[Any]
-    ) -> None:
-        self.packed_state = packed_state
-        self.tree_def = tree_def
-        self.subtree_defs = tuple(subtree_defs)
+    packed_state: Sequence[Any]
+    tree_def: Any
+    subtree_defs: Sequence[Any]
+
+    def __post_init__(self) -> None:
+        self.subtree_defs = tuple(self.subtree_defs)
 
     def states(self) -> list[Any]:
         """The state of each array."""

@@ -223,11 +223,13 @@ def odeint(
 
 
 def _check_slope(slope: Any, y: Any) -> None:
-    given, wanted = ([typeof(x).shape for x in tree_flatten(tree)[0]] for tree in (slope, y))
-    if given != wanted:
+    """Raise `TypeError` for a slope of more or fewer elements than y; its tree may be another."""
+    types = [[typeof(x) for x in tree_flatten(tree)[0]] for tree in (slope, y)]
+    if sum(x.size for x in types[0]) != sum(x.size for x in types[1]):
+        given, wanted = ([x.shape for x in leaves] for leaves in types)
         raise TypeError(
-            "the function given to odeint must give arrays of y0's shapes: it gave "
-            f"{given}, not {wanted}"
+            "odeint: the function must return as many elements as y0 has, but it returned shapes "
+            f"{given}, and those of y0 are {wanted}"
         )
 
 

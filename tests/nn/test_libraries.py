@@ -101,3 +101,8 @@ def test_a_tree_as_a_vector():
     assert again["b"][0].dtype == np.int32
     with pytest.raises(ValueError, match="shape"):
         back(flat[:3])
+
+
+def test_states_of_optimizers_are_compared_by_what_they_hold():
+    state = optimizers.momentum(0.1, 0.9)[0](jnp.zeros(3))
+    assert optimizers.pack_optimizer_state(optimizers.unpack_optimizer_state(state)) == state

@@ -119,3 +119,16 @@ def test_what_is_refused():
     ]:
         with pytest.raises(error):
             wrong()
+
+
+def test_a_slope_may_come_in_another_tree_than_the_state():
+    def listed(y, t):
+        return [y[1], -y[0]]
+
+    def stacked(y, t):
+        return jnp.array([y[1], -y[0]])
+
+    t = jnp.linspace(0.0, 1.0, 3)
+    wanted = odeint(stacked, jnp.array([1.0, 0.0]), t)
+    assert (odeint(listed, jnp.array([1.0, 0.0]), t) == wanted).all()
+    assert (jnp.stack(odeint(stacked, [1.0, 0.0], t), -1) == wanted).all()
