@@ -6,6 +6,7 @@ import pytest
 import effax as fx
 import effax.numpy as jnp
 from effax import effects, laws
+from effax.laws.check import judge, rule_cases
 from effax.laws.one_step import kinds_of
 
 
@@ -243,3 +244,34 @@ def test_most_effects_of_the_library_have_steps_of_their_own():
     ]
     kinds = kinds_of(first_order)
     assert np.mean([e in kinds for e in first_order]) > 0.65
+
+
+def test_every_program_drawn_for_an_effect_performs_it():
+    drawn = []
+    kinds = kinds_of([effects.sub])[effects.sub]
+    keep = laws.Law("keep", lambda c: (drawn.append(c.f), ((), ()))[1])
+    judge(keep, rule_cases(effects.sub, kinds), max_examples=8)
+    assert drawn
+    assert all(effects.sub in f.effects() for f in drawn)
+
+
+def test_a_law_of_no_programs_is_undefined():
+    nothing = rule_cases(effects.sub, kinds_of([effects.sub])[effects.sub]).filter(lambda c: False)
+    found = judge(laws.Law("same", lambda c: ((), ())), nothing)
+    assert found.verdict == "undefined"
+    assert "drawn" in found.detail
+
+
+def wrong_spectrum(cls):
+    return lambda x, **how: cls(effects.fft(x.one, **how), effects.fft(x.two, **how) * 1.5)
+
+
+def half(cls):
+    return lambda x: cls(jnp.sin(x.one).astype("float16"), jnp.sin(x.two).astype("float16"))
+
+
+@pytest.mark.parametrize(("name", "mistake"), [("fft", wrong_spectrum), ("sin", half)])
+def test_complex_results_and_wrong_dtypes_are_no_excuse(name, mistake):
+    law = "each rule: T f = f"
+    report = asked(pair(**{name: mistake}), laws=[law], effects=[getattr(effects, name)])
+    assert report[law].verdict == "false", str(report)
