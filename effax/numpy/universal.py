@@ -448,7 +448,8 @@ def _outer(function: ufunc, a: ArrayLike, b: ArrayLike) -> Array:
     if not shape_of(a) or not shape_of(b):
         return function(a, b)
     n = len(shape_of(a))
-    return function(shape.expand_dims(a, tuple(range(n, n + len(shape_of(b))))), b)
+    behind = shape.expand_dims(a, tuple(range(n, n + len(shape_of(b)))))
+    return function(behind, shape.expand_dims(b, tuple(range(n))))
 
 
 @whole("function", "axis", "dtype")
@@ -469,7 +470,9 @@ def _folded_between(function: ufunc, a: ArrayLike, indices: Array, axis: int, dt
         number = broadcast(number, (m,))
         inside = logical.and_(comparison.gt(number, starts), comparison.lt(number, ends))
         mask = shape.broadcast_in_dim(inside, shape=(m, *lengths), dims=(0,))
-        return select_n(mask, carry, cast(function(carry, row), kind)), None
+        return select_n(
+            mask, carry, cast(function(carry, shape.expand_dims(row, (0,))), kind)
+        ), None
 
     first = At(rows)[starts].get(mode="fill")
     numbers = shape.iota(dtype=int32, shape=(n,), dimension=0)

@@ -200,3 +200,11 @@ def test_refusals():
     ):
         with pytest.raises(TypeError):
             bad()
+
+
+def test_methods_broadcast_by_themselves_where_ranks_must_be_equal():
+    a, b = np.arange(8.0).reshape(4, 2), np.arange(3.0)
+    with effax.numpy_rank_promotion("raise"):
+        np.testing.assert_array_equal(jnp.subtract.outer(a, b), np.subtract.outer(a, b))
+        found = jnp.subtract.reduceat(a, jnp.array([0, 2]))
+    np.testing.assert_array_equal(found, np.subtract.reduceat(a, [0, 2]))
