@@ -188,7 +188,9 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     Array([[1, 0], [2, 1], [0, 2]], dtype=int32)
     """
     n = _positive("convolution_matrix", n)
-    x = jnp.atleast_1d(_array("convolution_matrix", a))
+    x = _array("convolution_matrix", a)
+    if x.ndim == 0:
+        raise ValueError("convolution_matrix: a must be at least 1-dimensional, got a scalar")
     if x.shape[-1] == 0:
         raise ValueError(f"len(a) must be at least 1; got shape {x.shape}.")
     if mode not in ("full", "valid", "same"):

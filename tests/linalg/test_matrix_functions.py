@@ -192,3 +192,8 @@ def test_default_dtypes_are_jaxs():
     with effax.enable_x64(False):
         assert sl.hilbert(2).dtype == sl.pascal(2).dtype == sl.helmert(3).dtype == "float32"
         assert sl.hadamard(2).dtype == "int32" and sl.dft(2).dtype == "complex64"
+
+
+def test_a_convolution_with_a_scalar_is_refused():
+    with pytest.raises(ValueError, match="must be at least 1-dimensional"):
+        sl.convolution_matrix(jnp.array(5.0), 3)
