@@ -13,7 +13,6 @@ from effax.effects.program import Program
 from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, float0, typeof
-from effax.interpreters.discharge import distinct
 from effax.interpreters.jvp.dual import tangent_type, zeros
 from effax.interpreters.stage import Staged, stage
 
@@ -65,6 +64,8 @@ class CustomCall:
         )
         self.refs = {i: x for i, x in enumerate(everything) if isinstance(x, Ref)}
         if len(self.refs) > 1:
+            from effax.interpreters.discharge import distinct
+
             distinct(everything, name_of(function))
         self.leaves = [x for x in everything if not isinstance(x, Ref)]
         self.types = [typeof(x) for x in self.leaves]
@@ -207,6 +208,8 @@ def staged_over(
     staged = staged_all(functions, leaves, names)
     if not any(keeps_references(s.program) for s in staged):
         return staged, list(leaves)
+    from effax.interpreters.discharge import distinct
+
     refs = {i: x for i, x in enumerate(leaves) if isinstance(x, Ref)}
     distinct(leaves, names[0])
     rest = [x for x in leaves if not isinstance(x, Ref)]
