@@ -87,7 +87,7 @@ def least(node, rows):
 
 def summed(rows):
     """The sum of each row."""
-    return jnp.sum(rows.reshape(len(rows), -1), 1)
+    return jnp.sum(rows, tuple(range(1, rows.ndim)))
 
 
 def between(lower, upper, xs, box):

@@ -174,3 +174,10 @@ def test_networks_have_smaller_bounds():
         found, wide = crown(f)(ball(x, 0.1)), bounds(f)(ball(x, 0.1))
         assert_inside(np.asarray(fx.vmap(f)(around(x, 0.1))), found)
         assert found.hi - found.lo < 0.8 * (wide.hi - wide.lo)
+
+
+def test_bounds_of_no_elements_are_empty():
+    crown, interval = load("crown"), load("interval")
+    x = jnp.zeros((2, 0))
+    found = crown.crown(jnp.exp)(interval.Interval(x, x))
+    assert found.lo.shape == found.hi.shape == (2, 0)
