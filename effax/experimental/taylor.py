@@ -27,9 +27,8 @@ from typing import Any
 
 import effax as fx
 import effax.numpy as jnp
-from effax import extend, tree
+from effax import effects, extend, traits, tree
 from effax.effects.types import is_inexact
-from effax.extend import effects, traits
 
 OWN = effects.custom_jvp_call, effects.custom_vjp_call, effects.custom_linear, effects.linear_solve
 
@@ -46,12 +45,9 @@ def series(order: int, collapsed: bool = False) -> Any:
     """The class of series up to an order; `collapsed`: of a sum of series over directions."""
     inner, later = range(1, order if collapsed else 1), range(1, order + 1)
     leaves = {f"c{k}": fx.Leaf(axes=int(k in inner)) | None for k in later}
-    body = {
-        "__annotations__": {"c0": fx.Leaf(primal=True)} | leaves,
-        "order": order,
-        "inner": inner,
-    }
-    return type("Series", (Series,), {**body, "__module__": __name__})
+    body = {"__module__": __name__, "order": order, "inner": inner}
+    body["__annotations__"] = {"c0": fx.Leaf(primal=True)} | leaves
+    return type("Series", (Series,), body)
 
 
 class Stream:

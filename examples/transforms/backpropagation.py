@@ -13,9 +13,8 @@ Branches and scans are gone through, since the rest of a program in a branch is 
 backpropagator". Theirs keeps adjoints in references; here the answer holds them.)
 """
 
+from dataclasses import dataclass
 from itertools import count
-
-import attrs
 
 import effax.numpy as jnp
 from effax import extend
@@ -30,7 +29,7 @@ node = extend.Effect(
 """`node(value, place, slope, ...)`: the place of the adjoint of a new value."""
 
 
-@attrs.frozen
+@dataclass(frozen=True)
 class Number:
     """A scalar, and the place of its adjoint."""
 

@@ -26,6 +26,12 @@ BARS = {  # name: what it is, the bar, today's public implementation and its lin
     "laplacian": ("forward Laplacian", 70, "fwdlap, 323; folx, 3230"),
     "inverse": ("inverse and log-density", 120, "oryx, 553 + 259"),
     "adev": ("gradients of expectations", 80, "genjax adev, 806"),
+    "amb": ("search over all choices", 40, "none in JAX"),
+    "early_exit": ("early exit from branches and loops", 20, "none in JAX"),
+    "backpropagation": ("reverse mode by continuations", 60, "none in JAX"),
+    "nested_sampling": ("nested sampling of models", 60, "jaxns, a library"),
+    "dual": ("forward mode, from outside", 150, "jax.jvp"),
+    "batch": ("vmap, from outside", 150, "jax.vmap"),
 }
 BEGIN, END = "<!-- transforms: written by examples/transforms/lines.py -->", "<!-- end -->"
 NOT_CODE = {
