@@ -99,7 +99,7 @@ def tri(N: int, M: int | None = None, k: Any = 0, dtype: Any = None) -> Any:  # 
     check_arrays("tri", k)
     if not is_integer(typeof(k).dtype) or shape_of(k):
         raise TypeError(f"tri: k must be an integer scalar, got {k}")
-    return cast(below(rows, columns, k), kind)
+    return cast(below(rows, columns, cast(k, np.dtype(np.int32))), kind)
 
 
 def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
