@@ -421,6 +421,8 @@ NOT_ASKED = {  # transforms that are no functions of functions, and what is aske
     "compressed": "gives a Jacobian: that it is `jacfwd`'s is asked of random programs",
     "backpropagation": "takes programs of its own numbers: gradients are compared in its tests",
     "nested_sampling": "integrates a program: evidence is compared with integrals in its tests",
+    "dual": "is forward mode: compared with `effax.jvp`, on all programs, in its tests",
+    "batch": "is `vmap`: compared with ours, on all programs, in its tests",
     "inverse": "turns a program round: round trips and densities are asked in its tests",
 }
 ENTRIES = {

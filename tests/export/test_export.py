@@ -121,8 +121,9 @@ def test_what_it_closes_over_is_written_out(dtype):
     read = of(lambda n: (value, value[n]), np.int32(1))
     whole, row = read.call(np.int32(1))
     assert whole.dtype == value.dtype
-    assert_array_equal(whole.astype("float32"), value.astype("float32"))
-    assert_array_equal(row.astype("float32"), value[1].astype("float32"))
+    wide = "complex64" if dtype == "complex64" else "float32"
+    assert_array_equal(whole.astype(wide), value.astype(wide))
+    assert_array_equal(row.astype(wide), value[1].astype(wide))
 
 
 def test_arrays_without_elements_and_keys_are_written():

@@ -72,7 +72,7 @@ def test_traced_seeds():
         (lambda: random.split(KEY, -1), TypeError, "negative"),
         (lambda: random.uniform(KEY, (2,), int), ValueError, "float dtype"),
         (lambda: random.normal(KEY, (2,), "int32"), ValueError, "float or complex dtype"),
-        (lambda: random.normal(KEY, 2.5), TypeError, "shape"),
+        (lambda: random.normal(KEY, 2.5), TypeError, "Shapes must be 1D"),
         (lambda: random.bits(KEY, (2,), "int32"), ValueError, "unsigned int dtype"),
         (lambda: random.randint(KEY, (2,), 0, 2, "float32"), TypeError, "int dtype"),
         (lambda: random.randint(KEY, (3,), np.zeros(2, int), 5), ValueError, "broadcast"),
