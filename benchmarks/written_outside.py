@@ -1,4 +1,4 @@
-"""What transforms cost that are written on the public surface: times of ours, and their ratio.
+"""The cost of transforms written on the public surface: times of ours, and their ratio.
 
     python -m benchmarks.written_outside
 

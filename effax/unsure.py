@@ -257,7 +257,7 @@ class _Branches:
         return found[: len(state)], found[len(state) :]
 
     def also(self, k: int, state: Sequence[Any], found: Sequence[Any]) -> Any:
-        """What was found, or what a branch gives; the state goes through it."""
+        """The value found, or the result of a branch; the state goes through it."""
         state, other = self.run(k, state)
         return state, self.joins.joined(found, other, self.modes, self.types)
 

@@ -1,4 +1,4 @@
-"""Who asks for what a program leaves to be answered: effect, types and line of each question."""
+"""The questions that a program leaves open: effect, types and line of each."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Asked:
 
 
 def asked_by(equations: Iterable[Any]) -> tuple[Asked, ...]:
-    """What equations ask for, in order: each effect of the same types and line once."""
+    """List the questions of equations in order: each effect of the same types and line once."""
     found: dict[Any, Asked] = {}
     for e in equations:
         for one in _asked(e):
@@ -67,7 +67,7 @@ answerers: Final[dict[str, dict[str, None]]] = {}
 
 
 def answerer_of(name: str, known: dict[str, str]) -> str:
-    """What to wrap a function in that leaves this to be answered."""
+    """Return the wrapper that answers what a function leaves open."""
     if name in known:
         return known[name]
     found = list(answerers.get(name, ()))

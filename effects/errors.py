@@ -231,7 +231,7 @@ class MissingRuleError(EffaxError, NotImplementedError):
 
 
 class FixpointError(EffaxError, TypeError):
-    """What a handler knows of a loop's carry grows in each step, so the loop can't be lifted."""
+    """The mode of a loop's carry grows in each step, so the loop can't be lifted."""
 
 
 class UnsupportedDerivativeError(EffaxError, ValueError):

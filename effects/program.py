@@ -116,7 +116,7 @@ _EMPTY: Final[frozenset[str]] = frozenset()
 
 
 class Row(frozenset[str]):
-    """What remains to be answered when a program runs: a set of names.
+    """The effect row of a program, a set of names: the effects that remain to be answered.
 
     `asked` says who asks: each effect with its types and line, an `Asked`. `row - names` is the row
     of what is left where these are answered.

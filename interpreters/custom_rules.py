@@ -86,7 +86,7 @@ def lift_ruled(
 
 
 def _body(effect: Effect, operands: Sequence[Any], attributes: dict[str, Any]) -> Program:
-    """What the effect computes where nobody asks for its rule, as a program of its operands."""
+    """Return the body of the effect as a program of its operands, for those who ask no rule."""
     if effect is not solving.linear_solve:
         program: Program = attributes["program"]
         return program
@@ -147,7 +147,7 @@ class Ruled:
 
     @property
     def name(self) -> str:
-        """What the program is called in messages."""
+        """The name of the program in messages."""
         return str(self.attributes.get("name", self.effect.name))
 
     def is_the_effect(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from effax.effects.errors import FixpointError
 
 PATIENCE: Final = 32
-"""How often the mode of one carry may grow before it is widened, and after that again."""
+"""The number of times that the mode of a carry may grow before it is widened, and after."""
 
 
 def fixpoint(

@@ -99,7 +99,7 @@ class Lifting(Handler):
         return ()
 
     def value_leaf(self, mode: Mode) -> int | None:
-        """Which of the leaves is the value itself, if one is: custom rules are for that leaf."""
+        """The place of the leaf that is the value itself, if any: custom rules are for it."""
         return None
 
     def interprets(self, effect: Effect, attributes: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What effects from outside mean in terms of others, for those who have no cell for them.
+"""The meaning of effects from outside in terms of others, for columns without a cell for them.
 
 `extend.expand` declares it once. Handlers of first-order rules find it in the functor; those that
 record or walk programs (residual staging, transposition, discharge) call the program of it.

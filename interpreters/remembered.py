@@ -1,4 +1,4 @@
-"""What is derived from a program, and for how long it can be kept."""
+"""Derived programs, and for how long they can be kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from effax.effects.program import Program
 from effax.effects.state import Ref
 
 _here: Final[ContextVar[dict[Any, Any] | None]] = ContextVar("effax.derived", default=None)
-"""What was derived since the outermost call of `remembered` began, and holds traced values."""
+"""Derived programs that hold traced values, since the outermost call of `remembered` began."""
 
 
 def remembered(program: Program, key: Hashable, make: Callable[[], Any]) -> Any:

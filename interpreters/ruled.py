@@ -60,7 +60,7 @@ class Answering:
 
 
 def _plain(inner: Lifting, function: Callable[..., Any], *args: Any) -> Any:
-    """What a function gives, as values: the leaves that are these, of the handler's own."""
+    """Return the results of a function as values: of the handler's own, their value leaves."""
     pair = function(*args)
     if type(pair) is not tuple:
         return [_value(inner, x) for x in pair]

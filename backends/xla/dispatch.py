@@ -46,7 +46,7 @@ LIMIT: Final = 8192
 _singles: Final[dict[Any, Executor]] = {}
 _direct: Final[dict[Any, tuple[Any, Any, Any]]] = {}
 joined: Final[dict[Any, tuple[Executor, Any] | None]] = {}
-"""What `together` has compiled."""
+"""The executables that `together` has compiled."""
 _by_text: Final[weakref.WeakValueDictionary[Any, Any]] = weakref.WeakValueDictionary()
 
 
@@ -434,7 +434,7 @@ def check_row(program: Program) -> None:
 
 
 def _asked_for(program: Program, entry: str) -> str:
-    """Who asks for an entry of the row: at most three of them."""
+    """The effects that ask for an entry of the row: at most three of them."""
     found = [str(one) for one in program.row.asked if one.name == entry]
     more = f", and {len(found) - 3} more" if len(found) > 3 else ""
     return ", ".join(found[:3]) + more

@@ -38,7 +38,7 @@ def refuse_divergence(program: Program, axes: Mapping[Any, int]) -> None:
 
 
 class _Places:
-    """What is known of a program's values at each of some places."""
+    """The values of a program at each of some places, as far as they are known."""
 
     def __init__(self, places: Sequence[Mapping[Any, int]]) -> None:
         self.places = places
@@ -58,7 +58,7 @@ class _Places:
         ]
 
     def perform(self, e: Equation, operands: Sequence[Known]) -> Sequence[Known]:
-        """What is known of an equation's results."""
+        """Return the results of an equation as far as they are known."""
         unknown = [None] * len(e.outputs)
         if e.effect is collective.axis_index:
             (axis,) = e.attributes["axes"]

@@ -45,7 +45,7 @@ def look_for_special(
 
 
 def special_in(results: Sequence[Any]) -> str | None:
-    """What the settings forbid that a result holds: "nan" or "inf"; None where none does."""
+    """Find what the settings forbid among the results: "nan", "inf" or None."""
     return next((what for what in map(_special, results) if what), None)
 
 

@@ -66,7 +66,7 @@ def together(
 def _joined(
     function: Callable[..., tuple[Sequence[Any], Any] | None], specs: Sequence[Spec]
 ) -> tuple[Executor, Any] | None:
-    """What a function performs on values with these specs, compiled; None where it can't be."""
+    """Compile the effects of a function on values with these specs; None where that can't be."""
     beside: list[Any] = []
 
     def results(*values: Any) -> Sequence[Any]:

@@ -1,4 +1,4 @@
-"""What a call of a function with a derivative of its own means: the function, its rule, or both."""
+"""The meaning of a call of a function with its own rule: the function, the rule, or both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from effax.interpreters.stage import refuse_returned
 
 
 class Meaning(Enum):
-    """What a call of a function with a derivative of its own means where it is made."""
+    """The meaning of one call of a function with a derivative of its own."""
 
     FUNCTION = "no one asks for the rule: the function itself is called"
     RULE = "the handler on top asks for the derivative: the rule is called, and not the function"
@@ -31,7 +31,7 @@ class Meaning(Enum):
 
 
 def meaning_of(leaves: Sequence[Any], functions: Sequence[Any], kind: str) -> Meaning:
-    """What a call on these values means, by the handlers from the top of the stack outwards.
+    """Find the meaning of a call on these values, from the top of the stack outwards.
 
     `functions` are the user's, the first of them the one that is called: it may not close over
     what a handler on the way differentiates, nor the others over what the one does that asks.
@@ -83,7 +83,7 @@ def called(call: CustomCall) -> Any:
 
 
 def staged(call: CustomCall, meaning: Meaning) -> tuple[tuple[Any, ...], Program | None]:
-    """What the function captured, and its program: nothing where the rule alone is called."""
+    """The captured values and the program of the function; nothing if only the rule is called."""
     if meaning is Meaning.RULE:
         return (), None
     found = call.staged()

@@ -228,7 +228,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
 
 class Pushforward(LinearFunction):
-    """What `linearize` returns beside the value: from tangents of the arguments to the value's."""
+    """The linear map of `linearize`: from tangents of the arguments to the tangent of the value."""
 
     __slots__ = ()
 

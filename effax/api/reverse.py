@@ -311,7 +311,7 @@ def _check_linear(types: Sequence[ShapedArray], out_types: Sequence[ShapedArray]
 
 
 class Transpose(LinearFunction):
-    """What `linear_transpose` returns: from a cotangent of the result to those of the arguments."""
+    """The map of `linear_transpose`: from a cotangent of the result to those of the arguments."""
 
     __slots__ = ()
 

@@ -10,7 +10,7 @@ from effax.effects.tree import tree_leaves
 from effax.laws.law import LAWS, Case, Law, dot
 
 _NEEDS: Final = frozenset({"no while", "mixed", "text"})
-"""What laws need that may be asked about a program of one effect."""
+"""The needs of laws that a program of one effect can meet."""
 
 
 def transposed_by_itself(c: Case) -> Any:

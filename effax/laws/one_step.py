@@ -23,9 +23,9 @@ from effax.laws.sketch import Sketch
 
 Kind = Callable[[Builder], Any]
 _ASKED: Final = 40
-"""How many environments each kind of steps is tried in, to see which effects it performs."""
+"""The number of environments in which each kind of steps is tried, to see its effects."""
 _TRIES: Final = 4
-"""How many steps are drawn in one environment, until one of them performs the effect."""
+"""The number of steps drawn in one environment until one of them performs the effect."""
 
 
 @st.composite

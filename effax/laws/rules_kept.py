@@ -15,7 +15,7 @@ from effax.laws.described import Described
 from effax.laws.law import CLOSE, Case, Law, total
 
 FACTOR = 3.0
-"""How much larger the derivatives of the rules are than those of the bodies."""
+"""The factor between the derivatives of the rules and those of the bodies."""
 
 
 def _scaled(x: Any) -> Any:
@@ -69,7 +69,7 @@ def _with_vmap(c: Case) -> Any:
 
 
 def laws_of_kept_rules(t: Described) -> list[Law]:
-    """What holds of a transform that says which leaf is the value, or owns no values.
+    """State the law of a transform that says which leaf is the value, or owns no values.
 
     Others open bodies or refuse derivatives: they are not asked. Nor is a function that calls the
     transform of a class, as nobody knows where in its result the value is.

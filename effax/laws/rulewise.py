@@ -122,7 +122,7 @@ def stands_for(t: Described, c: Case, f: Callable[..., Any], args: Sequence[Any]
 
 
 def _mask(c: Case) -> list[bool]:
-    """Which arguments are data: all of them, half of the time; else one."""
+    """Choose the arguments that are data: all of them, half of the time; else one."""
     n = len(c.f.types)
     chosen = c.seed % (2 * n)
     return [chosen == i or chosen >= n for i in range(n)]

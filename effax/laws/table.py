@@ -39,7 +39,7 @@ class Asked:
     more: Sequence[Law] = ()
 
     def described(self) -> dict[str, Any]:
-        """What is known of the transform's data, as `check` takes it."""
+        """Return what is known of the transform's data, as keywords of `check`."""
         names = ("embed", "project", "interpreter", "sound", "around", "oracle", "steps", "more")
         return {name: getattr(self, name) for name in names}
 

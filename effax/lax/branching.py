@@ -174,5 +174,5 @@ def _perform_cond(index: Any, operands: Sequence[Any], branches: Sequence[Progra
 
 
 def _place(program: Program, output: Any) -> int | None:
-    """Which input of the program an output is; None for any other."""
+    """Return the number of the input that an output is; None for any other output."""
     return next((i for i, x in enumerate(program.inputs) if x is output), None)

@@ -341,7 +341,7 @@ def fori_loop(
 
 
 def _steps(lower: Any, upper: Any, whole: bool) -> int | None:
-    """How many steps there are between known bounds; None where there is no end."""
+    """Return the number of steps between known bounds; None where there is no end."""
     if whole:
         return max(int(upper) - int(lower), 0)
     distance = float(upper) - float(lower)

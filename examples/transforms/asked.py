@@ -119,7 +119,7 @@ def seed(m):
     key = fx.random.key(0)
 
     class Splitting(fx.Interpreter):
-        """What `seed` should do: a key for the future first, then one for each that is drawn."""
+        """The keys that `seed` should give: one for the future first, then one for each draw."""
 
         key: fx.State
 
@@ -188,7 +188,7 @@ def units(m):
 
 
 def twice(f):
-    """What a transform of two bounds computes at points."""
+    """Compute both bounds at points: the value twice."""
     return lambda *xs: fx.tree.map(lambda y: (y, y), f(*xs))
 
 

@@ -44,7 +44,7 @@ def repeat(x, n):
 
 
 def lanes(xs):
-    """How many lanes there are."""
+    """Return the number of lanes."""
     return next(typeof(x.many).shape[0] for x in xs if batched(x))
 
 
@@ -149,7 +149,7 @@ def choose(which, ys):
 
 
 def differing(run, program, xs):
-    """Which results of a program are batched."""
+    """Find the results of a program that are batched."""
     found = []
 
     def see(*leaves):
@@ -214,7 +214,7 @@ class OfLanes:
         rule = self.rule.backward_of(moving, wanted)
 
         def backward(kept, cotangents):
-            """What operands that the lanes share are given is summed over these."""
+            """Sum the cotangents of operands that the lanes share over the lanes."""
             many = wrapped(cotangents, [True] * len(cotangents))
             given = self.full(Batched.transform(rule)(wrapped(kept, self.kept), many))
             flags = [b for b, w in zip(self.flags, wanted, strict=True) if w]

@@ -26,7 +26,7 @@ class Dual(fx.Interpreter, pure=True):
 
 
 def value(x):
-    """What is known of a value without its direction."""
+    """The value without its direction."""
     return x.value if isinstance(x, Dual) else x
 
 
@@ -163,7 +163,7 @@ def ask_the_transpose(*xs, rule, **how):
 
 @Dual.default
 def others(effect, *xs, **how):
-    """What no tangent comes out of is done to values; the rest is written out, or refused."""
+    """Perform effects without tangents on values; write out the rest, or refuse it."""
     if effect in traits.composite:
         return NotImplemented
     found = effect(*map(value, xs), **how)

@@ -59,7 +59,7 @@ class BatchedJvp:
 
     @property
     def captured(self) -> int:
-        """How many of the operands the function captured."""
+        """The number of operands that the function captured."""
         return getattr(self.rule, "captured", 0)
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
@@ -96,7 +96,7 @@ class BatchedVjp:
 
     @property
     def captured(self) -> int:
-        """How many of the operands the function captured."""
+        """The number of operands that the function captured."""
         return getattr(self.rule, "captured", 0)
 
     @property
@@ -207,7 +207,7 @@ def _lifted(
 def _batched_by(
     handler: Batch, values: Sequence[Any], batched: Sequence[bool], answer: Any
 ) -> list[bool]:
-    """Which results of a rule are batched: `answer(operands)` gives what belongs to each."""
+    """Find the batched results of a rule; `answer(operands)` gives what belongs to each."""
     found: list[bool] = []
 
     def flat(*operands: Any) -> list[Any]:
@@ -230,7 +230,7 @@ _asking: Final[ContextVar[bool]] = ContextVar("effax.asking_a_rule", default=Fal
 
 
 def _moving(rule: Any, operands: Sequence[Any]) -> list[bool]:
-    """Which operands a rule may be asked to move: not those that the function captured."""
+    """Find the operands that a rule may be asked to move: not those that the function captured."""
     captured = getattr(rule, "captured", 0)
     return [
         i >= captured and tangent_dtype(typeof(x).dtype) != float0 for i, x in enumerate(operands)

@@ -26,7 +26,7 @@ def fused(
     operands: Sequence[Any],
     attributes: dict[str, Any],
 ) -> tuple[Any] | None:
-    """What a pure rule gives, its effects performed as one; None where that can't be."""
+    """Perform the effects of a pure rule as one; return its result, or None where that can't be."""
     fields = handler.interpreter._fields
     carrier = handler.carrier
     codes: list[Hashable] = []

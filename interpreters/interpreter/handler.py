@@ -387,7 +387,7 @@ class Interpretation(Lifting):
         )
 
     def _shown(self, result: Any) -> str:
-        """What a rule returned instead, as text."""
+        """Describe what a rule returned instead."""
         type_ = _type_of(result)
         if type_ is not None:
             return type_.str_short()

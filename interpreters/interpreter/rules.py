@@ -43,7 +43,7 @@ class Rule:
         return self.function(*operands, **told, **attributes)
 
     def told(self, handler: Interpretation) -> dict[str, Any]:
-        """What the function wants to know beside operands and attributes."""
+        """Return the keywords that the function asks for beside operands and attributes."""
         told: dict[str, Any] = {}
         if "state" in self.wants:
             told["state"] = States(handler)

@@ -1,4 +1,4 @@
-"""What methods of an interpreter's class are told beside values: the settings, and the mode."""
+"""Arguments of an interpreter's class methods beside values: the settings and the mode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Mode:
-    """What a value of an interpreter is like: the axes in front of its leaves, and its statics.
+    """The shape of an interpreter's value: the axes in front of its leaves, and its statics.
 
     `axes` has the lengths of those axes for each leaf by name, None for a leaf that is absent.
     """

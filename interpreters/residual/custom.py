@@ -1,4 +1,4 @@
-"""How a call whose batching is the user's is split: the linear half is such a call, too."""
+"""Splitting of calls whose batching is the user's: the linear half is such a call, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy of `remat` keeps inside of loops and branches, made results of these.
+"""Values that a policy of `remat` keeps inside of loops and branches, made results of these.
 
 A loop or branch is written twice. On the way forward it has further results: the values inside that
 the policy keeps, of all steps, stacked. When the work is done again these are further operands, and
@@ -108,7 +108,7 @@ def _moved(e: Equation, depends: Sequence[bool]) -> Sequence[Variable]:
 
 
 def _loop_mask(body: Program, depends: Sequence[bool], n: int, m: int) -> tuple[bool, ...]:
-    """Which inputs of a loop's body depend on what moves: the carry's least fixpoint."""
+    """Find the inputs of a loop's body that depend on what moves: the carry's least fixpoint."""
     mask = tuple(depends)
     while True:
         later = split(body, mask).unknown_outputs[:m]

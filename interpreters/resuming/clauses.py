@@ -25,12 +25,12 @@ from effax.interpreters.stage import Staged
 
 Rest = Callable[[list[Any]], Any]
 STRETCH: Final = 16
-"""How many handled effects in a row are resumed as Python calls inside each other."""
+"""The number of handled effects in a row that are resumed as nested calls of Python."""
 
 
 @attrs.frozen(slots=True)
 class Context:
-    """Where a part of a program stands: who takes its results, and the answer of a final clause.
+    """The surroundings of a part of a program: what takes its results, and a final clause's answer.
 
     `answer` is the types and the tree of the answer of the whole, where a loop around knows them.
     """

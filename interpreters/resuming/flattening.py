@@ -49,7 +49,7 @@ def _hands_over(e: Equation) -> bool:
 
 
 def _uses(program: Program) -> Counter[Program]:
-    """How many places call each rest, in programs inside of equations too."""
+    """Count the places that call each rest, in programs inside of equations too."""
     uses: Counter[Program] = Counter()
     waiting = [program]
     while waiting:

@@ -25,7 +25,7 @@ class Segment:
 
 
 def mentions(program: Program, effects: frozenset[Effect]) -> frozenset[Effect]:
-    """Which of the effects a program performs, in the programs inside it too."""
+    """Find those of the effects that a program performs, in the programs inside it too."""
     key = "mentions", effects
     found: frozenset[Effect] | None = program.memo.get(key)
     if found is None:
@@ -38,7 +38,7 @@ def mentions(program: Program, effects: frozenset[Effect]) -> frozenset[Effect]:
 
 
 def mentioned(equation: Equation, effects: frozenset[Effect]) -> frozenset[Effect]:
-    """Which of the effects performing an equation performs."""
+    """Find those of the effects that an equation performs, in its programs too."""
     found = frozenset((equation.effect,)) & effects
     return found.union(*(mentions(inner, effects) for inner in equation.programs()))
 
