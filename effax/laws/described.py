@@ -13,11 +13,13 @@ from effax.laws.law import Law
 from effax.laws.one_step import Kind
 
 
-def _same(*args: Any) -> tuple[Any, ...]:
+def same(*args: Any) -> tuple[Any, ...]:
+    """The arguments as they are."""
     return args
 
 
-def _itself(result: Any) -> Any:
+def itself(result: Any) -> Any:
+    """The result as it is."""
     return result
 
 
@@ -45,8 +47,8 @@ class Described:
     """
 
     transform: Callable[..., Any]
-    embed: Callable[..., Any] = attrs.field(default=None, converter=lambda f: f or _same)
-    project: Callable[[Any], Any] = attrs.field(default=None, converter=lambda f: f or _itself)
+    embed: Callable[..., Any] = attrs.field(default=None, converter=lambda f: f or same)
+    project: Callable[[Any], Any] = attrs.field(default=None, converter=lambda f: f or itself)
     interpreter: type[Interpreter] | None = None
     sound: Callable[[Any, Any], Any] | None = None
     around: Callable[..., Any] | None = None

@@ -166,6 +166,11 @@ def _compare_arrays(i: int, x: Any, y: Any, relation: str) -> None:
         raise Violation(f"result {i}:\n{x}\nand\n{y}")
 
 
+def flat(results: Any) -> tuple[Any, ...]:
+    """The leaves of a function's results: what most sides of laws compare."""
+    return tuple(tree_flatten(results)[0])
+
+
 def total(xs: Sequence[Any]) -> Any:
     """The sum of all elements of all arrays: a scalar function of a program's results."""
     from effax.effects import elementwise, reduction

@@ -10,11 +10,10 @@ import numpy as np
 import effax
 from effax.effects import control
 from effax.effects.program import Program
-from effax.effects.tree import tree_leaves
 from effax.effects.types import is_float, typeof
 from effax.interpreters.interpreter import Interpreter, Leaf
 from effax.laws.described import Described
-from effax.laws.law import CLOSE, Case, Law, total
+from effax.laws.law import CLOSE, Case, Law, flat, total
 
 
 class Marked(Interpreter):
@@ -51,7 +50,7 @@ def laws_of_nesting(t: Described) -> list[Law]:
         return t.function(marked(c.f))(*c.args), t.function(c.f)(*c.args)
 
     def under_another(c: Case) -> Any:
-        return marked(lambda *xs: _flat(t.function(c.f)(*xs)))(*c.args), _flat(
+        return marked(lambda *xs: flat(t.function(c.f)(*xs)))(*c.args), flat(
             t.function(c.f)(*c.args)
         )
 
@@ -60,7 +59,7 @@ def laws_of_nesting(t: Described) -> list[Law]:
 
     def of_vmap(c: Case) -> Any:
         args = c.batch()
-        return _flat(t.function(effax.vmap(c.f))(*args)), _flat(effax.vmap(c.f)(*args))
+        return flat(t.function(effax.vmap(c.f))(*args)), flat(effax.vmap(c.f)(*args))
 
     def of_jvp(c: Case) -> Any:
         u = c.directions()
@@ -112,7 +111,3 @@ def _constants(c: Case) -> Program:
     return stage(
         lambda *_: [full(x.shape, 0.5, x.dtype) for x in types], c.loop.program().in_types
     ).program
-
-
-def _flat(results: Any) -> tuple[Any, ...]:
-    return tuple(tree_leaves(results))

@@ -14,7 +14,7 @@ from effax.effects.types import typeof
 from effax.interpreters.interpreter import Interpreter
 from effax.laws.batching import mapped
 from effax.laws.described import Described
-from effax.laws.law import CLOSE, Case, Law, Violation, total
+from effax.laws.law import CLOSE, Case, Law, Violation, flat, total
 from effax.laws.loops import _while, scanned
 
 
@@ -23,17 +23,17 @@ def laws_of_rules(t: Described) -> list[Law]:
 
     def keeps_results(c: Case) -> Any:
         if t.oracle is not None:
-            return _flat(t.function(c.f)(*c.args)), _flat(t.oracle(c.f)(*c.args))
-        return _flat(t.function(c.f, _mask(c))(*c.args)), _flat(c.f(*c.args))
+            return flat(t.function(c.f)(*c.args)), flat(t.oracle(c.f)(*c.args))
+        return flat(t.function(c.f, _mask(c))(*c.args)), flat(c.f(*c.args))
 
     def of_rows(c: Case) -> Any:
         args = c.batch()
         f = t.function(c.f)
-        return effax.vmap(lambda *xs: _flat(f(*xs)))(*args), mapped(lambda *xs: _flat(f(*xs)), args)
+        return effax.vmap(lambda *xs: flat(f(*xs)))(*args), mapped(lambda *xs: flat(f(*xs)), args)
 
     def staged(c: Case) -> Any:
         f = t.function(c.f)
-        return _flat(effax.jit(f)(*c.args)), _flat(f(*c.args))
+        return flat(effax.jit(f)(*c.args)), flat(f(*c.args))
 
     stated: dict[str, Callable[[Case], Any]] = {
         "T f = f": keeps_results,
@@ -45,9 +45,9 @@ def laws_of_rules(t: Described) -> list[Law]:
 
         def twice(c: Case) -> Any:
             def f(*xs: Any) -> Any:
-                return *_flat(c.f(*xs)), *_flat(c.f(*xs))
+                return *flat(c.f(*xs)), *flat(c.f(*xs))
 
-            return _flat(t.function(f)(*c.args)), _flat(oracle(f)(*c.args))
+            return flat(t.function(f)(*c.args)), flat(oracle(f)(*c.args))
 
         stated["T (f, f) = oracle (f, f)"] = twice
     if t.sound is not None:
@@ -126,7 +126,3 @@ def _mask(c: Case) -> list[bool]:
     n = len(c.f.types)
     chosen = c.seed % (2 * n)
     return [chosen == i or chosen >= n for i in range(n)]
-
-
-def _flat(results: Any) -> tuple[Any, ...]:
-    return tuple(tree_leaves(results))

@@ -9,18 +9,11 @@ import effax
 from effax.effects import control
 from effax.effects.types import is_float, typeof
 from effax.laws.batching import mapped
-from effax.laws.law import CLOSE, Case, Law, dot, total
+from effax.laws.described import itself, same
+from effax.laws.law import CLOSE, Case, Law, dot, flat, total
 from effax.laws.loops import _while, repeated, scanned
 
 Transform = Callable[..., Any]
-
-
-def _same(*args: Any) -> tuple[Any, ...]:
-    return args
-
-
-def _itself(result: Any) -> Any:
-    return result
 
 
 def laws_of(
@@ -34,7 +27,7 @@ def laws_of(
     `embed` makes the arguments of T(f) from those of f, and `project` arrays of its result, which
     are those of `oracle(f)`; by default, of f.
     """
-    enter, leave, right = embed or _same, project or _itself, oracle or _itself
+    enter, leave, right = embed or same, project or itself, oracle or itself
 
     def t(f: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *xs: leave(transform(f)(*enter(*xs)))
@@ -58,17 +51,17 @@ def laws_of(
 
     def inside_vmap(c: Case) -> Any:
         args = c.batch()
-        return effax.vmap(lambda *xs: _flat(t(c.f)(*xs)))(*args), mapped(
-            lambda *xs: _flat(t(c.f)(*xs)), args
+        return effax.vmap(lambda *xs: flat(t(c.f)(*xs)))(*args), mapped(
+            lambda *xs: flat(t(c.f)(*xs)), args
         )
 
     def inside_jvp(c: Case) -> Any:
         args, u = tuple(c.args), tuple(c.directions())
-        return effax.jvp(lambda *xs: _flat(t(c.f)(*xs)), args, u)[0], _flat(t(c.f)(*args))
+        return effax.jvp(lambda *xs: flat(t(c.f)(*xs)), args, u)[0], flat(t(c.f)(*args))
 
     def inside_grad(c: Case) -> Any:
         def g(*xs: Any) -> Any:
-            return total([y for y in _flat(t(c.f)(*xs)) if is_float(typeof(y).dtype)])
+            return total([y for y in flat(t(c.f)(*xs)) if is_float(typeof(y).dtype)])
 
         args, u = tuple(c.args), tuple(c.directions())
         slopes = effax.grad(g, argnums=tuple(range(len(args))))(*args)
@@ -112,9 +105,3 @@ def laws_of(
         Law(name, sides, CLOSE, frozenset(filter(None, (needs,))))
         for name, (sides, needs) in stated.items()
     ]
-
-
-def _flat(results: Any) -> tuple[Any, ...]:
-    from effax.effects.tree import tree_leaves
-
-    return tuple(tree_leaves(results))

@@ -66,9 +66,8 @@ def _row(x: Any, k: int) -> Any:
     return shape.squeeze(shape.slice_axis(x, 0, k, k + 1), (0,))
 
 
-def _with_row(ys: Any, y: Any, k: Any) -> Any:
-    starts = [k, *(0 for _ in typeof(y).shape)]
-    at = [shape.scalar(s, "int32") if isinstance(s, int) else s for s in starts]
+def _with_row(ys: Any, y: Any, k: int) -> Any:
+    at = [shape.scalar(start, "int32") for start in (k, *(0 for _ in typeof(y).shape))]
     return indexing.dynamic_update_slice(ys, shape.expand_dims(y, (0,)), *at)
 
 
