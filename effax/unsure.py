@@ -16,6 +16,7 @@ from typing import Any
 from effax import lax
 from effax import numpy as jnp
 from effax.effects import control
+from effax.effects.contexts import put
 from effax.effects.handler import current
 from effax.effects.selection import clamp
 from effax.effects.types import ShapedArray
@@ -193,7 +194,7 @@ class _Joins:
     def _mode_of(self, function: Callable[..., Any], types: Sequence[ShapedArray]) -> Any:
         """The mode of the data that a function gives of values of these types."""
         recorder = Stage()
-        token = current.set(recorder)
+        token = put(current, recorder)
         try:
             data = function(*map(recorder.input, types))
             return self.handler.mode(self.carried(data))

@@ -26,6 +26,7 @@ from typing import Any, Final, NoReturn
 from weakref import WeakSet
 
 from effax.effects.absent_settings import ABSENT
+from effax.effects.contexts import put
 
 Check = Callable[[Any], Any]
 Parse = Callable[[str], Any]
@@ -228,7 +229,7 @@ class Overriding(ContextDecorator):
     def __enter__(self) -> None:
         """Install the override in the current context."""
         scope = _Scope(_scope.get(), {self.name: self.value})
-        self.entered.append((_scope.set(scope), scope))
+        self.entered.append((put(_scope, scope), scope))
 
     def __exit__(self, *exception: object) -> None:
         """Put back what was in force before, also where another context entered (a task)."""

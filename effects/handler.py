@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar, Token
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from effax.effects.config import trace_key
+from effax.effects.contexts import put, put_back
 from effax.effects.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
@@ -55,18 +56,8 @@ def innermost() -> Any:
     if not handler.live:
         while not handler.live:
             handler = handler.outer
-        current.set(handler)
+        put(current, handler)
     return handler
-
-
-def put_back(token: Token[Any]) -> None:
-    """Undo the setting of a context variable, unless that was done in another context.
-
-    One task may enter what another leaves. What was set stays where it was set, and has to be
-    ended by other means: a dead handler counts as absent.
-    """
-    with suppress(ValueError):
-        token.var.reset(token)
 
 
 class Carrier(Value):
@@ -220,7 +211,7 @@ class Handler:
         else:
             if not (effect.answerable and self.answers(effect, attributes)):
                 return self.outer.perform(effect, operands, attributes)
-        token = current.set(self.outer)
+        token = put(current, self.outer)
         try:
             return self.handle(effect, operands, attributes)
         finally:
@@ -233,7 +224,7 @@ class Handler:
     @contextmanager
     def installed(self) -> Iterator[Any]:
         """Put the handler on top of the stack for the length of a `with` block; then it is dead."""
-        token = current.set(self)
+        token = put(current, self)
         try:
             yield self
         finally:
@@ -241,7 +232,7 @@ class Handler:
 
     def run(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
         """Call a function with the handler on top of the stack."""
-        token = current.set(self)
+        token = put(current, self)
         try:
             return function(*args, **keywords)
         finally:
@@ -257,7 +248,7 @@ class Handler:
 @contextmanager
 def outside(handler: Any) -> Iterator[None]:
     """Perform what follows with `handler` on top of the stack (to work outside one's own)."""
-    token = current.set(handler)
+    token = put(current, handler)
     try:
         yield
     finally:

@@ -22,6 +22,7 @@ from effax.effects import (
     window,
 )
 from effax.effects.accuracy import accurate
+from effax.effects.contexts import put
 from effax.effects.effect import LITERALS, Effect, find_effect
 from effax.effects.handler import current
 from effax.effects.program import Program, Variable
@@ -44,7 +45,7 @@ def _under_the_handler(function: Callable[..., Any]) -> Callable[..., Any]:
     def written_out(
         handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
     ) -> Any:
-        token = current.set(handler)
+        token = put(current, handler)
         try:
             return function(*operands, **attributes)
         finally:

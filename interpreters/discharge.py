@@ -14,6 +14,7 @@ from typing import Any, Final
 import attrs
 
 from effax.effects import control, custom
+from effax.effects.contexts import put
 from effax.effects.effect import Effect
 from effax.effects.errors import RefError
 from effax.effects.handler import current
@@ -39,7 +40,7 @@ class Threaded:
 def thread(body: Body, refs: Sequence[Any], types: Sequence[Any], name: str) -> Threaded:
     """Stage a function of cells and arrays; `refs` are the types of what the cells hold."""
     recorder = Stage()
-    token = current.set(recorder)
+    token = put(current, recorder)
     try:
         before = [recorder.input(t) for t in refs]
         cells = [Cell(recorder, x) for x in before]

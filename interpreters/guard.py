@@ -12,6 +12,7 @@ from typing import Any, Final
 from effax.effects import control
 from effax.effects.callback import OnlyWhen, debug_callback, io_callback
 from effax.effects.check import check, debug_check
+from effax.effects.contexts import put
 from effax.effects.effect import Effect
 from effax.effects.handler import Carrier, current
 from effax.effects.logical import not_, or_
@@ -67,7 +68,7 @@ class Guard(Lifting):
         """Guard what can be observed; the rest passes."""
         if not (effect.row or effect.higher_order):
             return self.outer.perform(effect, operands, attributes)
-        token = current.set(self.outer)
+        token = put(current, self.outer)
         try:
             if not self.interprets(effect, attributes):
                 return effect(*operands, **attributes)
@@ -111,7 +112,7 @@ def guarded(program: Program) -> Program:
         )
     if found is None:
         recorder = Stage()
-        token = current.set(recorder)
+        token = put(current, recorder)
         try:
             handler = Guard(recorder)
             handler.active = recorder.input(FLAG)

@@ -14,6 +14,7 @@ import attrs
 
 from effax.effects import control, shape
 from effax.effects.columns import ready
+from effax.effects.contexts import put
 from effax.effects.effect import Effect
 from effax.effects.errors import FixpointError, MissingRuleError
 from effax.effects.handler import Handler, current
@@ -211,7 +212,7 @@ def _lift(
     state_at: int,
 ) -> Lifted:
     recorder = Stage()
-    token = current.set(recorder)
+    token = put(current, recorder)
     try:
         inner = handler.fresh(recorder)
         values = []
@@ -481,7 +482,7 @@ def _unscan(
 
 def reopen(handler: Lifting, program: Program, operands: Sequence[Any]) -> list[Any]:
     """Run a program's equations under the handler itself, as if its call had been written out."""
-    token = current.set(handler)
+    token = put(current, handler)
     try:
         return program.run(*operands)
     finally:

@@ -12,6 +12,7 @@ from typing import Any
 
 from effax.effects import control, shape
 from effax.effects.callback import TOKEN, debug_callback, io_callback, sequenced_callback
+from effax.effects.contexts import put
 from effax.effects.effect import Effect
 from effax.effects.handler import Carrier, current
 from effax.effects.program import Program, programs_in
@@ -75,7 +76,7 @@ class Ordering(Lifting):
         """Ordered callbacks take the token, and give the next; the rest passes."""
         if not effect.row and not effect.higher_order:
             return self.outer.perform(effect, operands, attributes)
-        token = current.set(self.outer)
+        token = put(current, self.outer)
         try:
             if not _is_ordered(effect, attributes):
                 return effect(*operands, **attributes)
@@ -108,7 +109,7 @@ def in_order(program: Program) -> Program:
     found = program.memo.get("in order")
     if found is None:
         recorder = Stage()
-        token = current.set(recorder)
+        token = put(current, recorder)
         try:
             handler = Ordering(recorder)
             handler.token = shape.full((), False, TOKEN.dtype)

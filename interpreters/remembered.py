@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextvars import ContextVar
 from typing import Any, Final
 
+from effax.effects.contexts import put
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
 from effax.effects.state import Ref
@@ -27,7 +28,7 @@ def remembered(program: Program, key: Hashable, make: Callable[[], Any]) -> Any:
     found = here.get((program, key))
     if found is not None and all(x.handler.live for x in _traced(found)):
         return found
-    token = _here.set(here) if outermost is None else None
+    token = put(_here, here) if outermost is None else None
     try:
         found = make()
     finally:

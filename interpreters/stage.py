@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from effax.effects.config import trace_key
+from effax.effects.contexts import put
 from effax.effects.effect import LITERALS, SCALARS, Effect
 from effax.effects.errors import RefError, UnexpectedTracerError
 from effax.effects.frames import user_frame
@@ -147,7 +148,7 @@ def stage(
     """
     handler = Stage()
     arguments = [handler.input(t) for t in types]
-    token = current.set(handler)
+    token = put(current, handler)
     try:
         results = function(*arguments)
         staged = handler.finish(results, name)

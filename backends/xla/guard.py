@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from effax.backends.xla.client import XlaRuntimeError
 from effax.effects import config
+from effax.effects.contexts import put
 from effax.effects.frames import describe, user_frame
 
 _log: Final = logging.getLogger("effax")
@@ -49,7 +50,7 @@ def look(direction: str, what: Any, where: Any) -> None:
 @contextmanager
 def asked_for() -> Iterator[None]:
     """Transfers inside were asked for by name."""
-    token = _asked.set(True)
+    token = put(_asked, True)
     try:
         yield
     finally:

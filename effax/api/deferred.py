@@ -26,6 +26,7 @@ from effax.backends.xla.layout import layout_of
 from effax.backends.xla.scalars import distinct, number
 from effax.effects import control
 from effax.effects.config import trace_key
+from effax.effects.contexts import put
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError
@@ -62,7 +63,7 @@ def linearized(
     refuse_references(values)
     handler = DeferredJVP(values)
     try:
-        token = current.set(handler)
+        token = put(current, handler)
         try:
             results = function(*handler.arguments)
         finally:
@@ -150,7 +151,7 @@ class DeferredJVP(Handler):
             self.catch_up()
         values = self.values
         operands = tuple([values[x] if mine else x for x, mine in zip(operands, own, strict=True)])
-        token = current.set(self.inner)
+        token = put(current, self.inner)
         try:
             return effect(*operands, **attributes)
         finally:
@@ -230,7 +231,7 @@ class DeferredJVP(Handler):
         """The elements of a value of ours; computes what was noted so far, if need be."""
         elements = self.elements
         if x not in elements:
-            token = current.set(bottom)
+            token = put(current, bottom)
             try:
                 for e in self.equations:
                     if e.outputs[0] not in elements:
@@ -267,7 +268,7 @@ class DeferredJVP(Handler):
             self.unknowns.append(unknown)
             if x is not None:
                 values[x] = inner.dual(self.elements[x], unknown)
-        token, before = current.set(inner), (source.at, source.top)
+        token, before = put(current, inner), (source.at, source.top)
         source.top = inner
         try:
             for e in self.equations:

@@ -16,9 +16,10 @@ from typing import Any, Final, TextIO
 
 from effax.backends.reference.evaluate import Reference
 from effax.effects.columns import load, ready
+from effax.effects.contexts import put, put_back
 from effax.effects.effect import Effect, all_effects, find_effect
 from effax.effects.frames import describe, user_frame
-from effax.effects.handler import Handler, bottom, put_back
+from effax.effects.handler import Handler, bottom
 from effax.effects.program import Variable
 from effax.effects.provenance import source
 from effax.interpreters.lifting import functor
@@ -354,7 +355,7 @@ def explain(
     load("effax.interpreters.checkify")  # classes that come later would not be watched
     log = Log(limit, wanted, None if quiet else out)
     _watch(log)
-    token = _log.set(log)
+    token = put(_log, log)
     try:
         with Watcher().installed():
             yield log
@@ -367,7 +368,7 @@ def explain(
 @contextmanager
 def not_explained() -> Iterator[None]:
     """Nothing of what follows is written down."""
-    token = _log.set(None)
+    token = put(_log, None)
     try:
         yield
     finally:

@@ -8,8 +8,9 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from effax.effects import custom, reduction
+from effax.effects.contexts import put, put_back
 from effax.effects.errors import UnsupportedDerivativeError
-from effax.effects.handler import current, innermost, put_back
+from effax.effects.handler import current, innermost
 from effax.effects.program import Program
 from effax.effects.types import float0, tangent_dtype, typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat, rule
@@ -36,7 +37,7 @@ class Lanes:
     def run(self, handler: Batch, function: Any, *args: Any) -> Any:
         """Call a function under the batch, installed on top of the present handlers."""
         outer, handler.outer = handler.outer, innermost()
-        token = current.set(handler)
+        token = put(current, handler)
         try:
             return function(*args)
         finally:
@@ -217,7 +218,7 @@ def _batched_by(
         found[:] = [any(map(inner.owns, belonging)) for belonging in results]
         return []
 
-    token = _asking.set(True)
+    token = put(_asking, True)
     try:
         stage(flat, [typeof(x) for x in values], "rule")
     finally:

@@ -13,6 +13,7 @@ from effax.effects import shape
 from effax.effects.check import NAN, detect
 from effax.effects.comparison import eq
 from effax.effects.complex import imag, real
+from effax.effects.contexts import put
 from effax.effects.effect import Effect
 from effax.effects.failures import (
     DivisionByZeroError,
@@ -113,7 +114,7 @@ class Checkify(Lifting):
         """Perform the effect outside, and check what it was given and what it gave."""
         if not (self.automatic or effect.answerable):
             return self.outer.perform(effect, operands, attributes)
-        token = current.set(self.outer)
+        token = put(current, self.outer)
         try:
             if effect.higher_order:
                 return self._higher_order(effect, operands, attributes)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from effax.effects import control, conversion, shape
+from effax.effects.contexts import put
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import (
     MissingRuleError,
@@ -252,7 +253,7 @@ class Interpretation(Lifting):
         """Answer the effect if an operand is owned, or if every effect is to be answered."""
         if not type(self).every:
             return super().perform(effect, operands, attributes)
-        token = current.set(self.outer)
+        token = put(current, self.outer)
         try:
             return self.handle(effect, operands, attributes)
         finally:

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from effax.effects import control
+from effax.effects.contexts import put
 from effax.effects.elementwise import add
 from effax.effects.handler import current
 from effax.effects.program import Program, Variable
@@ -57,7 +58,7 @@ def _transpose_program(
     program: Program, linear: tuple[bool, ...], cotangents: tuple[bool, ...], full: bool
 ) -> Transposed:
     recorder = Stage()
-    token = current.set(recorder)
+    token = put(current, recorder)
     try:
         recording = Record(recorder)
         values, unknowns = [], []

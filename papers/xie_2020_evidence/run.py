@@ -17,6 +17,7 @@ import numpy as np
 import effax
 import effax.numpy as jnp
 from effax import extend
+from effax.effects.contexts import put
 from effax.effects.handler import current
 from effax.interpreters.jvp.dual import JVP
 
@@ -60,7 +61,7 @@ def by_evidence(effect: Any, *operands: Any, **attributes: Any) -> Any:
     Of several the innermost handler answers, as it does when the stack is walked.
     """
     owner = max((x for x in operands if isinstance(x, Token)), key=lambda x: x.rank).handler
-    token = current.set(owner.outer)
+    token = put(current, owner.outer)
     try:
         return owner.handle(effect, operands, attributes)
     finally:

@@ -114,6 +114,26 @@ def test_kernel_does_not_know_its_users():
     assert not complaints, listing(complaints)
 
 
+def test_context_variables_are_set_in_one_place():
+    """`contexts.put`, which says what `ContextVar.set` and the last `reset` would do."""
+    variables = {
+        node.target.id
+        for path in library_files()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        if "ContextVar(" in ast.unparse(node)
+    }
+    assert {"current", "_scope"} <= variables
+    complaints = [
+        f"{path}:{node.lineno}: {ast.unparse(node)}"
+        for path in library_files()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute) and node.attr == "set"
+        if isinstance(node.value, ast.Name) and node.value.id in variables
+    ]
+    assert not complaints, listing(complaints)
+
+
 def test_nothing_is_left_for_later():
     note = re.compile(r"#.*\b(TODO|FIXME|XXX|HACK)\b")
     complaints = [

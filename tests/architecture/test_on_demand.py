@@ -20,7 +20,7 @@ EAGER = {
         events executable guard host layout ledger linalg_targets memory mesh placement raised recut
         scalars special_values""",  # an operation is run, by jaxlib, on a device, and seen
     "effax.backends.xla.lowering": "locations writer",  # rules are imported family by family
-    "effax.effects": """absent_settings callback check collective columns config control
+    "effax.effects": """absent_settings callback check collective columns config contexts control
         dtypes effect errors failures frames handler jaxpr leaks mesh mismatch naming nodes program
         provenance runtime shape state tree types value""",  # the kernel, and the rows that it mentions
     "effax.interpreters": "branches lifting ordering rotation stage",  # staging, for `whole`
