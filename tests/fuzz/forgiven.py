@@ -63,6 +63,13 @@ TABLE = [
         "weak",
     ),
     Forgiven(
+        "a number has no axis to keep: NumPy gives shape () too, JAX (1,)",
+        "jnp.*median|jnp.*quantile|jnp.*percentile",
+        "shape",
+        why=r"\[\] instead of \w+\[1\]",
+        code="keepdims=True",
+    ),
+    Forgiven(
         "polynomials have one axis: NumPy refuses two",
         "jnp.poly*",
         "refuses",
