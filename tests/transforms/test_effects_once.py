@@ -176,3 +176,26 @@ def test_checks_are_made_once_and_kept():
     np.testing.assert_allclose(slope, fx.grad(lambda x: steps(x, jnp.sin, checkpoints=2))(1.0))
     program = fx.make_program(fx.grad(f))(1.0)
     assert str(program).count("check[") == 1
+
+
+PLACES = {
+    "pmap": fx.pmap,
+    "shard_map": lambda f: fx.shard_map(
+        f,
+        mesh=fx.make_mesh((1,), ("i",)),
+        in_specs=fx.sharding.PartitionSpec("i"),
+        out_specs=fx.sharding.PartitionSpec("i"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("derivative", [fx.grad, lambda f: lambda x: fx.linearize(f, x)[1](x)])
+def test_a_place_keeps_what_it_was_answered(name, derivative):
+    def f(x):
+        return PLACES[name](lambda x: jnp.sin(jnp.sin(x) * tick()))(x).sum()
+
+    x = jnp.array([0.5])
+    slope, count = counted(derivative(f), x)
+    assert count == 1
+    np.testing.assert_allclose(slope, derivative(lambda x: Clock.transform(f)(x)[0])(x), rtol=1e-6)
