@@ -25,6 +25,7 @@ from effax.effects.logical import and_, not_, or_
 from effax.effects.reduction import argmax, reduce_max, reduce_or
 from effax.effects.selection import select_n
 from effax.effects.types import typeof
+from effax.interpreters.masks import pick
 from effax.interpreters.stage import stage
 
 INDEX: Final = "int32"
@@ -174,14 +175,20 @@ def go_round(
 
 
 def forward(
-    test: Callable[..., Any], step: Callable[..., list[Any]], init: Sequence[Any], count: int
+    test: Callable[..., Any],
+    step: Callable[..., list[Any]],
+    init: Sequence[Any],
+    count: int,
+    stored: Sequence[bool] | None = None,
 ) -> tuple[list[Any], list[Any]]:
     """The last state of a loop, and what the way back needs: see `Trail.of`.
 
     The state to be kept trails by one: when the loop ends, the first one that the way back needs is
-    at hand.
+    at hand. `stored` says which parts of the state the way back needs; by default all.
     """
-    n, end = len(init), 2 * len(init) + 2
+    stored = (True,) * len(init) if stored is None else stored
+    first = pick(init, stored, True)
+    n, end = len(first), 2 * len(first) + 2
 
     def test_all(done: Any, level: Any, *values: Any) -> Any:
         return test(*values[end:])
@@ -189,9 +196,10 @@ def forward(
     def step_all(done: Any, level: Any, *values: Any) -> list[Any]:
         before, slots, now = values[:n], Slots.of(values[n:end]), values[end:]
         slots, level = store(slots, sub(done, 1), level, before)
-        return [add(done, 1), level, *now, *slots.flat(), *step(*now)]
+        kept = pick(now, stored, True)
+        return [add(done, 1), level, *kept, *slots.flat(), *step(*now)]
 
-    carry = [shape.scalar(0, INDEX), shape.scalar(TOP, INDEX), *init, *empty(count, init).flat()]
+    carry = [shape.scalar(0, INDEX), shape.scalar(TOP, INDEX), *first, *empty(count, first).flat()]
     found = go_round(test_all, step_all, [*carry, *init], count)
     return found[2 + end :], found[: 2 + end]
 

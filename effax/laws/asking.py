@@ -160,6 +160,32 @@ def asked_in_each_lane(c: Case) -> Any:
     return _answered(effax.vmap(f))(*args), (c.lift(np.arange(2, dtype=np.int32)), _count(c, 2))
 
 
+@law("T (vjp f) = vjp (T f), f carries answers that no tangent needs", needs="loop, no while")
+def carried_once_by_checkpoints(c: Case) -> Any:
+    def f(*xs: Any) -> tuple[Any, ...]:
+        def step(state: Any) -> Any:
+            i, answers, xs = state
+            return i + 1, answers + ask(), tuple(_called_without_answers(c, xs))
+
+        start = c.lift(np.int32(0)), c.lift(np.int32(0)), xs
+        last = effax.lax.while_loop(lambda s: s[0] < _N, step, start, checkpoints=2)
+        return tuple(last[2])
+
+    args, w = c.values(c.loop), tuple(c.values(c.loop, 2))
+    one, count = _answered(lambda *xs: effax.vjp(f, *xs)[1](w))(*args)
+    return (one, count), (effax.vjp(_values(f), *args)[1](w), _count(c, 2 * _N))
+
+
+def _called_without_answers(c: Case, xs: Sequence[Any]) -> list[Any]:
+    """A step that asks inside of a call, and does not use the answer."""
+
+    def step(*xs: Any) -> list[Any]:
+        return [*c.loop(*xs), ask()]
+
+    called = program(step, *c.loop.types)
+    return list(control.call(*xs, program=called, name="step")[:-1])
+
+
 @law("a question without an answer is asked once in a checkpointed while", SAME, "loop, no while")
 def told_once_by_checkpoints(c: Case) -> Any:
     def f(*xs: Any) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from effax.effects.types import ShapedArray
 from effax.interpreters.checkpoints import forward
 from effax.interpreters.lifting import without_trail
 from effax.interpreters.residual.hoisting import hoisted_scan
+from effax.interpreters.residual.narrowing import narrowed_while
 from effax.interpreters.residual.partition import (
     Plan,
     Split,
@@ -193,16 +194,20 @@ def known_loop(
 
 
 def plan_while(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
-    """The known part of the carry is iterated now; the linear half does all of the loop again.
+    """The known part of the carry is iterated now; the linear half does again what it depends on.
 
     A loop of unknown length can't stack what its steps leave, so nothing is stored, unless it says
     how many checkpoints may be. The known part performs the effects of the loop, and the linear
-    half none of them again.
+    half none of them again; a carry that neither the unknown ones nor the condition depend on, such
+    as a sum of answers, is not a carry of the linear half.
     """
     known, carry = known_loop(unknown, attributes)
     attributes = {**attributes, **{k: replayed(attributes[k]) for k in ("cond", "body")}}
+    again = (True,) * len(carry)
+    if "trail" not in attributes:
+        attributes, again = narrowed_while(attributes, carry)
     if attributes.get("checkpoints") and "trail" not in attributes and not all(carry):
-        return _plan_checkpointed(unknown, attributes, known, carry)
+        return _plan_checkpointed(unknown, attributes, known, carry, again)
     consts = attributes["cond_consts"] + attributes["body_consts"]
     known_mask = (*unknown[:consts], *carry)
     return Plan(
@@ -210,8 +215,8 @@ def plan_while(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
         attributes,
         carry,
         lambda operands: pick(operands, known_mask, False),
-        lambda operands, residuals: list(operands),
-        whole=True,
+        lambda operands, residuals: pick(operands, (*[True] * consts, *again), True),
+        given=again,
     )
 
 
@@ -220,18 +225,19 @@ def _plan_checkpointed(
     attributes: dict[str, Any],
     known: dict[str, Any],
     carry: tuple[bool, ...],
+    again: tuple[bool, ...],
 ) -> Plan:
     """The known half is a call of the loop that keeps checkpoints, the trail.
 
-    The linear half is the loop whole. The trail is among the constants of its body, which does
-    nothing with it: the transpose of the loop will.
+    The linear half is the loop of what is done `again`. The trail is among the constants of its
+    body, which does nothing with it: the transpose of the loop will.
     """
     n, m = attributes["cond_consts"], attributes["body_consts"]
     body: Program = attributes["body"]
     key = "trail", unknown, attributes["cond"], n, m, attributes["checkpoints"]
     found = body.memo.get(key)
     if found is None:
-        keeping = _keeping(known, body.name)
+        keeping = _keeping(known, tuple(a for a, u in zip(again, carry, strict=True) if not u))
         trail = keeping.out_types[carry.count(False) :]
         spare = [Variable(None, t) for t in trail]
         whole = Program(
@@ -240,19 +246,27 @@ def _plan_checkpointed(
         found = body.memo[key] = keeping, whole, len(trail)
     keeping, whole, stored = found
     known_mask = (*unknown[: n + m], *carry)
+    unknown_again = tuple([u for u, a in zip(carry, again, strict=True) if a])
     return Plan(
         {"program": keeping, "name": body.name},
-        {**attributes, "body": whole, "body_consts": m + stored, "trail": (stored, carry)},
+        {**attributes, "body": whole, "body_consts": m + stored, "trail": (stored, unknown_again)},
         carry,
         lambda operands: pick(operands, known_mask, False),
-        lambda operands, residuals: [*operands[: n + m], *residuals, *operands[n + m :]],
-        whole=True,
+        lambda operands, residuals: [
+            *operands[: n + m],
+            *residuals,
+            *pick(operands[n + m :], again, True),
+        ],
+        given=again,
         known_effect=control.call,
     )
 
 
-def _keeping(known: dict[str, Any], name: str) -> Program:
-    """The loop of these attributes as a program that gives the last carry, then the trail."""
+def _keeping(known: dict[str, Any], stored: tuple[bool, ...]) -> Program:
+    """The loop of these attributes as a program that gives the last carry, then the trail.
+
+    `stored` says which of its carry is in the trail.
+    """
     test, step = known["cond"], known["body"]
     n, m = known["cond_consts"], known["body_consts"]
 
@@ -262,10 +276,11 @@ def _keeping(known: dict[str, Any], name: str) -> Program:
             lambda *carry: step.run(*values[n : n + m], *carry),
             values[n + m :],
             known["checkpoints"],
+            stored,
         )
         return [*last, *trail]
 
-    staged = stage(keep, [*test.in_types[:n], *step.in_types], name)
+    staged = stage(keep, [*test.in_types[:n], *step.in_types], step.name)
     if staged.captured:
         raise AssertionError("a loop is closed")
     return staged.program

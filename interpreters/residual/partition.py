@@ -21,7 +21,8 @@ class Plan:
 
     `known(operands)` are the operands of the known half; `linear(operands, residuals)` those of
     the linear half, given the results of the known half after the effect's own known results.
-    When `whole` is set the linear half gives all of the effect's results, the known ones again.
+    `given` says which of the effect's results the linear half gives, if others than the unknown:
+    known ones among them are given again, and not used.
     `known_effect` and `linear_effect` are what the halves perform where that is another effect.
     """
 
@@ -30,7 +31,7 @@ class Plan:
     unknown_outputs: tuple[bool, ...]
     known: Callable[[Sequence[Any]], list[Any]]
     linear: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
-    whole: bool = False
+    given: tuple[bool, ...] | None = None
     known_effect: Effect | None = None
     linear_effect: Effect | None = None
 
@@ -188,11 +189,11 @@ class _Partition:
         later = pick(e.outputs, plan.unknown_outputs, True)
         inputs = plan.linear(e.inputs, outputs[own:])
         all_later: Sequence[Variable] = later
-        if plan.whole:
-            spare = [Variable(None, x.type) for x in e.outputs]
+        if plan.given is not None:
             all_later = [
-                x if u else s
-                for x, s, u in zip(e.outputs, spare, plan.unknown_outputs, strict=True)
+                x if u else Variable(None, x.type)
+                for x, u, g in zip(e.outputs, plan.unknown_outputs, plan.given, strict=True)
+                if g
             ]
         self.linear.append(
             Equation(

@@ -106,8 +106,9 @@ class Record(Handler):
             plan.linear(operands, results[own:]),
             plan.linear_attributes,
         )
-        if plan.whole:
-            recorded = pick(recorded, plan.unknown_outputs, True)
+        if plan.given is not None:
+            later = [u for u, g in zip(plan.unknown_outputs, plan.given, strict=True) if g]
+            recorded = pick(recorded, later, True)
         return merge(plan.unknown_outputs, recorded, results[:own])
 
 

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 import attrs
 
-from effax.effects import control, custom, naming
+from effax.effects import naming
 from effax.effects.config import read
 from effax.effects.frames import describe
 from effax.effects.program import Equation, Program, Variable, used_inputs, without_dead_code
 from effax.interpreters.masks import pick
 from effax.interpreters.residual.exposing import Exposed, expose, opened
+from effax.interpreters.residual.narrowing import narrowed
 from effax.interpreters.residual.partition import Plan, plan_call, split
 from effax.interpreters.residual.replaying import asks
 
@@ -139,44 +140,4 @@ def _log_residuals(
         program.name,
         len(lines),
         "\n".join(lines) or "  none",
-    )
-
-
-def narrowed(program: Program) -> Program:
-    """The program without what its results do not need, inside of calls too.
-
-    A forward function that no residual is asked of is a call of the function itself.
-    """
-    live = {x for x in program.outputs if type(x) is Variable}
-    kept = []
-    for e in reversed(program.equations):
-        used = [x in live for x in e.outputs]
-        if not any(used) and not e.row:
-            continue
-        e = _with_results(e, used)
-        kept.append(e)
-        live.update(x for x in e.inputs if type(x) is Variable)
-    kept.reverse()
-    return Program(program.inputs, kept, program.outputs, program.name)
-
-
-def _with_results(e: Equation, used: Sequence[bool]) -> Equation:
-    """A call with the results that are used, of a program that gives no others."""
-    attributes = e.attributes
-    inner: Program | None = None
-    if e.effect is custom.custom_vjp_forward:
-        count = len(attributes["program"].outputs)
-        residuals = any(used[count:])
-        inner = attributes["forward"] if residuals else attributes["program"]
-        used = used if residuals else used[:count]
-        attributes = {"name": attributes["name"]}
-    elif e.effect is control.call and not all(used):
-        inner = attributes["program"]
-    if inner is None:
-        return e
-    outputs = [x for x, u in zip(inner.outputs, used, strict=True) if u]
-    results = [x for x, u in zip(e.outputs, used, strict=False) if u]
-    program = narrowed(Program(inner.inputs, inner.equations, outputs, inner.name))
-    return Equation(
-        control.call, e.inputs, {**attributes, "program": program}, results, e.frame, e.scope
     )

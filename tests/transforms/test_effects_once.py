@@ -100,6 +100,65 @@ def test_an_answer_that_is_not_needed_again_is_not_asked_for_again(name):
     np.testing.assert_allclose(slope, DERIVATIVES[name](pure)(1.0), rtol=1e-5)
 
 
+def in_a_call(y, kept):
+    return fx.jit(lambda y, kept: (jnp.sin(y), kept + tick()))(y, kept)
+
+
+def in_a_branch(y, kept):
+    return lax.cond(y > -2, lambda y, k: (jnp.sin(y), k + tick()), lambda y, k: (y, k), y, kept)
+
+
+def in_a_scan(y, kept):
+    def step(c, _):
+        return (jnp.sin(c[0]), c[1] + tick()), c[1]
+
+    (y, _), kept = lax.scan(step, (y, kept), None, length=1)
+    return y, kept[0] + 1
+
+
+def in_a_loop(y, kept):
+    c = lax.while_loop(lambda c: c[0] < 1, lambda c: (c[0] + 1, kept * c[1] + tick()), (0, kept))
+    return jnp.sin(y), c[1]
+
+
+CARRYING = {
+    "straight": lambda y, kept: (jnp.sin(y), kept + tick()),
+    "replaced": lambda y, kept: (jnp.sin(y), tick()),
+    "call": in_a_call,
+    "cond": in_a_branch,
+    "scan": in_a_scan,
+    "while": in_a_loop,
+}
+
+
+@pytest.mark.parametrize("name", CARRYING)
+@pytest.mark.parametrize("derivative", ["grad", "jit of grad", "jacrev", "linearize", "hessian"])
+def test_a_carried_answer_that_no_tangent_needs_is_not_stored(name, derivative):
+    def f(x):
+        def step(c):
+            return CARRYING[name](*c)
+
+        y, kept = steps((x, jnp.float32(0.0)), step, checkpoints=3)
+        return y + kept
+
+    slope, count = counted(DERIVATIVES[derivative](f), jnp.float32(1.0))
+    assert count == 8
+    inside = DERIVATIVES[derivative](lambda x: Clock.transform(f)(x)[0])(jnp.float32(1.0))
+    np.testing.assert_allclose(slope, inside, rtol=1e-5)
+
+
+def test_what_no_tangent_needs_is_neither_a_carry_nor_a_checkpoint():
+    def f(x):
+        def step(c):
+            return jnp.sin(c[0]), c[1] + jnp.cos(c[1])
+
+        return sum(map(jnp.sum, steps((x, jnp.ones(7)), step, checkpoints=3)))
+
+    text = str(fx.make_program(fx.grad(f))(1.0))
+    assert "f32[7]" in text
+    assert "f32[3,7]" not in text
+
+
 def test_a_loop_whose_tangent_is_dropped_may_ask():
     def f(x):
         return x * lax.stop_gradient(steps(x, ticking, checkpoints=3))
