@@ -21,4 +21,4 @@ __all__ = [
 
 def __getattr__(name: str) -> Effect:
     """`custom_jvp_call_p` and `custom_vjp_call_p`: the effects."""
-    return getattr(primitives, name)  # type: ignore[no-any-return]
+    return getattr(primitives, name)

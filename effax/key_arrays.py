@@ -127,7 +127,7 @@ class KeyArray(Value):
     @property
     def type(self) -> ShapedArray:  # type: ignore[override]
         """The type of the keys, whose dtype says which generator they are for."""
-        return ShapedArray(self.words.shape[:-1], KeyType(self.implementation))  # type: ignore[arg-type]
+        return ShapedArray(self.words.shape[:-1], KeyType(self.implementation))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -177,7 +177,7 @@ class KeyArray(Value):
         """The keys in another shape; one length may be -1."""
         lengths = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
         if order != "C":
-            return over_words(lambda w: w.reshape(*lengths, order=order), self)  # type: ignore[no-any-return]
+            return over_words(lambda w: w.reshape(*lengths, order=order), self)
         if -1 in lengths and 0 not in self.shape:
             known = 1
             for n in lengths:
@@ -314,16 +314,14 @@ class KeysUpdate:
 
     def get(self, **options: Any) -> KeyArray:
         """The keys there."""
-        return over_words(lambda w: w.at[self.index].get(**options), self.keys)  # type: ignore[no-any-return]
+        return over_words(lambda w: w.at[self.index].get(**options), self.keys)
 
     def set(self, values: Any, **options: Any) -> KeyArray:
         """The keys, others in the place of these. Raises `TypeError` for what is no key."""
         if type(values) is not KeyArray or values.implementation != self.keys.implementation:
             given = getattr(values, "dtype", type(values).__name__)
             raise TypeError(f"{self.keys.dtype} keys cannot be set to {given}; give keys")
-        return over_words(  # type: ignore[no-any-return]
-            lambda w, v: w.at[self.index].set(v, **options), self.keys, values
-        )
+        return over_words(lambda w, v: w.at[self.index].set(v, **options), self.keys, values)
 
 
 def _refused_update(name: str) -> Callable[..., Any]:

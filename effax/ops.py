@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,7 @@ def _check_rows(name: str, data: ShapedArray, ids: ShapedArray) -> None:
         )
 
 
-_FOLDS = {
+_FOLDS: dict[str, tuple[Callable[..., Any], Callable[[Any], Any], Callable[..., Any]]] = {
     "segment_sum": (scatter_add, lambda d: 0, reduction.reduce_sum),
     "segment_prod": (scatter_mul, lambda d: 1, reduction.reduce_prod),
     "segment_max": (scatter_max, reduction.lowest, reduction.reduce_max),

@@ -58,7 +58,7 @@ def _moved(x: Any, tangent: Any, step: float) -> Any:
     return np.asarray(x + (step * tangent).astype(x.dtype), x.dtype)
 
 
-def _difference(f: Callable, args: Any, tangents: Any, step: float) -> Any:
+def _difference(f: Callable[..., Any], args: Any, tangents: Any, step: float) -> Any:
     """Central difference of f at args along the tangents, in float64 or complex128."""
 
     def along(step: float) -> Any:
@@ -87,8 +87,8 @@ def _compare(found: Any, expected: Any, atol: float, rtol: float, message: str) 
 
 
 def check_jvp(
-    f: Callable,
-    f_jvp: Callable,
+    f: Callable[..., Any],
+    f_jvp: Callable[..., Any],
     args: Sequence[Any],
     atol: float | None = None,
     rtol: float | None = None,
@@ -122,8 +122,8 @@ def check_jvp(
 
 
 def check_vjp(
-    f: Callable,
-    f_vjp: Callable,
+    f: Callable[..., Any],
+    f_vjp: Callable[..., Any],
     args: Sequence[Any],
     atol: float | None = None,
     rtol: float | None = None,
@@ -170,7 +170,7 @@ def _inner(left: Any, right: Any) -> np.ndarray:
 
 
 def check_grads(
-    f: Callable,
+    f: Callable[..., Any],
     args: Sequence[Any],
     order: int,
     modes: Sequence[str] = ("fwd", "rev"),
@@ -194,7 +194,7 @@ def check_grads(
         raise ValueError(f"check_grads knows the modes 'fwd' and 'rev', not {unknown}")
     step = _EXACT_STEP if eps is None else eps
 
-    def check(f: Callable, args: tuple, order: int, path: str) -> None:
+    def check(f: Callable[..., Any], args: tuple[Any, ...], order: int, path: str) -> None:
         if "fwd" in modes:
             here = f"{path}jvp"
             check_jvp(f, partial(jvp, f), args, atol, rtol, step, f"{here} of")
@@ -214,6 +214,6 @@ def _fixed(tree: Any) -> Any:
     return tree_map(partial(_direction, np.random.default_rng(_SEED + 1)), tree)
 
 
-def _vjp_along(f: Callable, args: tuple) -> Any:
+def _vjp_along(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     value, pull = vjp(f, *args)
     return value, pull(_fixed(value))

@@ -1,12 +1,12 @@
 """Trees: containers of leaves, flattened, mapped, compared; and classes made nodes of them."""
 
 from effax.effects.frames import cut_at as _cut_at
+from effax.effects.nodes import Partial as Partial
 from effax.effects.tree import DictKey as DictKey
 from effax.effects.tree import FlattenedIndexKey as FlattenedIndexKey
 from effax.effects.tree import GetAttrKey as GetAttrKey
 from effax.effects.tree import KeyEntry as KeyEntry
 from effax.effects.tree import KeyPath as KeyPath
-from effax.effects.tree import Partial as Partial
 from effax.effects.tree import PyTreeDef as PyTreeDef
 from effax.effects.tree import SequenceKey as SequenceKey
 from effax.effects.tree import keystr as keystr

@@ -95,7 +95,7 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                 raise
 
         call.calls = calls  # type: ignore[attr-defined]
-        return call  # type: ignore[return-value]
+        return call
 
     return decorate
 

@@ -105,8 +105,8 @@ class _Scope:
     def __init__(self, outer: _Scope | None, own: dict[str, Any]) -> None:
         while outer is not None and not outer.own:
             outer = outer.outer  # it was left, in another context
-        self.outer = outer
-        self.own = own
+        self.outer: _Scope | None = outer
+        self.own: dict[str, Any] = own
         self.overrides = self._merged()
         with _lock:
             _scopes.add(self)

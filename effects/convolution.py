@@ -58,12 +58,13 @@ def _conv_type(
             f"{name} window and window_strides must have the same number of dimensions, but got "
             f"{n - 2} of the one in {both} and {window_strides}"
         )
-    for what, value in (
-        ("window_strides", window_strides),
-        ("padding", padding),
-        ("lhs_dilation", lhs_dilation),
-        ("rhs_dilation", rhs_dilation),
-    ):
+    given: dict[str, Any] = {
+        "window_strides": window_strides,
+        "padding": padding,
+        "lhs_dilation": lhs_dilation,
+        "rhs_dilation": rhs_dilation,
+    }
+    for what, value in given.items():
         if len(value) != n - 2:
             raise TypeError(
                 f"{name}: {what} must have one entry per spatial axis ({n - 2} of them in {both}), "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -68,8 +68,19 @@ __all__ = [  # what `effax.effects.types` offers as its own
 
 DType: TypeAlias = np.dtype[Any]
 
-finfo = ml_dtypes.finfo
-iinfo = ml_dtypes.iinfo
+if TYPE_CHECKING:
+    # Written without types in ml_dtypes, as heirs of NumPy's classes.
+    class finfo(np.finfo[Any]):  # noqa: D101, N801
+        smallest_normal: Any
+
+        def __new__(cls, dtype: Any) -> finfo: ...  # noqa: D102
+
+    class iinfo(np.iinfo[Any]):  # noqa: D101, N801
+        def __init__(self, int_type: Any) -> None: ...
+
+else:
+    finfo = ml_dtypes.finfo
+    iinfo = ml_dtypes.iinfo
 
 float0: Final[DType] = np.dtype([("float0", np.void, 0)])
 """The dtype of tangents of integers and Booleans: a vector space with the one element zero."""
@@ -139,14 +150,18 @@ _KINDS: Final[dict[DType, str]] = {
     **{d: "u" if d.name.startswith("u") else "i" for d in narrow_integers},
     float0: "V",
 }
-TO_32: Final = {d: d for d in ELEMENTS} | {
+TO_32: Final[dict[Any, DType]] = {d: d for d in ELEMENTS} | {
     int64: int32,
     uint64: uint32,
     float64: float32,
     complex128: complex64,
 }
-_REAL: Final = {complex64: float32, complex128: float64}
-_COMPLEX: Final = {float64: complex128, complex64: complex64, complex128: complex128}
+_REAL: Final[dict[Any, DType]] = {complex64: float32, complex128: float64}
+_COMPLEX: Final[dict[Any, DType]] = {
+    float64: complex128,
+    complex64: complex64,
+    complex128: complex128,
+}
 
 
 class extended(np.generic):  # noqa: N801
@@ -179,7 +194,7 @@ def as_dtype(dtype: Any) -> DType:
     the dtype of an array.
     """
     if type(dtype) in _DTYPE_CLASSES and dtype in ELEMENTS:
-        return dtype  # type: ignore[no-any-return]
+        return dtype
     if isinstance(dtype, ExtendedDType):
         return dtype  # type: ignore[return-value]
     default = _DEFAULTS.get(dtype) if isinstance(dtype, type) or dtype is None else None
@@ -362,7 +377,7 @@ def inexact_dtype(dtype: Any) -> DType:
 
 def tangent_dtype(dtype: Any) -> DType:
     """The dtype of tangents: itself for floats, `float0` for everything else."""
-    return dtype if _kind(dtype) in "fc" else float0  # type: ignore[no-any-return]
+    return dtype if _kind(dtype) in "fc" else float0
 
 
 def bit_width(dtype: Any) -> int:

@@ -90,7 +90,7 @@ class Effect(EffectNames):
             known = _registry[name].family
             raise ValueError(f"an effect named {name!r} exists already, in {known}")
         self.name = name
-        self.family = family
+        self.family: str = family
         self.typing = typing
         self.varying = varying
         self.multiple = multiple
@@ -157,7 +157,7 @@ class Effect(EffectNames):
         """`infer` from operands instead of types: Python numbers stay literals."""
         return self.infer(tuple(self.operand_type(x) for x in operands), attributes)
 
-    def operand_type(self, operand: Any) -> ShapedArray | None:
+    def operand_type(self, operand: Any) -> Any:
         """The type under which typing sees an operand: None for a literal."""
         if self.literals and type(operand) in LITERALS:
             return None

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, TracebackType
-from typing import Any, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
 
 from effax.effects.config import read
 
@@ -142,7 +142,7 @@ def filtered(function: Callable[P, R]) -> Callable[P, R]:
             raise
         return result
 
-    _boundaries.add(entry_point.__code__)
+    _boundaries.add(cast(FunctionType, entry_point).__code__)
     return entry_point
 
 
@@ -172,7 +172,7 @@ def _forget_deferred() -> list[Callable[[], None]]:
 
 def boundary(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function as one that calls `strip` itself, saving it the wrapper of `filtered`."""
-    _boundaries.add(function.__code__)
+    _boundaries.add(cast(FunctionType, function).__code__)
     return function
 
 
@@ -192,10 +192,11 @@ def cut_at(namespace: dict[str, Any], home: bool = True) -> None:
         ):
             continue
         names = vars(sys.modules[function.__module__])
-        found = names.get(function.__name__)
+        named: Any = names.get(function.__name__)
+        found = named
         if getattr(found, "__wrapped__", None) is not function:  # else done, under another name
             found = filtered(function)
-            if home and names.get(function.__name__) is function:
+            if home and named is function:
                 names[function.__name__] = found
         namespace[name] = found
 

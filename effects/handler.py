@@ -172,7 +172,7 @@ class Handler:
 
     __slots__ = ("__weakref__", "live", "outer")
 
-    carrier: ClassVar[type]
+    carrier: ClassVar[type[Any]]
     label: ClassVar[str] = ""
     """What scopes by name are put under by this handler: `jvp(x)`. Empty: they stay as they are."""
     records: ClassVar[bool] = False

@@ -49,7 +49,12 @@ class ProgramNames:
     outputs: tuple[Any, ...]
     equations: Sequence[Equation]
     consts: tuple[Any, ...]
-    row: frozenset[str]
+
+    if TYPE_CHECKING:
+
+        @property
+        def row(self) -> frozenset[str]:
+            """What remains to be answered."""
 
     @property
     def jaxpr(self) -> Any:

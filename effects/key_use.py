@@ -68,7 +68,8 @@ def was_used(words: Any) -> bool:
 
 def alternatives(jobs: Iterable[Callable[[], R]]) -> list[R]:
     """Trace branches of which one will run: a key may be used once in each."""
-    results, after = [], {}
+    results: list[R] = []
+    after: dict[Any, Any] = {}
     for job in jobs:
         before = set(_used)
         results.append(job())

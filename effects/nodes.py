@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-C = TypeVar("C", bound=type)
+C = TypeVar("C", bound=type[Any])
 Flatten: TypeAlias = Callable[[Any], tuple[Iterable[Any], Hashable]]
 Unflatten: TypeAlias = Callable[[Any, Any], Any]
 

@@ -163,7 +163,7 @@ def _default(node: Node) -> DType:
         return default_float()
     if node is complex:
         return default_complex()
-    return node  # type: ignore[no-any-return]
+    return node
 
 
 _memo: Final[dict[tuple[Any, ...], tuple[DType, bool]]] = {}

@@ -87,7 +87,7 @@ def _under(labels: Sequence[str], scope: str) -> str:
 
 def _labels(top: Any, end: Any, nearer: Any = None) -> list[str] | None:
     """The labels of the handlers from `top` out to one of the others; None if neither is there."""
-    labels = []
+    labels: list[str] = []
     while top is not None:
         if top is end or top is nearer:
             return labels

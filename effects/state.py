@@ -204,7 +204,7 @@ class Window(Ref):
 
 
 REFERENCES.update((Cell, Given, Window))
-register_type(Ref, lambda ref: ref.type)  # type: ignore[arg-type,return-value]
+register_type(Ref, lambda ref: ref.type)
 
 
 class StateEffect(Effect):
@@ -270,7 +270,7 @@ def takes_references(program: Program) -> bool:
     return any(isinstance(t, AbstractRef) for t in program.in_types)
 
 
-def _new_type(x: ShapedArray) -> Any:
+def _new_type(x: Any) -> Any:
     if type(x) is AbstractRef:
         raise RefError(f"new_ref takes an array, not a reference of type {x!r}; read it: ref[...]")
     return AbstractRef(x)

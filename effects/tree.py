@@ -24,10 +24,10 @@ from effax.effects.runtime import _jax
 
 PyTreeDef: TypeAlias = _jax.pytree.PyTreeDef
 PyTreeRegistry: TypeAlias = _jax.pytree.PyTreeRegistry
-SequenceKey: TypeAlias = _jax.pytree.SequenceKey
-DictKey: TypeAlias = _jax.pytree.DictKey
-GetAttrKey: TypeAlias = _jax.pytree.GetAttrKey
-FlattenedIndexKey: TypeAlias = _jax.pytree.FlattenedIndexKey
+SequenceKey: Any = _jax.pytree.SequenceKey
+DictKey: Any = _jax.pytree.DictKey
+GetAttrKey: Any = _jax.pytree.GetAttrKey
+FlattenedIndexKey: Any = _jax.pytree.FlattenedIndexKey
 KeyEntry: TypeAlias = Any
 KeyPath: TypeAlias = tuple[KeyEntry, ...]
 Leaf: TypeAlias = Any

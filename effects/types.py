@@ -277,7 +277,7 @@ _rules: Final[dict[type, Callable[[Any], ShapedArray]]] = {
     int: _type_of_int,
     float: _scalar_rule(float64, weak=True),
     complex: _scalar_rule(complex128, weak=True),
-    ShapedArray: lambda x: x,  # type: ignore[dict-item,return-value]
+    ShapedArray: lambda x: x,
     # One by one: np.float64 is a Python float too, and must not be weak.
     **{d.type: _scalar_rule(d, weak=False) for d in ELEMENTS if d is not float0},
 }

@@ -32,7 +32,7 @@ def windows(
     window_dilation: Lengths,
 ) -> Lengths:
     """How many windows fit along each axis; raises `TypeError` where the parameters do not."""
-    given = {
+    given: dict[str, Any] = {
         "window_dimensions": window_dimensions,
         "window_strides": window_strides,
         "padding": padding,

@@ -98,7 +98,7 @@ def _body(effect: Effect, operands: Sequence[Any], attributes: dict[str, Any]) -
 
         def whole(*values: Any) -> list[Any]:
             parts = solving.sections(values, consts)
-            return solve.run(*parts[2], *parts[4])  # type: ignore[no-any-return]
+            return solve.run(*parts[2], *parts[4])
 
         found = solve.memo[key] = stage(whole, types, solve.name).program
     return found
@@ -315,7 +315,7 @@ class _Batching:
         body: Program,
     ) -> None:
         self.like = handler.fresh(bottom)
-        self.rule = attributes.get("rule")
+        self.rule: Any = attributes.get("rule")
         self.modes = modes
         self.types = body.in_types
         self.captured = len(lifted.captured)

@@ -194,8 +194,8 @@ def reduce_window_in_order(*operands: Any, body: Program, **parameters: Any) -> 
     lengths = typeof(places[0][0]).shape
     folded = [shape.broadcast_in_dim(i, shape=lengths, dims=()) for i in inits]
     if not padded:
-        for row in zip(*places, strict=True):
-            folded = on_arrays(body, [*folded, *row])
+        for window_row in zip(*places, strict=True):
+            folded = on_arrays(body, [*folded, *window_row])
         return folded
     everywhere = shape.full(typeof(xs[0]).shape, True, bool_)
     inside = _window_places(everywhere, shape.scalar(False, bool_), **parameters)

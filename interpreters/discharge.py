@@ -53,7 +53,7 @@ def thread(body: Body, refs: Sequence[Any], types: Sequence[Any], name: str) -> 
     return Threaded(program, tuple(a is not b for a, b in zip(after, before, strict=True)))
 
 
-def threaded(program: Program, places: Places, refs: Sequence[AbstractRef]) -> Threaded:
+def threaded(program: Program, places: Places, refs: Sequence[Any]) -> Threaded:
     """A program with references at some inputs, threaded; the inputs of the rest in order."""
     key = "threaded", places, tuple(refs)
     found = program.memo.get(key)
@@ -65,7 +65,7 @@ def threaded(program: Program, places: Places, refs: Sequence[AbstractRef]) -> T
 
         contents = [t.inner_aval for t in refs]
         found = program.memo[key] = thread(body, contents, types, program.name)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _placed(places: Places, cells: Sequence[Any], values: Sequence[Any]) -> list[Any]:
@@ -174,7 +174,7 @@ def _keeping(done: Threaded, written: tuple[bool, ...]) -> Program:
         after = pick(p.outputs[:n], written, True)
         return Program(p.inputs, p.equations, [*after, *p.outputs[n:]], p.name)
 
-    return _once(p, ("keeping", written), kept)  # type: ignore[no-any-return]
+    return _once(p, ("keeping", written), kept)
 
 
 def _call(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> list[Any]:
@@ -188,7 +188,7 @@ def _call(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any])
     )
     n = sum(done.written)
     _write_back(refs, done.written, results[:n])
-    return results[n:]  # type: ignore[no-any-return]
+    return results[n:]
 
 
 def _cond(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> list[Any]:
@@ -204,7 +204,7 @@ def _cond(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any])
     )
     n = sum(written)
     _write_back(refs, written, results[:n])
-    return results[n:]  # type: ignore[no-any-return]
+    return results[n:]
 
 
 def _scan(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> list[Any]:
@@ -216,7 +216,7 @@ def _scan(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any])
     _refuse_carried(operands[n : n + m], "scan")
     k = len({at for at in places[:n] if at is not None})
     row_types = [body.in_types[places.index(i)] for i in range(len(refs))]
-    done = threaded(body, places, row_types)  # type: ignore[arg-type]
+    done = threaded(body, places, row_types)
     written, rows_written = done.written[:k], done.written[k:]
     consts, carry, xs = map(_values, (operands[:n], operands[n : n + m], operands[n + m :]))
 
@@ -258,7 +258,7 @@ def _scan(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any])
     end = len(results) - stacked
     _write_back(refs[:k], written, results[:carried])
     _write_back(refs[k:], rows_written, results[end:])
-    return results[carried:end]  # type: ignore[no-any-return]
+    return results[carried:end]
 
 
 def _refuse_carried(carry: Sequence[Any], what: str) -> None:
@@ -323,7 +323,7 @@ def _while(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
     )
     k = sum(written)
     _write_back(refs, written, results[:k])
-    return results[k:]  # type: ignore[no-any-return]
+    return results[k:]
 
 
 def _rotated(
@@ -381,7 +381,7 @@ def _rotated(
     )
     c = len(refs)
     _write_back(refs, (True,) * c, results[:c])
-    return results[c + 1 :]  # type: ignore[no-any-return]
+    return results[c + 1 :]
 
 
 def _custom(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> list[Any]:
@@ -395,7 +395,7 @@ def _custom(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any
         )
     refs, places = distinct(operands, program.name)
     values = merge([at is not None for at in places], _contents(refs), _values(operands))
-    return effect(*values, **{**attributes, "program": pure})  # type: ignore[no-any-return]
+    return effect(*values, **{**attributes, "program": pure})
 
 
 _rules: Final[dict[Effect, Callable[..., list[Any]]]] = {

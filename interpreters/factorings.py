@@ -75,7 +75,7 @@ def triangular_solve_by_rows(
             row = sub(row, product(_block(a, (i, i + 1), known), solved))
         if not unit_diagonal:
             row = _divided(row, _block(a, (i, i + 1), (i, i + 1)))
-        parts = [] if solved is None else [solved]
+        parts: list[Any] = [] if solved is None else [solved]
         parts = [*parts, row] if lower else [row, *parts]
         solved = shape.concatenate(*parts, axis=axis)
     solved = b if solved is None else solved

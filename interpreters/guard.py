@@ -6,8 +6,8 @@ What such a lane would print, or a check of it that fails, never happened.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final
 
 from effax.effects import control
 from effax.effects.callback import OnlyWhen, debug_callback, io_callback
@@ -38,7 +38,7 @@ class Guard(Lifting):
     __slots__ = ("active",)
 
     carrier = _Nobody
-    rules: dict[Effect, Any] = {}  # noqa: RUF012
+    rules: ClassVar[dict[Effect, Callable[..., Any]]] = {}
 
     def __init__(self, outer: Any = None) -> None:
         super().__init__(outer)
@@ -75,7 +75,7 @@ class Guard(Lifting):
             if effect is control.while_loop:
                 return rotated_while(self, operands, attributes)
             if effect.higher_order:
-                lifting = functor.get(effect, Guard.missing)
+                lifting: Callable[..., Any] = functor.get(effect, Guard.missing)
                 return lifting(self, effect, operands, attributes)
             return self._observable(effect, operands, attributes)
         finally:
@@ -122,4 +122,4 @@ def guarded(program: Program) -> Program:
         finally:
             current.reset(token)
             recorder.close()
-    return found  # type: ignore[no-any-return]
+    return found

@@ -192,10 +192,10 @@ def lift(
     key = type(handler), handler.static, in_modes, state_mode, out_modes, out_state, state_at
     found = program.memo.get(key)
     if found is not None:
-        return found  # type: ignore[no-any-return]
+        return found
     from effax.interpreters.remembered import remembered
 
-    return remembered(  # type: ignore[no-any-return]
+    return remembered(
         program,
         key,
         lambda: _lift(program, handler, in_modes, state_mode, out_modes, out_state, state_at),

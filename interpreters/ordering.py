@@ -7,8 +7,8 @@ through branches, loops and calls by the functor like any state.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from effax.effects import control, shape
 from effax.effects.callback import TOKEN, debug_callback, io_callback, sequenced_callback
@@ -50,7 +50,7 @@ class Ordering(Lifting):
     __slots__ = ("token",)
 
     carrier = _Nobody
-    rules: dict[Effect, Any] = {}  # noqa: RUF012
+    rules: ClassVar[dict[Effect, Callable[..., Any]]] = {}
 
     def __init__(self, outer: Any = None) -> None:
         super().__init__(outer)
@@ -81,7 +81,8 @@ class Ordering(Lifting):
             if not _is_ordered(effect, attributes):
                 return effect(*operands, **attributes)
             if effect.higher_order:
-                return _lifters.get(effect, functor.get(effect))(self, effect, operands, attributes)
+                lifter = _lifters.get(effect) or functor[effect]
+                return lifter(self, effect, operands, attributes)
             self.token, *results = sequenced_callback(
                 self.token,
                 *operands,
@@ -119,4 +120,4 @@ def in_order(program: Program) -> Program:
         finally:
             current.reset(token)
             recorder.close()
-    return found  # type: ignore[no-any-return]
+    return found

@@ -51,4 +51,4 @@ def _rotated(test: Program, body: Program, n: int, m: int) -> tuple[Program, Pro
         verdict = Program(inputs, [], [inputs[0]], test.name)
         types = [*test.in_types[:n], *body.in_types[:m], go, *carry]
         found = body.memo["rotated", test] = verdict, stage(step, types, body.name).program
-    return found  # type: ignore[no-any-return]
+    return found

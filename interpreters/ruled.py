@@ -143,7 +143,7 @@ class AnsweredVjp(_Answered):
         found = self.answering(
             primals, self.rule.forward, self.values(primals), self.values(moving)
         )
-        return found  # type: ignore[no-any-return]
+        return found
 
     def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> Any:
         """The backward function between the results and all inputs that move."""

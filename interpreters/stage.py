@@ -106,7 +106,7 @@ class Stage(Handler):
         known = self.captured.get(id(x))
         if known is None:
             if type(x) is Given and x.handler is self:
-                return x.variable  # type: ignore[no-any-return]
+                return x.variable
             if isinstance(x, (Carrier, Ref)) and not x.handler.live:
                 raise UnexpectedTracerError.escaped(x)
             known = x, Variable(self, typeof(x))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from effax.effects import fourier
 
 Array = np.ndarray[Any, Any]
 
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "FFT": np.fft.fftn,
     "IFFT": np.fft.ifftn,
     "RFFT": np.fft.rfftn,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -97,7 +97,7 @@ def reference_pivots_to_permutation(pivots: Array, *, size: int) -> Array:
 
 @rule(linalg.qr)
 def reference_qr(x: Array, *, full_matrices: bool) -> list[Array]:
-    mode = "complete" if full_matrices else "reduced"
+    mode: Literal["complete", "reduced"] = "complete" if full_matrices else "reduced"
     return each(lambda a: np.linalg.qr(a, mode=mode), x)
 
 

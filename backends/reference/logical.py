@@ -53,7 +53,8 @@ def reference_shift_right_arithmetic(x: Array, y: Array) -> Array:
 @rule(logical.population_count)
 def reference_population_count(x: Array) -> Array:
     bits = _unsigned(x)
-    return sum((bits >> k) & 1 for k in range(_width(x))).astype(x.dtype)
+    counts: Any = sum((bits >> k) & 1 for k in range(_width(x)))
+    return counts.astype(x.dtype)
 
 
 @rule(logical.clz)

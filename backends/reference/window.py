@@ -101,7 +101,7 @@ def reference_select_and_scatter_add(
 ) -> Array:
     """The windows of the positions say where each chosen element came from; -1 is padding."""
     ones = (1,) * x.ndim
-    dilations = {"base_dilation": ones, "window_dilation": ones}
+    dilations: dict[str, Any] = {"base_dilation": ones, "window_dilation": ones}
     places = np.arange(x.size).reshape(x.shape)
     rows = window_rows(places, -1, **parameters, **dilations)
     chosen = _chosen(x, select, **parameters, **dilations)

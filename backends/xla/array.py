@@ -365,7 +365,7 @@ class Shard(NamedTuple):
     """The piece of an array on one device, and which part of the array it is."""
 
     device: Device
-    index: tuple[slice, ...]
+    index: tuple[slice, ...]  # type: ignore[assignment]  # hides the method of tuples
     replica_id: int
     data: Array
 

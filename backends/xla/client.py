@@ -13,7 +13,8 @@ from typing import Any, Final
 from effax.backends.xla import memory
 from effax.effects import config
 from effax.effects.errors import ForkedProcessError
-from effax.effects.runtime import _jax, jaxlib_version, utils
+from effax.effects.runtime import _jax, utils
+from effax.effects.runtime import jaxlib_version as jaxlib_version
 
 VERSION: Final = tuple(int(part) for part in re.findall(r"\d+", jaxlib_version)[:3])
 """The version of jaxlib as integers, for the few places where versions differ."""

@@ -79,7 +79,7 @@ class Executor:
         self.handlers = executable.handlers
         self.spread = not executable.placement.is_single
         self.specs = tuple(specs)
-        self.single = self.specs[0] if len(self.specs) == 1 else None
+        self.single: Any = self.specs[0] if len(self.specs) == 1 else None
         self.captured = [x.buffer for x in captured]
         self.in_specs = [x.spec for x in captured]
         self.donates = donates

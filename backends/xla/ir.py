@@ -28,7 +28,7 @@ def function_text(
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
             signature = [*map(aval_to_ir_type, ins)], [*map(aval_to_ir_type, outs)]
-            function: Any = func.FuncOp(name, signature, visibility="private")  # type: ignore[call-arg]
+            function: Any = func.FuncOp(name, signature, visibility="private")
             with ir.InsertionPoint(function.add_entry_block()):
                 func.ReturnOp(_flat(write(*function.arguments)))
         if not module.operation.verify():

@@ -69,7 +69,7 @@ def layout_of(
     """
     asked = ins or (None,) * len(specs)
     of = f" of {what}" if what else ""
-    place: tuple[Any, str] | None = None
+    place: tuple[str, Any] | None = None
     mesh: Mesh | None = None
     committed = False
     known: dict[NamedSharding, None] = {}
@@ -115,7 +115,7 @@ def _mesh_of(named: Any) -> Mesh | None:
     return named.mesh if isinstance(named, NamedSharding) else None
 
 
-def _agree(one: tuple[Any, Any] | None, other: tuple[str, Any]) -> tuple[Any, Any]:
+def _agree(one: tuple[str, Any] | None, other: tuple[str, Any]) -> tuple[str, Any]:
     if one is None or one[1] == other[1]:
         return one or other
     ids = [[device.id for device in devices] for _, devices in (one, other)]

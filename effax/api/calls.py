@@ -68,7 +68,7 @@ def _builder(tree: Any) -> Callable[[Iterable[Any]], Any]:
     if root is not None and all(child == _LEAF for child in tree.children()):
         kind, keys = root
         if kind in (tuple, list):
-            return kind  # type: ignore[no-any-return]
+            return kind
         if kind is dict:
             named = partial(zip, keys)
             return lambda leaves: dict(named(leaves))

@@ -213,10 +213,7 @@ def staged_over(
     refs = {i: x for i, x in enumerate(leaves) if isinstance(x, Ref)}
     distinct(leaves, names[0])
     rest = [x for x in leaves if not isinstance(x, Ref)]
-    closed = [
-        lambda *values, f=f: f(*with_references(refs, values))  # type: ignore[misc]
-        for f in functions
-    ]
+    closed = [lambda *values, f=f: f(*with_references(refs, values)) for f in functions]
     return staged_all(closed, rest, names), rest
 
 

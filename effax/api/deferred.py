@@ -19,7 +19,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from effax.api.forward import Linearized, refuse_references
+from effax.api.differentiable import refuse_references
+from effax.api.forward import Linearized
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.dispatch import compile_program, evaluate
 from effax.backends.xla.layout import layout_of

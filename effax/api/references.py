@@ -7,12 +7,14 @@ from typing import Any, Final, NoReturn
 
 from effax.api.differentiable import as_value, typeof_like
 from effax.api.reference_indices import index_of, structure_of
-from effax.effects import state
 from effax.effects.conversion import convert_element_type
 from effax.effects.errors import ConcretizationTypeError, RefError
 from effax.effects.frames import filtered
+from effax.effects.handler import bottom
 from effax.effects.shape import full
-from effax.effects.state import Cell, Ref, ref_get, ref_set
+from effax.effects.state import Cell, ref_get, ref_set
+from effax.effects.state import Ref as Ref
+from effax.effects.state import new_ref as _new_ref
 from effax.effects.tree import registry, tree_leaves
 from effax.effects.types import (
     ShapedArray,
@@ -63,7 +65,7 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
         )
     if kind not in (None, "no_grad_no_remat"):
         raise ValueError(f"new_ref: kind is None or 'no_grad_no_remat', not {kind!r}")
-    return state.new_ref(init_val if isinstance(init_val, Ref) else _as_array(init_val))  # type: ignore[no-any-return]
+    return _new_ref(init_val if isinstance(init_val, Ref) else _as_array(init_val))
 
 
 @filtered
@@ -320,7 +322,7 @@ def _part(ref: Any, idx: Index, what: str) -> TransformedRef:
         raise RefError(f"Can only call `{what}` on a `Ref`: {ref!r}. new_ref makes one of an array")
     parts = idx if isinstance(idx, tuple) else (idx,)
     if idx is None or all(part is Ellipsis for part in parts):
-        return ref  # type: ignore[no-any-return]
+        return ref
     return TransformedRef(ref.ref, (*ref.indices, idx))
 
 
@@ -393,7 +395,7 @@ def _refuse_iteration(ref: Ref) -> NoReturn:
 
 
 def _text(ref: Ref) -> str:
-    if ref.handler is state.bottom and isinstance(ref, Cell) and ref.contents is not None:
+    if ref.handler is bottom and isinstance(ref, Cell) and ref.contents is not None:
         return "Ref" + repr(ref.contents).removeprefix("Array")
     return repr(ref.type)
 
@@ -405,7 +407,7 @@ def _length(ref: Ref) -> int:
 
 
 def _reduced(ref: Ref) -> tuple[Any, ...]:
-    if ref.handler is not state.bottom:
+    if ref.handler is not bottom:
         raise ConcretizationTypeError(
             f"pickling {ref!r} asks for the elements of an array that is being traced"
         )

@@ -231,7 +231,7 @@ def _window(handler: Batch, ref: Ref, axis: int) -> Window:
 def _ref_of_batch(handler: Batch, ref: Ref, axis: Any, size: int) -> Ref:
     """A reference that the mapped function returns: to the whole batch."""
     if type(ref) is Cell and ref.handler is handler:
-        return new_ref(_unbatch(handler, ref.read(), axis, size))  # type: ignore[no-any-return]
+        return new_ref(_unbatch(handler, ref.read(), axis, size))
     if axis is not None:
         raise RefError(
             f"vmap: the mapped function returned a reference that was made outside, {ref!r}; give "

@@ -109,4 +109,4 @@ def _read(ys: Any, scales: Sequence[int]) -> tuple[Any, Any]:
 
     return tuple(
         tree_map(part, ys, is_leaf=lambda y: isinstance(y, Series)) for part in (first, terms)
-    )  # type: ignore[return-value]
+    )

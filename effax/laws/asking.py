@@ -15,7 +15,7 @@ from effax.interpreters.batch import batched as batch
 from effax.interpreters.interpreter import Interpreter, State
 from effax.laws.law import SAME, Case, law
 from effax.laws.loops import repeated
-from effax.laws.sketch import program
+from effax.seeing.python_text import program
 
 _N: Final = 3
 _INDEX: Final = ShapedArray((), np.dtype(np.int32))

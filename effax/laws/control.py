@@ -84,7 +84,8 @@ def scan(b: Builder) -> None:
     carry = [b.small(x, 2.0) for x in some_floats(b, 0, 2)]
     consts = [b.small(x, 2.0) for x in some_floats(b, 0, 1)]
     rows = b.of(lambda k: is_float(k.type.dtype) and len(k.shape) > 0)
-    xs = [b.small(b.draw(st.sampled_from(rows)), 2.0)] if rows and b.draw(st.booleans()) else []
+    some = bool(rows) and b.draw(st.booleans())
+    xs = [b.small(b.draw(st.sampled_from(rows)), 2.0)] if some else []
     length = xs[0].shape[0] if xs else b.draw(st.integers(0, 3))
     row_types = [x.type.update(shape=x.shape[1:]) for x in xs]
     types = [*(x.type for x in consts), *(x.type for x in carry), *row_types]

@@ -112,8 +112,8 @@ def policy(name: str) -> Callable[..., Any]:
 def keeping(name: str, offloaded: bool) -> Callable[..., Any]:
     """The policy that stores the values of a name, in another memory perhaps."""
     if not offloaded:
-        return checkpoint_policies.save_only_these_names(name)  # type: ignore[no-any-return]
-    return checkpoint_policies.save_and_offload_only_these_names(  # type: ignore[no-any-return]
+        return checkpoint_policies.save_only_these_names(name)
+    return checkpoint_policies.save_and_offload_only_these_names(
         names_which_can_be_saved=(),
         names_which_can_be_offloaded=(name,),
         offload_src="device",

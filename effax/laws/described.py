@@ -23,6 +23,14 @@ def itself(result: Any) -> Any:
     return result
 
 
+def _or_same(function: Callable[..., Any] | None) -> Callable[..., Any]:
+    return function or same
+
+
+def _or_itself(function: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+    return function or itself
+
+
 @attrs.frozen
 class Described:
     """A transform, and what is known of its data.
@@ -47,8 +55,8 @@ class Described:
     """
 
     transform: Callable[..., Any]
-    embed: Callable[..., Any] = attrs.field(default=None, converter=lambda f: f or same)
-    project: Callable[[Any], Any] = attrs.field(default=None, converter=lambda f: f or itself)
+    embed: Callable[..., Any] = attrs.field(default=None, converter=_or_same)
+    project: Callable[[Any], Any] = attrs.field(default=None, converter=_or_itself)
     interpreter: type[Interpreter] | None = None
     sound: Callable[[Any, Any], Any] | None = None
     around: Callable[..., Any] | None = None

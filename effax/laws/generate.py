@@ -22,7 +22,7 @@ from effax.effects.types import ShapedArray, bool_, float64, int32, is_float
 from effax.laws.domains import DOMAINS, Pointwise, float_effects, other_effects
 from effax.laws.sketch import Operand, Sketch, Step, Value, staged
 
-Draw = Callable[[st.SearchStrategy[Any]], Any]
+Draw = st.DrawFn
 
 LARGEST: Final = 24
 """How many elements an array of a program has at most."""
@@ -231,7 +231,7 @@ def programs(
 
 
 @st.composite
-def mixed_programs(draw: Draw, dtype: Any = float64, **options: Any) -> Sketch:
+def mixed_programs(draw: Draw, /, dtype: Any = float64, **options: Any) -> Sketch:
     """Programs that may have an integer or a Boolean among their inputs, and empty axes."""
     types = [ShapedArray(draw(shapes(smallest=0)), dtype)]
     if draw(st.booleans()):

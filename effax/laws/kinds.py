@@ -59,7 +59,8 @@ def select(b: Builder) -> None:
         return
     compare = b.draw(st.sampled_from((comparison.lt, comparison.ge)))
     y = b.small(_same_type(b, x))
-    which = b.perform(compare, x, b.draw(st.sampled_from((0.1, y))))
+    other: Any = b.draw(st.sampled_from((0.1, y)))
+    which = b.perform(compare, x, other)
     b.perform(selection.select_n, which, x, y, bound=max(x.bound, y.bound))
 
 

@@ -13,7 +13,7 @@ from effax.effects.state import new_ref, ref_get, ref_set
 from effax.interpreters.discharge import discharged
 from effax.laws.law import Case, law
 from effax.laws.loops import pairs, repeated, scanned
-from effax.laws.sketch import program
+from effax.seeing.python_text import program
 
 _N = 3
 

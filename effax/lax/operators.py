@@ -115,7 +115,10 @@ def _named(function: Callable[..., Any], name: str, meaning: str, example: str) 
 
 
 # Dtypes that an effect would take, and JAX's function of its name does not.
-_REFUSED = {"abs": is_unsigned, "is_finite": lambda dtype: not is_inexact(dtype)}
+_REFUSED: dict[str, Callable[[Any], bool]] = {
+    "abs": is_unsigned,
+    "is_finite": lambda dtype: not is_inexact(dtype),
+}
 
 
 def unary(name: str, effect: Effect, meaning: str, example: str) -> Callable[..., Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +21,7 @@ get_printoptions = np.get_printoptions
 set_printoptions = np.set_printoptions
 printoptions = np.printoptions
 
-_KINDS: Final = {
+_KINDS: Final[dict[str, Callable[[Any], bool]]] = {
     "bool": dtypes.is_bool,
     "signed integer": dtypes.is_signed,
     "unsigned integer": dtypes.is_unsigned,

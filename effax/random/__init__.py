@@ -5,6 +5,7 @@ Threefry-2x32 on counters, so that every element can be computed by itself.
 """
 
 from effax.effects.frames import cut_at as _cut_at
+from effax.key_arrays import KeyArray as KeyArray
 from effax.random.bits import bits as bits
 from effax.random.counts import binomial as binomial
 from effax.random.counts import multinomial as multinomial
@@ -15,7 +16,6 @@ from effax.random.integers import geometric as geometric
 from effax.random.integers import permutation as permutation
 from effax.random.integers import rademacher as rademacher
 from effax.random.integers import randint as randint
-from effax.random.keys import KeyArray as KeyArray
 from effax.random.keys import PRNGKey as PRNGKey
 from effax.random.keys import clone as clone
 from effax.random.keys import fold_in as fold_in

@@ -28,7 +28,7 @@ def _by_forward_mode(function: Callable[..., Array]) -> Callable[..., Array]:
 
     Reverse mode, which can't go through such loops, sees their products with tangents only.
     """
-    known: Any = custom_jvp(function)
+    known = custom_jvp(function)
 
     @known.defjvp
     def rule(primals: Any, tangents: Any) -> Any:

@@ -26,7 +26,7 @@ def with_derivative(
     """A function of one array with its derivative given."""
 
     def decorate(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-        known: Any = custom_jvp(function)
+        known = custom_jvp(function)
 
         @known.defjvp
         def rule(primals: Any, tangents: Any) -> Any:

@@ -12,11 +12,12 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
+from effax.effects.dtypes import SHORT
 from effax.effects.effect import Effect
 from effax.effects.printing import name_of_index
 from effax.effects.program import Program
 from effax.effects.state import AbstractRef
-from effax.effects.types import SHORT, ShapedArray, float0
+from effax.effects.types import ShapedArray, float0
 from effax.interpreters.stage import stage
 
 _LONG: Final = {short: dtype for dtype, short in SHORT.items()}

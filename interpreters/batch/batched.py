@@ -6,7 +6,7 @@ The batch axis of a carrier is always its first. `vmap` moves axes at its border
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from effax.effects.effect import Effect
 from effax.effects.handler import Carrier
@@ -46,8 +46,8 @@ class Batch(Lifting):
 
     carrier = Batched
     label = "vmap"
-    rules: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
-    overrides: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
+    rules: ClassVar[dict[Effect, Callable[..., Any]]] = {}
+    overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Batch(Lifting):
         self.directions = directions
 
     @property
-    def static(self) -> tuple[Hashable, ...]:
+    def static(self) -> tuple[Any, ...]:
         """All that says which batch it is: length, axis name, axes to be cut along, directions."""
         return self.size, self.axis_name, self.spmd_axes, self.directions
 

@@ -116,12 +116,12 @@ def _masked_while(
         test_captured, test_consts, step_captured, step_consts, (active, *old) = _cut(
             values, k, n, p, m
         )
-        step_consts = [
+        safe_consts = [
             _moving_where(active, x) if mode is BATCHED else x
             for x, mode in zip(step_consts, body_modes, strict=True)
         ]
         moving = [_moving_where(active, x) for x in old]
-        new = step.program.run(*step_captured, active, *step_consts, *moving)
+        new = step.program.run(*step_captured, active, *safe_consts, *moving)
         kept = [
             select_n(_spread(active, t.shape), a, b)
             for a, b, t in zip(old, new, types, strict=True)

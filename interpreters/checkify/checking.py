@@ -7,7 +7,7 @@ not hold: the functor carries that state through calls, branches and loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from effax.effects import shape
 from effax.effects.check import NAN, detect
@@ -76,8 +76,8 @@ class Checkify(Lifting):
     )
 
     carrier = _Nobody
-    rules: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
-    overrides: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
+    rules: ClassVar[dict[Effect, Callable[..., Any]]] = {}
+    overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}
 
     def __init__(self, outer: Any = None, kinds: Iterable[type[JaxException]] = ()) -> None:
         super().__init__(outer)
@@ -118,7 +118,7 @@ class Checkify(Lifting):
         try:
             if effect.higher_order:
                 return self._higher_order(effect, operands, attributes)
-            rule = self.rules.get(effect, arithmetic)
+            rule: Callable[..., Any] = self.rules.get(effect, arithmetic)
             return rule(self, effect, operands, attributes)
         finally:
             current.reset(token)

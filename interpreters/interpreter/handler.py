@@ -223,7 +223,7 @@ class Interpretation(Lifting):
         if mode:
             self.states = tree_unflatten(mode[0], leaves)
 
-    def logged(self) -> tuple[tuple[Hashable, ...], Sequence[Any]]:
+    def logged(self) -> tuple[tuple[Any, ...], Sequence[Any]]:
         """What rules wrote, by log and key."""
         return states.written(self.logs)
 

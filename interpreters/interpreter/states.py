@@ -148,7 +148,7 @@ class Log:
         return key in self._pieces
 
 
-def written(logs: Logs) -> tuple[tuple[Hashable, ...], Sequence[Any]]:
+def written(logs: Logs) -> tuple[tuple[Any, ...], Sequence[Any]]:
     """The entries of some logs (log, key, how many), and the array of each."""
     entries, leaves = [], []
     for name, keys in logs.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from effax.effects import shape
 from effax.effects.conversion import number
@@ -49,7 +49,7 @@ class JVP(Lifting):
 
     carrier = Dual
     label = "jvp"
-    rules: dict[Effect, Callable[..., Any]] = {}  # noqa: RUF012
+    rules: ClassVar[dict[Effect, Callable[..., Any]]] = {}
 
     def __init__(self, outer: Any = None) -> None:
         super().__init__(outer)

@@ -34,6 +34,7 @@ def chain_rule(effect: Effect) -> Callable[..., Any]:
 
 def _unary_chain_rule(effect: Effect) -> Callable[..., Any]:
     """The same where there is one operand, with a formula for its derivative."""
+    derivative: Any
     (derivative,) = partials[effect]
 
     def unary_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:

@@ -13,12 +13,12 @@ from effax.effects.program import Literal, Program, Variable, without_dead_code
 from effax.effects.types import ShapedArray
 from effax.interpreters.checkpoints import forward
 from effax.interpreters.lifting import without_trail
+from effax.interpreters.masks import pick
 from effax.interpreters.residual.hoisting import hoisted_scan
 from effax.interpreters.residual.narrowing import narrowed_while
 from effax.interpreters.residual.partition import (
     Plan,
     Split,
-    pick,
     plan_call,
     planners,
     settle,

@@ -35,7 +35,6 @@ STRUCTURAL: Final[frozenset[Effect]] = frozenset(
         shape.reshape,
         shape.rev,
         shape.slice,
-        shape.squeeze,
         shape.transpose,
     }
 )

@@ -97,7 +97,7 @@ class Record(Handler):
         """Perform the known half of a higher-order effect outside, record the linear half."""
         unknown = tuple(self.owns(x) for x in operands)
         if settled(effect, unknown, attributes):
-            return self.record(effect, operands, attributes)  # type: ignore[no-any-return]
+            return self.record(effect, operands, attributes)
         plan = planner(unknown, attributes)
         results = (plan.known_effect or effect)(*plan.known(operands), **plan.known_attributes)
         own = plan.unknown_outputs.count(False)

@@ -9,6 +9,7 @@ says whether an answer was given, and steps after that do nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -54,11 +55,14 @@ def _written_out(clauses: Clauses, e: Equation, operands: Sequence[Any], context
         inside = attrs.evolve(context, then=then)
         return clauses.run(body, [*consts, *state[:m], *rows], inside)
 
+    def unpacked_step(k: int, after: Joined, state: Sequence[Any]) -> Any:
+        return step(k, after, *state)
+
     types = [*body.out_types[:m], *y_types]
     after = clauses.joined(context.then, types)
     steps = range(length) if a["reverse"] else reversed(range(length))
     for k in steps:
-        after = clauses.joined(lambda xs, k=k, after=after: step(k, after, *xs), types)
+        after = clauses.joined(partial(unpacked_step, k, after), types)
     return after.flattened()([*carry, *(shape.full(t.shape, 0, t.dtype) for t in y_types)])
 
 

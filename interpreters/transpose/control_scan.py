@@ -150,7 +150,7 @@ def _cut(body: Program, fixed: int, rows: int, sums: int, carry: int) -> tuple[P
     key = "cut", fixed, rows, sums, carry
     found = body.memo.get(key)
     if found is not None:
-        return found  # type: ignore[no-any-return]
+        return found
     constants, row_inputs, cts = _sections(body.inputs, fixed, rows)
     carried, ys = cts[:carry], cts[carry:]
     to_fixed, to_carry, to_rows = _sections(body.outputs, sums, carry)

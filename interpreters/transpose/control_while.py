@@ -154,11 +154,11 @@ def backward(
         return gt(left, 0)
 
     def back(left: Any, at: Any, level: Any, *values: Any) -> list[Any]:
-        totals, cts, rest = values[:m], values[m : m + k], values[m + k :]
+        sums_so_far, cts, rest = values[:m], values[m : m + k], values[m + k :]
         before = Trail(left, at, level, list(rest[:n]), Slots.of(rest[n:]))
         here = go_to(sub(left, 1), before, step)
         given = pull(*here.state, *cts)
-        totals = [add(a, b) for a, b in zip(totals, given[:m], strict=True)]
+        totals = [add(a, b) for a, b in zip(sums_so_far, given[:m], strict=True)]
         return [
             here.left,
             here.at,

@@ -163,7 +163,7 @@ def _transpose_of_meaning(e: Any) -> Callable[..., Any] | None:
     def transpose_called(ct: Any, *operands: Any, **attributes: Any) -> Sequence[Any]:
         cts = ct if e.effect.multiple else [ct]
         given = rules[call](cts, *captured, *operands, program=program, name=e.effect.name)
-        return given[len(captured) :]  # type: ignore[no-any-return]
+        return given[len(captured) :]
 
     return transpose_called
 

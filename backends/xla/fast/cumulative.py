@@ -131,7 +131,9 @@ def _along(effect: Effect, combine: Combine, first: Callable[[Any], Any], exact:
         if _in_any_order(exact, type):
             result = _scan_rows(combine, rows, identity, reverse)
         else:
-            turn = (lambda y: shape.rev(y, dims=(0,))) if reverse else (lambda y: y)
+            turn: Callable[[Any], Any] = (
+                (lambda y: shape.rev(y, dims=(0,))) if reverse else (lambda y: y)
+            )
             if type.ndim == 1:
                 return _scan_short_blocks(effect, combine, x)
             result = turn(_scan_blocks(combine, turn(rows), identity))

@@ -30,7 +30,7 @@ _ON_CPU: Final = frozenset(
     }
 )
 _SAME_ON_CPU: Final = {
-    DotAlgorithm(*[x] * 3): DotAlgorithmPreset[f"{name}_{name}_{name}"]
+    DotAlgorithm(x, x, x): DotAlgorithmPreset[f"{name}_{name}_{name}"]
     for x, name in ((float16, "F16"), (float32, "F32"), (float64, "F64"))
 } | {DotAlgorithm(bfloat16, bfloat16, float32): DotAlgorithmPreset.BF16_BF16_F32}
 

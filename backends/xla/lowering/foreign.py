@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -94,7 +94,7 @@ def _aliases(target: Target, results: int) -> list[str]:
     ]
 
 
-def _entries(pairs: Sequence[tuple[str, str]]) -> str:
+def _entries(pairs: Iterable[tuple[str, Any]]) -> str:
     return "{" + ", ".join(f"{quoted(name)} = {text}" for name, text in pairs) + "}"
 
 

@@ -133,7 +133,7 @@ class Writer:
     ) -> None:
         self.platform = platform
         self.functions: list[str] = []
-        self.function_names: dict[Program, str] = {}
+        self.function_names: dict[Any, str] = {}
         self.function_texts: dict[str, str] = {}
         self.taken: set[str] = set()
         self.lines: list[str] = []
@@ -435,7 +435,7 @@ def module_text(
 
     def write(w: Writer) -> str:
         w.taken.add("main")
-        attributes = argument_attributes, None
+        attributes: tuple[Sequence[str] | None, Sequence[str] | None] = argument_attributes, None
         if mesh is not None and layout is not None:
             w.mesh = mesh
             w.functions.append(mesh.text)

@@ -109,15 +109,15 @@ class Rotation(NamedTuple):
     def __bool__(self) -> bool:
         return True
 
-    def __getitem__(self, indexer: Any) -> Rotation:  # type: ignore[override]
+    def __getitem__(self, indexer: Any) -> Rotation:
         if self.single:
             raise TypeError("Single rotation is not subscriptable.")
         return Rotation(self.quat[indexer])
 
-    def __iter__(self) -> Iterator[Rotation]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[Rotation]:
         return (self[i] for i in range(len(self)))
 
-    def __mul__(self, other: Any) -> Rotation:  # type: ignore[override]
+    def __mul__(self, other: Any) -> Rotation:
         if not isinstance(other, Rotation):
             return NotImplemented
         return Rotation(quaternions.composed(self.quat, other.quat))
