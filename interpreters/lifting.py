@@ -202,6 +202,25 @@ def lift(
     )
 
 
+def raised(
+    one: Lifted,
+    out_modes: tuple[Mode, ...],
+    out_state: Mode,
+    program: Program,
+    handler: Lifting,
+    in_modes: tuple[Mode, ...],
+    state_mode: Mode,
+    state_at: int = 0,
+) -> Lifted:
+    """A program that was lifted as `one`, its results at these modes.
+
+    The last round of a fixpoint has mostly found these very modes: then it is not staged again.
+    """
+    if one.out_modes == out_modes and one.state_mode == out_state:
+        return one
+    return lift(program, handler, in_modes, state_mode, out_modes, out_state, state_at)
+
+
 def _lift(
     program: Program,
     handler: Lifting,
@@ -331,7 +350,10 @@ def lift_cond(
     for other in first[1:]:
         out_modes = _join_all(handler, out_modes, other.out_modes)
         out_state = handler.state_join(out_state, other.state_mode)
-    lifted = [lift(b, handler, modes, state, out_modes, out_state) for b in branches]
+    lifted = [
+        raised(one, out_modes, out_state, b, handler, modes, state)
+        for one, b in zip(first, branches, strict=True)
+    ]
     same_log(handler, lifted)
     results = effect(
         index,
@@ -364,7 +386,7 @@ def lift_while(
     step, modes, state = fixpoint(
         handler, lambda c, s: lift(body, handler, body_modes + c, s, state_at=m), modes, state
     )
-    step = lift(body, handler, body_modes + modes, state, modes, state, state_at=m)
+    step = raised(step, modes, state, body, handler, body_modes + modes, state, m)
     if step.log:
         raise TypeError(
             f"{type(handler).__name__}: a while loop writes {step.log} in each step, and nobody "
@@ -427,9 +449,8 @@ def lift_scan(
         state,
     )
     y_modes = step.out_modes[m:]
-    step = lift(
-        body, handler, const_modes + modes + x_modes, state, modes + y_modes, state, state_at=n
-    )
+    in_modes = const_modes + modes + x_modes
+    step = raised(step, modes + y_modes, state, body, handler, in_modes, state, n)
     carried = [*handler.state_leaves(state), *_flat(handler, carry, modes)]
     results = effect(
         *step.captured,
