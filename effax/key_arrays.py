@@ -20,7 +20,9 @@ from effax.effects.tree import (
 from effax.effects.types import (
     ExtendedDType,
     ShapedArray,
+    float0,
     prng_key,
+    typeof,
 )
 from effax.effects.value import Value
 
@@ -75,6 +77,19 @@ class KeyType(ExtendedDType):
         return self.name
 
 
+class RuleLeaf:
+    """A leaf that a custom derivative rule is given in the place of an array.
+
+    Where it stands for the words of keys, unflattening makes of it one that stands for the keys.
+    """
+
+    __slots__ = ()
+
+    def of_keys(self, implementation: str) -> Any:
+        """The same for the keys of this generator that are made of the words it stands for."""
+        raise NotImplementedError
+
+
 class _Flattened:
     """How many arrays of keys were flattened, which tells whether there is one in a tree."""
 
@@ -115,9 +130,13 @@ class KeyArray(Value):
         return (self.words,), self.implementation
 
     @classmethod
-    def tree_unflatten(cls, implementation: str, leaves: Sequence[Any]) -> KeyArray:
-        """The keys made of these words."""
+    def tree_unflatten(cls, implementation: str, leaves: Sequence[Any]) -> Any:
+        """The keys made of these words; of tangents of the words, the tangents of the keys."""
         (words,) = leaves
+        if isinstance(words, RuleLeaf):
+            return words.of_keys(implementation)
+        if isinstance(words, np.ndarray) and words.dtype == float0:
+            return np.zeros(words.shape[:-1], float0)
         return cls(words, implementation=implementation)
 
     def like(self, words: Any) -> KeyArray:
@@ -155,23 +174,26 @@ class KeyArray(Value):
         return self.size * self.itemsize
 
     @property
-    def sharding(self) -> Any:
-        """Where the words are."""
-        return self.words.sharding
+    def addressable_shards(self) -> list[Any]:
+        """The pieces on this process's devices, in the order of the devices."""
+        return [self._shard(s) for s in self.words.addressable_shards]
 
     @property
-    def is_fully_addressable(self) -> bool:
-        """Whether the words are all on devices of this process."""
-        return bool(self.words.is_fully_addressable)
+    def global_shards(self) -> list[Any]:
+        """The pieces on all devices; only for keys all of which are on this process's devices."""
+        return [self._shard(s) for s in self.words.global_shards]
+
+    def _shard(self, words: Any) -> Any:
+        return words._replace(data=self.like(words.data), index=words.index[:-1])
+
+    def addressable_data(self, index: int) -> KeyArray:
+        """The piece on the device at this position among this process's devices."""
+        return self.like(self.words.addressable_data(index))
 
     @property
     def at(self) -> KeysAt:
         """`keys.at[index].set(others)` and `.get()`, as of any array."""
         return KeysAt(self)
-
-    def devices(self) -> Any:
-        """The devices that the words are on."""
-        return self.words.devices()
 
     def reshape(self, *shape: Any, order: str = "C") -> KeyArray:
         """The keys in another shape; one length may be -1."""
@@ -238,28 +260,41 @@ class KeyArray(Value):
         return iter([self[i] for i in range(len(self))])
 
     def __eq__(self, other: object) -> Any:
+        if self.stands_for_keys:
+            same = isinstance(other, KeyArray) and self.implementation == other.implementation
+            return same and self.words == other.words  # type: ignore[attr-defined]
         if other is None:
             return NotImplemented
         return _same_words("equal", self, other).all(-1)
 
     def __ne__(self, other: object) -> Any:
+        if self.stands_for_keys:
+            return not self == other
         if other is None:
             return NotImplemented
         return ~_same_words("not_equal", self, other).all(-1)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        if self.stands_for_keys:
+            return hash((self.implementation, self.words))
+        raise TypeError("unhashable type: an array of keys")
+
+    @property
+    def stands_for_keys(self) -> bool:
+        """Whether there are no keys here: a `ShapeDtypeStruct` is in the place of their words."""
+        return not isinstance(self.words, Value | np.ndarray)
 
     def __bool__(self) -> bool:
         raise TypeError("key array cannot be converted to boolean.")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError(
-            "an array of keys cannot be converted to a NumPy array; random.key_data(keys) gives "
-            "the words they are made of"
+            "an array of keys cannot be converted to a NumPy array; use random.key_data(keys) for "
+            "the integers that they are made of"
         )
 
     def __repr__(self) -> str:
-        if not isinstance(self.words, Value | np.ndarray):
+        if self.stands_for_keys:
             return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
         return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.words}"
 
@@ -271,12 +306,43 @@ def _same_words(name: str, keys: KeyArray, other: Any) -> Any:
     return over_words(lambda a, b: a == b, keys, other, plain=True)
 
 
+def _attribute_of_words(name: str, doc: str) -> property:
+    return property(lambda self: getattr(self.words, name), doc=doc)
+
+
+def _method_of_words(name: str, doc: str) -> Callable[[KeyArray], Any]:
+    def method(self: KeyArray) -> Any:
+        return getattr(self.words, name)()
+
+    method.__name__, method.__doc__ = name, doc
+    return method
+
+
+for _name, _doc in {
+    "committed": "Whether the user chose the devices; what is computed from the keys stays there.",
+    "device": "The device that the keys are on; the sharding if there are several.",
+    "is_fully_addressable": "Whether the keys are all on devices of this process.",
+    "is_fully_replicated": "Whether each of its devices has all of the keys.",
+    "sharding": "How the words lie on their devices.",
+}.items():
+    setattr(KeyArray, _name, _attribute_of_words(_name, _doc))
+for _name, _doc in {
+    "copy_to_host_async": "Begin to bring the words to the host.",
+    "delete": "Give the memory back now; the keys can't be used any more.",
+    "devices": "The devices that the keys are on.",
+    "is_deleted": "Whether the memory was given away or deleted.",
+    "on_device_size_in_bytes": "The memory taken on the devices, padding included.",
+    "unsafe_buffer_pointer": "The address of the memory on the one device of the keys.",
+}.items():
+    setattr(KeyArray, _name, _method_of_words(_name, _doc))
+
+
 def _refused(name: str) -> Callable[..., Any]:
     @filtered
     def operator(self: Any, *others: Any) -> NoReturn:
-        raise TypeError(
-            f"{name} does not accept dtype {self.dtype}: there is no arithmetic on random keys"
-        )
+        given = [typeof(x).dtype.name for x in (self, *others)]
+        shown = f"dtypes {', '.join(given)}" if len({*given}) > 1 else f"dtype {given[0]}"
+        raise TypeError(f"{name} does not accept {shown}: there is no arithmetic on random keys")
 
     return operator
 

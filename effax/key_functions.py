@@ -13,9 +13,11 @@ from functools import wraps
 from types import FunctionType
 from typing import Any, Final
 
-from effax.effects.frames import boundary, filtered, strip
+import numpy as np
+
+from effax.effects.frames import boundary, strip
 from effax.effects.tree import tree_flatten, tree_leaves, tree_unflatten
-from effax.effects.types import canonical_shape, uint32
+from effax.effects.types import canonical_dtype, canonical_shape, typeof, uint32
 from effax.key_arrays import KeyArray, KeyType, is_keys, over_words
 
 _PAIRED: Final = ("operand", "update")
@@ -31,8 +33,6 @@ STRUCTURAL: Final[dict[str, tuple[str, ...]]] = {
     "dynamic_update_slice": _PAIRED,
     "dynamic_update_slice_in_dim": _PAIRED,
     "extract": ("arr",),
-    "full": ("fill_value",),
-    "full_like": ("a", "x", "fill_value"),
     "insert": ("arr", "values"),
     "meshgrid": ("xi",),
     "put_along_axis": ("arr", "values"),
@@ -41,15 +41,15 @@ STRUCTURAL: Final[dict[str, tuple[str, ...]]] = {
     "where": ("x", "y"),
 } | dict.fromkeys(
     (
-        *("array", "array_split", "asarray", "block", "broadcast", "broadcast_in_dim"),
+        *("array_split", "block", "broadcast", "broadcast_in_dim"),
         *("broadcast_to", "broadcast_to_rank", "collapse", "column_stack", "concat"),
         *("concatenate", "copy", "delete", "diagonal", "dsplit", "dstack"),
-        *("dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "empty_like"),
+        *("dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim"),
         *("expand_dims", "flip", "fliplr", "flipud", "gather", "hsplit", "hstack"),
-        *("index_in_dim", "index_take", "matrix_transpose", "moveaxis", "ones_like"),
+        *("index_in_dim", "index_take", "matrix_transpose", "moveaxis"),
         *("permute_dims", "ravel", "repeat", "reshape", "resize", "rev", "roll", "rollaxis"),
         *("rot90", "slice", "slice_in_dim", "split", "squeeze", "stack", "swapaxes", "take"),
-        *("take_along_axis", "tile", "transpose", "unstack", "vsplit", "vstack", "zeros_like"),
+        *("take_along_axis", "tile", "transpose", "unstack", "vsplit", "vstack"),
     ),
     (),
 )
@@ -62,8 +62,13 @@ def _array_equal(a: Any, b: Any, equal_nan: bool = False) -> Any:
     return (a == b).all() if a.shape == b.shape else jnp.asarray(False)
 
 
-FILLING: Final = ("zeros", "ones", "empty")
-"""Functions that make keys of a shape where they are given a dtype of keys."""
+FILLING: Final = (
+    *("zeros", "ones", "empty", "full"),
+    *("zeros_like", "ones_like", "empty_like", "full_like"),
+)
+"""Functions that make an array of one value, of a dtype given or of that of another array."""
+CONVERTING: Final = ("array", "asarray", "astype", "convert_element_type")
+"""Functions that take an array and a dtype for it."""
 ANSWERS: Final[dict[str, Callable[..., Any]]] = {
     "shape": lambda keys: keys.shape,
     "ndim": lambda keys: keys.ndim,
@@ -78,64 +83,130 @@ ANSWERS: Final[dict[str, Callable[..., Any]]] = {
 
 
 def accept_keys(namespace: dict[str, Any]) -> None:
-    """Let the structural functions of a public namespace take arrays of keys."""
-    for name in (*STRUCTURAL, *ANSWERS):
+    """Let the functions of a public namespace that have a meaning for arrays of keys take them."""
+    meanings: dict[str, _Meaning] = {
+        **dict.fromkeys(STRUCTURAL, _moved),
+        **dict.fromkeys(ANSWERS, _answered),
+        **dict.fromkeys(FILLING, _filled),
+        **dict.fromkeys(CONVERTING, _converted),
+    }
+    for name, meaning in meanings.items():
         function = namespace.get(name)
         if type(function) is FunctionType:
-            namespace[name] = _accepting(function, name)
-    for name in FILLING:
-        if name in namespace:
-            namespace[name] = _filling(namespace[name])
+            namespace[name] = _accepting(function, name, meaning)
 
 
-def _filling(function: Callable[..., Any]) -> Callable[..., Any]:
-    @filtered
-    @wraps(function)
-    def call(shape: Any, dtype: Any = None, **keywords: Any) -> Any:
-        if type(dtype) is not KeyType:
-            return function(shape, dtype, **keywords)
-        words = function((*canonical_shape(shape), dtype.width), uint32, **keywords)
-        return KeyArray(words, implementation=dtype.implementation)
-
-    return call
+_Meaning = Callable[[Callable[..., Any], str, tuple[Any, ...], dict[str, Any]], Any]
+_KEYED: Final = frozenset({KeyArray, KeyType})
 
 
 def _has_keys(x: Any) -> bool:
     kind = type(x)
-    return kind is KeyArray or (kind in (list, tuple) and len(x) > 0 and _has_keys(x[0]))
+    return kind in _KEYED or (kind in (list, tuple) and len(x) > 0 and _has_keys(x[0]))
 
 
-def _accepting(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _accepting(function: Callable[..., Any], name: str, meaning: _Meaning) -> Callable[..., Any]:
     @boundary
     @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         try:
             for x in args:
                 kind = type(x)
-                if kind is KeyArray or ((kind is list or kind is tuple) and _has_keys(x)):
-                    return on_keys(args, keywords)
+                if kind in _KEYED or ((kind is list or kind is tuple) and _has_keys(x)):
+                    return meaning(function, name, args, keywords)
             if keywords and any(map(_has_keys, keywords.values())):
-                return on_keys(args, keywords)
+                return meaning(function, name, args, keywords)
             return function(*args, **keywords)
         except Exception as error:
             strip(error)
             raise
 
-    def on_keys(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        if name in ANSWERS:
-            return ANSWERS[name](*args, **keywords)
-        _check(function, name, args, keywords)
-        leaves, tree = tree_flatten((args, keywords), is_leaf=is_keys)
-        places = [i for i, x in enumerate(leaves) if is_keys(x)]
-
-        def of_words(*words: Any) -> Any:
-            filled = dict(zip(places, words, strict=True))
-            given, named = tree_unflatten(tree, [filled.get(i, x) for i, x in enumerate(leaves)])
-            return function(*given, **named)
-
-        return over_words(of_words, *[leaves[i] for i in places])
-
     return call
+
+
+def _answered(
+    function: Callable[..., Any], name: str, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """Answer a question about keys, whose answer is not of keys."""
+    return ANSWERS[name](*args, **keywords)
+
+
+def _moved(
+    function: Callable[..., Any], name: str, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """Move keys about, by the same function of their words."""
+    _check(function, name, args, keywords)
+    leaves, tree = tree_flatten((args, keywords), is_leaf=is_keys)
+    places = [i for i, x in enumerate(leaves) if is_keys(x)]
+
+    def of_words(*words: Any) -> Any:
+        filled = dict(zip(places, words, strict=True))
+        given, named = tree_unflatten(tree, [filled.get(i, x) for i, x in enumerate(leaves)])
+        return function(*given, **named)
+
+    return over_words(of_words, *[leaves[i] for i in places])
+
+
+def _filled(
+    function: Callable[..., Any], name: str, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """Make an array of one value: of keys, or of another dtype in the shape of an array of keys.
+
+    A number as the value of keys is that of each of their words.
+    """
+    bound = inspect.signature(function).bind(*args, **keywords)
+    given = bound.arguments
+    value: Any = given.get("fill_value")
+    like = next((p for p in ("a", "x", "prototype") if p in given), "")
+    dtype = given.get("dtype")
+    if dtype is None:
+        dtype = (given[like] if is_keys(given.get(like)) else value).dtype
+    if is_keys(value) and value.dtype != dtype:
+        raise _inconvertible(name, value.dtype, dtype)
+    if like:
+        lengths = np.shape(given[like]) if given.get("shape") is None else given["shape"]
+        if is_keys(given[like]):  # of keys, only the shape counts from here on
+            given[like] = np.broadcast_to(np.uint32(), np.shape(given[like]))
+        given["shape"] = lengths
+    if type(dtype) is not KeyType:
+        return function(*bound.args, **bound.kwargs)
+    given["dtype"] = uint32
+    if is_keys(value):
+
+        def of_word(word: Any) -> Any:
+            given["fill_value"] = word
+            return function(*bound.args, **bound.kwargs)
+
+        return over_words(of_word, value)
+    given["shape"] = (*canonical_shape(given["shape"]), dtype.width)
+    words = function(*bound.args, **bound.kwargs)
+    return KeyArray(words, implementation=dtype.implementation)
+
+
+def _converted(
+    function: Callable[..., Any], name: str, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """Make an array of keys of what is one, or of a list of them; the dtype must be theirs."""
+    signature = inspect.signature(function)
+    bound = signature.bind(*args, **keywords)
+    operand, dtype = list(signature.parameters)[:2]
+    x, wanted = bound.arguments[operand], bound.arguments.get(dtype)
+    if wanted is not None:
+        for leaf in tree_leaves(x, is_leaf=is_keys):
+            if typeof(leaf).dtype != wanted:
+                raise _inconvertible(name, typeof(leaf).dtype, wanted)
+        if signature.parameters[dtype].default is inspect.Parameter.empty:
+            return x
+        del bound.arguments[dtype]
+    return _moved(function, name, bound.args, bound.kwargs)
+
+
+def _inconvertible(name: str, given: Any, wanted: Any) -> ValueError:
+    names = [x.name for x in (given, canonical_dtype(wanted))]
+    return ValueError(
+        f"{name}: Cannot convert_element_type from {names[0]} to {names[1]}; random.key_data gives "
+        "the integers that keys are made of, random.wrap_key_data keys made of integers"
+    )
 
 
 def _check(
@@ -143,7 +214,7 @@ def _check(
 ) -> None:
     """Raise where keys stand for indices, or meet what is no key, or keys of another kind."""
     bound = inspect.signature(function).bind(*args, **keywords).arguments
-    data = STRUCTURAL[name] or (next(iter(bound)),)
+    data = STRUCTURAL.get(name) or (next(iter(bound)),)
     dtypes = {
         getattr(x, "dtype", type(x))
         for p in data

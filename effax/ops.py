@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +18,7 @@ from effax.effects.handler import Carrier
 from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
 from effax.effects.types import ShapedArray, int32, is_bool, is_integer, typeof
 from effax.lax.gathering import scatter_add, scatter_max, scatter_min, scatter_mul
-from effax.numpy.arguments import check_arrays
+from effax.numpy.arguments import check_arrays, known_index
 from effax.numpy.manipulation import broadcast_to
 from effax.numpy.operands import asarray
 from effax.whole import opening, whole
@@ -66,7 +65,7 @@ def _segments(
     _check_rows(name, typeof(data), typeof(ids))
     if num_segments is None:
         num_segments = _count(name, ids)
-    count = operator.index(num_segments)
+    count = known_index(name, "num_segments", num_segments)
     if count < 0:
         raise ValueError("num_segments must be non-negative.")
     how = (bool(indices_are_sorted), bool(unique_indices), mode)

@@ -32,7 +32,7 @@ from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
 from effax.effects.handler import Carrier
 from effax.effects.program import Program, programs_in
-from effax.effects.types import typeof
+from effax.effects.types import is_extended, typeof
 from effax.interpreters.ordering import has_ordered, in_order
 from effax.interpreters.stage import stage
 
@@ -230,7 +230,14 @@ def _enter(
         buffers.append(constant(x, scalar, where))
         specs.append(Spec(scalar, where))
         return
-    array = asarray(x)
+    try:
+        array = asarray(x)
+    except TypeError:
+        if not is_extended(typeof(x).dtype):
+            raise
+        dtypes = dict.fromkeys(typeof(y).dtype.name for y in operands)
+        shown = f"dtypes {', '.join(dtypes)}" if len(dtypes) > 1 else f"dtype {next(iter(dtypes))}"
+        raise TypeError(f"{effect.name} does not accept {shown}") from None
     buffers.append(array.buffer)
     specs.append(array.spec)
 

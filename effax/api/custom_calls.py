@@ -15,6 +15,7 @@ from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, float0, typeof
 from effax.interpreters.jvp.dual import tangent_type, zeros
 from effax.interpreters.stage import Staged, stage
+from effax.key_arrays import RuleLeaf
 
 
 def by_position(
@@ -130,7 +131,7 @@ def refuse_captured(name: str, kind: str, tangents: Sequence[Any]) -> None:
         raise ClosedOverError.of(name, kind)
 
 
-class SymbolicZero:
+class SymbolicZero(RuleLeaf):
     """A tangent or cotangent known to be zero, for rules that ask for them (`symbolic_zeros`)."""
 
     __slots__ = ("type",)
@@ -147,6 +148,10 @@ class SymbolicZero:
     def dtype(self) -> Any:
         """The type of the elements."""
         return self.type.dtype
+
+    def of_keys(self, implementation: str) -> SymbolicZero:
+        """The zero tangent of the keys made of those words."""
+        return SymbolicZero(self.type.update(shape=self.type.shape[:-1]))
 
 
 def is_symbolic(x: Any) -> bool:

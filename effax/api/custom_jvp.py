@@ -18,6 +18,7 @@ from effax.api.custom_calls import (
     typed,
 )
 from effax.api.custom_meaning import Meaning, called, meaning_of, staged
+from effax.api.float0 import directions_like
 from effax.effects import custom
 from effax.effects.frames import filtered
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
@@ -56,12 +57,12 @@ class _JvpRule:
                 f"{result!r}"
             )
         outs, out_tree = tree_flatten(result[0])
-        moved, moved_tree = tree_flatten(result[1], is_leaf=is_symbolic)
-        if out_tree != moved_tree:
+        moved = directions_like(out_tree, result[1], is_leaf=is_symbolic)
+        if moved is None:
             raise TypeError(
                 f"Custom JVP rule {name_of(self.function)} for function {name} must produce primal "
                 f"and tangent outputs with equal container (pytree) structures, but got {out_tree} "
-                f"and {moved_tree} respectively"
+                f"and {tree_structure(result[1], is_leaf=is_symbolic)} respectively"
             )
         if call.out_tree is None:  # the function itself was not called
             call.out_tree = out_tree

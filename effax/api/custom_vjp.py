@@ -20,6 +20,7 @@ from effax.api.custom_calls import (
     typed,
 )
 from effax.api.custom_meaning import Meaning, called, meaning_of, staged
+from effax.api.float0 import of_words
 from effax.effects import custom
 from effax.effects.conversion import convert_element_type
 from effax.effects.frames import filtered
@@ -27,14 +28,20 @@ from effax.effects.state import Ref
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import ShapedArray, is_inexact, typeof
 from effax.interpreters.jvp.dual import tangent_type, zeros
+from effax.key_arrays import KeyArray, KeyType, RuleLeaf, is_keys
 
 
 @attrs.frozen(slots=True, eq=False)
-class CustomVJPPrimal:
+class CustomVJPPrimal(RuleLeaf):
     """An argument of a forward rule that asks for symbolic zeros."""
 
     value: Any
     perturbed: bool
+
+    def of_keys(self, implementation: str) -> CustomVJPPrimal:
+        """The same for the keys made of those words."""
+        keys = KeyArray(self.value, implementation=implementation)
+        return CustomVJPPrimal(keys, self.perturbed)
 
 
 class _VjpRule:
@@ -201,6 +208,11 @@ def _flat_cotangents(answers: Any, call: CustomCall, rule: _VjpRule) -> list[Any
                 f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the trees "
                 f"of the arguments: expected {tree_structure(arg)}, got {tree_structure(answer)}"
             ) from None
+    whole = tree_flatten(args, is_leaf=is_keys)[0]
+    flat = [
+        of_words(ct, KeyType(arg.implementation).width) if is_keys(arg) else ct
+        for ct, arg in zip(flat, whole, strict=True)
+    ]
     return [ct for i, ct in enumerate(flat) if i not in call.refs]
 
 

@@ -57,6 +57,11 @@ def check_tangent(primal: ShapedArray, tangent: Any) -> Any:
                 f"or Boolean primal ({primal.str_short()}) must have dtype float0, as "
                 f"np.zeros({expected.shape}, effax.dtypes.float0) has; it has {given}"
             )
+        if tangent.shape != expected.shape:
+            raise ValueError(
+                "primal and tangent arguments to jvp do not match: the primal is "
+                f"{primal.str_short()}, its tangent of dtype float0 has the shape {tangent.shape}"
+            )
         return None
     actual = typeof(tangent)
     if actual.dtype != expected.dtype or actual.shape != expected.shape:

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from effax.effects.tree import registry, tree_flatten, tree_unflatten
+from effax.effects.mismatch import IsLeaf
+from effax.effects.tree import PyTreeDef, registry, tree_flatten, tree_unflatten
 from effax.effects.types import float0
+from effax.key_arrays import KeyArray, KeyType, is_keys
 
 
 class Nothing:
@@ -30,6 +32,36 @@ registry.register_node(Nothing, lambda x: ((), x.shape), lambda shape, _: np.zer
 def is_nothing(x: Any) -> bool:
     """Whether a value is an array of dtype `float0`."""
     return type(x) is np.ndarray and x.dtype == float0
+
+
+def of_words(direction: Any, width: int) -> Any:
+    """The tangent of the words of keys, `width` a key, given the keys' own; None is none."""
+    return np.zeros((*direction.shape, width), float0) if is_nothing(direction) else direction
+
+
+def directions_like(tree: PyTreeDef, directions: Any, is_leaf: IsLeaf = None) -> list[Any] | None:
+    """Flatten tangents or cotangents of what has this tree; return None where theirs is another.
+
+    The tangent of an array of keys is one leaf, `float0` zeros in the shape of the keys, though
+    the keys are a node over their words.
+    """
+    leaves, found = tree_flatten(directions, is_leaf)
+    if found == tree or not _has_keys(tree):
+        return leaves if found == tree else None
+    stop = is_keys if is_leaf is None else lambda x: is_keys(x) or is_leaf(x)
+    primals, expected = tree_flatten(tree_unflatten(tree, range(tree.num_leaves)), is_keys)
+    leaves, found = tree_flatten(directions, stop)
+    if found != expected:
+        return None
+    return [
+        of_words(x, KeyType(p.implementation).width) if is_keys(p) else x
+        for x, p in zip(leaves, primals, strict=True)
+    ]
+
+
+def _has_keys(tree: PyTreeDef) -> bool:
+    node = tree.node_data()
+    return node is not None and (node[0] is KeyArray or any(map(_has_keys, tree.children())))
 
 
 def set_aside(leaves: Sequence[Any], tree: Any) -> tuple[list[Any], Any]:

@@ -16,6 +16,7 @@ from effax.api.differentiable import (
     split_aux,
     with_aux,
 )
+from effax.api.float0 import directions_like
 from effax.api.skeletons import LinearFunction
 from effax.effects.custom import custom_linear
 from effax.effects.frames import filtered
@@ -167,11 +168,11 @@ def jvp(
             f"found {type(primals).__name__} and {type(tangents).__name__}"
         )
     leaves, tree = tree_flatten((tuple(primals), {}))
-    tangent_leaves, tangent_tree = tree_flatten((tuple(tangents), {}))
-    if tree != tangent_tree:
+    tangent_leaves = directions_like(tree, (tuple(tangents), {}))
+    if tangent_leaves is None:
         raise TypeError(
             "primal and tangent arguments to jvp must have the same tree structure; "
-            f"primals have {tree}, tangents {tangent_tree}"
+            f"primals have {tree}, tangents {tree_structure((tuple(tangents), {}))}"
         )
     directions = check_tangents(leaves, tangent_leaves)
     flat, out = flat_function(fun, tree)
@@ -239,11 +240,11 @@ class Pushforward(LinearFunction):
         Raises `TypeError` where the tangents' tree is not the arguments', `ValueError` where
         shapes or dtypes are not.
         """
-        given, given_tree = tree_flatten(tangents)
-        if given_tree != self._in_tree:
+        given = directions_like(self._in_tree, tangents)
+        if given is None:
             raise TypeError(
-                "linearized function called on tangent values inconsistent with the primal "
-                f"values: the primals have tree {self._in_tree}, the tangents {given_tree}"
+                "linearized function called on tangent values inconsistent with the primal values: "
+                f"the primals have tree {self._in_tree}, the tangents {tree_structure(tangents)}"
             )
         directions = [_direction(p, t) for p, t in zip(self._types, given, strict=True)]
         return tree_unflatten(self._out_tree, self._done.push(directions, self._out_types))

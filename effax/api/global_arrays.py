@@ -12,6 +12,7 @@ from effax.backends.xla.array import Array, asarray, device_put, from_shards
 from effax.backends.xla.placement import Sharding, single
 from effax.effects.frames import filtered
 from effax.effects.types import ShapedArray, canonical_dtype
+from effax.key_arrays import KeyArray, is_keys
 
 
 def _checked(shape: Sequence[int], sharding: Any, function: str) -> tuple[tuple[int, ...], Any]:
@@ -47,16 +48,28 @@ def make_array_from_callback(
     lengths, where = _checked(shape, sharding, "make_array_from_callback")
     made: dict[str, Any] = {}
     pieces: list[Array] = []
+    implementation = None
     for device, index in where.devices_indices_map(lengths).items():
         key = str(index)
         if key not in made:
             full = (*index, *(slice(None),) * (len(lengths) - len(index)))
-            made[key] = np.asarray(data_callback(full))
+            piece = data_callback(full)
+            if is_keys(piece):
+                implementation, piece = piece.implementation, piece.words
+            made[key] = np.asarray(piece)
         if dtype is None:
             dtype = made[key].dtype
         type = ShapedArray(made[key].shape, canonical_dtype(np.dtype(dtype)))
         pieces.append(asarray(made[key], type, single(device)))
-    return _joined(pieces, lengths, where)
+    if implementation is None:
+        return _joined(pieces, lengths, where)
+    words = _joined(pieces, (*lengths, pieces[0].shape[-1]), where)
+    return _keys(words, implementation)
+
+
+def _keys(words: Array, implementation: str) -> Any:
+    """An array of keys, which passes for an `Array`."""
+    return KeyArray(words, implementation=implementation)
 
 
 def _joined(pieces: Sequence[Array], shape: tuple[int, ...], where: Sharding) -> Array:
@@ -83,6 +96,10 @@ def make_array_from_single_device_arrays(
     >>> make_array_from_single_device_arrays((2,), spread, [jnp.ones(2)]).sharding == spread
     True
     """
+    if arrays and all(map(is_keys, arrays)) and len({x.dtype for x in arrays}) == 1:
+        kind, pieces = arrays[0].dtype, [x.words for x in arrays]
+        words = make_array_from_single_device_arrays((*shape, kind.width), sharding, pieces)
+        return _keys(words, kind.implementation)
     lengths, where = _checked(shape, sharding, "make_array_from_single_device_arrays")
     if isinstance(arrays, Array) or not all(isinstance(x, Array) for x in arrays):
         raise TypeError(
@@ -123,6 +140,10 @@ def make_array_from_process_local_data(
     >>> make_array_from_process_local_data(spread, np.ones(2, np.float32))
     Array([1., 1.], dtype=float32)
     """
+    if is_keys(local_data):
+        shape = None if global_shape is None else (*global_shape, local_data.words.shape[-1])
+        words = make_array_from_process_local_data(sharding, local_data.words, shape)
+        return _keys(words, local_data.implementation)
     data = np.asarray(local_data)
     lengths, where = _checked(data.shape, sharding, "make_array_from_process_local_data")
     if not where.is_fully_addressable:

@@ -23,6 +23,7 @@ from effax.api.differentiable import (
     typeof_like,
     with_chosen,
 )
+from effax.api.float0 import directions_like
 from effax.api.forward import Linearized
 from effax.api.skeletons import LinearFunction
 from effax.backends.xla.array import Array, asarray
@@ -89,11 +90,11 @@ class VJP(LinearFunction):
         return tree_unflatten(self._in_tree, self._pulled(cotangents[0]))
 
     def _pulled(self, cotangent: Any) -> list[Any]:
-        given, given_tree = tree_flatten(cotangent)
-        if given_tree != self._out_tree:
+        given = directions_like(self._out_tree, cotangent)
+        if given is None:
             raise ValueError(
                 "Tree structure of cotangent input does not match structure of primal output: "
-                f"the output has {self._out_tree}, the cotangent {given_tree}"
+                f"the output has {self._out_tree}, the cotangent {tree_structure(cotangent)}"
             )
         cts = [check_cotangent(ct, t) for ct, t in zip(given, self._out_types, strict=True)]
         pulled = self._done.pull(cts)

@@ -19,6 +19,7 @@ from effax.numpy.arguments import (
     cast,
     check_arrays,
     common_shape,
+    known_index,
     strong,
 )
 from effax.numpy.operands import (
@@ -277,7 +278,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
     Array([[1., 0., 0.], [0., 0., 1.]], dtype=float32)
     """
     wanted = default_float() if dtype is None else user_dtype(dtype, "one_hot")
-    classes = operator.index(num_classes)
+    classes = known_index("one_hot", "num_classes", num_classes)
     try:
         at = operator.index(axis)
     except TypeError:

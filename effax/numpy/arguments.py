@@ -14,6 +14,7 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode, gather
 from effax.effects.types import typeof, user_dtype
+from effax.effects.value import Value
 
 
 def check_arrays(name: str, *xs: Any) -> None:
@@ -33,6 +34,24 @@ def check_arrays(name: str, *xs: Any) -> None:
             raise TypeError(
                 f"{name} requires ndarray or scalar arguments, got {type(x)} at position {i}."
             ) from None
+
+
+def known_number(name: str, argument: str, x: Any) -> Any:
+    """A number known now: a carrier that knows its elements gives them.
+
+    Raises `ConcretizationTypeError` for a carrier that does not.
+    """
+    if isinstance(x, Carrier):
+        known = x.concrete()
+        if known is None:
+            raise ConcretizationTypeError(x, f"It arose in the argument '{argument}' of {name}.")
+        x = known
+    return np.asarray(x)[()] if isinstance(x, Value) else x
+
+
+def known_index(name: str, argument: str, x: Any) -> int:
+    """An integer known now, as `known_number`. Raises `TypeError` for what is no integer."""
+    return operator.index(known_number(name, argument, x))
 
 
 def refuse_out(name: str, out: Any) -> None:

@@ -12,8 +12,7 @@ from effax.backends.xla.array import Array
 from effax.backends.xla.array import asarray as device_array
 from effax.backends.xla.buffer import put
 from effax.effects import config, elementwise, shape, transcendental
-from effax.effects.errors import ConcretizationTypeError
-from effax.effects.handler import Carrier, bottom, current
+from effax.effects.handler import bottom, current
 from effax.effects.mesh import placing_mesh
 from effax.effects.promotion import result_type
 from effax.effects.types import (
@@ -38,6 +37,7 @@ from effax.numpy.arguments import (
     combine,
     common_shape,
     concrete_int,
+    known_number,
     on_device,
     shape_of,
 )
@@ -249,16 +249,6 @@ def full_like(
     return on_device(result, device)
 
 
-def _known(name: str, argument: str, x: Any) -> Any:
-    """A number known now: a carrier that knows its elements gives them."""
-    if isinstance(x, Carrier):
-        known = x.concrete()
-        if known is None:
-            raise ConcretizationTypeError(x, f"It arose in the argument '{argument}' of {name}.")
-        x = known
-    return np.asarray(x)[()] if isinstance(x, Value) else x
-
-
 @opening
 def arange(
     start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
@@ -269,7 +259,7 @@ def arange(
     ([0, 1, 2], [1.0, 1.25, 1.5, 1.75])
     """
     names = ("stop" if stop is None else "start", "stop", "step")
-    given = [_known("arange", n, x) for n, x in zip(names, (start, stop, step), strict=True)]
+    given = [known_number("arange", n, x) for n, x in zip(names, (start, stop, step), strict=True)]
     check_arrays("arange", *(x for x in given if x is not None))
     if any(isinstance(x, complex | np.complexfloating) for x in given):
         raise ValueError(

@@ -25,6 +25,7 @@ from effax.numpy.arguments import (
     check_arrays,
     combine,
     concrete_int,
+    known_number,
     on_device,
     shape_of,
 )
@@ -314,7 +315,7 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
     [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
     """
     kind = asked_dtype("indices", dtype) or default_int()
-    lengths = canonical_shape(dimensions)
+    lengths = canonical_shape([known_number("indices", "dimensions", n) for n in dimensions])
     ndim = len(lengths)
     if sparse:
         return tuple(

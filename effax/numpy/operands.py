@@ -15,7 +15,7 @@ import numpy as np
 from effax.effects.config import enable_x64, read
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
-from effax.effects.promotion import lattice_result
+from effax.effects.promotion import NoPromotionError, lattice_result
 from effax.effects.types import (
     DType,
     ShapedArray,
@@ -117,7 +117,11 @@ def promote(
     except TypeError:
         xs = tuple(arraylike(name, *xs))
         types = [typeof(x) for x in xs]
-    met, is_weak = lattice_result(types)
+    try:
+        met, is_weak = lattice_result(types)
+    except NoPromotionError as error:
+        dtypes = ", ".join(t.dtype.name for t in types)
+        raise NoPromotionError(f"{name} does not accept dtypes {dtypes}: {error}") from None
     dtype = to(met)
     result = list(xs)
     literals = [type(x) in LITERALS and not arrays for x in xs]

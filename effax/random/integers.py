@@ -25,6 +25,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
+from effax.numpy.arguments import known_index
 from effax.random.bits import UNSIGNED, int_dtype, random_bits, result_shape, shape_of
 from effax.random.keys import split_words, words_of
 from effax.random.samplers import gumbel_mode, gumbel_words, uniform_words
@@ -152,7 +153,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     if not type.ndim:
         if not is_integer(type.dtype):
             raise TypeError("x must be an integer or at least 1-dimensional")
-        return _permuted_range(words, n=index(x))
+        return _permuted_range(words, n=known_index("permutation", "x", x))
     if independent or type.ndim == 1:
         return _shuffle(words, x, axis=axis)
     return _permuted_rows(words, x, axis=axis)
@@ -235,7 +236,7 @@ def choice(
     type = typeof(a)
     array = a if type.ndim else None
     axis = _axis(axis, type.ndim) if type.ndim else 0
-    n = type.shape[axis] if type.ndim else index(a)
+    n = type.shape[axis] if type.ndim else known_index("choice", "a", a)
     draws = prod(found)
     if not draws:
         return jnp.zeros(found, dtype=type.dtype)

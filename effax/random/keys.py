@@ -73,11 +73,11 @@ def words_of(function: str, key: Any, batched: bool = False) -> Any:
     Raises `TypeError` for what is no key, and `ValueError` for several where one is expected.
     """
     typed = type(key) is KeyArray
-    if not typed and read("legacy_prng_key") != "allow":
-        _legacy_key(function)
     implementation = key.implementation if typed else read("default_prng_impl")
     words = key.words if typed else key
     _check_words(function, words, implementation)
+    if not typed and read("legacy_prng_key") != "allow":
+        _legacy_key(function)
     if words.ndim > 1 and not batched:
         raise ValueError(
             f"{function} accepts a single key, but was given a key array of shape "

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from effax import lax
-from effax.effects.config import trace_key
+from effax.effects.config import enable_x64, trace_key
 from effax.effects.random import threefry2x32, use_key
 from effax.effects.types import uint32
 
@@ -18,7 +18,13 @@ def counts(shape: tuple[int, ...]) -> tuple[Any, Any]:
     Written as a sum of iotas, one an axis, so that it can be partitioned along any of them.
     """
     size = int(np.prod(shape, dtype=object))
-    wide = size > 1 << 32
+    if size > 1 << 32:
+        with enable_x64(True):  # 64 bits are needed within, whatever the caller computes in
+            return _counts(shape, wide=True)
+    return _counts(shape, wide=False)
+
+
+def _counts(shape: tuple[int, ...], wide: bool) -> tuple[Any, Any]:
     dtype = np.dtype(np.uint64) if wide else uint32
     total, stride = lax.full(shape, 0, dtype), 1
     for axis in reversed(range(len(shape))):

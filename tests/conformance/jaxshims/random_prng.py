@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jaxshims
 
 
@@ -37,13 +39,17 @@ class _Named(str):
         raise jaxshims.NeedsInternal(f"PRNGImpl.{name}")
 
 
+@functools.cache
+def _implementations():
+    """The implementation objects that are public, else names; the same ones each time."""
+    found = {n: jaxshims.target_attr("extend.random." + attr, None) for n, attr in _IMPLS.items()}
+    found = {n: impl for n, impl in found.items() if impl is not None}
+    return found or {n: _Named(n) for n in _IMPLS if "4" not in n and "philox" not in n}
+
+
 def __getattr__(name):
-    if name == "prngs":  # those whose implementation objects are public
-        found = {
-            n: jaxshims.target_attr("extend.random." + attr, None) for n, attr in _IMPLS.items()
-        }
-        found = {n: impl for n, impl in found.items() if impl is not None}
-        return found or {n: _Named(n) for n in _IMPLS if "4" not in n and "philox" not in n}
+    if name == "prngs":
+        return _implementations()
     if name == "KeyTy" and not jaxshims.importing:
         return type(jaxshims.target_attr("random.key")(0).dtype)
     raise AttributeError(name)
