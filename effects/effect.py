@@ -36,6 +36,7 @@ class Effect(EffectNames):
 
     `row` names what stays to be answered when a program performs this effect ("check",
     "callback", ...); an effect with an empty row is pure, and may be dropped when unused.
+    `performs` are the entries of rows of what it is written out as (`extend.expand`).
     `collective` effects name axes in their `axes` attribute, and are answered by the handler that
     binds them. `higher_order` effects have programs among their attributes, those with `functions`
     Python functions that may perform anything when they are called, and those with `references`
@@ -64,6 +65,7 @@ class Effect(EffectNames):
         "multiple",
         "name",
         "peers",
+        "performs",
         "references",
         "row",
         "typing",
@@ -101,6 +103,7 @@ class Effect(EffectNames):
         self.higher_order = higher_order
         self.functions = functions
         self.references = references
+        self.performs: frozenset[str] = frozenset()
         self.first_order = not (higher_order or functions or references)
         self.answerable = bool(row) or collective or higher_order or functions
         self._memo: dict[Any, Any] = {}

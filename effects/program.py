@@ -102,6 +102,8 @@ class Equation(EquationNames):
 def row_of(effect: Effect, attributes: dict[str, Any]) -> frozenset[str]:
     """What performing an effect with these attributes leaves to be answered."""
     row = frozenset((effect.row,)) if effect.row else _EMPTY
+    if effect.performs:
+        row |= effect.performs
     if effect.collective:
         row |= {f"axis {name}" for name in attributes["axes"]}
     if effect.higher_order:

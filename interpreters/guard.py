@@ -66,7 +66,7 @@ class Guard(Lifting):
 
     def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Guard what can be observed; the rest passes."""
-        if not (effect.row or effect.higher_order):
+        if not effect.answerable:
             return self.outer.perform(effect, operands, attributes)
         token = put(current, self.outer)
         try:
@@ -74,7 +74,7 @@ class Guard(Lifting):
                 return effect(*operands, **attributes)
             if effect is control.while_loop:
                 return rotated_while(self, operands, attributes)
-            if effect.higher_order:
+            if effect.higher_order or effect.performs:
                 lifting: Callable[..., Any] = functor.get(effect, Guard.missing)
                 return lifting(self, effect, operands, attributes)
             return self._observable(effect, operands, attributes)

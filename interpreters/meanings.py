@@ -6,6 +6,7 @@ record or walk programs (residual staging, transposition, discharge) call the pr
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -40,6 +41,27 @@ def meaning(
         if owner is not None and not any(isinstance(x, (Carrier, Ref)) for x in found.captured):
             owner.memo[key] = found
     return found
+
+
+def performed(
+    effect: Effect, types: tuple[ShapedArray, ...], attributes: dict[str, Any]
+) -> frozenset[str]:
+    """The row of what an effect means, of operands of these types; empty where nobody has said."""
+    function = meanings.get(effect)
+    if function is None:
+        return frozenset()
+    if next(programs_in(attributes), None) is None:
+        return _row_of_meaning(function, effect, types, tuple(attributes.items()))
+    found = meaning(effect, types, attributes)
+    return frozenset() if found is None else found.program.row
+
+
+@functools.lru_cache(maxsize=1024)
+def _row_of_meaning(
+    function: Any, effect: Effect, types: tuple[ShapedArray, ...], attributes: tuple[Any, ...]
+) -> frozenset[str]:
+    found = meaning(effect, types, dict(attributes))
+    return frozenset() if found is None else found.program.row
 
 
 def no_rule(name: str, effect: Effect) -> str:

@@ -74,7 +74,7 @@ class Ordering(Lifting):
 
     def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Ordered callbacks take the token, and give the next; the rest passes."""
-        if not effect.row and not effect.higher_order:
+        if not effect.answerable:
             return self.outer.perform(effect, operands, attributes)
         token = put(current, self.outer)
         try:

@@ -19,6 +19,7 @@ from effax.effects.program import Program, row_of
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched
 from effax.interpreters.lifting import PLAIN, Lifting, functor, lift, lift_call
+from effax.interpreters.meanings import performed
 from effax.interpreters.stage import Staged, stage
 
 Expansion = Callable[..., Any]
@@ -53,10 +54,11 @@ def _asked(
 ) -> Any:
     """The effect's own result on values, outside; None where some operand has no such leaf.
 
-    None also where it holds programs that perform effects: these happen once, when it is written
-    out. Raises `MissingRuleError` where a handler outside has a rule, which would not be asked.
+    None also where its programs, or what it is written out as, perform effects: these happen once,
+    when it is written out. Raises `MissingRuleError` where a handler outside has a rule, which
+    would not be asked.
     """
-    if effect.higher_order and handler.interprets(effect, attributes):
+    if (effect.higher_order or effect.performs) and handler.interprets(effect, attributes):
         return None
     primals = []
     for x in operands:
@@ -65,15 +67,19 @@ def _asked(
         if at is None:
             return None
         primals.append(x if mode is PLAIN else handler.leaves(x, mode)[at])
-    if _performs_inside(handler, effect, attributes):
+    if _performs_inside(handler, effect, operands, attributes):
         return None
     return effect(*primals, **attributes)
 
 
-def _performs_inside(handler: Lifting, effect: Effect, attributes: dict[str, Any]) -> bool:
+def _performs_inside(
+    handler: Lifting, effect: Effect, operands: Sequence[Any], attributes: dict[str, Any]
+) -> bool:
     own, row = effect, row_of(effect, attributes)
     if effect is custom.each_lane:
         own, row = attributes["of"], attributes["program"].row
+    elif not effect.performs:
+        row |= performed(effect, tuple(map(typeof, operands)), attributes)
     row -= {own.row}
     if not row:
         return False

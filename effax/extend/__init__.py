@@ -13,7 +13,7 @@ Nothing is registered elsewhere, and the library's own columns are filled by the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,9 @@ for _column in ("effax.effects", "effax.backends.reference", "effax.backends.xla
     load(_column)
 
 
-def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def expand(
+    effect: Effect, *, performs: Iterable[Effect] = ()
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate the function that says what an effect means in terms of others.
 
     Every handler without a rule of its own for the effect, and both backends, take it from there.
@@ -115,6 +117,10 @@ def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     a handler further out may have a rule for. Under `vmap`, such a handler is asked in each lane.
     For an effect with `higher_order`, which has programs among its attributes, this is the one
     declaration: each interpreter goes through it.
+
+    Where the function performs effects that a handler answers (a draw, a tick), `performs` lists
+    them. Then the row of a program that performs the effect says so, a handler that answers them
+    goes through the function, and they are performed once.
 
     >>> from effax import extend
     >>> thrice = extend.Effect("doctest_thrice", family="mine", typing=lambda x: x)
@@ -126,14 +132,24 @@ def expand(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     3.0
     """
 
+    rows = frozenset(one.row for one in performs)
+    if "" in rows:
+        pure = next(one for one in performs if not one.row)
+        raise ValueError(
+            f"extend.expand: performs lists the effects that a handler answers; '{pure.name}' has "
+            "no row, so it is pure, and goes without saying"
+        )
+
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:
+        if rows:
+            effect.performs, effect.answerable = rows, True
         expansion(effect)(function)
         meanings[effect] = function
         if effect.row:
             lowering.answered.add(effect.row)
 
         def staged(types: Sequence[ShapedArray], attributes: dict[str, Any]) -> Staged:
-            return expanded(function, types, attributes, effect.name, effect.multiple)
+            return expanded(function, effect, types, attributes, effect.multiple)
 
         @lowering.rule(effect)
         def lower_expanded(

@@ -8,26 +8,43 @@ from typing import Any
 import numpy as np
 
 from effax.backends.xla.lowering.arrays import array_constant
-from effax.backends.xla.lowering.writer import Name, Writer
+from effax.backends.xla.lowering.writer import Name, Writer, answered
+from effax.effects.effect import Effect
+from effax.effects.errors import UnhandledEffectError
+from effax.effects.program import row_of
 from effax.effects.types import ShapedArray
 from effax.interpreters.stage import Staged, stage
 
 
 def expanded(
     function: Callable[..., Any],
+    effect: Effect,
     types: Sequence[ShapedArray],
     attributes: dict[str, Any],
-    name: str,
     multiple: bool,
 ) -> Staged:
-    """The function, of operands of these types, staged; it returns one result or, if `multiple`,
-    a sequence of them."""
+    """What an effect is written out as, of operands of these types, for a backend.
+
+    The function returns one result or, if `multiple`, a sequence of them.
+
+    Raises `UnhandledEffectError` where it performs what only a handler answers, and the effect
+    does not say so: no handler was asked.
+    """
 
     def body(*values: Any) -> Sequence[Any]:
         result = function(*values, **attributes)
         return list(result) if multiple else [result]
 
-    return stage(body, types, name)
+    staged = stage(body, types, effect.name)
+    unsaid = staged.program.row - row_of(effect, attributes) - answered
+    if unsaid:
+        found = ", ".join(str(one) for one in unsaid.asked)
+        raise UnhandledEffectError(
+            f"the effect '{effect.name}' is written out in terms of effects that a handler "
+            f"answers: {found}. Say so, and that handler goes through it: "
+            f"@extend.expand({effect.name}, performs=[{unsaid.asked[0].effect.name}])"
+        )
+    return staged
 
 
 def write(w: Writer, staged: Staged, operands: Sequence[Name]) -> list[Name]:

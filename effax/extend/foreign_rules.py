@@ -37,7 +37,7 @@ def lower_by_table(effect: Effect) -> None:
         if isinstance(rule, Expansion):
             types_in = [x.type for x in operands]
             several = rule.multiple_results
-            staged = expanded(rule.function, types_in, attributes, effect.name, several)
+            staged = expanded(rule.function, effect, types_in, attributes, several)
             results = write(w, staged, operands)
         else:
             results = _written(w, effect, rule, types, operands, attributes)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 import effax
+from effax import extend
 from effax.effects import control, conversion, elementwise, shape
 from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray, typeof
@@ -36,6 +37,15 @@ def ask_in_each_lane(handler: Any, values: Any, batched: Any) -> Any:
     return shape.concatenate(*lanes, axis=0), True
 
 
+divided: Final = Effect("law_divided", family="laws", typing=lambda x: x)
+"""`divided(x)`: x by one more than an answer; what asks is what it is written out as."""
+
+
+@extend.expand(divided, performs=[ask])
+def divided_by_an_answer(x: Any) -> Any:
+    return _divided(x, ask())
+
+
 class Asked(Interpreter):
     """Owns no value; counts the questions, and answers each with the number of those before."""
 
@@ -51,13 +61,15 @@ def count_questions(*, state: Any) -> Any:
 
 def _asking(c: Case, xs: Sequence[Any]) -> list[Any]:
     """A step that depends on an answer: the program's results, times 1 / (1 + answer)."""
-    factor = elementwise.add(
-        conversion.convert_element_type(ask(), dtype=typeof(xs[0]).dtype, weak_type=False), 1.0
-    )
-    return [
-        elementwise.div(y, shape.broadcast_in_dim(factor, shape=typeof(y).shape, dims=()))
-        for y in c.loop(*xs)
-    ]
+    answer = ask()
+    return [_divided(y, answer) for y in c.loop(*xs)]
+
+
+def _divided(x: Any, answer: Any) -> Any:
+    t = typeof(x)
+    number = conversion.convert_element_type(answer, dtype=t.dtype, weak_type=False)
+    more = elementwise.add(number, 1.0)
+    return elementwise.div(x, shape.broadcast_in_dim(more, shape=t.shape, dims=()))
 
 
 def _step(c: Case) -> Any:
@@ -85,11 +97,16 @@ def _scanned(c: Case, xs: Sequence[Any]) -> list[Any]:
     return list(effax.lax.scan(step, tuple(xs), None, length=_N)[0])
 
 
-_PERFORMED: Final = (_called, _recomputed, _chosen, _scanned)
+def _written_out(c: Case, xs: Sequence[Any]) -> list[Any]:
+    return [divided(xs[0]), *xs[1:]]
+
+
+_PERFORMED: Final = (_called, _recomputed, _chosen, _written_out, _scanned)
 
 
 def _through(c: Case) -> Any:
-    """A function that asks inside of a call, a `remat`, a branch and a loop over a `remat`."""
+    """A function that asks inside of a call, a `remat`, a branch, an effect that is written out,
+    and a loop over a `remat`."""
 
     def asks(*xs: Any) -> tuple[Any, ...]:
         found = list(xs)

@@ -116,7 +116,7 @@ class Checkify(Lifting):
             return self.outer.perform(effect, operands, attributes)
         token = put(current, self.outer)
         try:
-            if effect.higher_order:
+            if effect.higher_order or effect.performs:
                 return self._higher_order(effect, operands, attributes)
             rule: Callable[..., Any] = self.rules.get(effect, arithmetic)
             return rule(self, effect, operands, attributes)

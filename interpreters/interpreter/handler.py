@@ -271,7 +271,7 @@ class Interpretation(Lifting):
             result = self.apply(rule, effect, operands, attributes)
             if result is not NotImplemented:
                 return result
-        whole = effect.higher_order or effect.functions
+        whole = effect.higher_order or effect.functions or effect.performs
         if not whole and not any(map(self.owns, operands)):
             return effect(*operands, **attributes)
         threads = effect is control.while_loop and (self.states or self.logs)

@@ -29,7 +29,7 @@ def gives_answers(effect: Effect, attributes: dict[str, Any], results: int) -> b
     """
     if effect.higher_order:
         return any(map(asks, programs_in(attributes)))
-    return bool(effect.row and results)
+    return bool((effect.row or effect.performs) and results)
 
 
 def asks(program: Program) -> bool:
@@ -73,7 +73,7 @@ def _again(e: Equation, strict: bool) -> Equation | None:
             return e
         attributes = {k: _replayed_in(x, strict) for k, x in e.attributes.items()}
         return Equation(e.effect, e.inputs, attributes, e.outputs, e.frame, e.scope)
-    if not e.effect.row or e.effect is debug_callback:
+    if not e.row or e.effect is debug_callback:
         return e
     if not e.outputs:
         return None

@@ -237,6 +237,58 @@ def test_checks_are_made_once_and_kept():
     assert str(program).count("check[") == 1
 
 
+ticked = extend.Effect("once_ticked", family="test", typing=lambda x: x)
+unsaid = extend.Effect("once_unsaid", family="test", typing=lambda x: x)
+extend.expand(ticked, performs=[tick])(ticking)
+extend.expand(unsaid)(ticking)
+
+WAYS = {
+    "itself": lambda f: f,
+    "jit": fx.jit,
+    "jvp": lambda f: lambda x: fx.jvp(f, (x,), (1.0,)),
+    "vmap": lambda f: lambda x: fx.vmap(f)(x * jnp.arange(2.0)),
+    "grad of vmap": lambda f: fx.grad(lambda x: fx.vmap(f)(x * jnp.arange(2.0)).sum()),
+    "vmap of grad": lambda f: lambda x: fx.vmap(fx.grad(f))(x * jnp.arange(2.0)),
+    "grad of remat": lambda f: fx.grad(fx.checkpoint(f)),
+    "grad of scan": lambda f: fx.grad(
+        lambda x: lax.scan(lambda c, _: (f(c), None), x, None, length=3)[0]
+    ),
+    "grad of cond": lambda f: fx.grad(lambda x: lax.cond(x > 0, f, lambda x: x, x)),
+    **DERIVATIVES,
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_an_effect_that_is_written_out_performs_what_that_does_once(name):
+    found, count = counted(WAYS[name](ticked), jnp.float32(0.5))
+    expected, times = counted(WAYS[name](ticking), jnp.float32(0.5))
+    assert count == times
+    for one, other in zip(fx.tree.leaves(found), fx.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["jvp", "vmap", "vmap of grad", "jit of grad", "hessian"])
+def test_derivatives_perform_it_once_where_the_effect_does_not_say_so(name):
+    _, count = counted(WAYS[name](unsaid), jnp.float32(0.5))
+    assert count == (2 if "vmap" in name else 1)
+
+
+def test_an_effect_that_does_not_say_what_it_performs_is_told_how():
+    told = r"once_tick\(\) -> f32\[\] at .*@extend.expand\(once_unsaid, performs=\[once_tick\]\)"
+    for run in (unsaid, fx.jit(unsaid)):
+        with pytest.raises(fx.errors.UnhandledEffectError, match=told):
+            counted(run, jnp.float32(0.5))
+    with pytest.raises(ValueError, match="'sin' has no row"):
+        extend.expand(unsaid, performs=[fx.effects.sin])
+
+
+def test_the_row_of_a_program_says_what_is_performed_when_it_is_written_out():
+    program = fx.make_program(lambda x: (ticked(x), x)[1])(1.0)
+    assert program.row == {"once_tick"}
+    assert program.row - Clock.answered() == set()
+    assert len(program.equations) == 1
+
+
 PLACES = {
     "pmap": fx.pmap,
     "shard_map": lambda f: fx.shard_map(
