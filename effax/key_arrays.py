@@ -191,11 +191,11 @@ class KeyArray(Value):
         return self.like(self.words.addressable_data(index))
 
     @property
-    def at(self) -> KeysAt:
+    def at(self) -> KeysAt:  # type: ignore[override]
         """`keys.at[index].set(others)` and `.get()`, as of any array."""
         return KeysAt(self)
 
-    def reshape(self, *shape: Any, order: str = "C") -> KeyArray:
+    def reshape(self, *shape: Any, order: str = "C") -> KeyArray:  # type: ignore[override]
         """The keys in another shape; one length may be -1."""
         lengths = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
         if order != "C":
@@ -207,11 +207,11 @@ class KeyArray(Value):
             lengths = [self.size // max(known, 1) if n == -1 else n for n in lengths]
         return self.like(self.words.reshape(*lengths, self.words.shape[-1]))
 
-    def ravel(self) -> KeyArray:
+    def ravel(self) -> KeyArray:  # type: ignore[override]
         """The keys along one axis."""
         return self.reshape(self.size)
 
-    flatten = ravel
+    flatten = ravel  # type: ignore[assignment]
 
     def squeeze(self, axis: Any = None) -> KeyArray:
         """The keys without axes of length 1."""

@@ -120,7 +120,7 @@ class Carrier(Value):
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        return iter([self[i] for i in range(self.shape[0])])  # type: ignore[index]
+        return iter([self[i] for i in range(self.shape[0])])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(

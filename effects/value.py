@@ -2,20 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias, runtime_checkable
+
+import numpy as np
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from effax.backends.xla.placement import Sharding
+    from effax.effects.declared import Declared
+    from effax.effects.mesh import PartitionSpec
     from effax.effects.types import ShapedArray
+    from effax.numpy.slices import Slice
+
+    NumPyArray: TypeAlias = np.ndarray[Any, Any]
+    OutSharding: TypeAlias = Sharding | PartitionSpec | None
+else:
+    # Annotations are evaluated by tools, when these classes need not have been imported.
+    Declared = object
+    NumPyArray = np.ndarray
+    OutSharding = Any
 
 
-class Value:
+@runtime_checkable
+class SupportsDType(Protocol):
+    """An object with a dtype: an array, a `ShapeDtypeStruct`, a scalar type such as `jnp.int8`."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype."""
+
+
+DTypeLike: TypeAlias = str | type[Any] | np.dtype[Any] | SupportsDType
+"""What can stand where a dtype is asked for."""
+
+Shape: TypeAlias = Sequence[SupportsIndex]
+"""The lengths of axes."""
+
+Axis: TypeAlias = int | Sequence[int] | None
+"""One axis or several; None stands for all."""
+
+
+class Value(Declared):
     """The base of the device `Array` and of every carrier.
 
     A subclass gives `type`; the rest is read from it. Operators and methods (`+`, `.sum()`,
     `.at[...]`) are written in the object language and installed here by `effax.numpy`, so that
-    they exist once and work for arrays and for carriers alike, a user's carriers included.
+    they exist once and work for arrays and for carriers alike, a user's carriers included. Type
+    checkers find them in `Declared`.
     """
 
     __slots__ = ()
@@ -61,6 +95,19 @@ class Value:
     def weak_type(self) -> bool:
         """Whether the dtype yields to that of any array it meets, as a Python number's does."""
         return self.type.weak_type
+
+
+Array: TypeAlias = Value
+"""An array, or what stands for one while a function is traced, batched or differentiated."""
+
+ArrayLike: TypeAlias = Value | NumPyArray | np.generic | bool | int | float | complex
+"""What can stand where an array is asked for; no list."""
+
+if TYPE_CHECKING:
+    IndexPart: TypeAlias = SupportsIndex | slice | EllipsisType | NumPyArray | Slice | Value | None
+    Index: TypeAlias = IndexPart | tuple[IndexPart, ...]
+else:
+    Index = Any
 
 
 def require_one_element(x: Value) -> None:

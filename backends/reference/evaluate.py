@@ -148,7 +148,7 @@ class Concrete(Carrier):
     def __complex__(self) -> complex:
         return complex(self.array)
 
-    def item(self, *index: int) -> Any:
+    def item(self, *index: Any) -> Any:
         """An element as a Python number."""
         return self.array.item(*index)
 

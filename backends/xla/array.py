@@ -152,7 +152,7 @@ class Array(Value):
         if not shape:
             raise TypeError("iteration over a 0-d array")
         # `x[i]` is written in the object language and installed by the top layer.
-        return (self[i] for i in range(shape[0]))  # type: ignore[index]
+        return (self[i] for i in range(shape[0]))
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from effax.effects.frames import boundary, strip
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _KEYWORD = inspect.Parameter("out_sharding", inspect.Parameter.KEYWORD_ONLY, default=None)
 
 
-def placed(function: Callable[..., Any]) -> Callable[..., Any]:
+def placed(function: Callable[P, R]) -> Callable[P, R]:
     """The function with one keyword more: `out_sharding`, a sharding or a spec over the mesh in
     context (or a prefix tree of them), by which its result is cut up; None leaves it alone.
+
+    The function itself never sees it; its signature may name it, for type checkers.
     """
 
     @boundary

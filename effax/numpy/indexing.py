@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from effax.effects.handler import bottom, current
 from effax.effects.indexing import GatherScatterMode, scatter_dims
 from effax.effects.promotion import lattice_result
 from effax.effects.types import iinfo, typeof
-from effax.effects.value import Value
+from effax.effects.value import Array, ArrayLike, Index, OutSharding, Value
 from effax.lax.gathering import fill_number, gather_mode
 from effax.numpy.arguments import broadcast, cast
 from effax.numpy.index_parts import Fixed, New, Skeleton, Span, is_mask, read
@@ -24,7 +24,6 @@ from effax.numpy.plans import Box, box_of, is_box, planned, read_slices, same_dt
 from effax.numpy.slices import cut, has_slices, read_windows, write_windows
 from effax.whole import compiled, whole
 
-Array = Any
 Mode = str | GatherScatterMode | None
 
 
@@ -49,15 +48,30 @@ def to_be_gathered(x: Any, index: Any) -> tuple[Any, list[Any]]:
     return compiled(_gather_with, x, values, skeleton)
 
 
+class ApplyOptions(TypedDict, total=False):
+    """The keywords of a function applied at an index."""
+
+    indices_are_sorted: bool
+    unique_indices: bool
+    mode: Mode
+    wrap_negative_indices: bool
+
+
+class Options(ApplyOptions, total=False):
+    """The keywords of an update at an index."""
+
+    out_sharding: OutSharding
+
+
 class At:
     """What `x.at` is: `x.at[index]` names a part of the array, to be read or updated."""
 
     __slots__ = ("array",)
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Array) -> None:
         self.array = array
 
-    def __getitem__(self, index: Any) -> IndexUpdateHelper:
+    def __getitem__(self, index: Index) -> IndexUpdateHelper:
         return IndexUpdateHelper(self.array, index)
 
     def __repr__(self) -> str:
@@ -74,7 +88,7 @@ class IndexUpdateHelper:
 
     __slots__ = ("array", "index")
 
-    def __init__(self, array: Any, index: Any) -> None:
+    def __init__(self, array: Array, index: Index) -> None:
         self.array = array
         self.index = index
 
@@ -89,8 +103,9 @@ class IndexUpdateHelper:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Mode = None,
-        fill_value: Any = None,
+        fill_value: ArrayLike | None = None,
         wrap_negative_indices: bool = True,
+        out_sharding: OutSharding = None,
     ) -> Array:
         """The part itself; with mode='fill', `fill_value` where an index lies outside."""
         if fill_value is not None:
@@ -118,31 +133,31 @@ class IndexUpdateHelper:
         )
 
     @filtered
-    def set(self, values: Any, **options: Any) -> Array:
+    def set(self, values: ArrayLike | Sequence[Any], **options: Unpack[Options]) -> Array:
         """The part replaced: `x[index] = values`."""
         return update(self.array, self.index, values, "set", **options)
 
     @filtered
-    def add(self, values: Any, **options: Any) -> Array:
+    def add(self, values: ArrayLike | Sequence[Any], **options: Unpack[Options]) -> Array:
         """`x[index] += values`; where an index repeats, repeatedly."""
         return update(self.array, self.index, values, "add", **options)
 
     @filtered
-    def subtract(self, values: Any, **options: Any) -> Array:
+    def subtract(self, values: ArrayLike | Sequence[Any], **options: Unpack[Options]) -> Array:
         """`x[index] -= values`; where an index repeats, repeatedly."""
         return update(self.array, self.index, values, "subtract", **options)
 
     sub = subtract
 
     @filtered
-    def multiply(self, values: Any, **options: Any) -> Array:
+    def multiply(self, values: ArrayLike | Sequence[Any], **options: Unpack[Options]) -> Array:
         """`x[index] *= values`; where an index repeats, repeatedly."""
         return update(self.array, self.index, values, "multiply", **options)
 
     mul = multiply
 
     @filtered
-    def divide(self, values: Any, **options: Any) -> Array:
+    def divide(self, values: ArrayLike | Sequence[Any], **options: Unpack[Options]) -> Array:
         """`x[index] /= values`; where an index repeats, repeatedly."""
         from effax.numpy import true_divide
 
@@ -150,7 +165,7 @@ class IndexUpdateHelper:
         return true_divide(self.array, factor)
 
     @filtered
-    def power(self, values: Any, **options: Any) -> Array:
+    def power(self, values: ArrayLike | Sequence[Any], **options: Unpack[Options]) -> Array:
         """`x[index] **= values`; where an index repeats, repeatedly."""
         from effax.numpy import power
 
@@ -158,17 +173,17 @@ class IndexUpdateHelper:
         return power(self.array, exponent)
 
     @filtered
-    def min(self, values: Any, **options: Any) -> Array:
+    def min(self, values: ArrayLike | Sequence[Any], **options: Unpack[Options]) -> Array:
         """`x[index] = minimum(x[index], values)`."""
         return update(self.array, self.index, values, "min", **options)
 
     @filtered
-    def max(self, values: Any, **options: Any) -> Array:
+    def max(self, values: ArrayLike | Sequence[Any], **options: Unpack[Options]) -> Array:
         """`x[index] = maximum(x[index], values)`."""
         return update(self.array, self.index, values, "max", **options)
 
     @filtered
-    def apply(self, func: Callable[[Any], Any], **options: Any) -> Array:
+    def apply(self, func: Callable[[Array], ArrayLike], **options: Unpack[ApplyOptions]) -> Array:
         """A function of one number applied to each element of the part.
 
         Where an index repeats the function is applied repeatedly.
@@ -267,6 +282,7 @@ def update(
     unique_indices: bool = False,
     mode: Mode = None,
     wrap_negative_indices: bool = True,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """An array with a part of it combined with values, broadcast to the shape of the part."""
     if has_slices(index):
@@ -315,7 +331,7 @@ def _as_values(values: Any, type: Any) -> Any:
 
 
 @whole("operation")
-def _update_where(x: Array, mask: Array, values: Array, operation: str) -> Array:
+def _update_where(x: Array, mask: ArrayLike, values: Array, operation: str) -> Array:
     """The update where a mask over the first axes is True: nothing needs to be counted."""
     type = typeof(x)
     x, values = promote_dtypes(x, values)

@@ -165,6 +165,7 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
 
     method.__name__ = function.__name__
     method.__doc__ = function.__doc__
+    method.__wrapped__ = function  # type: ignore[attr-defined]  # for inspect.signature, and help
     return method
 
 
@@ -206,8 +207,9 @@ def install(numpy: ModuleType) -> None:
     put("conjugate", _method, "conj")
     _install_shapes(numpy)
     _install_indexing()
-    Value.__array_namespace__ = filtered(array_namespace)  # type: ignore[attr-defined]
-    Value.__array_priority__ = 100  # type: ignore[attr-defined]
+    installed: Any = Value  # what is declared is not assigned to, for a type checker
+    installed.__array_namespace__ = filtered(array_namespace)
+    installed.__array_priority__ = 100
 
 
 def _install_shapes(numpy: Any) -> None:
@@ -301,20 +303,21 @@ def _install_shapes(numpy: Any) -> None:
         platform,
     ):
         setattr(Value, method.__name__, filtered(method))
-    Value.T = property(lambda self: numpy.transpose(self))  # type: ignore[attr-defined]
+    installed: Any = Value
+    installed.T = property(lambda self: numpy.transpose(self))
     # NumPy's iterator, for reading: the elements in order, along one axis.
-    Value.flat = property(lambda self: numpy.ravel(self))  # type: ignore[attr-defined]
-    Value.mT = property(lambda self: numpy.matrix_transpose(self))  # type: ignore[attr-defined]
-    Value.real = property(lambda self: numpy.real(self))  # type: ignore[attr-defined]
-    Value.imag = property(lambda self: numpy.imag(self))  # type: ignore[attr-defined]
+    installed.flat = property(lambda self: numpy.ravel(self))
+    installed.mT = property(lambda self: numpy.matrix_transpose(self))
+    installed.real = property(lambda self: numpy.real(self))
+    installed.imag = property(lambda self: numpy.imag(self))
 
     def rounded(self: Any, ndigits: int | None = None) -> Any:
         """Of so many decimals; integers where nothing is said, as Python rounds its own numbers."""
         result = numpy.round(self, ndigits or 0)
         return result.astype(int) if ndigits is None else result
 
-    setattr(Value, "__contains__", filtered(_contains))  # noqa: B010
-    Value.__round__ = filtered(rounded)  # type: ignore[attr-defined]
+    installed.__contains__ = filtered(_contains)
+    installed.__round__ = filtered(rounded)
 
 
 def _contains(self: Any, item: Any) -> bool:
