@@ -178,6 +178,9 @@ class Handler:
     records: ClassVar[bool] = False
     """Whether it writes down equations. Then it has a `scope`, and `scoped`, on top of what; and
     its carriers are variables of a program, which may live on."""
+    linear: ClassVar[bool] = False
+    """Whether what it writes down is linear in unknowns, and is walked backwards while all that it
+    mentions is live."""
     captures: ClassVar[bool] = False
     """Whether what it writes down is closed: what comes from further out is an input, and what is
     done to references from there is written down, too."""

@@ -56,12 +56,19 @@ def _staged(
 ) -> Staged:
     """The backward function as a program of residuals and cotangents, zeros written out."""
     n = len(residuals)
+    key = "staged", n, *residuals, *out_types, *types
+    found: Staged | None = backward.memo.get(key)
+    if found is not None:
+        return found
 
     def flat(*values: Any) -> list[Any]:
         given = backward(values[:n], values[n:])
         return [instantiate(ct, t) for ct, t in zip(given, types, strict=True)]
 
-    return stage(flat, [*residuals, *out_types], "backward")
+    found = stage(flat, [*residuals, *out_types], "backward")
+    if _is_closed(found):
+        backward.memo[key] = found
+    return found
 
 
 def _is_closed(staged: Staged) -> bool:

@@ -46,7 +46,8 @@ def custom_vjp_call_jvp(
         "out_types": tuple(tangent_type(types[i]) for i in moving),
         "backward": rule.backward_of(tuple(moving), tuple(moves(typeof(p)) for p in primals)),
     }
-    if not ((top := innermost()) is bottom or top.records):
+    top = innermost()
+    if not (top is bottom or top.linear):
         operands, attributes = closed(operands, attributes)
     out = custom.custom_linear(*operands, **attributes)
     found: list[Any] = [None] * len(results)

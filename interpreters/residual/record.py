@@ -29,6 +29,7 @@ class Record(Handler):
 
     carrier = Variable
     records = True
+    linear = True
 
     def __init__(self, outer: Any = None) -> None:
         super().__init__(outer)

@@ -80,3 +80,57 @@ def test_a_backward_function_that_is_not_linear_is_refused_still():
     g.defvjp(lambda x: (g(x), None), lambda _, ct: (jnp.sin(ct) * WEIGHTS,))
     with pytest.raises(fx.errors.UnsupportedDerivativeError, match="'sin'"):
         fx.jvp(g, (X,), (X,))
+
+
+def triple(w):
+    """A product with `w`, whose rules close over it."""
+
+    @fx.custom_vjp
+    def h(x):
+        return x * w
+
+    h.defvjp(lambda x: (x * w, None), lambda _, ct: (ct * w,))
+    return h
+
+
+def moved(f, x):
+    return fx.jvp(f, (x,), (1.0,))[1]
+
+
+def twice(f):
+    return lambda x: lax.scan(lambda c, _: (c, f(c)), x, None, length=2)[1][0]
+
+
+# Each gives w: the derivative of x * w by x, w itself a value of a transform outside.
+OUTSIDE = {
+    "jit of jvp": fx.jit(lambda x, w: moved(triple(w), x)),
+    "jit of jit of jvp": fx.jit(lambda x, w: fx.jit(moved, static_argnums=0)(triple(w), x)),
+    "jit of jvp of jit": fx.jit(lambda x, w: moved(fx.jit(triple(w)), x)),
+    "jit of jvp of vmap": fx.jit(lambda x, w: moved(lambda x: fx.vmap(triple(w))(x[None])[0], x)),
+    "jit of vmap of jvp": fx.jit(lambda x, w: fx.vmap(lambda x: moved(triple(w), x))(x[None])[0]),
+    "jit of linearize": fx.jit(lambda x, w: fx.linearize(triple(w), x)[1](1.0)),
+    "jit of jacfwd": fx.jit(lambda x, w: fx.jacfwd(triple(w))(x)),
+    "jit of jvp of scan": fx.jit(lambda x, w: moved(twice(triple(w)), x)),
+    "scan of jvp": lambda x, w: twice(lambda x: moved(triple(w), x))(x),
+    "jit of jvp of cond": fx.jit(
+        lambda x, w: moved(lambda x: lax.cond(x > 0, triple(w), jnp.sin, x), x)
+    ),
+    "jit of jvp of remat": fx.jit(lambda x, w: moved(fx.checkpoint(triple(w)), x)),
+    "grad by w of jvp": lambda x, w: w * fx.grad(lambda w: moved(triple(w), x))(w),
+    "jit of grad by w of jvp": fx.jit(lambda x, w: w * fx.grad(lambda w: moved(triple(w), x))(w)),
+    "grad by w of jit of jvp": lambda x, w: (
+        w * fx.grad(lambda w: fx.jit(lambda x: moved(triple(w), x))(x))(w)
+    ),
+    "jvp by w of jit of jvp": lambda x, w: (
+        w * moved(lambda w: fx.jit(lambda x: moved(triple(w), x))(x), w)
+    ),
+    "vmap by w of jit of jvp": lambda x, w: fx.vmap(
+        lambda w: fx.jit(lambda x: moved(triple(w), x))(x)
+    )(w[None])[0],
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_traced_value_of_the_transform_outside(name):
+    x, w = jnp.float32(2.0), jnp.float32(3.0)
+    np.testing.assert_allclose(OUTSIDE[name](x, w), w, rtol=1e-6)
