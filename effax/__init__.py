@@ -7,7 +7,7 @@ import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from effax import start as start  # isort: skip  (it gives the stack its bottom)
+from effax import start as _start  # noqa: F401  # isort: skip  (it gives the stack its bottom)
 
 from effax import numpy as numpy  # isort: skip  (it gives values their operators)
 
@@ -174,7 +174,7 @@ def _finish(names: dict[str, _Any]) -> None:
 
 
 _surface = _Surface(globals(), _sys._getframe().f_code, _finish)
-__dir__ = _surface.names
+__dir__ = _surface.public
 
 
 def __getattr__(name: str) -> _Any:

@@ -19,3 +19,4 @@ __all__ = [
     "print_saved_residuals",
     "remat",
 ]
+__dir__ = __all__.copy

@@ -22,6 +22,7 @@ __all__ = [
     "safe_map",
     "shaped_abstractify",
 ]
+__dir__ = __all__.copy
 
 
 def flatten_fun(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Callable[[], Any]]:

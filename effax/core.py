@@ -29,6 +29,7 @@ __all__ = [
     "max_dim",
     "min_dim",
 ]
+__dir__ = __all__.copy
 
 AbstractValue = ShapedArray
 eval_context = ensure_compile_time_eval

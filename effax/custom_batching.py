@@ -23,6 +23,7 @@ from effax.interpreters.stage import stage
 from effax.lax.control import map as lax_map
 
 __all__ = ["custom_vmap", "sequential_vmap"]
+__dir__ = __all__.copy
 
 
 class custom_vmap:  # noqa: N801  (JAX's name)

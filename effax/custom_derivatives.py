@@ -17,6 +17,7 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
 ]
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Effect:

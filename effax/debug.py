@@ -36,6 +36,7 @@ __all__ = [
     "visualize_array_sharding",
     "visualize_sharding",
 ]
+__dir__ = __all__.copy
 
 
 @filtered

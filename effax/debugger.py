@@ -20,6 +20,14 @@ from effax.effects.frames import is_library
 from effax.effects.handler import Carrier
 from effax.effects.tree import tree_flatten, tree_unflatten
 
+__all__ = [
+    "Breakpoint",
+    "Level",
+    "Session",
+    "levels",
+]
+__dir__ = __all__.copy
+
 _AROUND: Final = 5
 _LISTED: Final = 11
 _VALUE: Final = "__fxdb_value__"

@@ -9,6 +9,7 @@ import numpy as np
 from effax.backends.xla.dlpack import from_dlpack as _imported
 
 __all__ = ["from_dlpack", "is_supported_dtype"]
+__dir__ = __all__.copy
 
 _SUPPORTED = frozenset(
     {

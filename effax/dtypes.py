@@ -41,6 +41,7 @@ __all__ = [
     "result_type",
     "scalar_type_of",
 ]
+__dir__ = __all__.copy
 
 bfloat16 = ml_dtypes.bfloat16
 

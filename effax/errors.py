@@ -65,3 +65,4 @@ __all__ = [
     "UnsupportedDerivativeError",
     "full_traceback",
 ]
+__dir__ = __all__.copy

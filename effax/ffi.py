@@ -35,6 +35,7 @@ __all__ = [
     "register_ffi_target_as_batch_partitionable",
     "register_ffi_type",
 ]
+__dir__ = __all__.copy
 
 # What ctypes calls functions of libraries.
 _FUNCTION: Final[Any] = ctypes.CFUNCTYPE(None).__mro__[1]

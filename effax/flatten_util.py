@@ -13,6 +13,7 @@ from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import float32, typeof
 
 __all__ = ["ravel_pytree"]
+__dir__ = __all__.copy
 
 
 @filtered

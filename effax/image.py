@@ -16,6 +16,7 @@ from effax.numpy.operands import arraylike
 from effax.whole import own_promotion, whole
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
+__dir__ = __all__.copy
 
 Array = Any
 ArrayLike = Any

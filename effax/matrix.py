@@ -43,6 +43,27 @@ from effax.interpreters.residual import planners
 from effax.interpreters.residual.record import opened
 from effax.interpreters.transpose.linear import rules as transposes
 
+__all__ = [
+    "EMPTY",
+    "EXPANDED",
+    "FUNCTOR",
+    "GENERIC",
+    "HOME",
+    "NOT_LINEAR",
+    "RULE",
+    "Cell",
+    "cell",
+    "column_of",
+    "find_interpreter",
+    "holes",
+    "library_families",
+    "main",
+    "rows",
+    "summary",
+    "table",
+]
+__dir__ = __all__.copy
+
 ready()
 for _column in (
     "effax.backends.reference",

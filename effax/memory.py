@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 
 __all__ = ["Space"]
+__dir__ = __all__.copy
 
 
 class Space(enum.Enum):

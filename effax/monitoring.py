@@ -39,6 +39,7 @@ __all__ = [
     "unregister_event_time_span_listener",
     "unregister_scalar_listener",
 ]
+__dir__ = __all__.copy
 
 Listener = Callable[..., None]
 

@@ -24,6 +24,7 @@ from effax.numpy.operands import asarray
 from effax.whole import opening, whole
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
+__dir__ = __all__.copy
 
 Array = Any
 ArrayLike = Any

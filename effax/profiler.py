@@ -44,6 +44,7 @@ __all__ = [
     "stop_trace",
     "trace",
 ]
+__dir__ = __all__.copy
 
 P = ParamSpec("P")
 R = TypeVar("R")

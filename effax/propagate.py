@@ -22,6 +22,7 @@ from effax.effects.program import Equation, Program, Variable
 from effax.lax import scan, switch
 
 __all__ = ["Propagation", "UndeterminedError"]
+__dir__ = __all__.copy
 
 Rule = Callable[..., Iterable[tuple[Any, Any]]]
 

@@ -10,3 +10,17 @@ from effax.api.references import set as set
 from effax.api.references import swap as swap
 from effax.effects.state import AbstractRef as AbstractRef
 from effax.effects.state import Ref as Ref
+
+__all__ = [
+    "AbstractRef",
+    "Ref",
+    "addupdate",
+    "empty_ref",
+    "free_ref",
+    "freeze",
+    "get",
+    "new_ref",
+    "set",
+    "swap",
+]
+__dir__ = __all__.copy

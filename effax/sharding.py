@@ -41,3 +41,4 @@ __all__ = [
     "set_mesh",
     "use_abstract_mesh",
 ]
+__dir__ = __all__.copy

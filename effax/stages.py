@@ -15,3 +15,4 @@ from effax.api.stages import OutInfo as OutInfo
 from effax.api.stages import Traced as Traced
 
 __all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "OutInfo", "Traced", "Wrapped"]
+__dir__ = __all__.copy

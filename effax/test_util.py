@@ -14,6 +14,7 @@ from effax.dtypes import finfo, float0, issubdtype, result_type
 from effax.tree_util import tree_leaves, tree_map
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
+__dir__ = __all__.copy
 
 _STEP = 1e-4
 _EXACT_STEP = 2.0**-11

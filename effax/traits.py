@@ -35,6 +35,29 @@ from effax.interpreters import calculus
 from effax.interpreters import factorings as _factorings  # noqa: F401  fills the functor
 from effax.interpreters.lifting import functor
 
+__all__ = [
+    "accumulating",
+    "along",
+    "bilinear",
+    "comparing",
+    "composite",
+    "decreasing",
+    "discrete",
+    "elementwise_increasing",
+    "extremal",
+    "flat",
+    "homogeneous",
+    "increasing",
+    "indexed",
+    "linear",
+    "partials",
+    "pointwise",
+    "rearranging",
+    "scale_free",
+    "structural",
+]
+__dir__ = __all__.copy
+
 Trait = tuple[Effect, ...]
 
 partials: Final = calculus.partials

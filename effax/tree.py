@@ -54,5 +54,6 @@ __all__ = [
     "transpose",
     "unflatten",
 ]
+__dir__ = __all__.copy
 
 _cut_at(globals(), home=False)

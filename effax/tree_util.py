@@ -78,5 +78,6 @@ __all__ = [
     "treedef_is_leaf",
     "treedef_tuple",
 ]
+__dir__ = __all__.copy
 
 _cut_at(globals(), home=False)

@@ -27,6 +27,7 @@ from effax.interpreters.lifting import PLAIN, Lifted, leaf_count, leaves_of, lif
 from effax.interpreters.stage import Stage, stage
 
 __all__ = ["unsure"]
+__dir__ = __all__.copy
 
 
 def unsure(

@@ -8,7 +8,7 @@ hundred modules to use ten:
         from effax.numpy.sorting import sort as sort
 
     _surface = Surface(globals(), sys._getframe().f_code)
-    __dir__ = _surface.names
+    __dir__ = _surface.public
 
     def __getattr__(name: str) -> Any:
         return _surface.get(name)
@@ -21,7 +21,7 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from opcode import opmap
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any, Final
 
 Namespace = dict[str, Any]
@@ -71,21 +71,22 @@ class Surface:
     ) -> None:
         self.namespace = namespace
         self.package: str = namespace["__name__"]
-        self.homes = {
-            name: home for name, home in written_imports(code).items() if name not in namespace
-        }
+        written = written_imports(code)
+        self.held = [
+            name
+            for name, value in namespace.items()
+            if name in written or not isinstance(value, ModuleType)
+        ]
+        """What the package itself imports or makes; not the modules that are attributes of it."""
+        self.homes = {name: home for name, home in written.items() if name not in namespace}
         for name, other in (aliases or {}).items():
             self.homes[name] = self.homes[other]
         """Where each name is from that is imported on demand: the module, and its name there."""
         self.finish = finish
 
-    def names(self) -> list[str]:
-        """What `dir` of the package says."""
-        return sorted({*self.namespace, *self.homes})
-
     def public(self) -> list[str]:
-        """What `from package import *` takes."""
-        return [name for name in self.names() if not name.startswith("_")]
+        """What `dir` of the package says, and `from package import *` takes."""
+        return sorted(name for name in {*self.held, *self.homes} if not name.startswith("_"))
 
     def get(self, name: str) -> Any:
         """The value of a name, which is bound from now on. Raises `AttributeError` for others."""

@@ -19,6 +19,36 @@ from effax.effects.tree import (
     tree_unflatten,
 )
 
+__all__ = [
+    "JoinPoint",
+    "Optimizer",
+    "OptimizerState",
+    "Schedule",
+    "State",
+    "Step",
+    "adagrad",
+    "adam",
+    "adamax",
+    "clip_grads",
+    "constant",
+    "exponential_decay",
+    "inverse_time_decay",
+    "l2_norm",
+    "make_schedule",
+    "momentum",
+    "nesterov",
+    "optimizer",
+    "pack_optimizer_state",
+    "piecewise_constant",
+    "polynomial_decay",
+    "rmsprop",
+    "rmsprop_momentum",
+    "sgd",
+    "sm3",
+    "unpack_optimizer_state",
+]
+__dir__ = __all__.copy
+
 Step = Any
 State = Any
 Schedule = Callable[[Step], Any]

@@ -28,6 +28,58 @@ from effax.nn.initializers import normal as normal
 from effax.nn.initializers import ones as ones
 from effax.nn.initializers import zeros as zeros
 
+__all__ = [
+    "AvgPool",
+    "BatchNorm",
+    "Conv",
+    "Conv1DTranspose",
+    "ConvTranspose",
+    "Dense",
+    "Dropout",
+    "Elu",
+    "Exp",
+    "FanInConcat",
+    "FanInSum",
+    "FanOut",
+    "Flatten",
+    "Gelu",
+    "GeneralConv",
+    "GeneralConvTranspose",
+    "Identity",
+    "LeakyRelu",
+    "LogSoftmax",
+    "MaxPool",
+    "Relu",
+    "Selu",
+    "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "SumPool",
+    "Tanh",
+    "elementwise",
+    "elu",
+    "gelu",
+    "glorot",
+    "glorot_normal",
+    "leaky_relu",
+    "log_softmax",
+    "logsoftmax",
+    "normal",
+    "ones",
+    "parallel",
+    "randn",
+    "relu",
+    "selu",
+    "serial",
+    "shape_dependent",
+    "sigmoid",
+    "softmax",
+    "softplus",
+    "standardize",
+    "zeros",
+]
+__dir__ = __all__.copy
+
 glorot, randn, logsoftmax = glorot_normal, normal, log_softmax
 Shape = Any
 Layer = tuple[Callable[..., Any], Callable[..., Any]]

@@ -65,6 +65,7 @@ __all__ = [
     "nan_checks",
     "user_checks",
 ]
+__dir__ = __all__.copy
 
 load("effax.interpreters.checkify")
 

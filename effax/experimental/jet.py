@@ -20,6 +20,7 @@ from effax.experimental.taylor import Series
 from effax.experimental.taylor import series as series_of
 
 __all__ = ["directional_sum", "jet"]
+__dir__ = __all__.copy
 
 
 def jet(

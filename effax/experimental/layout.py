@@ -16,6 +16,7 @@ from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 
 __all__ = ["Format", "Layout", "with_layout_constraint"]
+__dir__ = __all__.copy
 
 
 @filtered

@@ -24,6 +24,7 @@ __all__ = [
     "reached_preemption_sync_point",
     "sync_global_devices",
 ]
+__dir__ = __all__.copy
 
 
 def process_allgather(in_tree: Any, tiled: bool = False) -> Any:

@@ -16,6 +16,7 @@ from effax.flatten_util import ravel_pytree
 from effax.numpy.arguments import check_arrays
 
 __all__ = ["odeint"]
+__dir__ = __all__.copy
 
 Array = Any
 

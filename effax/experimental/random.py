@@ -15,6 +15,7 @@ from effax.effects.state import Ref
 from effax.effects.tree import register_pytree_node_class
 
 __all__ = ["StatefulPRNG", "stateful_rng"]
+__dir__ = __all__.copy
 
 Array = Any
 Size = int | Sequence[int] | None

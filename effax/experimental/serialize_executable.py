@@ -13,3 +13,4 @@ from effax.api.executables import deserialize_and_load as deserialize_and_load
 from effax.api.executables import serialize as serialize
 
 __all__ = ["deserialize_and_load", "serialize"]
+__dir__ = __all__.copy

@@ -48,3 +48,4 @@ __all__ = [
     "symbolic_args_specs",
     "symbolic_shape",
 ]
+__dir__ = __all__.copy

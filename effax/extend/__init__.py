@@ -98,6 +98,7 @@ __all__ = [
     "typeof",
     "unsure",
 ]
+__dir__ = __all__.copy
 
 
 # Rules from outside come after the library's own, so that they may replace them; so do effects.

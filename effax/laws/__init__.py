@@ -25,3 +25,27 @@ from effax.laws.sketch import Sketch as Sketch
 from effax.laws.table import Asked as Asked
 from effax.laws.table import markdown as markdown
 from effax.seeing.python_text import program as program
+
+__all__ = [
+    "CLASSES",
+    "LAWS",
+    "Asked",
+    "Case",
+    "Law",
+    "Report",
+    "Sketch",
+    "Verdict",
+    "Violation",
+    "arguments",
+    "cases",
+    "check",
+    "hold",
+    "judge",
+    "law",
+    "markdown",
+    "matrix",
+    "mixed_programs",
+    "program",
+    "programs",
+]
+__dir__ = __all__.copy

@@ -257,7 +257,7 @@ def _finish(names: dict[str, _Any]) -> None:
 
 
 _surface = _Surface(globals(), _sys._getframe().f_code, _finish)
-__dir__ = _surface.names
+__dir__ = _surface.public
 
 
 def __getattr__(name: str) -> _Any:

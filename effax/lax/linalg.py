@@ -24,6 +24,30 @@ from effax.lax.reflections import ormqr as ormqr
 from effax.lax.solve import custom_linear_solve
 from effax.whole import whole
 
+__all__ = [
+    "EigImplementation",
+    "EighImplementation",
+    "SvdAlgorithm",
+    "cholesky",
+    "cholesky_update",
+    "eig",
+    "eigh",
+    "hessenberg",
+    "householder_product",
+    "lu",
+    "lu_pivots_to_permutation",
+    "ormqr",
+    "qdwh",
+    "qr",
+    "schur",
+    "svd",
+    "symmetric_product",
+    "triangular_solve",
+    "tridiagonal",
+    "tridiagonal_solve",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

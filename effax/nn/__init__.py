@@ -38,4 +38,44 @@ from effax.nn.scaled import get_scaled_dot_general_config as get_scaled_dot_gene
 from effax.nn.scaled import scaled_dot_general as scaled_dot_general
 from effax.nn.scaled import scaled_matmul as scaled_matmul
 
+__all__ = [
+    "celu",
+    "dot_product_attention",
+    "elu",
+    "gelu",
+    "get_scaled_dot_general_config",
+    "glu",
+    "hard_sigmoid",
+    "hard_silu",
+    "hard_swish",
+    "hard_tanh",
+    "identity",
+    "initializers",
+    "leaky_relu",
+    "log1mexp",
+    "log_sigmoid",
+    "log_softmax",
+    "logmeanexp",
+    "logsumexp",
+    "mish",
+    "one_hot",
+    "relu",
+    "relu6",
+    "scaled_dot_general",
+    "scaled_matmul",
+    "selu",
+    "sigmoid",
+    "silu",
+    "soft_sign",
+    "softmax",
+    "softplus",
+    "sparse_plus",
+    "sparse_sigmoid",
+    "squareplus",
+    "standardize",
+    "swish",
+    "tanh",
+]
+__dir__ = __all__.copy
+
 _cut_at(globals())

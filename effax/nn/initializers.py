@@ -23,6 +23,30 @@ from effax.effects.types import (
 )
 from effax.whole import whole
 
+__all__ = [
+    "Initializer",
+    "constant",
+    "delta_orthogonal",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "kaiming_normal",
+    "kaiming_uniform",
+    "lecun_normal",
+    "lecun_uniform",
+    "normal",
+    "ones",
+    "orthogonal",
+    "truncated_normal",
+    "uniform",
+    "variance_scaling",
+    "xavier_normal",
+    "xavier_uniform",
+    "zeros",
+]
+__dir__ = __all__.copy
+
 Array = Any
 Axes = int | Sequence[int]
 Shape = tuple[int, ...]

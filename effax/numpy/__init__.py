@@ -6,7 +6,7 @@ from typing import Any as _Any
 
 from effax.api.on_demand import Surface as _Surface
 from effax.effects.frames import cut_at as _cut_at
-from effax.effects.value import Value
+from effax.effects.value import Value as _Value
 from effax.numpy import methods as _methods
 from effax.numpy.standard import VERSION as _VERSION
 from effax.numpy.standard import ArrayNamespaceInfo as _ArrayNamespaceInfo
@@ -424,7 +424,7 @@ if _TYPE_CHECKING:
 
     bool = bool_
 
-ndarray = Value
+ndarray = _Value
 __array_api_version__ = _VERSION
 __array_namespace_info__ = _ArrayNamespaceInfo
 _PLACED = frozenset(
@@ -464,7 +464,7 @@ def _finish(names: dict[str, _Any]) -> None:
 
 
 _surface = _Surface(globals(), _sys._getframe().f_code, _finish, {"bool": "bool_"})
-__dir__ = _surface.names
+__dir__ = _surface.public
 _methods.install(_sys.modules[__name__])
 
 

@@ -25,6 +25,28 @@ from effax.numpy.arguments import canonical_axes, canonical_axis, on_device, str
 from effax.numpy.operands import arraylike
 from effax.whole import opening, whole
 
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 _NORMS = (None, "backward", "ortho", "forward")

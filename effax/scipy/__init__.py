@@ -18,29 +18,27 @@ if _TYPE_CHECKING:
     from effax.scipy import sparse as sparse
     from effax.scipy import spatial as spatial
 
-_ON_DEMAND = frozenset(
-    {
-        "cluster",
-        "fft",
-        "integrate",
-        "interpolate",
-        "ndimage",
-        "optimize",
-        "signal",
-        "sparse",
-        "spatial",
-    }
-)
+__all__ = [
+    "cluster",
+    "fft",
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "sparse",
+    "spatial",
+    "special",
+    "stats",
+]
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> _Any:
     """Modules that not every program needs are imported when they are first named."""
     import importlib
 
-    if name in _ON_DEMAND:
+    if name in __all__:
         return importlib.import_module(f"effax.scipy.{name}")
     raise AttributeError(f"module 'effax.scipy' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND})

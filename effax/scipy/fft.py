@@ -14,6 +14,7 @@ from effax.numpy.decompositions import floats
 from effax.whole import own_promotion, whole
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
+__dir__ = __all__.copy
 
 Array = Any
 ArrayLike = Any

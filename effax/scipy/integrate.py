@@ -6,6 +6,11 @@ from typing import Any
 
 import effax.numpy as jnp
 
+__all__ = [
+    "trapezoid",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

@@ -13,6 +13,11 @@ from effax.effects.types import is_complex
 from effax.numpy.decompositions import floats
 from effax.whole import whole
 
+__all__ = [
+    "RegularGridInterpolator",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

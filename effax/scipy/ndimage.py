@@ -16,6 +16,7 @@ from effax.numpy.operands import arraylike, asarray
 from effax.whole import own_promotion, whole
 
 __all__ = ["map_coordinates"]
+__dir__ = __all__.copy
 
 Array = Any
 ArrayLike = Any

@@ -30,6 +30,7 @@ __all__ = [
     "stft",
     "welch",
 ]
+__dir__ = __all__.copy
 
 Array = Any
 ArrayLike = Any

@@ -10,6 +10,8 @@ import json
 import os
 from collections.abc import Iterator
 
+import pytest
+
 import effax
 from tests.architecture.sources import KERNEL, ROOT, library_files, module_name
 
@@ -87,6 +89,28 @@ def test_every_public_name_exists():
         assert hasattr(importlib.import_module(module), attribute), (
             f"{name} is in __all__ but not there"
         )
+
+
+INTERNAL = {
+    "effax.api",
+    "effax.key_arrays",
+    "effax.key_functions",
+    "effax.key_leaves",
+    "effax.seeing",
+}
+INTERNAL |= {"effax.start", "effax.version", "effax.whole"}
+"""Modules beside the public ones, which programs have no reason to look into."""
+
+
+@pytest.mark.parametrize("name", sorted({*public_modules(), *inner_modules()} - INTERNAL))
+def test_tab_completion_shows_what_is_public(name):
+    module = importlib.import_module(name)
+    shown = dir(module)
+    assert shown == sorted(module.__all__)
+    assert not [n for n in shown if n.startswith("_") or not hasattr(module, n)]
+    modules = [n for n in shown if inspect.ismodule(getattr(module, n))]
+    assert all(getattr(module, n).__name__.startswith("effax.") for n in modules), modules
+    assert not {"Any", "Callable", "annotations", "jnp", "np", "whole"}.intersection(shown)
 
 
 def test_versions_are_told():

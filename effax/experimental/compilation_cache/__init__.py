@@ -3,3 +3,4 @@
 from effax.experimental.compilation_cache import compilation_cache as compilation_cache
 
 __all__ = ["compilation_cache"]
+__dir__ = __all__.copy

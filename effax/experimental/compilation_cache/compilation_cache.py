@@ -8,6 +8,7 @@ from effax.backends.xla import disk_cache
 from effax.effects import config
 
 __all__ = ["reset_cache", "set_cache_dir"]
+__dir__ = __all__.copy
 
 
 def set_cache_dir(path: str | os.PathLike[str] | None) -> None:

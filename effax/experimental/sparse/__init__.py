@@ -66,3 +66,4 @@ __all__ = [
     "todense",
     "value_and_grad",
 ]
+__dir__ = __all__.copy

@@ -51,6 +51,7 @@ __all__ = [
     "unsafe_get_axis_names_DO_NOT_USE",
     "valid_jaxtype",
 ]
+__dir__ = __all__.copy
 
 ClosedJaxpr = Program
 Jaxpr = Program

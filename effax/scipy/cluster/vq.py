@@ -9,6 +9,11 @@ from effax.numpy.arguments import BroadcastError
 from effax.numpy.decompositions import floats
 from effax.whole import own_promotion, whole
 
+__all__ = [
+    "vq",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

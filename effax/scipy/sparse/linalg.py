@@ -21,6 +21,7 @@ from effax.scipy.sparse.iterations import cg as _cg
 from effax.scipy.sparse.iterations import gmres as _gmres
 
 __all__ = ["bicgstab", "cg", "gmres"]
+__dir__ = __all__.copy
 
 Array = Any
 Operator = Any  # a matrix, or a linear function of trees of arrays

@@ -1,3 +1,8 @@
 """Space, as `scipy.spatial` has it."""
 
 from effax.scipy.spatial import transform as transform
+
+__all__ = [
+    "transform",
+]
+__dir__ = __all__.copy

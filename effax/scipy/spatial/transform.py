@@ -11,6 +11,12 @@ from effax.numpy.decompositions import floats
 from effax.scipy.spatial import quaternions
 from effax.whole import whole
 
+__all__ = [
+    "Rotation",
+    "Slerp",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

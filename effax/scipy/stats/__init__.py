@@ -30,3 +30,37 @@ from effax.scipy.stats.kde import gaussian_kde as gaussian_kde
 from effax.scipy.stats.ranks import mode as mode
 from effax.scipy.stats.ranks import rankdata as rankdata
 from effax.scipy.stats.ranks import sem as sem
+
+__all__ = [
+    "bernoulli",
+    "beta",
+    "betabinom",
+    "binom",
+    "cauchy",
+    "chi2",
+    "dirichlet",
+    "expon",
+    "gamma",
+    "gaussian_kde",
+    "gennorm",
+    "geom",
+    "gumbel_l",
+    "gumbel_r",
+    "laplace",
+    "logistic",
+    "mode",
+    "multinomial",
+    "multivariate_normal",
+    "nbinom",
+    "norm",
+    "pareto",
+    "poisson",
+    "rankdata",
+    "sem",
+    "t",
+    "truncnorm",
+    "uniform",
+    "vonmises",
+    "wrapcauchy",
+]
+__dir__ = __all__.copy

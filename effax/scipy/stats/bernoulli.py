@@ -9,6 +9,14 @@ import effax.numpy as jnp
 from effax.scipy import special
 from effax.scipy.stats.forms import elementwise, exponential
 
+__all__ = [
+    "cdf",
+    "logpmf",
+    "pmf",
+    "ppf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

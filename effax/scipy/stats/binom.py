@@ -10,6 +10,12 @@ from effax.scipy import special
 from effax.scipy.log_gamma import stirling_rest
 from effax.scipy.stats.forms import defined, elementwise, exponential
 
+__all__ = [
+    "logpmf",
+    "pmf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

@@ -8,6 +8,18 @@ from typing import Any
 import effax.numpy as jnp
 from effax.scipy.stats.forms import defined, elementwise, exponential, logarithm
 
+__all__ = [
+    "cdf",
+    "isf",
+    "logcdf",
+    "logpdf",
+    "logsf",
+    "pdf",
+    "ppf",
+    "sf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

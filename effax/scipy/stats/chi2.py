@@ -7,6 +7,16 @@ from typing import Any
 from effax.scipy.stats import gamma
 from effax.scipy.stats.forms import elementwise, exponential, logarithm
 
+__all__ = [
+    "cdf",
+    "logcdf",
+    "logpdf",
+    "logsf",
+    "pdf",
+    "sf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

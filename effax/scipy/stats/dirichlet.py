@@ -11,6 +11,12 @@ from effax.scipy import special
 from effax.scipy.stats.forms import exponential
 from effax.whole import whole
 
+__all__ = [
+    "logpdf",
+    "pdf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

@@ -10,6 +10,16 @@ import effax.numpy as jnp
 from effax.scipy import special
 from effax.scipy.stats.forms import defined, elementwise, exponential, logarithm
 
+__all__ = [
+    "cdf",
+    "logcdf",
+    "logpdf",
+    "logsf",
+    "pdf",
+    "sf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

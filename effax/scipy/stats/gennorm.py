@@ -8,6 +8,13 @@ import effax.numpy as jnp
 from effax.scipy import special
 from effax.scipy.stats.forms import defined, elementwise, exponential
 
+__all__ = [
+    "cdf",
+    "logpdf",
+    "pdf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

@@ -8,6 +8,17 @@ from typing import Any
 import effax.numpy as jnp
 from effax.scipy.stats.forms import defined, elementwise, exponential, log1mexp
 
+__all__ = [
+    "cdf",
+    "logcdf",
+    "logpdf",
+    "logsf",
+    "pdf",
+    "ppf",
+    "sf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

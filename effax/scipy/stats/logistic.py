@@ -8,6 +8,16 @@ import effax.numpy as jnp
 from effax.scipy import special
 from effax.scipy.stats.forms import elementwise, exponential
 
+__all__ = [
+    "cdf",
+    "isf",
+    "logpdf",
+    "pdf",
+    "ppf",
+    "sf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

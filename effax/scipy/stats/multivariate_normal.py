@@ -12,6 +12,12 @@ from effax.numpy.decompositions import floats
 from effax.scipy.stats.forms import exp
 from effax.whole import whole
 
+__all__ = [
+    "logpdf",
+    "pdf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

@@ -9,6 +9,12 @@ import effax.numpy as jnp
 from effax.scipy import special
 from effax.scipy.stats.forms import elementwise, exponential
 
+__all__ = [
+    "logpmf",
+    "pmf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

@@ -9,6 +9,18 @@ import effax.numpy as jnp
 from effax.scipy import special
 from effax.scipy.stats.forms import elementwise, exponential
 
+__all__ = [
+    "cdf",
+    "isf",
+    "logcdf",
+    "logpdf",
+    "logsf",
+    "pdf",
+    "ppf",
+    "sf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

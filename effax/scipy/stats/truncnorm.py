@@ -10,6 +10,16 @@ from effax.scipy import special
 from effax.scipy.stats import norm
 from effax.scipy.stats.forms import elementwise, exponential, log1mexp
 
+__all__ = [
+    "cdf",
+    "logcdf",
+    "logpdf",
+    "logsf",
+    "pdf",
+    "sf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

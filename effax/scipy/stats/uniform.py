@@ -8,6 +8,14 @@ from typing import Any
 import effax.numpy as jnp
 from effax.scipy.stats.forms import defined, elementwise, exponential
 
+__all__ = [
+    "cdf",
+    "logpdf",
+    "pdf",
+    "ppf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 

@@ -8,6 +8,12 @@ from typing import Any
 import effax.numpy as jnp
 from effax.scipy.stats.forms import elementwise, exponential
 
+__all__ = [
+    "logpdf",
+    "pdf",
+]
+__dir__ = __all__.copy
+
 Array = Any
 ArrayLike = Any
 
