@@ -24,7 +24,6 @@ import effax.numpy as jnp
 from effax.extend import effects, traits
 from effax.interpreters.calculus import partials
 
-LONGEST = 64  # scans of more steps are opaque
 BELLS = effects.tanh, effects.logistic, effects.atan, effects.erf, effects.asinh
 
 
@@ -63,7 +62,9 @@ def tight(x):
         return Interval(x.lo, x.hi) if isinstance(x, Interval) else x
     rows = jnp.eye(x.lo.size, dtype=x.dtype).reshape(x.lo.size, *x.shape)
     lo, hi = (sign * least(x.node, sign * rows).reshape(x.shape) for sign in (1, -1))
-    return Interval(jnp.where(lo > x.lo, lo, x.lo), jnp.where(hi < x.hi, hi, x.hi))
+    # Rounding may bring a bound past the other end: a point stays a point, where more is known of it.
+    lo = jnp.where(lo > x.lo, jnp.minimum(lo, x.hi), x.lo)
+    return Interval(lo, jnp.where(hi < x.hi, jnp.maximum(lo, hi), x.hi))
 
 
 def least(node, rows):
@@ -92,13 +93,12 @@ def summed(rows):
 
 def between(lower, upper, xs, box):
     """A value between two affine functions of others, in a box."""
-    parents = [x.node or Origin(Interval(x.lo, x.hi)) for x in xs]
-    return Linear(box.lo, box.hi, Origin(box, parents, lower, upper))
+    return Linear(box.lo, box.hi, Origin(box, [x.node or Origin(x) for x in xs], lower, upper))
 
 
 def floating(*xs):
-    """Whether lines can be laid through values."""
-    return all(jnp.issubdtype(x.dtype, jnp.floating) for x in xs)
+    """Whether lines can be laid through values; what is plain does not matter."""
+    return all(jnp.issubdtype(x.dtype, jnp.floating) for x in xs if isinstance(x, Interval))
 
 
 def boxed(f, *xs):
@@ -152,16 +152,17 @@ def curved(x, *, effect, **how):
 
 @Linear.rule(effects.max, effects.min, lift=False)
 def extremum(x, y, *, effect):
+    if not floating(x, y):
+        return boxed(effect, x, y)
     over = curved(affine(x, y, effect=effects.sub), effect=lambda d: jnp.maximum(d, 0))
-    if effect is effects.max:
-        return affine(y, over, effect=effects.add)
-    return affine(x, over, effect=effects.sub)
+    base, joined = (y, effects.add) if effect is effects.max else (x, effects.sub)
+    return affine(base, over, effect=joined)
 
 
 @Linear.rule(*traits.bilinear, effects.div, lift=False)
 def product(x, y, *, effect, **how):
     f, own = partial(effect, **how), [isinstance(z, Linear) for z in (x, y)]
-    if not floating(*(z for z, o in zip((x, y), own, strict=True) if o)):
+    if not floating(x, y):
         return boxed(f, x, y)
     if own in ([True, False], [False, effect is not effects.div]):
         return affine(x, y, effect=effect, **how)
@@ -186,7 +187,7 @@ def opaque(*xs, effect, run, **how):
 def unrolled(*xs, effect, run, **how):
     n, m = how["consts"], how["consts"] + how["carry"]
     steps, stacked, state = list(range(how["length"])), {}, xs[n:m]
-    if len(steps) > LONGEST:
+    if len(steps) > 64:  # unrolled, longer ones cost too much
         return opaque(*xs, effect=effect, run=run, **how)
     for i in reversed(steps) if how["reverse"] else steps:
         rows = [affine(x, effect=lambda rows, i=i: rows[i]) for x in xs[m:]]

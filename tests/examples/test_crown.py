@@ -181,3 +181,26 @@ def test_bounds_of_no_elements_are_empty():
     x = jnp.zeros((2, 0))
     found = crown.crown(jnp.exp)(interval.Interval(x, x))
     assert found.lo.shape == found.hi.shape == (2, 0)
+
+
+def test_a_point_stays_one_where_rounding_moves_its_bounds():
+    """The interval of `lgamma` is known at points only."""
+    x = jnp.asarray([-2.0, 1.0], "float32")
+    found = crown(lambda x: fx.lax.lgamma(jnp.sin(x) * jnp.sin(x) + 0.3))(Interval(x, x))
+    np.testing.assert_array_equal(found.lo, found.hi)
+    assert np.isfinite(found.lo).all()
+
+
+@pytest.mark.parametrize("x", [np.int32(-2), np.bool_(True)])
+def test_extremes_of_what_is_no_float(x):
+    number = x.dtype.type(1)
+    found = crown(lambda x: jnp.minimum(jnp.maximum(x, number), x))(Interval(x, x))
+    assert found.lo == found.hi == x
+
+
+def test_its_rules_keep_the_laws_of_rules():
+    points = load("asked").ASKED["crown"]
+    chosen = (fx.effects.max, fx.effects.min, fx.effects.lgamma, fx.effects.digamma)
+    names = ["each rule: T f = f", "each rule: T f stands for f"]
+    report = laws.check(points.transform, laws=names, effects=chosen, **points.described())
+    assert report.holds, report
