@@ -7,6 +7,8 @@ from typing import Any
 
 from effax.effects import comparison, selection, shape
 from effax.effects import complex as complex_parts
+from effax.effects.conversion import convert_element_type
+from effax.effects.dtypes import bit_width, float32
 from effax.effects.effect import Effect
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode, gather
 from effax.effects.logical import and_, or_
@@ -116,5 +118,7 @@ def _total_keys(xs: Sequence[Any]) -> list[Any]:
 
 
 def _one_zero_one_nan(x: Any) -> Any:
+    if bit_width(typeof(x).dtype) < 16:  # the one NaN of some is where -0 is: before all numbers
+        x = convert_element_type(x, dtype=float32)
     number = selection.select_n(comparison.eq(x, 0.0), x, 0.0)
     return selection.select_n(comparison.ne(x, x), number, float("nan"))

@@ -155,9 +155,11 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
-def _require_square(x: Array) -> None:
+def _require_square(x: Array, function: str = "eig") -> None:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise MatrixShapeError(f"The input to eig must be a square matrix. Got shape {x.shape}.")
+        raise MatrixShapeError(
+            f"The input to {function} must be a square matrix. Got shape {x.shape}."
+        )
 
 
 @whole()
@@ -206,6 +208,7 @@ def eigh(
     (x,) = floats("linalg.eigh", a)
     if UPLO not in (None, "L", "U"):
         raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {UPLO}")
+    _require_square(x, "eigh")
     v, w = linalg.eigh(x, lower=UPLO != "U", symmetrize_input=symmetrize_input)
     return EighResult(w, v)
 

@@ -179,9 +179,11 @@ def _divided(u: Array, v: Array) -> tuple[Array, Array]:
     def step(rest: Array, k: Array) -> tuple[Array, Array]:
         here = dynamic_slice_in_dim(rest, k, n)
         digit = elementwise.mul(scale, shape.slice_axis(here, 0, 0, 1))
-        here = elementwise.sub(here, elementwise.mul(broadcast(digit, (n,)), v))
-        # The first goes exactly, whatever the rounding; or it is NaN, for infinite digits.
-        first = elementwise.sub(digit, digit)
+        product = elementwise.mul(broadcast(digit, (n,)), v)
+        here = elementwise.sub(here, product)
+        # The first goes exactly, whatever the rounding; NaN where the product is infinite.
+        first = shape.slice_axis(product, 0, 0, 1)
+        first = elementwise.sub(first, first)
         here = shape.concatenate(first, shape.slice_axis(here, 0, 1, n), axis=0)
         return dynamic_update_slice_in_dim(rest, here, k, 0), digit
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
 
@@ -10,13 +11,16 @@ import numpy as np
 from effax import lax
 from effax import numpy as jnp
 from effax.api.placed import placed
+from effax.effects.promotion import TypePromotionError, result_type
 from effax.effects.types import (
     DType,
     canonical_shape,
     default_uint,
+    is_complex,
     is_float,
     is_integer,
     is_unsigned,
+    typeof,
     uint8,
     uint16,
     uint32,
@@ -90,15 +94,24 @@ def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     return _bits(words, width=asked.itemsize * 8, shape=canonical_shape(shape))
 
 
-def float_dtype(function: str, dtype: Any, inexact: bool = False) -> DType:
+def float_dtype(
+    function: str, dtype: Any, inexact: bool = False, given: Sequence[Any] = ()
+) -> DType:
     """The dtype of a sampler's floats: the default one for None.
 
-    Raises `ValueError` for other dtypes than floats (or complex ones, where they are let in).
+    Raises `ValueError` for other dtypes than floats (or complex ones, where they are let in), and
+    `TypePromotionError` for a parameter among `given` that would lose something in it.
     """
     asked = user_dtype(float if dtype is None else dtype, function)
     if not (is_float(asked) or (inexact and asked.kind == "c")):
         kinds = "a float or complex" if inexact else "a float"
         raise ValueError(f"dtype argument to `{function}` must be {kinds} dtype, got {asked}")
+    for x in given:
+        if typeof(x).dtype != asked and result_type(x, asked) != asked:
+            raise TypePromotionError(
+                f"In arguments to {function}, cannot safely cast argument of type "
+                f"{typeof(x).dtype} to {asked}; convert it, or ask for samples of its dtype"
+            )
     return asked
 
 
@@ -133,6 +146,19 @@ def result_shape(function: str, shape: Any, *parameters: tuple[int, ...]) -> tup
     return asked
 
 
+def parameter(x: Any, dtype: DType) -> Any:
+    """Convert a parameter of a sampler to the dtype of the samples.
+
+    Raises `TypeError` for a complex parameter of real samples.
+    """
+    if is_complex(typeof(x).dtype) and not is_complex(dtype):
+        raise TypeError(
+            f"the samples are of {dtype}, and a parameter of them of {typeof(x).dtype}, whose "
+            f"imaginary part would be dropped; give its real part (jnp.real)"
+        )
+    return lax.convert_element_type(x, dtype)
+
+
 def spread(x: Any, shape: tuple[int, ...], dtype: DType) -> Any:
-    """A parameter of a sampler, converted and broadcast to the shape of the samples."""
-    return jnp.broadcast_to(lax.convert_element_type(x, dtype), shape)
+    """Convert a parameter of a sampler, and broadcast it to the shape of the samples."""
+    return jnp.broadcast_to(parameter(x, dtype), shape)

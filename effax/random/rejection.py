@@ -15,12 +15,11 @@ from effax.api.placed import placed
 from effax.api.vmap import vmap
 from effax.effects.types import DType, canonical_shape, finfo, float32, iinfo
 from effax.key_arrays import KeyArray
-from effax.random.bits import float_dtype, int_dtype, result_shape, shape_of, spread
+from effax.random.bits import float_dtype, int_dtype, parameter, result_shape, shape_of, spread
 from effax.random.keys import split_words, twin, words_of
 from effax.random.samplers import (
     exponential_words,
     normal_words,
-    safe_to_cast,
     uniform_words,
 )
 from effax.whole import own_promotion, whole
@@ -153,8 +152,7 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     ShapeDtypeStruct(shape=(3,), dtype=float32)
     """
     words = words_of("beta", key)
-    asked = float_dtype("beta", dtype)
-    safe_to_cast("beta", asked, a, b)
+    asked = float_dtype("beta", dtype, given=(a, b))
     found = result_shape("beta", shape, shape_of(a), shape_of(b))
     return _beta(words, a, b, shape=found, dtype=asked)
 
@@ -189,7 +187,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any
 
 @whole("shape", "dtype")
 def _chisquare(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
-    half = lax.convert_element_type(df, dtype) / np.array(2, dtype)[()]
+    half = parameter(df, dtype) / np.array(2, dtype)[()]
     return lax.exp(gamma_words(words, half, shape=shape, dtype=dtype, log_space=True)) * 2
 
 
@@ -203,9 +201,8 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
     ShapeDtypeStruct(shape=(3,), dtype=float32)
     """
     words = words_of("chisquare", key)
-    asked = float_dtype("chisquare", dtype)
+    asked = float_dtype("chisquare", dtype, given=(df,))
     found = result_shape("chisquare", shape, shape_of(df))
-    safe_to_cast("chisquare", asked, df)
     return _chisquare(words, df, shape=found, dtype=asked)
 
 
@@ -228,9 +225,8 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
     ShapeDtypeStruct(shape=(3,), dtype=float32)
     """
     words = words_of("f", key)
-    asked = float_dtype("f", dtype)
+    asked = float_dtype("f", dtype, given=(dfnum, dfden))
     found = result_shape("f", shape, shape_of(dfnum), shape_of(dfden))
-    safe_to_cast("f", asked, dfnum, dfden)
     return _f(words, dfnum, dfden, shape=found, dtype=asked)
 
 
@@ -238,7 +234,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
 @whole("shape", "dtype")
 def _t(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
     keys = split_words(words, shape=(2,))
-    half = lax.convert_element_type(df, dtype) / np.array(2, dtype)[()]
+    half = parameter(df, dtype) / np.array(2, dtype)[()]
     normals = normal_words(keys[0], shape=shape, dtype=dtype)
     return normals * lax.sqrt(half / gamma_words(keys[1], half, shape=shape, dtype=dtype))
 
@@ -253,9 +249,8 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
     ShapeDtypeStruct(shape=(3,), dtype=float32)
     """
     words = words_of("t", key)
-    asked = float_dtype("t", dtype)
+    asked = float_dtype("t", dtype, given=(df,))
     found = result_shape("t", shape, shape_of(df))
-    safe_to_cast("t", asked, df)
     return _t(words, df, shape=found, dtype=asked)
 
 

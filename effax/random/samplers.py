@@ -15,13 +15,13 @@ from effax.effects.types import (
     canonical_shape,
     finfo,
     float32,
-    is_float,
     real_dtype,
     uint32,
 )
 from effax.random.bits import (
     UNSIGNED,
     float_dtype,
+    parameter,
     random_bits,
     result_shape,
     shape_of,
@@ -37,7 +37,7 @@ _ONE: Final = np.float32(1)
 @whole("shape", "dtype")
 def uniform_words(words: Any, minval: Any, maxval: Any, shape: Shape, dtype: DType) -> Any:
     """Uniform floats from the words of a key: random mantissas under the exponent of 1, less 1."""
-    info = finfo(dtype)
+    info = finfo(float_dtype("uniform", dtype))
     width = 8 if info.nmant < 8 else info.bits
     unsigned = UNSIGNED[info.bits]
     bits = random_bits(words, width, shape)
@@ -120,7 +120,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 @whole("shape", "dtype")
 def _truncated_normal(words: Any, lower: Any, upper: Any, shape: Shape, dtype: DType) -> Any:
     sqrt2 = np.array(np.sqrt(2), dtype)[()]
-    lower, upper = lax.convert_element_type(lower, dtype), lax.convert_element_type(upper, dtype)
+    lower, upper = parameter(lower, dtype), parameter(upper, dtype)
     u = uniform_words(
         words, lax.erf(lower / sqrt2), lax.erf(upper / sqrt2), shape=shape, dtype=dtype
     )
@@ -295,19 +295,6 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     return _cauchy(words, shape=canonical_shape(shape), dtype=asked)
 
 
-def safe_to_cast(function: str, dtype: DType, *parameters: Any) -> None:
-    """Raise `TypeError` where a parameter's dtype would be narrowed by the samples' dtype."""
-    for p in parameters:
-        found = getattr(p, "dtype", None)
-        if found is None or getattr(p, "weak_type", False):
-            continue
-        if is_float(found) and finfo(found).nmant > finfo(dtype).nmant:
-            raise TypeError(
-                f"In arguments to {function}, cannot safely cast argument of type {found} to "
-                f"{dtype}"
-            )
-
-
 @whole("shape", "dtype")
 def _pareto(words: Any, b: Any, shape: Shape, dtype: DType) -> Any:
     b = spread(b, shape, dtype)
@@ -323,9 +310,8 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     Array([4.37, 6.83, 1.22], dtype=float32)
     """
     words = words_of("pareto", key)
-    asked = float_dtype("pareto", dtype)
+    asked = float_dtype("pareto", dtype, given=(b,))
     found = result_shape("pareto", shape, shape_of(b))
-    safe_to_cast("pareto", asked, b)
     return _pareto(words, b, shape=found, dtype=asked)
 
 
@@ -367,9 +353,8 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
     Array([0.32999998, 0.21      , 1.48      ], dtype=float32)
     """
     words = words_of("rayleigh", key)
-    asked = float_dtype("rayleigh", dtype)
+    asked = float_dtype("rayleigh", dtype, given=(scale,))
     found = result_shape("rayleigh", shape, shape_of(scale))
-    safe_to_cast("rayleigh", asked, scale)
     return _rayleigh(words, scale, shape=found, dtype=asked)
 
 
@@ -394,9 +379,8 @@ def triangular(
     Array([1.68, 1.79, 0.82], dtype=float32)
     """
     words = words_of("triangular", key)
-    asked = float_dtype("triangular", dtype)
+    asked = float_dtype("triangular", dtype, given=(left, mode, right))
     found = result_shape("triangular", shape, shape_of(left), shape_of(mode), shape_of(right))
-    safe_to_cast("triangular", asked, left, mode, right)
     return _triangular(words, left, mode, right, shape=found, dtype=asked)
 
 
@@ -420,7 +404,6 @@ def lognormal(
     Array([5.0699997, 7.58     , 0.65     ], dtype=float32)
     """
     words = words_of("lognormal", key)
-    asked = float_dtype("lognormal", dtype, inexact=True)
+    asked = float_dtype("lognormal", dtype, inexact=True, given=(sigma,))
     found = result_shape("lognormal", shape, shape_of(sigma))
-    safe_to_cast("lognormal", asked, sigma)
     return _lognormal(words, sigma, shape=found, dtype=asked)

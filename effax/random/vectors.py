@@ -15,7 +15,7 @@ from effax.random.bits import float_dtype, result_shape, shape_of, spread
 from effax.random.integers import rademacher_words
 from effax.random.keys import split_words, words_of
 from effax.random.rejection import gamma_words
-from effax.random.samplers import exponential_words, normal_words, safe_to_cast, uniform_words
+from effax.random.samplers import exponential_words, normal_words, uniform_words
 from effax.whole import own_promotion, whole
 
 Shape = tuple[int, ...]
@@ -216,7 +216,6 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
     Array([0.38, 0.42, 0.48], dtype=float32)
     """
     words = words_of("wald", key)
-    asked = float_dtype("wald", dtype)
+    asked = float_dtype("wald", dtype, given=(mean,))
     found = result_shape("wald", shape, shape_of(mean))
-    safe_to_cast("wald", asked, mean)
     return _wald(words, mean, shape=found, dtype=asked)

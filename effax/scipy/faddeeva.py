@@ -24,8 +24,8 @@ _ROOT_PI = math.sqrt(math.pi)
 
 
 def widened(x: Array) -> Array:
-    """At least 32 bits, in which the functions of this kind are computed."""
-    return x if x.dtype.itemsize > 2 else x.astype(jnp.float32)
+    """Strong numbers of at least 32 bits, in which the functions of this kind are computed."""
+    return strong(x) if x.dtype.itemsize > 2 else x.astype(jnp.float32)
 
 
 @functools.cache
@@ -91,7 +91,7 @@ def wofz(z: ArrayLike) -> Array:
     Array(1.+0.j, dtype=complex64)
     """
     (x,) = spread("special.wofz", z)
-    x = strong(widened(x))
+    x = widened(x)
     return faddeeva(x if is_complex(x.dtype) else x.astype(jnp.result_type(x, jnp.complex64)))
 
 

@@ -158,7 +158,8 @@ def _spectra(
         raise ValueError("x and y cannot be broadcast together.") from None
     if 0 in (both[0].size, both[-1].size):
         shortest = min(each.shape[-1] for each in both)
-        return jnp.moveaxis(jnp.zeros((*outer, shortest)), -1, where)
+        nothing = jnp.zeros((*outer, shortest), jnp.finfo(both[0].dtype).dtype)
+        return jnp.moveaxis(nothing, -1, where)
     length = max(each.shape[-1] for each in both)
     both = [jnp.pad(e, [(0, 0)] * len(outer) + [(0, length - e.shape[-1])]) for e in both]
     real = jnp.promote_types(both[0].real.dtype, "float32")

@@ -150,3 +150,9 @@ def test_refusals():
     ):
         with pytest.raises(ValueError):
             bad()
+
+
+def test_a_remainder_of_an_infinite_product_is_nan():
+    for dtype in ("float32", "complex64"):
+        quotient, rest = jnp.polydiv(jnp.ones(3, dtype), jnp.array([np.inf], dtype))
+        assert (quotient == 0).all() and jnp.isnan(rest).all()

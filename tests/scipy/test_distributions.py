@@ -273,3 +273,20 @@ def test_complex_numbers_are_taken_by_what_analysis_continues():
     density = np.exp(-0.5 * (0.3 / scale) ** 2) / np.sqrt(2 * np.pi * scale**2)
     np.testing.assert_allclose(stats.norm.pdf(0.3, 0, scale), density, 1e-5)
     assert stats.sem(z).dtype == "complex64"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize(
+    ("name", "function", "sign"), [("gumbel_l", "logcdf", 1), ("gumbel_r", "logsf", -1)]
+)
+def test_a_tail_of_gumbels_outlives_its_exponential(name, function, sign, dtype):
+    """JAX gives -inf where exp(x) is 0 already, and derivatives that are NaN."""
+    x = jnp.linspace(-60, 12, 40).astype(dtype) * sign
+    ours = getattr(getattr(stats, name), function)
+    wanted = getattr(getattr(scipy.stats, name), function)(np.asarray(x, np.float64))
+    np.testing.assert_allclose(
+        np.asarray(ours(x), np.float64), wanted, 4 * float(jnp.finfo(dtype).eps), 1e-6
+    )
+    slopes = np.asarray(effax.vmap(effax.grad(ours))(x), np.float64) * sign
+    assert np.isfinite(slopes).all()
+    np.testing.assert_allclose(slopes[:15], 1, float(jnp.finfo(dtype).eps))

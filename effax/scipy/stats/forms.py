@@ -120,6 +120,16 @@ def log1mexp(x: Array) -> Array:
     return jnp.where(x == 0, -math.inf, value)
 
 
+def log1mexp_of_exp(x: Array) -> Array:
+    """Return `log1mexp(exp(x))` also where the inner exponential is too small or too large.
+
+    It is x to half an `exp(x)`, so x itself where that is below the precision.
+    """
+    least = math.log(jnp.finfo(x.dtype).eps)
+    value = log1mexp(jnp.exp(jnp.clip(x, least, 10)))
+    return jnp.where(x < least, x, value)
+
+
 def exp(x: Array) -> Array:
     """The exponential, NaN of NaN.
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.scipy.stats.forms import defined, elementwise, exponential, log1mexp
+from effax.scipy.stats.forms import defined, elementwise, exponential, log1mexp_of_exp
 
 __all__ = [
     "cdf",
@@ -73,7 +73,7 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(gumbel_l.logcdf(1.0)), 3)
     -0.068
     """
-    return defined(log1mexp(jnp.exp(-((loc - x) / scale))), scale > 0)
+    return defined(log1mexp_of_exp(-((loc - x) / scale)), scale > 0)
 
 
 @elementwise(weak="kept")

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.scipy.stats.forms import defined, elementwise, exponential, log1mexp
+from effax.scipy.stats.forms import defined, elementwise, exponential, log1mexp_of_exp
 
 __all__ = [
     "cdf",
@@ -73,7 +73,7 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(gumbel_r.logsf(1.0)), 3)
     -1.178
     """
-    return defined(log1mexp(jnp.exp(-((x - loc) / scale))), scale > 0)
+    return defined(log1mexp_of_exp(-((x - loc) / scale)), scale > 0)
 
 
 @elementwise(weak="kept")
