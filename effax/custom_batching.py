@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from effax import key_leaves
 from effax.api.arguments import name_of, wearing
 from effax.api.custom_calls import by_position, pass_on_rules
 from effax.effects import custom
@@ -107,11 +108,9 @@ class _Rule:
                 f"the custom_vmap function {self.name} closes over a value that is mapped, and its "
                 "rule says nothing of that value; pass it to the function as an argument"
             )
-        result = self.function(
-            size,
-            list(tree_unflatten(self.tree, batched[n:])),
-            *tree_unflatten(self.tree, values[n:]),
-        )
+        args = tree_unflatten(self.tree, values[n:])
+        marks = tree_unflatten(key_leaves.tree_structure(args), batched[n:])
+        result = self.function(size, list(marks), *args)
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise ValueError(
                 f"the batching rule of {self.name} must return a pair: the result, and which "

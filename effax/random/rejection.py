@@ -13,6 +13,7 @@ from effax import numpy as jnp
 from effax.api.custom_jvp import custom_jvp
 from effax.api.placed import placed
 from effax.api.vmap import vmap
+from effax.custom_batching import custom_vmap
 from effax.effects.types import DType, canonical_shape, finfo, float32, iinfo
 from effax.key_arrays import KeyArray
 from effax.random.bits import float_dtype, int_dtype, parameter, result_shape, shape_of, spread
@@ -84,9 +85,32 @@ def gamma_words(words: Any, a: Any, shape: Shape, dtype: DType, log_space: bool 
 
 @partial(custom_jvp, nondiff_argnums=(2,))
 def _gamma_many(keys: Any, alphas: Any, log_space: bool) -> Any:
-    if type(keys) is KeyArray:  # in a batch, such keys would not make what each makes alone
-        return lax.map(lambda x: _gamma_one(x[0], x[1], log_space), (keys, alphas))
+    if type(keys) is KeyArray:
+        return _gamma_each(log_space)(keys, alphas)
     return vmap(lambda k, a: _gamma_one(k, a, log_space))(keys, alphas)
+
+
+def _gamma_each(log_space: bool) -> Any:
+    """Draw one number after the other, in a batch too.
+
+    Keys of `rbg` make another stream in a batch than each makes alone, so that a batch of draws is
+    one longer row of draws.
+    """
+
+    @custom_vmap
+    def each(keys: Any, alphas: Any) -> Any:
+        return lax.map(lambda x: _gamma_one(x[0], x[1], log_space), (keys, alphas))
+
+    @each.def_vmap
+    def all_lanes(size: int, batched: Any, keys: Any, alphas: Any) -> Any:
+        keys, alphas = (
+            x if b else jnp.broadcast_to(x, (size, *x.shape))
+            for x, b in zip((keys, alphas), batched, strict=True)
+        )
+        drawn = each(keys.reshape(-1), alphas.reshape(-1))
+        return drawn.reshape(size, -1), True
+
+    return each
 
 
 @_gamma_many.defjvp

@@ -15,7 +15,7 @@ from effax.effects.program import Program
 from effax.effects.types import float0, tangent_dtype, typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat, rule
 from effax.interpreters.custom_linear import forward
-from effax.interpreters.lifting import PLAIN, lift
+from effax.interpreters.lifting import PLAIN, Lifted, lift
 from effax.interpreters.stage import stage
 
 
@@ -46,30 +46,37 @@ class Lanes:
 
 
 class BatchedJvp:
-    """A custom forward rule, for a batch: the rule run under the batch."""
+    """A custom forward rule, for a batch: the rule run under the batch.
 
-    __slots__ = ("batched", "lanes", "outs", "rule")
+    The first `held` operands are what the program of the batch closes over, such as an array that a
+    batching rule inside mentions; the rule, which the author gave, knows nothing of them.
+    """
+
+    __slots__ = ("batched", "held", "lanes", "name", "outs", "rule")
 
     def __init__(
-        self, rule: Any, handler: Batch, batched: tuple[bool, ...], outs: tuple[bool, ...]
+        self, rule: Any, handler: Batch, batched: tuple[bool, ...], done: Lifted, name: str
     ) -> None:
         self.rule = rule
+        self.name = name
         self.lanes = Lanes(handler)
         self.batched = batched
-        self.outs = outs
+        self.held = len(done.captured)
+        self.outs = _which(done)
 
     @property
     def captured(self) -> int:
         """The number of operands that the function captured."""
-        return getattr(self.rule, "captured", 0)
+        return self.held + getattr(self.rule, "captured", 0)
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         """Results and tangents of the batch."""
+        _refuse_moving(self.name, tangents[: self.held])
         handler = self.lanes.handler()
-        values = _wrap(handler, primals, self.batched)
+        values = _wrap(handler, primals[self.held :], self.batched)
         directions = [
             None if t is None else (Batched(handler, t) if b else t)
-            for t, b in zip(tangents, self.batched, strict=True)
+            for t, b in zip(tangents[self.held :], self.batched, strict=True)
         ]
         results, moved = self.lanes.run(handler, self.rule, values, directions)
         return (
@@ -82,23 +89,28 @@ class BatchedJvp:
 
 
 class BatchedVjp:
-    """A custom reverse rule, for a batch; cotangents of operands it shares are summed over it."""
+    """A custom reverse rule, for a batch; cotangents of operands it shares are summed over it.
 
-    __slots__ = ("batched", "lanes", "outs", "residual_modes", "rule")
+    The first `held` operands are what the program of the batch closes over; see `BatchedJvp`.
+    """
+
+    __slots__ = ("batched", "held", "lanes", "name", "outs", "residual_modes", "rule")
 
     def __init__(
-        self, rule: Any, handler: Batch, batched: tuple[bool, ...], outs: tuple[bool, ...]
+        self, rule: Any, handler: Batch, batched: tuple[bool, ...], done: Lifted, name: str
     ) -> None:
         self.rule = rule
+        self.name = name
         self.lanes = Lanes(handler)
         self.batched = batched
-        self.outs = outs
+        self.held = len(done.captured)
+        self.outs = _which(done)
         self.residual_modes: tuple[bool, ...] = ()
 
     @property
     def captured(self) -> int:
         """The number of operands that the function captured."""
-        return getattr(self.rule, "captured", 0)
+        return self.held + getattr(self.rule, "captured", 0)
 
     @property
     def optimize_remat(self) -> bool:
@@ -109,9 +121,10 @@ class BatchedVjp:
         self, primals: Sequence[Any], moving: Sequence[bool]
     ) -> tuple[list[Any], list[Any]]:
         """Results and residuals of the batch."""
+        _refuse_moving(self.name, [m or None for m in moving[: self.held]])
         handler = self.lanes.handler()
-        values = _wrap(handler, primals, self.batched)
-        results, residuals = self.lanes.run(handler, self.rule.forward, values, moving)
+        values = _wrap(handler, primals[self.held :], self.batched)
+        results, residuals = self.lanes.run(handler, self.rule.forward, values, moving[self.held :])
         self.residual_modes = tuple(handler.owns(x) for x in residuals)
         return (
             [_unwrap(handler, x, b) for x, b in zip(results, self.outs, strict=True)],
@@ -120,13 +133,28 @@ class BatchedVjp:
 
     def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> Any:
         """The backward function between the results and operands that move."""
-        return BatchedBackward(self, self.rule.backward_of(moving, wanted), moving, wanted)
+        inner = self.rule.backward_of(moving, wanted[self.held :])
+        return BatchedBackward(self, inner, moving, wanted)
+
+
+def _which(done: Lifted) -> tuple[bool, ...]:
+    """Which results of a program for a batch are batched."""
+    return tuple(m is not PLAIN for m in done.out_modes)
+
+
+def _refuse_moving(name: str, tangents: Sequence[Any]) -> None:
+    """Raise `UnsupportedDerivativeError` where a value that a batching rule mentions moves."""
+    if any(t is not None for t in tangents):
+        raise UnsupportedDerivativeError(
+            f"{name} has a derivative rule of its own, and a batching rule inside of it closes "
+            f"over a value that is differentiated; pass that value to {name} as an argument"
+        )
 
 
 class BatchedBackward:
     """A backward function for a batch."""
 
-    __slots__ = ("inner", "memo", "outs", "owner", "wanted")
+    __slots__ = ("inner", "memo", "none", "outs", "owner", "wanted")
 
     def __init__(
         self, owner: BatchedVjp, inner: Any, moving: tuple[int, ...], wanted: tuple[bool, ...]
@@ -134,7 +162,8 @@ class BatchedBackward:
         self.owner = owner
         self.inner = inner
         self.outs = [owner.outs[i] for i in moving]
-        self.wanted = [b for b, w in zip(owner.batched, wanted, strict=True) if w]
+        self.none = sum(wanted[: owner.held])
+        self.wanted = [b for b, w in zip(owner.batched, wanted[owner.held :], strict=True) if w]
         self.memo: dict[Any, Any] = {}
 
     @property
@@ -152,10 +181,11 @@ class BatchedBackward:
             _wrap(handler, residuals, self.owner.residual_modes),
             _wrap(handler, cotangents, self.outs),
         )
-        return [
+        summed = [
             None if ct is None else _summed(handler, ct, batched)
             for ct, batched in zip(given, self.wanted, strict=True)
         ]
+        return [None] * self.none + summed
 
 
 def _wrap(handler: Batch, values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
@@ -179,8 +209,8 @@ def _summed(handler: Batch, ct: Any, batched: bool) -> Any:
 
 def _lifted(
     handler: Batch, values: Sequence[Any], batched: Sequence[bool], program: Program, answer: Any
-) -> tuple[Any, tuple[bool, ...]]:
-    """The program for a batch, and which of its results are batched.
+) -> Lifted:
+    """The program for a batch.
 
     What the rule makes batched is, be it a tangent of a result that by itself is not. The rule is
     traced to see it only where there is such a result.
@@ -202,7 +232,7 @@ def _lifted(
         )
         if raised != done.out_modes:
             done = lift(program, handler, modes, out_modes=raised)
-    return done, tuple(m is not PLAIN for m in done.out_modes)
+    return done
 
 
 def _batched_by(
@@ -252,12 +282,11 @@ def custom_jvp_call_batch(
         directions = zip(operands, _moving(rule, operands), strict=True)
         return zip(*rule(operands, [x if m else None for x, m in directions]), strict=True)
 
-    done, outs = _lifted(handler, values, batched, program, answer)
-    inner = BatchedJvp(rule, handler, tuple(batched), outs)
-    return (
-        custom.custom_jvp_call(*values, program=done.program, rule=inner, name=name),
-        outs,
-    )
+    done = _lifted(handler, values, batched, program, answer)
+    inner = BatchedJvp(rule, handler, tuple(batched), done, name)
+    operands = *done.captured, *values
+    found = custom.custom_jvp_call(*operands, program=done.program, rule=inner, name=name)
+    return found, inner.outs
 
 
 @rule(custom.custom_vjp_call)
@@ -273,12 +302,11 @@ def custom_vjp_call_batch(
     def answer(operands: Sequence[Any]) -> Any:
         return zip(rule.forward(operands, _moving(rule, operands))[0], strict=True)
 
-    done, outs = _lifted(handler, values, batched, program, answer)
-    inner = BatchedVjp(rule, handler, tuple(batched), outs)
-    return (
-        custom.custom_vjp_call(*values, program=done.program, rule=inner, name=name),
-        outs,
-    )
+    done = _lifted(handler, values, batched, program, answer)
+    inner = BatchedVjp(rule, handler, tuple(batched), done, name)
+    operands = *done.captured, *values
+    found = custom.custom_vjp_call(*operands, program=done.program, rule=inner, name=name)
+    return found, inner.outs
 
 
 @rule(custom.custom_vmap_call)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import effax as jax
+import effax.numpy as jnp
 from effax import random
 from tests.goldens.make_random import CLOSE, EXACT, ULP, ULP_OF_ONE, dtype_of, replay
 
@@ -104,3 +105,27 @@ def test_streams_under_jit_and_vmap(sampler):
                  ULP if sampler == "normal" else EXACT)  # fmt: skip
     assert_close(np.asarray(jax.vmap(lambda k: draw(k, (3,)))(keys)), expected,
                  ULP if sampler == "normal" else EXACT)  # fmt: skip
+
+
+ALONE = {
+    "gamma": lambda key: random.gamma(key, jnp.array([0.5, 2.0])),
+    "loggamma": lambda key: random.loggamma(key, 2.0),
+    "beta": lambda key: random.beta(key, 2.0, 3.0),
+    "dirichlet": lambda key: random.dirichlet(key, jnp.ones(3)),
+    "grad of gamma": lambda key: jax.grad(lambda a: random.gamma(key, a))(1.5),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_gamma_numbers_of_a_batch_of_rbg_keys_are_those_of_each(name):
+    keys = random.split(random.key(3, impl="rbg"), 4)
+    alone = jnp.stack([ALONE[name](key) for key in keys])
+    many = jax.vmap(ALONE[name])
+    for run in (many, jax.jit(many), lambda k: jax.vmap(many)(k[None])[0]):
+        np.testing.assert_allclose(run(keys), alone, rtol=1e-5)
+
+
+def test_gamma_numbers_of_a_batch_of_unsafe_keys_are_jaxs():
+    keys = random.split(random.key(3, impl="unsafe_rbg"), 4)
+    found = jax.vmap(lambda key: random.gamma(key, 1.5))(keys)
+    np.testing.assert_allclose(found, [2.4017696, 3.5879998, 2.3976607, 0.28642169], rtol=1e-5)

@@ -177,3 +177,89 @@ def test_some_of_a_traced_function_is_computed_at_once() -> None:
     assert float(effax.jit(f)(2.0)) == 12.0
     assert float(effax.grad(f)(2.0)) == 6.0
     assert np.allclose(effax.vmap(f)(X), 6.0 * X)
+
+
+HELD = jnp.array([1.0, 2.0, 3.0])
+
+
+@custom_vmap
+def doubled(x):
+    return 2.0 * x
+
+
+@doubled.def_vmap
+def doubled_vmap(axis_size, in_batched, x):
+    return 2.0 * x + 0.0 * HELD, True  # an array, which a staged batch closes over
+
+
+@effax.custom_jvp
+def ruled_forward(x):
+    return doubled(jnp.sin(x))
+
+
+@effax.custom_vjp
+def ruled_backward(x):
+    return doubled(jnp.sin(x))
+
+
+ruled_forward.defjvp(lambda p, t: (ruled_forward(*p), 5.0 * t[0]))
+ruled_backward.defvjp(lambda x: (ruled_backward(x), None), lambda _, ct: (5.0 * ct,))
+
+BATCHES = {
+    "vmap": (lambda f: effax.vmap(f)(X), 2.0 * np.sin(X)),
+    "vmap of vmap": (lambda f: effax.vmap(effax.vmap(f))(X[None])[0], 2.0 * np.sin(X)),
+    "vmap of grad": (lambda f: effax.vmap(effax.grad(f))(X), 5.0),
+    "vmap of jvp": (lambda f: effax.vmap(lambda x: effax.jvp(f, (x,), (1.0,))[1])(X), 5.0),
+    "grad of vmap": (lambda f: effax.grad(lambda x: effax.vmap(f)(x).sum())(X), 5.0),
+    "jvp of vmap": (lambda f: effax.jvp(effax.vmap(f), (X,), (jnp.ones(3),))[1], 5.0),
+    "grad of scan of vmap": (
+        lambda f: effax.grad(
+            lambda x: lax.scan(lambda c, _: (effax.vmap(f)(c), None), x, None, length=2)[0].sum()
+        )(X),
+        25.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", [ruled_forward, ruled_backward])
+@pytest.mark.parametrize("name", BATCHES)
+def test_a_batching_rule_inside_of_a_derivative_rule_may_hold_arrays(name, f, jit):
+    way, expected = BATCHES[name]
+    run = effax.jit(lambda: way(f)) if jit else lambda: way(f)
+    np.testing.assert_allclose(run(), np.broadcast_to(expected, 3), rtol=1e-6)
+
+
+def test_what_such_a_batching_rule_holds_may_not_move() -> None:
+    def f(w):
+        @custom_vmap
+        def g(x):
+            return x
+
+        g.def_vmap(lambda axis_size, in_batched, x: (x * w, True))
+        h = effax.custom_jvp(lambda x: g(x))
+        h.defjvp(lambda p, t: (h(*p), t[0]))
+        return effax.vmap(h)(X).sum()
+
+    with pytest.raises(effax.errors.UnsupportedDerivativeError, match="closes over a value"):
+        effax.jit(effax.grad(f))(2.0)
+
+
+def test_the_rule_is_told_whether_keys_are_batched() -> None:
+    told = []
+
+    @custom_vmap
+    def draw(keys, x):
+        return effax.random.normal(keys["one"]) + x
+
+    @draw.def_vmap
+    def draw_vmap(axis_size, in_batched, keys, x):
+        told.append(in_batched)
+        return effax.vmap(effax.random.normal)(keys["one"]) + x, True
+
+    for impl in ("threefry2x32", "rbg"):
+        keys = effax.random.split(effax.random.key(0, impl=impl), 3)
+        effax.vmap(draw, (0, None))({"one": keys}, 1.0)
+    assert told == [[{"one": True}, False]] * 2
+    drawn = effax.vmap(sequential_vmap(lambda key: effax.random.normal(key)))(keys)
+    np.testing.assert_array_equal(drawn, [effax.random.normal(key) for key in keys])
