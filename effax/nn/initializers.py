@@ -94,9 +94,9 @@ def _scaled(x: Array, factor: Any, shape: Shape, dtype: Any) -> Array:
     """x times a number, rounded to the dtype first."""
     if isinstance(factor, bool | int | float):
         return elementwise.mul(x, shapes.full(shape, factor, dtype))
-    from effax.effects.conversion import convert_element_type
+    from effax.random.bits import parameter
 
-    scalar = convert_element_type(factor, dtype=dtype)
+    scalar = parameter(factor, dtype)
     return elementwise.mul(x, shapes.broadcast_in_dim(scalar, shape=shape, dims=()))
 
 

@@ -210,6 +210,109 @@ TABLE = [
         dtypes="float8_e4m3fn float8_e5m2 float8_e4m3b11fnuz float8_e5m2fnuz float8_e4m3fnuz float16 "
         "bfloat16",
     ),
+    Forgiven(
+        "what lies on either side of the one place asked for is in no order",
+        "Array.argpartition*",
+        "value",
+    ),
+    Forgiven(
+        "a quotient's tangent, where a square or a quotient on the way is beyond the largest number",
+        "jnp.divide* jvp|jnp.true_divide* jvp",
+        "value",
+        why="inf",
+    ),
+    Forgiven(
+        "of low precision these are computed in float32, and JAX in it or in steps",
+        "jsp.signal.stft*|jsp.fft.*dct*",
+        "value dtype",
+        dtypes="float16 bfloat16",
+    ),
+    Forgiven(
+        "NaN for parameters that are NaN or no parameters, also outside of the support: SciPy's",
+        "jsp.stats.beta.*|jsp.stats.binom.*|jsp.stats.chi2.*|jsp.stats.gamma.*",
+        "value",
+        why="nan",
+    ),
+    Forgiven(
+        "outside of the support the derivatives are 0",
+        "jsp.stats.cauchy.* vjp|jsp.stats.cauchy.* jvp",
+        "value",
+    ),
+    Forgiven(
+        "derivatives that are finite, or 0, where JAX's are NaN",
+        "jsp.stats.gumbel*",
+        "value",
+        why="instead of.*nan",
+    ),
+    Forgiven(
+        "JAX's own rules of derivatives, whose dtypes don't fit",
+        "jsp.special.* jvp|jsp.special.* vjp|jsp.stats.gumbel* jvp|jsp.stats.gumbel* vjp",
+        "accepts",
+        why="TypeError$",
+    ),
+    Forgiven(
+        "a triangular factor is read: JAX leaves what was beside it",
+        "lax.linalg.cholesky_update*",
+        "value",
+    ),
+    Forgiven(
+        "signals of nothing, or of one element: SciPy's shapes",
+        "jsp.signal.welch*|jsp.signal.csd*|jsp.signal.stft*",
+        "shape accepts",
+    ),
+    Forgiven(
+        "a Python number is one: True is 1 for NumPy too, and stays what it is",
+        "lax.broadcast_shapes*|lax.squeeze*|lax.shape_as_value*|lax.stop_gradient*",
+        "structure accepts",
+    ),
+    Forgiven(
+        "values have to be known: reverse mode traces, and an index without elements is traced too",
+        "jnp.array_split*|jnp.polydiv* vjp",
+        "refuses",
+        why="^ConcretizationTypeError",
+    ),
+    Forgiven(
+        "matrices that are not square have no eigenvalues: NumPy refuses them too",
+        "jnp.linalg.eig*",
+        "refuses",
+        why="^(MatrixShapeError|ValueError)",
+    ),
+    Forgiven("orders are integers", "jsp.linalg.*hilbert*", "refuses", why="^TypeError"),
+    Forgiven("a tuple is no array", "jsp.special.*", "refuses", why="^TypeError", code=r"\(\(\)"),
+    Forgiven(
+        "NumPy takes away leading axes of length 1",
+        "Array.at[[]]*",
+        "accepts",
+        why="ValueError$",
+    ),
+    Forgiven(
+        "nothing to sort by, to cut out or to combine: NumPy's answer",
+        "jnp.lexsort*|jnp.delete*|jnp.piecewise*|lax.associative_scan*|jax.ops.segment_*",
+        "accepts",
+    ),
+    Forgiven("NumPy takes lists of counts", "jsp.stats.multinomial.*", "accepts", why="TypeError$"),
+    Forgiven(
+        "lax takes Python numbers in the dtype of the other operands, here too",
+        "lax.mul*|lax.add*|lax.sub*|lax.div*|lax.max*|lax.min*|lax.rem*|lax.pow*",
+        "accepts",
+        why="TypeError$",
+        code=r"\W-?\d",
+    ),
+    Forgiven(
+        "determinants are of wide floats: NumPy's",
+        "jnp.linalg.slogdet*|jnp.linalg.det*",
+        "refuses",
+        why="^TypeError",
+    ),
+    Forgiven("columns of two lengths: SciPy refuses them", "jsp.cluster.vq.*", "refuses"),
+    Forgiven(
+        "columns are polynomials here: JAX multiplies what broadcasts",
+        "jnp.polyder*|jnp.polyint*",
+        "shape",
+    ),
+    Forgiven(
+        "whether a tangent is weak follows from the order of steps in JAX's rules", "* jvp", "weak"
+    ),
 ]
 
 

@@ -290,3 +290,9 @@ def test_a_tail_of_gumbels_outlives_its_exponential(name, function, sign, dtype)
     slopes = np.asarray(effax.vmap(effax.grad(ours))(x), np.float64) * sign
     assert np.isfinite(slopes).all()
     np.testing.assert_allclose(slopes[:15], 1, float(jnp.finfo(dtype).eps))
+
+
+def test_all_or_no_successes_are_one_way():
+    for k, p in ((0, 0.0), (9, 1.0), (0, 0.25)):
+        wanted = scipy.stats.binom.logpmf(k, 9, p)
+        np.testing.assert_allclose(stats.binom.logpmf(k, 9, p), wanted, 1e-7)
