@@ -62,6 +62,19 @@ the factors of the reflections. Only the lower (or upper) triangle is read.
 """
 
 
+def _reflections_type(x: ShapedArray) -> Sequence[ShapedArray]:
+    m, n = matrix_lengths("reflections", x)
+    return [x, batch_of(x, min(m, n))]
+
+
+reflections = Effect("reflections", family=FAMILY, typing=_reflections_type, multiple=True)
+"""The triangle r of `qr` with the reflections that q is a product of, as LAPACK packs them.
+
+Below r's diagonal are the vectors of the Householder reflections, but for their first elements, 1;
+the second result has the factors of the reflections.
+"""
+
+
 def _pivoted_qr_type(x: ShapedArray, *, full_matrices: bool) -> Sequence[ShapedArray]:
     m, n = matrix_lengths("pivoted_qr", x)
     k = m if full_matrices else min(m, n)

@@ -22,6 +22,7 @@ from effax.effects.types import (
     float64,
     int32,
     is_complex,
+    is_inexact,
     real_dtype,
 )
 
@@ -37,9 +38,10 @@ def matrix_lengths(name: str, x: ShapedArray, square: bool = False) -> tuple[int
             f"{name} takes matrices, of rank 2 at least, but was given {x.str_short()}"
         )
     if x.dtype not in _DTYPES:
-        raise TypeError(
-            f"{name} takes elements of float32, float64, complex64 or complex128, but was given "
-            f"{x.str_short()}"
+        refuse = NotImplementedError if is_inexact(x.dtype) else TypeError
+        raise refuse(
+            f"Unsupported dtype {x.dtype.name}: {name} takes elements of float32, float64, "
+            f"complex64 or complex128, but was given {x.str_short()}"
         )
     m, n = x.shape[-2:]
     if square and m != n:
@@ -146,7 +148,9 @@ Only its lower (or upper) triangle is read.
 """
 
 
-def _svd_type(x: ShapedArray, *, full_matrices: bool, compute_uv: bool) -> Sequence[ShapedArray]:
+def _svd_type(
+    x: ShapedArray, *, full_matrices: bool, compute_uv: bool, by_qr: bool = False
+) -> Sequence[ShapedArray]:
     m, n = matrix_lengths("svd", x)
     k = min(m, n)
     values = batch_of(x, k, dtype=real_dtype(x.dtype))
@@ -158,9 +162,10 @@ def _svd_type(x: ShapedArray, *, full_matrices: bool, compute_uv: bool) -> Seque
 
 
 svd = Effect("svd", family=FAMILY, typing=_svd_type, multiple=True)
-"""`svd(x, full_matrices, compute_uv)`: singular values, descending; u and v^H if asked.
+"""`svd(x, full_matrices, compute_uv, by_qr=False)`: singular values, descending; u, v^H if asked.
 
-`u @ diag(s) @ v^H` is the matrix.
+`u @ diag(s) @ v^H` is the matrix. With `by_qr`, by the QR iteration of Golub & Kahan instead of
+divide and conquer.
 """
 
 

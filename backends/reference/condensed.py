@@ -36,6 +36,16 @@ def reference_hessenberg(x: Array) -> list[Array]:
     return each(one, x)
 
 
+@rule(condensed.reflections)
+def reference_reflections(x: Array) -> list[Array]:
+    def one(a: Array) -> list[Array]:
+        if 0 in a.shape:
+            return [a, np.zeros(0, a.dtype)]
+        return _lapack("geqrf", a)(a)[:2]
+
+    return each(one, x)
+
+
 @rule(condensed.tridiagonal)
 def reference_tridiagonal(x: Array, *, lower: bool) -> list[Array]:
     name = "hetrd" if x.dtype.kind == "c" else "sytrd"

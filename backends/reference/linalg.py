@@ -108,10 +108,15 @@ def reference_eigh(x: Array, *, lower: bool) -> list[Array]:
 
 
 @rule(linalg.svd)
-def reference_svd(x: Array, *, full_matrices: bool, compute_uv: bool) -> list[Array]:
+def reference_svd(
+    x: Array, *, full_matrices: bool, compute_uv: bool, by_qr: bool = False
+) -> list[Array]:
     if not compute_uv:
         return each(lambda a: (np.linalg.svd(a, compute_uv=False),), x)
-    u, s, vh = each(lambda a: np.linalg.svd(a, full_matrices=full_matrices), x)
+    from scipy.linalg import svd
+
+    driver: Literal["gesvd", "gesdd"] = "gesvd" if by_qr else "gesdd"
+    u, s, vh = each(lambda a: svd(a, full_matrices=full_matrices, lapack_driver=driver), x)
     return [s, u, vh]
 
 

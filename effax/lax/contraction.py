@@ -40,6 +40,13 @@ class Precision(enum.Enum):
     HIGH = 1
     HIGHEST = 2
 
+    def __eq__(self, other: object) -> bool:
+        """Equal to its name too, which the equations of programs have."""
+        return self is other or (isinstance(other, str) and other == self.name)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}.{self.name}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from effax.api.custom_jvp import stop_gradient
@@ -225,18 +226,19 @@ def svd(
 
     The values alone where `compute_uv` is False; the range `subset_by_index` of them where given.
     The algorithm is LAPACK's divide and conquer on the CPU, cuSOLVER's Jacobi method on GPUs;
-    asking for another than the default or the CPU's raises `NotImplementedError`.
+    `SvdAlgorithm.QR` is LAPACK's other one. Asking for another raises `NotImplementedError`.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.linalg.svd(jnp.diag(jnp.array([1.0, 2.0])), compute_uv=False)
     Array([2., 1.], dtype=float32)
     """
     default = (None, SvdAlgorithm.DEFAULT, SvdAlgorithm.DIVIDE_AND_CONQUER)
-    accept("svd", "algorithm", algorithm, default)
+    accept("svd", "algorithm", algorithm, (*default, SvdAlgorithm.QR))
+    effect = partial(linalg.svd, by_qr=True) if algorithm is SvdAlgorithm.QR else linalg.svd
     if subset_by_index is not None and full_matrices and compute_uv:
         raise ValueError("svd: subset_by_index needs full_matrices=False")
     x, back = _with_lapack_dtype(x)
-    found = linalg.svd(x, full_matrices=full_matrices, compute_uv=compute_uv)
+    found = effect(x, full_matrices=full_matrices, compute_uv=compute_uv)
     parts = [*map(back, found)]
     if subset_by_index is not None:
         start, stop = subset_by_index

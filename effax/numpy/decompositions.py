@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import effax.numpy as jnp
-from effax.effects import matrices
+from effax.effects import condensed, matrices
 from effax.effects.conversion import convert_element_type
 from effax.effects.errors import MatrixShapeError
 from effax.effects.types import typeof
@@ -140,7 +140,8 @@ def svdvals(x: ArrayLike, /) -> Array:
 def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Orthonormal columns q and upper triangular r with `q @ r = a`.
 
-    `mode` is "reduced", "complete" (q is square) or "r" (r alone).
+    `mode` is "reduced", "complete" (q is square), "r" (r alone) or "raw": LAPACK's Householder
+    reflections, transposed as in NumPy, and their factors.
 
     >>> import effax.numpy as jnp
     >>> jnp.abs(jnp.linalg.qr(jnp.array([[3.0], [4.0]])).R)
@@ -148,7 +149,8 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """
     (x,) = floats("linalg.qr", a)
     if mode == "raw":
-        raise NotImplementedError("linalg.qr: mode='raw' is not supported; use 'reduced'")
+        packed, taus = condensed.reflections(x)
+        return QRResult(matrices.transpose(packed), taus)
     if mode not in ("reduced", "complete", "r", "full"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
     q, r = linalg.qr(x, full_matrices=mode == "complete")

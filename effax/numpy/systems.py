@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import effax.numpy as jnp
+from effax import lax
 from effax.api.custom_jvp import custom_jvp
 from effax.effects import matrices, shape
 from effax.effects.complex import complex as complex_of
@@ -89,7 +90,7 @@ def _sign_and_logarithm(x: Array) -> tuple[Array, Array]:
 
 def _parity(pivots: Array, dtype: Any) -> Array:
     """1 or -1: whether the number of rows exchanged is even."""
-    places = jnp.arange(pivots.shape[-1], dtype=pivots.dtype)
+    places = lax.broadcasted_iota(pivots.dtype, pivots.shape, pivots.ndim - 1)
     exchanged = jnp.sum(pivots != places, axis=-1)
     return (1 - 2 * (exchanged % 2)).astype(dtype)
 
@@ -157,13 +158,12 @@ def _adjugate_product(x: Array, b: Array) -> tuple[Array, Array]:
     diagonal = matrices.diagonal(factors)
     partial = jnp.cumprod(diagonal, axis=-1) * _parity(pivots, x.dtype)[..., None]
     value, others = partial[..., -1], partial[..., n - 2]
-    last = jnp.arange(n) == n - 1
-    corner = last[:, None] & last
-    scaled = jnp.where(corner, (1 / others)[..., None, None], factors)
+    row, column = (lax.broadcasted_iota("int32", x.shape, x.ndim - i) == n - 1 for i in (2, 1))
+    scaled = jnp.where(row & column, (1 / others)[..., None, None], factors)
     y = matrices.take_rows(b, permutation)
     solving = {"left_side": True}
     y = linalg.triangular_solve(scaled, y, lower=True, unit_diagonal=True, **solving)
-    y = jnp.where(last[:, None], y, y * value[..., None, None])
+    y = jnp.where(row, y, y * value[..., None, None])
     y = linalg.triangular_solve(scaled, y, **solving)
     # Of rank n - 2 and less: all cofactors are zero.
     return value, jnp.where((others == 0)[..., None, None], 0, y)
@@ -225,10 +225,10 @@ def pinv(
     if hermitian:
         x = (x + matrices.adjoint(x)) / 2
     bounds = jnp.asarray(rtol, dtype=real_dtype(x.dtype))
+    lead = jnp.broadcast_shapes(bounds.shape, x.shape[:-2])
     if bounds.ndim > x.ndim - 2:  # several bounds for one matrix
-        lead = jnp.broadcast_shapes(bounds.shape, x.shape[:-2])
-        x, bounds = jnp.broadcast_to(x, (*lead, m, n)), jnp.broadcast_to(bounds, lead)
-    return _pinv(x, bounds, hermitian)
+        x = jnp.broadcast_to(x, (*lead, m, n))
+    return _pinv(x, jnp.broadcast_to(bounds, lead), hermitian)
 
 
 def _pinv(x: Array, rtol: Array, hermitian: bool) -> Array:

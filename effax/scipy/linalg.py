@@ -299,8 +299,8 @@ def lu(
     m, n = x.shape[-2:]
     k = min(m, n)
     factors, _, permutation = linalg.lu(x)
-    places = jnp.arange(m, dtype=permutation.dtype)
-    p = jnp.real((permutation[..., None, :] == places[:, None]).astype(x.dtype))
+    places = lax.broadcasted_iota(permutation.dtype, (*x.shape[:-2], m, m), x.ndim - 2)
+    p = jnp.real((permutation[..., None, :] == places).astype(x.dtype))
     below = factors[..., :, :k]
     unit = matrices.tril(below, -1) + matrices.identity_like(below)
     u = matrices.triu(factors)[..., :k, :]

@@ -14,6 +14,7 @@ from effax.effects import matrices
 from effax.effects.types import is_complex
 from effax.lax import linalg
 from effax.numpy.decompositions import floats, floats_or_lists
+from effax.scipy.reduced_forms import rsf2csf
 from effax.whole import own_promotion, whole
 
 Array = Any
@@ -185,7 +186,8 @@ def funm(
     (x,) = floats_or_lists("scipy.linalg.funm", A)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
         raise ValueError("expected square array_like input")
-    t, q = linalg.schur(_complex(x))
+    # Of a real matrix the real form, whose eigenvalues are real or exactly conjugate pairs.
+    t, q = rsf2csf(*linalg.schur(x))
     n = t.shape[0]
     eigenvalues = jnp.diagonal(t)
     apart = jnp.arange(n) - jnp.arange(n)[:, None]
@@ -203,7 +205,8 @@ def funm(
     if disp:
         return result
     precision = jnp.finfo(t.dtype).eps
-    closest = jnp.min(jnp.where(apart > 0, jnp.abs(gaps), math.inf), initial=1)
+    closest = jnp.min(jnp.where(apart > 0, jnp.abs(gaps), math.inf), initial=math.inf)
+    closest = jnp.minimum(closest, jnp.abs(t[0, 0]))
     closest = jnp.where(closest == 0, precision, closest)
     size = jnp.max(jnp.sum(jnp.abs(jnp.triu(t, 1)), axis=0), initial=0)
     error = jnp.minimum(1, jnp.maximum(precision, precision / closest * size))
@@ -220,7 +223,7 @@ def solve_sylvester(
     method: str = "schur",
     tol: float = 1e-8,
 ) -> Array:
-    """x with `A @ x + x @ B = C`. Only on the CPU.
+    """x with `A @ x + x @ B = C`, for batches broadcast against each other. Only on the CPU.
 
     By Schur's forms of A and B (Bartels & Stewart 1972), or with `method="eigen"` by their
     eigenvectors. NaN where an eigenvalue of A is within `tol` of one of -B.
@@ -231,8 +234,8 @@ def solve_sylvester(
     Array([[0.5, 0.5], [0.5, 0.5]], dtype=float32)
     """
     a, b, c = floats_or_lists("scipy.linalg.solve_sylvester", A, B, C)
-    square = all(x.ndim == 2 and x.shape[0] == x.shape[1] for x in (a, b))
-    if not square or c.shape != (a.shape[0], b.shape[0]):
+    square = all(x.ndim >= 2 and x.shape[-2] == x.shape[-1] for x in (a, b))
+    if not square or c.shape[-2:] != (a.shape[-1], b.shape[-1]):
         raise ValueError(
             f"Incompatible shapes for Sylvester equation:\nA: {a.shape}\nB: {b.shape}\nC: {c.shape}"
         )
@@ -240,12 +243,15 @@ def solve_sylvester(
         raise ValueError(
             f'Unrecognized method {method}. The two valid methods are either "schur" or "eigen".'
         )
+    lead = jnp.broadcast_shapes(*(x.shape[:-2] for x in (a, b, c)))
+    a, b, c = (jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b, c))
+    transpose = matrices.transpose
     solve = _sylvester if method == "schur" else _sylvester_by_eigenvectors
     found = lax.custom_linear_solve(
         lambda x: matrices.product(a, x) + matrices.product(x, b),
         c,
         lambda _, y: solve(stop_gradient(a), stop_gradient(b), y, tol),
-        lambda _, y: solve(stop_gradient(a).T, stop_gradient(b).T, y, tol),
+        lambda _, y: solve(transpose(stop_gradient(a)), transpose(stop_gradient(b)), y, tol),
     )
     return found
 
@@ -275,7 +281,7 @@ def _sylvester(a: Array, b: Array, c: Array, tol: float) -> Array:
 def _sylvester_by_eigenvectors(a: Array, b: Array, c: Array, tol: float) -> Array:
     (p, u), (q, v) = (jnp.linalg.eig(x) for x in (a, b))
     product = matrices.product
-    inside = product(linalg.solve(u, _complex(c)), v) / (p[:, None] + q)
+    inside = product(linalg.solve(u, _complex(c)), v) / (p[..., :, None] + q[..., None, :])
     x = matrices.transpose(
         linalg.solve(matrices.transpose(v), matrices.transpose(product(u, inside)))
     )

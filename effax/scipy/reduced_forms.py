@@ -8,7 +8,7 @@ import effax.numpy as jnp
 from effax import lax
 from effax.effects import matrices
 from effax.effects.conversion import convert_element_type
-from effax.effects.types import is_complex, typeof
+from effax.effects.types import complex_dtype, is_complex, typeof
 from effax.lax import linalg
 from effax.numpy.decompositions import floats, floats_or_lists, opened_list, svd
 from effax.numpy.operands import arraylike
@@ -37,7 +37,7 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         raise TypeError(f"schur takes floats or complex numbers, not {x.dtype}: convert before")
     if output == "complex" and not is_complex(x.dtype):
-        x = x.astype(jnp.result_type(x.dtype, jnp.complex64))
+        x = x.astype(complex_dtype(x.dtype))
     t, q = linalg.schur(x)
     return t, q
 
@@ -51,6 +51,8 @@ def rsf2csf(
 ) -> tuple[Array, Array]:
     """Schur's real form as the complex one: its blocks of two rows made triangles by rotations.
 
+    Batches of T and Z are broadcast against each other. Only on the CPU.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
     >>> t, z = linalg.rsf2csf(jnp.array([[0.0, 1.0], [-1.0, 0.0]]), jnp.eye(2))
@@ -61,11 +63,12 @@ def rsf2csf(
     for name, x in (("Z", z), ("T", t)):
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
             raise ValueError(f"Input '{name}' must be square.")
-    if t.shape != z.shape:
+    if t.shape[-1] != z.shape[-1]:
         raise ValueError(f"Input array shapes must match: Z: {z.shape} vs. T: {t.shape}")
     wide = jnp.result_type(t.dtype, jnp.complex64)
     weak = typeof(t).weak_type
-    found = t.astype(wide), z.astype(wide)
+    lead = jnp.broadcast_shapes(t.shape[:-2], z.shape[:-2])
+    found = [jnp.broadcast_to(x.astype(wide), (*lead, *x.shape[-2:])) for x in (t, z)]
     if t.shape[-1] >= 2:
         signature = "(n,n),(n,n)->(n,n),(n,n)"
         found = jnp.vectorize(_without_blocks, signature=signature)(*found)
@@ -75,24 +78,28 @@ def rsf2csf(
 
 def _without_blocks(t: Array, z: Array) -> tuple[Array, Array]:
     n, wide = t.shape[0], t.dtype
+    places = jnp.arange(n)
 
     def step(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         """Turn rows and columns m - 1 and m so that the eigenvector of their block comes first."""
         t, z = state
         first = n - 2 - k
         block = lax.dynamic_slice(t, (first, first), (2, 2))
-        (a, b), (c, d) = block
+        (a, _), (c, d) = block
         small = jnp.abs(c) <= jnp.finfo(wide).eps * (jnp.abs(a) + jnp.abs(d))
-        half = 0.5 * (a - d)
-        shift = half + jnp.sqrt(half * half + b * c)
+        shift = jnp.linalg.eigvals(block)[0] - d  # of the two, the one that LAPACK puts first
         length = jnp.sqrt(jnp.abs(shift) ** 2 + jnp.abs(c) ** 2)
         length = jnp.where(small, 1, length)
-        turn = jnp.array([[jnp.conj(shift), jnp.conj(c)], [-c, shift]]) / length
+        turn = jnp.array([[jnp.conj(shift), c], [-c, shift]]) / length
         turn = jnp.where(small, jnp.eye(2, dtype=wide), turn)
-        rows = matrices.product(turn, lax.dynamic_slice_in_dim(t, first, 2, 0))
+        # What is below the blocks stays: there is something where T was no Schur form.
+        rows = lax.dynamic_slice_in_dim(t, first, 2, 0)
+        rows = jnp.where(places >= first, matrices.product(turn, rows), rows)
         t = lax.dynamic_update_slice_in_dim(t, rows, first, 0)
         back = matrices.adjoint(turn)
-        columns = matrices.product(lax.dynamic_slice_in_dim(t, first, 2, 1), back)
+        columns = lax.dynamic_slice_in_dim(t, first, 2, 1)
+        turned = matrices.product(columns, back)
+        columns = jnp.where(places[:, None] <= first + 1, turned, columns)
         t = lax.dynamic_update_slice_in_dim(t, columns, first, 1)
         moved = matrices.product(lax.dynamic_slice_in_dim(z, first, 2, 1), back)
         z = lax.dynamic_update_slice_in_dim(z, moved, first, 1)

@@ -11,6 +11,7 @@ from effax.interpreters.batch.linalg import of_one_operand
 for _effect in (
     condensed.schur,
     condensed.hessenberg,
+    condensed.reflections,
     condensed.tridiagonal,
     condensed.pivoted_qr,
 ):

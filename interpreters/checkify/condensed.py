@@ -5,4 +5,4 @@ from __future__ import annotations
 from effax.effects import condensed as a
 from effax.interpreters.checkify.checking import computes
 
-computes(a.schur, a.hessenberg, a.tridiagonal, a.pivoted_qr, a.tridiagonal_solve)
+computes(a.schur, a.hessenberg, a.reflections, a.tridiagonal, a.pivoted_qr, a.tridiagonal_solve)

@@ -17,6 +17,7 @@ from effax.interpreters.jvp.linalg import qr_tangents
 _ADVICE = {
     condensed.schur: "its eigenvalues have some, with eigvals, and eigenvectors of eigh have",
     condensed.hessenberg: "qr and eigh have some",
+    condensed.reflections: "q and r themselves have some, with qr",
     condensed.tridiagonal: "eigh has some",
 }
 

@@ -9,6 +9,7 @@ range as in Townsend 2016 ("Differentiating the singular value decomposition").
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import effax.interpreters.factorings  # noqa: F401  (loaded when handlers are: for those without a column)
@@ -203,19 +204,25 @@ def _as(x: Any, like: Any) -> Any:
 
 @rule(linalg.svd, pure=True)
 def svd_jvp(
-    primals: list[Any], tangents: list[Any], *, full_matrices: bool, compute_uv: bool
+    primals: list[Any],
+    tangents: list[Any],
+    *,
+    full_matrices: bool,
+    compute_uv: bool,
+    by_qr: bool = False,
 ) -> Any:
     (a,), (da,) = primals, tangents
+    svd = partial(linalg.svd, by_qr=True) if by_qr else linalg.svd
     m, n = typeof(a).shape[-2:]
     if da is None:
-        done = linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+        done = svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
         return done, [None] * len(done)
     if compute_uv and full_matrices and m != n:
         raise UnsupportedDerivativeError(
             "svd: the columns that complete u or v to a square matrix are not unique, so they "
             "have no derivative; use full_matrices=False"
         )
-    s, u, vh = linalg.svd(a, full_matrices=False, compute_uv=True)
+    s, u, vh = svd(a, full_matrices=False, compute_uv=True)
     inside = product(product(adjoint(u), da), adjoint(vh))
     ds = _real_part(diagonal(inside))
     if not compute_uv:

@@ -5,7 +5,7 @@ import numpy as np
 from effax.effects import condensed
 from tests.samples.linalg import TALL, WIDE, A, matrices, positive
 
-REFUSED = (condensed.schur, condensed.hessenberg, condensed.tridiagonal)
+REFUSED = (condensed.schur, condensed.hessenberg, condensed.reflections, condensed.tridiagonal)
 """Those without a derivative."""
 
 COMPLEX = matrices(2, 4, 4, dtype=np.complex64)
@@ -17,6 +17,9 @@ SAMPLES = [
     (condensed.schur, (matrices(2, 4, 4),), {"compute_vectors": False}),
     (condensed.hessenberg, (A,), {}),
     (condensed.hessenberg, (COMPLEX,), {}),
+    (condensed.reflections, (A,), {}),
+    (condensed.reflections, (TALL,), {}),
+    (condensed.reflections, (COMPLEX[..., :3],), {}),
     (condensed.tridiagonal, (positive(3, 3),), {"lower": True}),
     (condensed.tridiagonal, (positive(2, 4, 4, dtype=np.complex64),), {"lower": False}),
     (condensed.pivoted_qr, (A,), {"full_matrices": True}),

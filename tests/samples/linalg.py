@@ -56,6 +56,8 @@ SAMPLES = [
     (linalg.svd, (TALL,), {"full_matrices": False, "compute_uv": True}),
     (linalg.svd, (WIDE,), {"full_matrices": False, "compute_uv": True}),
     (linalg.svd, (WIDE,), {"full_matrices": False, "compute_uv": False}),
+    (linalg.svd, (TALL,), {"full_matrices": False, "compute_uv": True, "by_qr": True}),
+    (linalg.svd, (WIDE,), {"full_matrices": False, "compute_uv": False, "by_qr": True}),
     (linalg.eig, (positive(3, 3),), {"compute_left": False, "compute_right": False}),
 ]
 """Of the last, eigenvalues come in no order that is promised; of a positive matrix they do here."""

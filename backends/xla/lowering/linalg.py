@@ -339,6 +339,7 @@ def lower_svd(
     *,
     full_matrices: bool,
     compute_uv: bool,
+    by_qr: bool = False,
 ) -> list[Name]:
     require_lapack(w, linalg.svd)
     batch = len(x.shape) - 2
@@ -352,11 +353,15 @@ def lower_svd(
         zeros = [w.constant(0, t) for t in types]
         return [zeros[0], *[w.performed(identity_like, y) for y in zeros[1:]]]
     if is_gpu(w):
+        if by_qr:
+            raise UnhandledEffectError(
+                "svd: the QR algorithm is LAPACK's, on the CPU; leave the algorithm out elsewhere"
+            )
         return _svd_by_jacobi(w, x, values, types, compute_uv)
     mode = "N" if not compute_uv else ("A" if full_matrices else "S")
     _, s, u, vh, info = foreign(
         w,
-        lapack_name(w, x, "gesdd"),
+        lapack_name(w, x, "gesvd" if by_qr else "gesdd"),
         [x],
         [x.type.strong(), values, u_type, v_type, info_type(x, batch)],
         batch,
