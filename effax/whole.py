@@ -60,7 +60,8 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         def call(*args: Any, **keywords: Any) -> Any:
             try:
                 if installed() is not bottom:
-                    return _on_opened(function, args, keywords)
+                    result = _on_opened(function, args, keywords)
+                    return result if isinstance(result, Value) else _as_values(result)
                 if not keywords and len(args) <= leading:
                     try:  # arrays and numbers alone: the common case, one or two without a loop
                         if len(args) == 1:
@@ -160,6 +161,17 @@ def opening(function: Callable[P, R]) -> Callable[P, R]:
         return _on_opened(function, args, keywords)
 
     return call
+
+
+def _as_values(result: Any) -> Any:
+    """What a body returned, an operand of NumPy's that it left as it is made an array.
+
+    So results are arrays whether or not a handler is installed.
+    """
+    kind = type(result)
+    if kind is list or kind is tuple:
+        return kind(map(_as_values, result))
+    return asarray(result) if kind in _ENTERED or isinstance(result, np.generic) else result
 
 
 def _on_opened(function: Callable[..., R], args: tuple[Any, ...], keywords: dict[str, Any]) -> R:

@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias, runti
 import numpy as np
 
 if TYPE_CHECKING:
+    from effax.backends.xla.device import Device
     from effax.backends.xla.placement import Sharding
     from effax.effects.declared import Declared
     from effax.effects.mesh import PartitionSpec
     from effax.effects.types import ShapedArray
+    from effax.lax.contraction import PrecisionLike as PrecisionLike
     from effax.numpy.slices import Slice
 
     NumPyArray: TypeAlias = np.ndarray[Any, Any]
     OutSharding: TypeAlias = Sharding | PartitionSpec | None
+    DeviceLike: TypeAlias = Device | Sharding | str | None
 else:
     # Annotations are evaluated by tools, when these classes need not have been imported.
     Declared = object
     NumPyArray = np.ndarray
-    OutSharding = Any
+    DeviceLike = OutSharding = PrecisionLike = Any
 
 
 @runtime_checkable

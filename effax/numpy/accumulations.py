@@ -7,6 +7,7 @@ from typing import Any
 from effax.effects import cumulative, selection, shape
 from effax.effects.effect import Effect
 from effax.effects.types import default_int, is_bool, is_inexact, typeof
+from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.numpy.arguments import (
     asked_dtype,
     canonical_axis,
@@ -52,7 +53,9 @@ def _accumulated(
 
 
 @whole("axis", "dtype")
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
     """The sums of each element and all before it, along an axis or of all elements.
 
     >>> import numpy as np
@@ -63,7 +66,9 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
 
 
 @whole("axis", "dtype")
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumprod(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
     """The products of each element and all before it, along an axis or of all elements.
 
     >>> import numpy as np
@@ -74,7 +79,9 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
 
 
 @whole("axis", "dtype")
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
     """`cumsum`, NaN counting as 0.
 
     >>> import numpy as np
@@ -85,7 +92,9 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
 
 
 @whole("axis", "dtype")
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumprod(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
     """`cumprod`, NaN counting as 1.
 
     >>> import numpy as np
@@ -119,8 +128,13 @@ def _standard(
 
 @whole("axis", "dtype", "include_initial")
 def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
     """The sums of each element and all before it; with `include_initial` 0 comes first.
 
     >>> import numpy as np
@@ -133,8 +147,13 @@ def cumulative_sum(
 
 @whole("axis", "dtype", "include_initial")
 def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
     """The products of each element and all before it; with `include_initial` 1 comes first.
 
     >>> import numpy as np

@@ -12,6 +12,7 @@ from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
 from effax.effects.selection import select_n
 from effax.effects.types import is_bool, is_complex, is_inexact, is_integer, is_unsigned, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy import folds, reductions
 from effax.numpy.accumulations import cumprod, cumsum
 from effax.numpy.operands import (
@@ -86,7 +87,7 @@ def multiply(x: Any, y: Any, /) -> Any:
 
 
 @whole()
-def true_divide(x1: Any, x2: Any, /) -> Any:
+def true_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 / x2`, in floating point.
 
     >>> true_divide(1, 4)
@@ -102,7 +103,7 @@ divide = true_divide
 
 
 @whole()
-def floor_divide(x1: Any, x2: Any, /) -> Any:
+def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 // x2`, rounded towards minus infinity.
 
     >>> floor_divide(-7, 2)
@@ -140,7 +141,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 @whole()
-def remainder(x1: Any, x2: Any, /) -> Any:
+def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 % x2`, with the sign of x2; zero for integers where x2 is zero.
 
     >>> remainder(-7, 3)
@@ -154,7 +155,8 @@ def remainder(x1: Any, x2: Any, /) -> Any:
         return rest
     if type(x2) in LITERALS:
         # The sign of the divisor is known.
-        wrong = comparison.lt(rest, 0) if x2 >= 0 else comparison.gt(rest, 0)
+        known: Any = x2
+        wrong = comparison.lt(rest, 0) if known >= 0 else comparison.gt(rest, 0)
     else:
         wrong = _opposite(rest, x2)
     return choose(wrong, elementwise.add(rest, x2), rest)
@@ -170,7 +172,7 @@ def _without_zeros(x: Any) -> Any:
 
 
 @whole()
-def fmod(x1: Any, x2: Any, /) -> Any:
+def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The remainder with the sign of x1, as in C.
 
     >>> fmod(-7, 3)
@@ -181,7 +183,7 @@ def fmod(x1: Any, x2: Any, /) -> Any:
 
 
 @whole()
-def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Any, Any]:
     """`(x1 // x2, x1 % x2)`.
 
     >>> divmod(7, 2)[1]
@@ -193,7 +195,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     return _float_divmod(x1, x2)
 
 
-def power(x1: Any, x2: Any, /) -> Any:
+def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 ** x2`.
 
     A Python integer as exponent makes repeated products, exact for integers and differentiable
@@ -202,8 +204,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     >>> power(3, 2)
     Array(9, dtype=int32, weak_type=True)
     """
-    kind = type(x2)
-    if kind is int or kind is bool or isinstance(x2, np.integer):
+    if type(x2) is int or type(x2) is bool or isinstance(x2, np.integer):
         return _integer_power(x1, operator.index(x2))
     return _power(x1, x2)
 
@@ -245,7 +246,7 @@ def _power_of_integers(x: Any, n: Any) -> Any:
 
 
 @whole()
-def float_power(x: Any, y: Any, /) -> Any:
+def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x ** y`, in floating point.
 
     >>> float_power(2, -1)
@@ -265,7 +266,7 @@ def negative(x: Any, /) -> Any:
 
 
 @whole()
-def positive(x: Any, /) -> Any:
+def positive(x: ArrayLike, /) -> Array:
     """`+x`: x itself.
 
     >>> positive(2)
@@ -275,22 +276,22 @@ def positive(x: Any, /) -> Any:
 
 
 @whole()
-def absolute(x: Any, /) -> Any:
+def absolute(x: ArrayLike, /) -> Array:
     """The absolute value; real for complex numbers.
 
     >>> absolute(-2)
     Array(2, dtype=int32, weak_type=True)
     """
-    x = array(unary("absolute", x))
-    dtype = typeof(x).dtype
-    return x if is_bool(dtype) or is_unsigned(dtype) else elementwise.abs(x)
+    values = array(unary("absolute", x))
+    dtype = typeof(values).dtype
+    return values if is_bool(dtype) or is_unsigned(dtype) else elementwise.abs(values)
 
 
 abs = absolute
 
 
 @whole()
-def fabs(x: Any, /) -> Any:
+def fabs(x: ArrayLike, /) -> Array:
     """The absolute value in floating point; refused for complex numbers.
 
     >>> fabs(-2)
@@ -303,7 +304,7 @@ def fabs(x: Any, /) -> Any:
 
 
 @whole()
-def sign(x: Any, /) -> Any:
+def sign(x: ArrayLike, /) -> Array:
     """-1, 0 or 1; for complex numbers `x / abs(x)`.
 
     >>> sign(-2)
@@ -313,7 +314,7 @@ def sign(x: Any, /) -> Any:
 
 
 @whole()
-def reciprocal(x: Any, /) -> Any:
+def reciprocal(x: ArrayLike, /) -> Array:
     """`1 / x`, in floating point.
 
     >>> reciprocal(4)
@@ -323,7 +324,7 @@ def reciprocal(x: Any, /) -> Any:
 
 
 @whole()
-def square(x: Any, /) -> Any:
+def square(x: ArrayLike, /) -> Array:
     """`x * x`.
 
     >>> square(3)
@@ -357,7 +358,7 @@ def minimum(x: Any, y: Any, /) -> Any:
 
 
 @whole()
-def fmax(x1: Any, x2: Any) -> Any:
+def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The larger; where one is NaN, the other.
 
     >>> fmax(float("nan"), 3.0)
@@ -367,7 +368,7 @@ def fmax(x1: Any, x2: Any) -> Any:
 
 
 @whole()
-def fmin(x1: Any, x2: Any) -> Any:
+def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The smaller; where one is NaN, the other.
 
     >>> fmin(float("nan"), 3.0)

@@ -13,6 +13,7 @@ from effax.effects import shape as effects
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.types import canonical_shape, int32, typeof
+from effax.effects.value import Array, ArrayLike, Axis, Shape
 from effax.numpy.arguments import (
     broadcast,
     canonical_axes,
@@ -29,11 +30,12 @@ from effax.numpy.arguments import (
 from effax.numpy.creation import constant
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import moveaxis, ravel, reshape
+from effax.numpy.operands import array, asarray
 from effax.whole import opening, whole
 
 
 @whole("axis")
-def flip(m: Any, axis: Any = None) -> Any:
+def flip(m: ArrayLike, axis: Axis = None) -> Array:
     """The elements in opposite order along some axes, all by default.
 
     >>> flip(np.arange(3)).tolist()
@@ -43,7 +45,7 @@ def flip(m: Any, axis: Any = None) -> Any:
     return effects.rev(m, dims=canonical_axes(axis, len(shape_of(m))))
 
 
-def fliplr(m: Any) -> Any:
+def fliplr(m: ArrayLike) -> Array:
     """The columns in opposite order.
 
     >>> fliplr(np.arange(4).reshape(2, 2)).tolist()
@@ -52,7 +54,7 @@ def fliplr(m: Any) -> Any:
     return flip(m, 1)
 
 
-def flipud(m: Any) -> Any:
+def flipud(m: ArrayLike) -> Array:
     """The rows in opposite order.
 
     >>> flipud(np.arange(4).reshape(2, 2)).tolist()
@@ -62,7 +64,7 @@ def flipud(m: Any) -> Any:
 
 
 @whole("k", "axes")
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """Turned by k quarter turns, from the first of two axes towards the second.
 
     >>> rot90(np.array([[1, 2], [3, 4]])).tolist()
@@ -84,7 +86,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     order[first], order[second] = second, first
     turns = concrete_int(k, "the number of quarter turns") % 4
     if turns == 0:
-        return m
+        return array(m)
     if turns == 2:
         return effects.rev(m, dims=(first, second))
     if turns == 1:
@@ -93,7 +95,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 @opening
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def roll(a: ArrayLike, shift: Any, axis: Axis = None) -> Array:
     """The elements moved along some axes; those that leave at one end come in at the other.
 
     >>> roll(np.arange(4), 1).tolist()
@@ -181,7 +183,7 @@ def _rolled_by(a: Any, shift: Any, axis: int) -> Any:
 
 
 @opening
-def tile(A: Any, reps: Any) -> Any:  # noqa: N803  (NumPy's name)
+def tile(A: ArrayLike, reps: Any) -> Array:  # noqa: N803  (NumPy's name)
     """The array repeated as a whole, `reps` times along each axis.
 
     >>> tile(np.arange(2), (2, 2)).tolist()
@@ -206,12 +208,12 @@ def _tile(a: Any, reps: tuple[int, ...]) -> Any:
 
 @opening
 def repeat(
-    a: Any,
-    repeats: Any,
+    a: ArrayLike,
+    repeats: ArrayLike,
     axis: int | None = None,
     *,
     total_repeat_length: int | None = None,
-) -> Any:
+) -> Array:
     """Each element repeated, all equally often or each by a number of its own.
 
     Under a transform the numbers may be unknown; then `total_repeat_length` says how long the
@@ -301,7 +303,7 @@ def _repeat_unknown(a: Any, repeats: Any, axis: int | None, total: int) -> Any:
 
 
 @opening
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: ArrayLike, new_shape: Shape) -> Array:
     """The elements, from the beginning again as often as needed, in a new shape.
 
     >>> resize(np.arange(3), (2, 2)).tolist()
@@ -324,7 +326,7 @@ def _resize(a: Any, lengths: tuple[int, ...], times: int, size: int) -> Any:
 
 
 @opening
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     """An array without the zeros at the front ("f") and back ("b") of axes, all of them for None.
 
     Its values must be known.
@@ -347,13 +349,13 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
         first = (int(places[i].min()) if some else lengths[i]) if "f" in ends else 0
         last = (int(places[i].max()) + 1 if some else first) if "b" in ends else lengths[i]
         filt = effects.slice_axis(filt, i, first, last)
-    return filt
+    return asarray(filt)
 
 
 @opening
 def delete(
-    arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
-) -> Any:
+    arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+) -> Array:
     """Without the elements at some positions: an integer, a slice, positions or a mask.
 
     Under a transform an integer may be unknown, and so may positions if `assume_unique_indices`.
@@ -405,7 +407,7 @@ def _delete_unknown(arr: Any, places: Any, axis: int | None) -> Any:
 
 
 @opening
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
     """The values put in before some positions: an integer, a slice or positions.
 
     >>> insert(np.arange(3), 1, 9).tolist()

@@ -6,6 +6,7 @@ from typing import Any
 
 from effax.effects import comparison, elementwise, logical, reduction
 from effax.effects.types import is_integer, is_unsigned, typeof, uint8
+from effax.effects.value import Array, ArrayLike
 from effax.lax.control import while_loop
 from effax.numpy import folds
 from effax.numpy.arguments import cast
@@ -52,7 +53,7 @@ def bitwise_xor(x: Any, y: Any, /) -> Any:
 
 
 @whole()
-def bitwise_invert(x: Any, /) -> Any:
+def bitwise_invert(x: ArrayLike, /) -> Array:
     """`~x`.
 
     >>> bitwise_invert(0)
@@ -65,7 +66,7 @@ bitwise_not = invert = bitwise_invert
 
 
 @whole()
-def left_shift(x: Any, y: Any, /) -> Any:
+def left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x << y`.
 
     >>> left_shift(1, 3)
@@ -78,7 +79,7 @@ bitwise_left_shift = left_shift
 
 
 @whole()
-def right_shift(x1: Any, x2: Any, /) -> Any:
+def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 >> x2`; the sign stays.
 
     >>> right_shift(-8, 2)
@@ -94,7 +95,7 @@ bitwise_right_shift = right_shift
 
 
 @whole()
-def bitwise_count(x: Any, /) -> Any:
+def bitwise_count(x: ArrayLike, /) -> Array:
     """How many bits of the absolute value are set.
 
     >>> bitwise_count(7)
@@ -104,7 +105,7 @@ def bitwise_count(x: Any, /) -> Any:
 
 
 @whole()
-def gcd(x1: Any, x2: Any) -> Any:
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The greatest common divisor of integers.
 
     >>> gcd(12, 18)
@@ -116,7 +117,7 @@ def gcd(x1: Any, x2: Any) -> Any:
 
 
 @whole()
-def lcm(x1: Any, x2: Any) -> Any:
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The least common multiple of integers.
 
     >>> lcm(4, 6)

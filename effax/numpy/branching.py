@@ -11,15 +11,13 @@ from effax.effects import selection, shape
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.types import int32, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import cast, check_arrays, refuse_out, strong
 from effax.numpy.arithmetic import remainder
 from effax.numpy.choosing import clip, where
 from effax.numpy.comparing import truth
 from effax.numpy.operands import array, asarray, broadcast_to_common, promote_dtypes
 from effax.whole import opening, whole
-
-Array = Any
-ArrayLike = Any
 
 
 @opening
@@ -43,7 +41,8 @@ def choose(
     """
     refuse_out("choose", out)
     if not isinstance(choices, (list, tuple)):
-        choices = [choices[i] for i in range(typeof(choices).shape[0])]
+        rows: Any = choices
+        choices = [rows[i] for i in range(typeof(rows).shape[0])]
     check_arrays("choose", a, *choices)
     if typeof(a).dtype.kind not in "iu":
         raise ValueError("`a` array must be integer typed")
@@ -62,7 +61,7 @@ def choose(
 
 
 @whole("mode")
-def _choose(a: Array, choices: tuple[Array, ...], mode: str) -> Array:
+def _choose(a: ArrayLike, choices: tuple[ArrayLike, ...], mode: str) -> Array:
     n = len(choices)
     which = remainder(array(a), n) if mode == "wrap" else clip(array(a), 0, n - 1)
     return strong(_select_n(which, promote_dtypes(*choices)))
@@ -98,9 +97,10 @@ def select(
 
 
 @whole()
-def _select(conditions: tuple[Array, ...], choices: tuple[Array, ...], default: Array) -> Array:
-    default, *cases = promote_dtypes(default, *choices)
-    result = default
+def _select(
+    conditions: tuple[ArrayLike, ...], choices: tuple[ArrayLike, ...], default: ArrayLike
+) -> Array:
+    result, *cases = promote_dtypes(default, *choices)
     for condition, case in zip(reversed(conditions), reversed(cases), strict=True):
         result = where(truth(array(condition)), case, result)
     return result

@@ -26,6 +26,7 @@ from effax.effects.types import (
     is_integer,
     typeof,
 )
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import (
     broadcast,
     canonical_axes,
@@ -40,7 +41,7 @@ from effax.numpy.arguments import (
 )
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import moveaxis, ravel
-from effax.numpy.operands import promote_dtypes, promote_dtypes_inexact
+from effax.numpy.operands import array, promote_dtypes, promote_dtypes_inexact
 from effax.numpy.sorting import order_of, searchsorted
 from effax.whole import opening, whole
 
@@ -56,7 +57,13 @@ def steps(x: Any, axis: int) -> Any:
 
 
 @whole("n", "axis")
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    a: ArrayLike,
+    n: int = 1,
+    axis: int = -1,
+    prepend: ArrayLike | None = None,
+    append: ArrayLike | None = None,
+) -> Array:
     """The differences of neighbours along an axis, taken n times over.
 
     >>> diff(np.array([1, 4, 9])).tolist()
@@ -65,7 +72,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     check_arrays("diff", a)
     times = concrete_int(n, "order n of diff")
     if times == 0:
-        return a
+        return array(a)
     if times < 0:
         raise ValueError(f"order must be non-negative but got {times}")
     lengths = shape_of(a)
@@ -80,14 +87,16 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         if not shape_of(border):
             border = broadcast(border, tuple(1 if j == axis else m for j, m in enumerate(lengths)))
         parts.insert(0, border) if i == 0 else parts.append(border)
-    a = concatenate(parts, axis) if len(parts) > 1 else a
+    differences = concatenate(parts, axis) if len(parts) > 1 else array(a)
     for _ in range(times):
-        a = steps(a, axis)
-    return a
+        differences = steps(differences, axis)
+    return differences
 
 
 @whole()
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(
+    ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
+) -> Array:
     """The differences of neighbours in the flattened array, between two borders.
 
     >>> ediff1d(np.array([1, 4, 9]), to_end=0).tolist()
@@ -109,8 +118,11 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 @whole("axis", "edge_order")
 def gradient(
-    f: Any, *varargs: Any, axis: int | tuple[int, ...] | None = None, edge_order: int | None = None
-) -> Any:
+    f: ArrayLike,
+    *varargs: ArrayLike,
+    axis: int | tuple[int, ...] | None = None,
+    edge_order: int | None = None,
+) -> Array | list[Array]:
     """The slopes along each axis: central differences inside, one-sided ones at the ends.
 
     Spacings are one number for all axes, or a number or a vector of coordinates for each.
@@ -174,7 +186,9 @@ def _slope(f: Any, axis: int, h: Any) -> Any:
 
 
 @whole("axis")
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(
+    y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
+) -> Array:
     """The integral of samples along an axis, at places x or a distance dx apart.
 
     >>> trapezoid(np.array([0.0, 1.0, 2.0])).tolist()
@@ -211,7 +225,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @whole("axis")
-def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * pi) -> Any:
+def unwrap(
+    p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, period: ArrayLike = 2 * pi
+) -> Array:
     """Angles made continuous: jumps of more than half a period are taken back by whole periods.
 
     >>> [round(x, 2) for x in unwrap(np.array([0.0, 6.0])).tolist()]
@@ -258,8 +274,13 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * pi) ->
 
 @opening
 def interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
-) -> Any:
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike | str | None = None,
+    right: ArrayLike | str | None = None,
+    period: ArrayLike | None = None,
+) -> Array:
     """Between samples fp at ascending places xp: on the straight line; beyond them, the outermost.
 
     `left` and `right` are other values for beyond, or "extrapolate"; with a period there is none.

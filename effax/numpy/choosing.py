@@ -8,6 +8,7 @@ from effax.effects import comparison, complex
 from effax.effects.effect import LITERALS
 from effax.effects.selection import select_n
 from effax.effects.types import finfo, is_complex, is_inexact, real_dtype, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import broadcast, cast, strong
 from effax.numpy.arithmetic import choose, maximum, minimum
 from effax.numpy.comparing import truth
@@ -50,7 +51,13 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return select_n(condition, y, x)
 
 
-def clip(arr: Any = None, /, min: Any = None, max: Any = None, **given: Any) -> Any:
+def clip(
+    arr: ArrayLike | None = None,
+    /,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
+    **given: Any,
+) -> Array:
     """The array with all below `min` replaced by it, and all above `max` by that.
 
     >>> clip(5, 0, 3)
@@ -82,30 +89,34 @@ def _clip(arr: Any, least: Any, most: Any) -> Any:
 
 @whole("copy")
 def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Any:
+    x: ArrayLike,
+    copy: bool = True,
+    nan: ArrayLike = 0.0,
+    posinf: ArrayLike | None = None,
+    neginf: ArrayLike | None = None,
+) -> Array:
     """NaN replaced by `nan`, infinities by `posinf` and `neginf`: by default the largest floats.
 
     >>> nan_to_num(float("nan"))
     Array(0., dtype=float32)
     """
-    x = array(unary("nan_to_num", x))
-    dtype = typeof(x).dtype
+    values = array(unary("nan_to_num", x))
+    dtype = typeof(values).dtype
     if not is_inexact(dtype):
-        return x
-    x = strong(x)
+        return values
+    values = strong(values)
     if is_complex(dtype):
-        parts = complex.real(x), complex.imag(x)
+        parts = complex.real(values), complex.imag(values)
         return complex.complex(
             *(nan_to_num(p, nan=nan, posinf=posinf, neginf=neginf) for p in parts)
         )
     info = finfo(real_dtype(dtype))
     infinity = float("inf")
-    x = choose(comparison.ne(x, x), _like(nan, x), x)
+    values = choose(comparison.ne(values, values), _like(nan, values), values)
     most = float(info.max) if posinf is None else posinf
     least = float(info.min) if neginf is None else neginf
-    x = choose(comparison.eq(x, infinity), _like(most, x), x)
-    return choose(comparison.eq(x, -infinity), _like(least, x), x)
+    values = choose(comparison.eq(values, infinity), _like(most, values), values)
+    return choose(comparison.eq(values, -infinity), _like(least, values), values)
 
 
 def _like(value: Any, x: Any) -> Any:

@@ -11,6 +11,7 @@ from effax.effects.effect import LITERALS, Effect
 from effax.effects.promotion import lattice_result
 from effax.effects.shape import full
 from effax.effects.types import bool_, is_bool, is_complex, is_extended, is_float, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy import folds
 from effax.numpy.arguments import cast, refuse_out
 from effax.numpy.arithmetic import choose, dtype_of
@@ -29,7 +30,7 @@ from effax.whole import whole
 
 
 @whole()
-def equal(x: Any, y: Any, /) -> Any:
+def equal(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x == y`.
 
     >>> equal(1, 1.0)
@@ -41,7 +42,7 @@ def equal(x: Any, y: Any, /) -> Any:
 
 
 @whole()
-def not_equal(x: Any, y: Any, /) -> Any:
+def not_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x != y`.
 
     >>> not_equal(1, 2)
@@ -73,7 +74,7 @@ def imaginary_part(x: Any) -> Any:
 
 
 @whole()
-def less(x: Any, y: Any, /) -> Any:
+def less(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x < y`; complex numbers in lexicographic order.
 
     >>> less(1, 2)
@@ -83,7 +84,7 @@ def less(x: Any, y: Any, /) -> Any:
 
 
 @whole()
-def less_equal(x: Any, y: Any, /) -> Any:
+def less_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x <= y`; complex numbers in lexicographic order.
 
     >>> less_equal(2, 1)
@@ -93,7 +94,7 @@ def less_equal(x: Any, y: Any, /) -> Any:
 
 
 @whole()
-def greater(x: Any, y: Any, /) -> Any:
+def greater(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x > y`; complex numbers in lexicographic order.
 
     >>> greater(2, 1)
@@ -103,7 +104,7 @@ def greater(x: Any, y: Any, /) -> Any:
 
 
 @whole()
-def greater_equal(x: Any, y: Any, /) -> Any:
+def greater_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x >= y`; complex numbers in lexicographic order.
 
     >>> greater_equal(1, 2)
@@ -157,7 +158,7 @@ def logical_xor(x: Any, y: Any, /) -> Any:
 
 
 @whole()
-def logical_not(x: Any, /) -> Any:
+def logical_not(x: ArrayLike, /) -> Array:
     """Whether x is zero.
 
     >>> logical_not(0)
@@ -176,7 +177,7 @@ def _strong(truth: Any) -> Any:
 
 
 @whole()
-def isnan(x: Any, /) -> Any:
+def isnan(x: ArrayLike, /) -> Array:
     """Whether x is not a number.
 
     >>> isnan(0.0)
@@ -187,7 +188,7 @@ def isnan(x: Any, /) -> Any:
 
 
 @whole()
-def isfinite(x: Any, /) -> Any:
+def isfinite(x: ArrayLike, /) -> Array:
     """Whether x is neither infinite nor NaN.
 
     >>> isfinite(0.0)
@@ -197,7 +198,7 @@ def isfinite(x: Any, /) -> Any:
 
 
 @whole()
-def isinf(x: Any, /) -> Any:
+def isinf(x: ArrayLike, /) -> Array:
     """Whether x is infinite.
 
     >>> isinf(0.0)
@@ -253,7 +254,7 @@ def _is_infinity(x: Any, *, positive: bool) -> Any:
 
 
 @whole()
-def isreal(x: Any) -> Any:
+def isreal(x: ArrayLike) -> Array:
     """Whether the imaginary part is zero.
 
     >>> isreal(1j)
@@ -266,7 +267,7 @@ def isreal(x: Any) -> Any:
 
 
 @whole()
-def iscomplex(x: Any) -> Any:
+def iscomplex(x: ArrayLike) -> Array:
     """Whether the imaginary part is not zero.
 
     >>> iscomplex(1j)
@@ -279,7 +280,13 @@ def iscomplex(x: Any) -> Any:
 
 
 @whole("equal_nan")
-def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike = 1e-5,
+    atol: ArrayLike = 1e-8,
+    equal_nan: bool = False,
+) -> Array:
     """Whether `abs(a - b) <= atol + rtol * abs(b)`.
 
     Infinities are close to themselves, and NaN is so with `equal_nan`.
@@ -289,7 +296,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     """
     a, b = arraylike("isclose", a, b)
     if is_extended(typeof(a).dtype):
-        return a == b
+        return equal(a, b)
     exact_a, exact_b = promote(a, b, name="isclose", arrays=True)
     a, b = promote_inexact(exact_a, exact_b)
     size, distance = elementwise.abs(b), elementwise.abs(elementwise.sub(a, b))
@@ -308,7 +315,13 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
 
 
 @whole("equal_nan")
-def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+def allclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike = 1e-5,
+    atol: ArrayLike = 1e-8,
+    equal_nan: bool = False,
+) -> Array:
     """Whether all elements are close, as `isclose` has it.
 
     >>> allclose(1.0, 2.0)
@@ -327,7 +340,7 @@ def _comparable(name: str, *xs: Any) -> list[Any]:
 
 
 @whole("equal_nan")
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """Whether shapes are equal, and all elements.
 
     >>> array_equal(1, 2)
@@ -344,7 +357,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 @whole()
-def array_equiv(a1: Any, a2: Any) -> Any:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Whether the arrays broadcast to one shape, and are equal there.
 
     >>> array_equiv(1, 1)

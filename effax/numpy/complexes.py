@@ -9,6 +9,7 @@ import numpy as np
 from effax.effects import complex, transcendental
 from effax.effects.shape import full
 from effax.effects.types import default_float, is_complex, is_float, is_inexact, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import cast
 from effax.numpy.elementary import rad2deg
 from effax.numpy.operands import array, unary
@@ -16,18 +17,18 @@ from effax.whole import opening, whole
 
 
 @whole()
-def real(val: Any, /) -> Any:
+def real(val: ArrayLike, /) -> Array:
     """The real part.
 
     >>> real(1 + 2j)
     Array(1., dtype=float32, weak_type=True)
     """
-    val = array(unary("real", val))
-    return complex.real(val) if is_complex(typeof(val).dtype) else val
+    values = array(unary("real", val))
+    return complex.real(values) if is_complex(typeof(values).dtype) else values
 
 
 @whole()
-def imag(val: Any, /) -> Any:
+def imag(val: ArrayLike, /) -> Array:
     """The imaginary part; zeros for real numbers.
 
     >>> imag(1 + 2j)
@@ -42,21 +43,21 @@ def imag(val: Any, /) -> Any:
 
 
 @whole()
-def conjugate(x: Any, /) -> Any:
+def conjugate(x: ArrayLike, /) -> Array:
     """The complex conjugate; real numbers as they are.
 
     >>> conjugate(1 + 2j)
     Array(1.-2.j, dtype=complex64, weak_type=True)
     """
-    x = array(unary("conjugate", x))
-    return complex.conj(x) if is_complex(typeof(x).dtype) else x
+    values = array(unary("conjugate", x))
+    return complex.conj(values) if is_complex(typeof(values).dtype) else values
 
 
 conj = conjugate
 
 
 @whole("deg")
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """The angle of a complex number, in radians, or with `deg` in degrees.
 
     Integers, and single real numbers, are computed in the default dtype of floats.

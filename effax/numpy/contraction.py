@@ -18,14 +18,12 @@ from effax.effects.types import (
     is_unsigned,
     typeof,
 )
+from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.lax.contraction import canonical_precision, preferred
 from effax.numpy.arguments import BroadcastError, canonical_axis, cast, check_arrays, refuse_out
 from effax.numpy.operands import array, broadcast_to_common, promote_dtypes
 from effax.numpy.pairwise import contract, diagonals, summed
 from effax.whole import opening, whole
-
-Array = Any
-ArrayLike = Any
 
 
 def product(
@@ -62,7 +60,7 @@ def dot(
     b: ArrayLike,
     *,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """The last axis of a with the last but one of b (its only one, for a vector).
 
@@ -139,7 +137,7 @@ def matmul(
     b: ArrayLike,
     *,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """The matrix product, for all of the leading axes, which are broadcast: `a @ b`.
 
@@ -196,7 +194,11 @@ def conjugated(x: Any) -> Any:
 
 @whole("precision", "preferred_element_type")
 def vdot(
-    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """The product of two arrays read as vectors, the first conjugated.
 
@@ -218,7 +220,7 @@ def vecdot(
     *,
     axis: int = -1,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Products of vectors along an axis, the first conjugated; other axes are broadcast.
 
@@ -247,7 +249,9 @@ def vecdot(
 
 
 @whole("axes", "precision", "preferred_element_type")
-def _tensordot(a: Array, b: Array, axes: Any, precision: Any, preferred_element_type: Any) -> Array:
+def _tensordot(
+    a: ArrayLike, b: ArrayLike, axes: Any, precision: Any, preferred_element_type: Any
+) -> Array:
     left = [f"a{i}" for i in range(typeof(a).ndim)]
     right = [f"b{i}" for i in range(typeof(b).ndim)]
     for i, j in zip(*axes, strict=True):
@@ -263,7 +267,7 @@ def tensordot(
     axes: Any = 2,
     *,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Sums of products over some axes of both.
 
@@ -314,7 +318,11 @@ def tensordot(
 
 @whole("precision", "preferred_element_type")
 def inner(
-    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Sums of products over the last axes of both; with a number, the product.
 
@@ -332,7 +340,7 @@ def inner(
 
 
 @whole()
-def _outer(a: Array, b: Array) -> Array:
+def _outer(a: ArrayLike, b: ArrayLike) -> Array:
     flat = [shape.reshape(array(x), shape=(typeof(x).size,)) for x in (a, b)]
     return product("outer", flat[0], "a", flat[1], "b", "ab", None, None)
 
@@ -435,7 +443,7 @@ def cross(
 
 
 @whole("offset", "axis1", "axis2", "dtype")
-def _trace(a: Array, offset: int, axis1: int, axis2: int, dtype: Any) -> Array:
+def _trace(a: ArrayLike, offset: int, axis1: int, axis2: int, dtype: Any) -> Array:
     lengths = typeof(a).shape
     n = len(lengths)
     first, second = canonical_axis(axis1, n), canonical_axis(axis2, n)
@@ -466,7 +474,7 @@ def trace(
     offset: int = 0,
     axis1: int = 0,
     axis2: int = 1,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
 ) -> Array:
     """The sum along a diagonal.

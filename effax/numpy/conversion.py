@@ -13,19 +13,19 @@ from effax.effects import conversion, elementwise, shape
 from effax.effects.effect import LITERALS
 from effax.effects.handler import Carrier, bottom, current
 from effax.effects.types import is_bool, is_complex, is_inexact, typeof, user_dtype
-from effax.effects.value import Value
+from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, Value
 from effax.numpy.arguments import cast, check_arrays, on_device
 
 
 def array(
     object: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     copy: bool = True,
     order: str | None = "K",
     ndmin: int = 0,
     *,
-    device: Any = None,
-) -> Any:
+    device: DeviceLike = None,
+) -> Value:
     """An array of an array-like: a number, an array, or nested lists of them.
 
     Args:
@@ -127,12 +127,12 @@ def _number(x: Any, wanted: Any) -> Any:
 
 def asarray(
     a: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str | None = None,
     *,
     copy: bool | None = None,
-    device: Any = None,
-) -> Any:
+    device: DeviceLike = None,
+) -> Value:
     """An array of an array-like; see `array`.
 
     >>> import effax.numpy as jnp
@@ -142,7 +142,7 @@ def asarray(
     return array(a, dtype, copy=bool(copy), order=order, device=device)
 
 
-def copy(a: Any, order: str | None = None) -> Any:
+def copy(a: ArrayLike, order: str | None = None) -> Value:
     """A copy of an array, of memory of its own.
 
     >>> import effax.numpy as jnp
@@ -153,7 +153,9 @@ def copy(a: Any, order: str | None = None) -> Any:
     return elementwise.copy(array(a, copy=False))
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+def astype(
+    x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, device: DeviceLike = None
+) -> Value:
     """The array with another dtype; complex numbers lose their imaginary part with a warning.
 
     >>> import effax.numpy as jnp

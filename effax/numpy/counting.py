@@ -23,6 +23,7 @@ from effax.effects.types import (
     is_unsigned,
     typeof,
 )
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import (
     broadcast,
     cast,
@@ -43,7 +44,9 @@ from effax.whole import opening, whole
 
 
 @opening
-def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+def bincount(
+    x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *, length: int | None = None
+) -> Array:
     """How often each of 0, 1, 2, ... is among the elements; with weights, how much they add up to.
 
     Negative elements count as 0. Under a transform `length` is needed: the result has that
@@ -106,7 +109,9 @@ def added_up(bins: Any, weights: Any, length: int, dtype: Any) -> Any:
 
 
 @whole("right", "method")
-def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+def digitize(
+    x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None
+) -> Array:
     """In which bin each element falls: 0 is before the first edge, len(bins) after the last.
 
     Edges ascend or descend; a bin has its left edge, or its right one if `right`.
@@ -168,7 +173,12 @@ def _edges(a: Any, given: Any, limits: Any, count: int | None) -> Any:
 
 
 @opening
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(
+    a: ArrayLike,
+    bins: ArrayLike = 10,
+    range: Sequence[ArrayLike] | None = None,
+    weights: ArrayLike | None = None,
+) -> Array:
     """The edges of the bins of a histogram: equally wide ones, or those given.
 
     >>> histogram_bin_edges(np.array([0.0, 4.0]), 2).tolist()
@@ -181,8 +191,12 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 @opening
 def histogram(
-    a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
-) -> tuple[Any, Any]:
+    a: ArrayLike,
+    bins: ArrayLike = 10,
+    range: Sequence[ArrayLike] | None = None,
+    weights: ArrayLike | None = None,
+    density: bool | None = None,
+) -> tuple[Array, Array]:
     """How many elements fall into each bin, and the bins' edges; as a density if asked.
 
     The last bin has both its edges.
@@ -209,7 +223,7 @@ def _weighed(columns: Sequence[Any], weights: Any) -> tuple[list[Any], Any]:
 @whole("count", "density")
 def _histogram(
     a: Any, given: Any, limits: Any, weights: Any, count: int | None, density: bool
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     (a,), weights = _weighed((a,), weights)
     edges = _edges(a, given, limits, count)
     values = ravel(a)
@@ -254,13 +268,13 @@ def _counts(columns: Sequence[Any], edges: Sequence[Any], weights: Any) -> Any:
 
 @opening
 def histogram2d(
-    x: Any,
-    y: Any,
-    bins: Any = 10,
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: ArrayLike | Sequence[ArrayLike] = 10,
     range: Any = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
     """`histogramdd` of points in the plane, given by their coordinates.
 
     >>> histogram2d(np.array([0.0, 1.0]), np.array([0.0, 1.0]), 2)[0].tolist()
@@ -268,7 +282,8 @@ def histogram2d(
     """
     check_arrays("histogram2d", x, y)
     if not isinstance(bins, list | tuple) and len(shape_of(bins)) == 1 and shape_of(bins)[0] != 2:
-        bins = [bins, bins]
+        edges: Any = bins
+        bins = [edges, edges]
     if len(shape_of(x)) != 1 or shape_of(x) != shape_of(y):
         raise ValueError(
             "histogram2d: x and y must be arrays of one axis and of equal length, got shapes "
@@ -280,10 +295,10 @@ def histogram2d(
 
 @opening
 def histogramdd(
-    sample: Any,
-    bins: Any = 10,
+    sample: ArrayLike,
+    bins: ArrayLike | Sequence[ArrayLike] = 10,
     range: Any = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Any, list[Any]]:
     """How many points, the rows of an array, fall into each box of a grid; and its edges.

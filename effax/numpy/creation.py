@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil
-from typing import Any
+from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.effects.value import Value
+from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, Shape, Value
 from effax.numpy.arguments import (
     asked_dtype,
     broadcast,
@@ -112,7 +112,9 @@ def _shape(name: str, lengths: Any, dtype: Any = None) -> tuple[int, ...]:
     return canonical_shape(lengths)
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def zeros(
+    shape: SupportsIndex | Shape, dtype: DTypeLike | None = None, *, device: DeviceLike = None
+) -> Value:
     """An array of zeros.
 
     >>> zeros((2, 3)).shape
@@ -121,7 +123,9 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     return _everywhere("zeros", 0, shape, dtype, device)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def ones(
+    shape: SupportsIndex | Shape, dtype: DTypeLike | None = None, *, device: DeviceLike = None
+) -> Value:
     """An array of ones.
 
     >>> ones(3, dtype="int32").tolist()
@@ -130,7 +134,9 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     return _everywhere("ones", 1, shape, dtype, device)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def empty(
+    shape: SupportsIndex | Shape, dtype: DTypeLike | None = None, *, device: DeviceLike = None
+) -> Value:
     """An array of zeros: XLA has no arrays without contents.
 
     >>> empty(2).tolist()
@@ -145,7 +151,13 @@ def _check_fits(name: str, value: Any, dtype: Any) -> None:
         raise TypeError(f"{name}: {value} is not a real number, as {dtype} has to hold")
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def full(
+    shape: SupportsIndex | Shape,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike = None,
+) -> Value:
     """An array of a value everywhere; an array is broadcast.
 
     >>> full((2, 2), 7).tolist()
@@ -204,7 +216,13 @@ def beside(result: Any, a: Any) -> Any:
     return on_device(result, a.sharding) if follows else result
 
 
-def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def zeros_like(
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: SupportsIndex | Shape | None = None,
+    *,
+    device: DeviceLike = None,
+) -> Value:
     """Zeros in the shape and dtype of an array, or of anything that has those.
 
     >>> zeros_like(ones((2, 2))).tolist()
@@ -213,7 +231,13 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
     return _filled_like("zeros_like", a, 0, dtype, shape, device)
 
 
-def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def ones_like(
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: SupportsIndex | Shape | None = None,
+    *,
+    device: DeviceLike = None,
+) -> Value:
     """Ones in the shape and dtype of an array, or of anything that has those.
 
     >>> ones_like(zeros(2), dtype=int).tolist()
@@ -222,7 +246,13 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
     return _filled_like("ones_like", a, 1, dtype, shape, device)
 
 
-def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def empty_like(
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: SupportsIndex | Shape | None = None,
+    *,
+    device: DeviceLike = None,
+) -> Value:
     """Zeros in the shape and dtype of an array, or of anything that has those.
 
     >>> empty_like(ones(2)).shape
@@ -232,8 +262,13 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
 
 
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
-) -> Any:
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: SupportsIndex | Shape | None = None,
+    *,
+    device: DeviceLike = None,
+) -> Value:
     """A value everywhere, in the shape and dtype of an array, or of anything that has those.
 
     >>> full_like(zeros(2, "int32"), 3).tolist()
@@ -251,8 +286,13 @@ def full_like(
 
 @opening
 def arange(
-    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
-) -> Any:
+    start: ArrayLike,
+    stop: ArrayLike | None = None,
+    step: ArrayLike | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike = None,
+) -> Value:
     """Evenly spaced numbers from `start` (0 when one number is given) up to before `stop`.
 
     >>> arange(3).tolist(), arange(1, 2, 0.25).tolist()
@@ -337,15 +377,15 @@ def _linspace(
 
 @opening
 def linspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
     *,
-    device: Any = None,
+    device: DeviceLike = None,
 ) -> Any:
     """`num` evenly spaced numbers from `start` to `stop`, the last included if `endpoint`.
 
@@ -365,14 +405,14 @@ def linspace(
 
 @whole("num", "endpoint", "dtype", "axis")
 def logspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
-) -> Any:
+) -> Value:
     """`num` numbers from `base ** start` to `base ** stop`, evenly spaced on a logarithmic scale.
 
     >>> logspace(0, 2, 3).tolist()
@@ -392,13 +432,13 @@ def logspace(
 
 @whole("num", "endpoint", "dtype", "axis")
 def geomspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
-) -> Any:
+) -> Value:
     """`num` numbers from `start` to `stop`, each a constant multiple of the one before.
 
     >>> [round(x, 3) for x in geomspace(1, 1000, 4).tolist()]
@@ -426,8 +466,8 @@ def geomspace(
 
 
 def fromfunction(
-    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
-) -> Any:
+    function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, **kwargs: Any
+) -> Value:
     """What a function of indices gives at each place of a shape.
 
     The function is called once, on all indices along each axis by `vmap`.
@@ -451,7 +491,7 @@ def fromfunction(
     return mapped(*(indices if kind is None else (cast(x, kind) for x in indices)))
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Value:
     """A vector of the numbers in a buffer's bytes.
 
     >>> frombuffer(bytes([1, 2]), dtype="uint8").tolist()
@@ -460,7 +500,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     return constant(np.frombuffer(buffer, np.dtype(dtype), count, offset))
 
 
-def fromiter(*_: Any, **__: Any) -> Any:
+def fromiter(*_: Any, **__: Any) -> NoReturn:
     """Refused, as in JAX: it empties an iterator; call `numpy.fromiter` and then `asarray`."""
     raise NotImplementedError(
         "fromiter() is not supported because it uses up an iterator, a side effect; use "
@@ -468,7 +508,7 @@ def fromiter(*_: Any, **__: Any) -> Any:
     )
 
 
-def fromfile(*_: Any, **__: Any) -> Any:
+def fromfile(*_: Any, **__: Any) -> NoReturn:
     """Refused, as in JAX: reading is a side effect; call `numpy.fromfile` and then `asarray`."""
     raise NotImplementedError(
         "fromfile() is not supported because it reads a file, a side effect; use numpy.fromfile "
@@ -476,7 +516,7 @@ def fromfile(*_: Any, **__: Any) -> Any:
     )
 
 
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Value:
     """A vector of the numbers written in a text, parted by `sep`.
 
     >>> fromstring("1 2", dtype=int, sep=" ").tolist()
@@ -485,7 +525,7 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
     return constant(np.fromstring(string, np.dtype(dtype), count, sep=sep))
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: Any, /, *, device: DeviceLike = None, copy: bool | None = None) -> Value:
     """An array from one of another library, over DLPack.
 
     >>> import numpy
@@ -494,7 +534,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     from effax.backends.xla.dlpack import from_dlpack as imported
 
-    return imported(x, device, copy=copy)
+    where: Any = device
+    return imported(x, where, copy=copy)
 
 
 __all__ = [

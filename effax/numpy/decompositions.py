@@ -9,13 +9,10 @@ from effax.effects import condensed, matrices
 from effax.effects.conversion import convert_element_type
 from effax.effects.errors import MatrixShapeError
 from effax.effects.types import typeof
-from effax.effects.value import Value
+from effax.effects.value import Array, ArrayLike, Value
 from effax.lax import linalg
 from effax.numpy.operands import arraylike, promote_dtypes_inexact
 from effax.whole import whole
-
-Array = Any
-ArrayLike = Any
 
 
 class EigResult(NamedTuple):

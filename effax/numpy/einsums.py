@@ -9,13 +9,12 @@ from typing import Any, Final
 
 from effax.effects.promotion import lattice_result
 from effax.effects.types import typeof
+from effax.effects.value import Array, DTypeLike
 from effax.lax.contraction import canonical_precision, preferred
 from effax.numpy.arguments import cast, refuse_out
 from effax.numpy.operands import asarray, promote_dtypes
 from effax.numpy.pairwise import contract, diagonals, ordered, summed
 from effax.whole import whole
-
-Array = Any
 
 _DEFAULT_PATH: Final = "auto"
 
@@ -113,7 +112,7 @@ def einsum(
     out: None = None,
     optimize: Any = _DEFAULT_PATH,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
     _dot_general: Any = None,
 ) -> Array:
     """The sum of products that letters for axes describe.

@@ -9,6 +9,7 @@ from typing import Any
 from effax.effects import comparison, complex, elementwise, logical, special, transcendental
 from effax.effects.effect import Effect
 from effax.effects.types import is_complex, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy import folds
 from effax.numpy.arguments import shape_of, strong
 from effax.numpy.arithmetic import choose
@@ -61,7 +62,7 @@ asinh, atanh = arcsinh, arctanh
 
 
 @whole()
-def arccosh(x: Any, /) -> Any:
+def arccosh(x: ArrayLike, /) -> Array:
     """The inverse hyperbolic cosine; for complex numbers the one with a real part >= 0.
 
     >>> arccosh(1)
@@ -78,7 +79,7 @@ acosh = arccosh
 
 
 @whole()
-def log2(x: Any, /) -> Any:
+def log2(x: ArrayLike, /) -> Array:
     """The logarithm to base 2.
 
     >>> log2(8)
@@ -88,7 +89,7 @@ def log2(x: Any, /) -> Any:
 
 
 @whole()
-def log10(x: Any, /) -> Any:
+def log10(x: ArrayLike, /) -> Array:
     """The logarithm to base 10.
 
     >>> log10(1)
@@ -107,7 +108,7 @@ def _each_part(x: Any, operation: Effect, number: float) -> Any:
 
 
 @whole()
-def arctan2(x1: Any, x2: Any, /) -> Any:
+def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The angle of the point (x2, x1), in [-pi, pi].
 
     >>> arctan2(0, -1)
@@ -145,7 +146,7 @@ def logaddexp2(x1: Any, x2: Any, /) -> Any:
 
 
 @whole()
-def hypot(x1: Any, x2: Any, /) -> Any:
+def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`sqrt(x1**2 + x2**2)`, without overflow.
 
     >>> hypot(3, 4)
@@ -174,7 +175,7 @@ def _times(x: Any, constant: float) -> Any:
 
 
 @whole()
-def sinc(x: Any, /) -> Any:
+def sinc(x: ArrayLike, /) -> Array:
     """`sin(pi x) / (pi x)`, and 1 at zero.
 
     >>> sinc(0)
@@ -194,7 +195,7 @@ def sinc(x: Any, /) -> Any:
 
 
 @whole()
-def i0(x: Any, /) -> Any:
+def i0(x: ArrayLike, /) -> Array:
     """The modified Bessel function of order 0.
 
     >>> round(float(i0(1)), 4)
@@ -209,7 +210,7 @@ def i0(x: Any, /) -> Any:
 
 
 @whole()
-def deg2rad(x: Any, /) -> Any:
+def deg2rad(x: ArrayLike, /) -> Array:
     """Radians from degrees.
 
     >>> deg2rad(180)
@@ -219,7 +220,7 @@ def deg2rad(x: Any, /) -> Any:
 
 
 @whole()
-def rad2deg(x: Any, /) -> Any:
+def rad2deg(x: ArrayLike, /) -> Array:
     """Degrees from radians.
 
     >>> rad2deg(0)

@@ -21,6 +21,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
+from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike
 from effax.numpy.arguments import canonical_axes, canonical_axis, on_device, strong
 from effax.numpy.operands import arraylike
 from effax.whole import opening, whole
@@ -47,8 +48,6 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-Array = Any
-ArrayLike = Any
 _NORMS = (None, "backward", "ortho", "forward")
 _MOST = 3  # axes that one effect transforms
 
@@ -319,7 +318,9 @@ def _frequency_dtype(name: str, n: Any, dtype: Any) -> Any:
     return default_float() if dtype is None else user_dtype(dtype, name)
 
 
-def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
+def fftfreq(
+    n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike = None
+) -> Array:
     """The frequencies of the elements of an `fft` of n samples that are d apart.
 
     >>> import effax.numpy as jnp
@@ -330,7 +331,9 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = None
     return _placed(_frequencies(d, n=n, half=False, dtype=wanted), device)
 
 
-def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
+def rfftfreq(
+    n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike = None
+) -> Array:
     """The frequencies of the elements of an `rfft` of n samples that are d apart.
 
     >>> import effax.numpy as jnp

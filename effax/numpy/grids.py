@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
+from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike
 from effax.numpy.arguments import (
     asked_dtype,
     broadcast,
@@ -51,13 +53,13 @@ def _eye(N: int, M: int, k: Any, dtype: Any) -> Any:  # noqa: N803
 
 
 def eye(
-    N: Any,  # noqa: N803
-    M: Any = None,  # noqa: N803
-    k: Any = 0,
-    dtype: Any = None,
+    N: int,  # noqa: N803
+    M: int | None = None,  # noqa: N803
+    k: ArrayLike = 0,
+    dtype: DTypeLike | None = None,
     *,
-    device: Any = None,
-) -> Any:
+    device: DeviceLike = None,
+) -> Array:
     """Ones on a diagonal of a matrix (the k-th above the main one), zeros elsewhere.
 
     >>> eye(2).tolist()
@@ -78,7 +80,7 @@ def eye(
     return on_device(result, device)
 
 
-def identity(n: Any, dtype: Any = None) -> Any:
+def identity(n: int, dtype: DTypeLike | None = None) -> Array:
     """The identity matrix.
 
     >>> identity(2, int).tolist()
@@ -88,7 +90,7 @@ def identity(n: Any, dtype: Any = None) -> Any:
 
 
 @whole("N", "M", "dtype")
-def tri(N: int, M: int | None = None, k: Any = 0, dtype: Any = None) -> Any:  # noqa: N803
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:  # noqa: N803
     """Ones on and below a diagonal of a matrix, zeros above.
 
     >>> tri(2).tolist()
@@ -115,7 +117,7 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
 
 
 @whole("k")
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: ArrayLike, k: int = 0) -> Array:
     """The matrix with zeros above a diagonal.
 
     >>> tril(np.ones((2, 2))).tolist()
@@ -125,7 +127,7 @@ def tril(m: Any, k: int = 0) -> Any:
 
 
 @whole("k")
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: ArrayLike, k: int = 0) -> Array:
     """The matrix with zeros below a diagonal.
 
     >>> triu(np.ones((2, 2))).tolist()
@@ -135,7 +137,7 @@ def triu(m: Any, k: int = 0) -> Any:
 
 
 @whole("offset", "axis1", "axis2")
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The diagonals of the matrices along two axes, as the last axis of the result.
 
     >>> diagonal(np.arange(4).reshape(2, 2)).tolist()
@@ -172,7 +174,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @whole("k")
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """The matrix with a vector on its k-th diagonal, or the k-th diagonal of a matrix.
 
     >>> diag(np.array([1, 2])).tolist()
@@ -196,7 +198,7 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 @whole("k")
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """The matrix with all elements of an array on its k-th diagonal.
 
     >>> diagflat(np.array([[1, 2]])).tolist()
@@ -206,7 +208,9 @@ def diagflat(v: Any, k: int = 0) -> Any:
     return diag(ravel(v), k)
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+def fill_diagonal(
+    a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
+) -> Array:
     """The array with its diagonal replaced; `inplace=False` says that one knows it is a new array.
 
     >>> fill_diagonal(np.zeros((2, 2)), 5, inplace=False).tolist()
@@ -253,7 +257,7 @@ def _fill_diagonal(a: Any, val: Any) -> Any:
 
 
 @whole("N", "increasing")
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:  # noqa: N803
     """The matrix of powers of a vector's elements, the highest first unless `increasing`.
 
     >>> vander(np.array([2, 3]), 3).tolist()
@@ -278,7 +282,9 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # no
 
 
 @whole("copy", "sparse", "indexing")
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+def meshgrid(
+    *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> list[Any]:
     """Vectors of coordinates as arrays over their grid; with "xy" the first runs along columns.
 
     >>> [x.tolist() for x in meshgrid(np.array([1, 2]), np.array([3]))]
@@ -308,7 +314,9 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return results
 
 
-def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
+) -> Array | tuple[Array, ...]:
     """The positions in an array of a shape: along each axis, at each place.
 
     >>> indices((2, 2)).tolist()

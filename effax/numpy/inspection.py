@@ -12,7 +12,7 @@ from effax.effects import dtypes
 from effax.effects import promotion as lattice
 from effax.effects.promotion import safe_to_cast
 from effax.effects.types import as_dtype, typeof
-from effax.effects.value import Value
+from effax.effects.value import Array, ArrayLike, DTypeLike, Value
 from effax.whole import opening
 
 finfo = dtypes.finfo
@@ -32,7 +32,7 @@ _KINDS: Final[dict[str, Callable[[Any], bool]]] = {
 }
 
 
-def promote_types(a: Any, b: Any) -> np.dtype[Any]:
+def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
     """The dtype in which two meet, by JAX's lattice.
 
     >>> import effax.numpy as jnp
@@ -52,7 +52,7 @@ def result_type(*args: Any) -> np.dtype[Any]:
     return lattice.result_type(*args)
 
 
-def issubdtype(arg1: Any, arg2: Any) -> bool:
+def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """Whether a dtype is below another, or below an abstract one such as `jnp.floating`.
 
     >>> import effax.numpy as jnp
@@ -62,7 +62,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
     return bool(dtypes.issubdtype(arg1, arg2))
 
 
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Whether a dtype is of a kind of the array API standard, is another dtype, or one of several.
 
     Raises `ValueError` for a kind that the standard does not have.
@@ -127,7 +127,7 @@ def iterable(y: Any) -> bool:
 
 
 @opening
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """The lengths of an array's axes.
 
     >>> import effax.numpy as jnp
@@ -235,7 +235,7 @@ def _writable(x: Any) -> np.ndarray[Any, Any]:
     return found.view("V1") if found.dtype.str == "<f1" else found
 
 
-def load(file: str | os.PathLike[str] | Any, *args: Any, **kwargs: Any) -> Any:
+def load(file: str | os.PathLike[str] | Any, *args: Any, **kwargs: Any) -> Array:
     """Read an array that `save` wrote; of a file that `savez` wrote, NumPy's archive object.
 
     Elements of two bytes without a dtype are bfloat16. Raises `TypeError` for those of one byte.

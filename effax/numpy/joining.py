@@ -12,6 +12,7 @@ from effax.effects import shape as effects
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.types import typeof
+from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.numpy.arguments import (
     asked_dtype,
     canonical_axis,
@@ -45,7 +46,9 @@ def _with_dtype(name: str, arrays: Sequence[Any], dtype: Any) -> list[Any]:
 
 
 @whole("axis", "dtype")
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+def concatenate(
+    arrays: ArrayLike | Sequence[ArrayLike], axis: int | None = 0, dtype: DTypeLike | None = None
+) -> Array:
     """The arrays one after the other along an axis they have; None lays them flat first.
 
     >>> concatenate([np.ones(2), np.zeros(1)]).tolist()
@@ -65,7 +68,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
 
 
 @whole("axis")
-def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+def concat(arrays: Sequence[ArrayLike], /, *, axis: int | None = 0) -> Array:
     """`concatenate`, under the name of the array API standard.
 
     >>> concat([np.ones(2), np.zeros(1)]).shape
@@ -75,7 +78,12 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
 
 
 @whole("axis", "dtype")
-def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+def stack(
+    arrays: ArrayLike | Sequence[ArrayLike],
+    axis: int = 0,
+    out: None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """The arrays, of one shape, along a new axis.
 
     >>> stack([np.ones(2), np.zeros(2)], axis=1).shape
@@ -94,7 +102,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
 
 
 @whole("dtype")
-def vstack(tup: Any, dtype: Any = None) -> Any:
+def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """The arrays one under the other; vectors are rows.
 
     >>> vstack([np.ones(3), np.zeros((2, 3))]).shape
@@ -105,7 +113,7 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
 
 
 @whole("dtype")
-def hstack(tup: Any, dtype: Any = None) -> Any:
+def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """The arrays side by side; vectors one after the other.
 
     >>> hstack([np.ones((2, 1)), np.zeros((2, 3))]).shape
@@ -116,7 +124,7 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
 
 
 @whole("dtype")
-def dstack(tup: Any, dtype: Any = None) -> Any:
+def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """The arrays one behind the other, along a third axis.
 
     >>> dstack([np.ones((2, 3)), np.zeros((2, 3))]).shape
@@ -126,7 +134,7 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
 
 
 @whole()
-def column_stack(tup: Any) -> Any:
+def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
     """Vectors as columns, matrices side by side.
 
     >>> column_stack([np.ones(2), np.zeros((2, 3))]).shape
@@ -140,7 +148,7 @@ def column_stack(tup: Any) -> Any:
 
 
 @whole()
-def block(arrays: Any) -> Any:
+def block(arrays: ArrayLike | Sequence[ArrayLike]) -> Array:
     """Nested lists of arrays, joined along as many of the last axes as lists are nested.
 
     >>> block([[np.ones((2, 2)), np.zeros((2, 1))]]).shape
@@ -222,7 +230,9 @@ def _parts(ary: Any, bounds: tuple[int, ...], axis: int) -> list[Any]:
 
 
 @opening
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def split(
+    ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
+) -> list[Any]:
     """The array in parts along an axis: equal ones, or cut at given places.
 
     >>> [x.tolist() for x in split(np.arange(4), 2)]
@@ -232,7 +242,9 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 @opening
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def array_split(
+    ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
+) -> list[Any]:
     """The array in parts along an axis, the first ones longer where they can't be equal.
 
     >>> [x.tolist() for x in array_split(np.arange(3), 2)]
@@ -242,7 +254,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 @opening
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Any]:
     """`split` along the first axis.
 
     >>> [x.shape for x in vsplit(np.ones((4, 2)), 2)]
@@ -252,7 +264,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 
 @opening
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Any]:
     """`split` along the second axis; the first of a vector.
 
     >>> [x.shape for x in hsplit(np.ones((2, 4)), 2)]
@@ -263,7 +275,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 
 @opening
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Any]:
     """`split` along the third axis.
 
     >>> [x.shape for x in dsplit(np.ones((1, 1, 4)), 2)]
@@ -273,7 +285,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 
 @whole("axis")
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The arrays that make up an array along an axis.
 
     >>> [y.tolist() for y in unstack(np.array([[1, 2], [3, 4]]))]
@@ -293,7 +305,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 @whole("axis")
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """The values after the array; both laid flat if no axis is given.
 
     >>> append(np.ones(2), np.zeros(1)).tolist()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
 from effax.effects import shape as effects
 from effax.effects.types import canonical_shape
+from effax.effects.value import Array, ArrayLike, Axis, Shape
 from effax.numpy.arguments import (
     broadcast,
     canonical_axes,
@@ -51,7 +52,9 @@ def _wanted_shape(lengths: Any, given: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @whole("shape", "order", "copy")
-def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+def reshape(
+    a: ArrayLike, shape: SupportsIndex | Shape, order: str = "C", *, copy: bool | None = None
+) -> Array:
     """The elements in another shape; one length may be -1, and follows from the others.
 
     `order` is "C" (last axis fastest) or "F" (first axis fastest).
@@ -76,7 +79,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 @whole("order")
-def ravel(a: Any, order: str = "C") -> Any:
+def ravel(a: ArrayLike, order: str = "C") -> Array:
     """The elements along one axis.
 
     >>> ravel(np.ones((2, 3))).shape
@@ -89,7 +92,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 
 @whole("axes")
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """The axes in another order; reversed if none is given.
 
     >>> transpose(np.ones((2, 3, 4)), (1, 2, 0)).shape
@@ -105,7 +108,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
 
 
 @whole("axes")
-def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
+def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
     """The axes in another order.
 
     >>> permute_dims(np.ones((2, 3, 4)), (1, 2, 0)).shape
@@ -119,7 +122,7 @@ def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
 
 
 @whole()
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """The last two axes exchanged.
 
     >>> matrix_transpose(np.ones((5, 2, 3))).shape
@@ -135,7 +138,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 @whole("axis1", "axis2")
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Two axes exchanged.
 
     >>> swapaxes(np.ones((2, 3, 4)), 0, 2).shape
@@ -150,7 +153,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @whole("source", "destination")
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Axes moved to other places; the others keep their order.
 
     >>> moveaxis(np.ones((2, 3, 4)), 0, -1).shape
@@ -173,7 +176,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 
 @whole("axis", "start")
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """An axis moved to before the place `start`.
 
     >>> rollaxis(np.ones((2, 3, 4)), 2).shape
@@ -189,7 +192,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 @whole("axis")
-def expand_dims(a: Any, axis: Any) -> Any:
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     """New axes of length 1, at these positions of the result.
 
     >>> expand_dims(np.ones((2, 3)), (0, 3)).shape
@@ -205,7 +208,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 @whole("axis")
-def squeeze(a: Any, axis: Any = None) -> Any:
+def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     """Without axes of length 1: all of them, or those given.
 
     >>> squeeze(np.ones((1, 3, 1)), 0).shape
@@ -226,7 +229,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 
 @whole("shape")
-def broadcast_to(array: Any, shape: Any) -> Any:
+def broadcast_to(array: ArrayLike, shape: SupportsIndex | Shape) -> Array:
     """The array repeated along axes of length 1 and along new ones, to a shape.
 
     >>> broadcast_to(np.arange(3), (2, 3)).tolist()
@@ -242,7 +245,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     return broadcast(array_of(array), wanted)
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: SupportsIndex | Shape) -> tuple[int, ...]:
     """The shape to which all of these broadcast.
 
     >>> broadcast_shapes((2, 1), (3,), ())
@@ -252,7 +255,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 @whole()
-def broadcast_arrays(*args: Any) -> list[Any]:
+def broadcast_arrays(*args: ArrayLike) -> list[Array]:
     """The arrays, broadcast to one shape.
 
     >>> [x.shape for x in broadcast_arrays(np.ones((2, 1)), np.ones(3))]
@@ -270,8 +273,12 @@ def _at_least(name: str, arys: Sequence[Any], axes: dict[int, tuple[int, ...]]) 
     return results[0] if len(results) == 1 else results
 
 
+@overload
+def atleast_1d(ary: ArrayLike, /) -> Array: ...
+@overload
+def atleast_1d(*arys: ArrayLike) -> list[Array]: ...
 @whole()
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: ArrayLike) -> Array | list[Array]:
     """Scalars as vectors of length 1.
 
     >>> atleast_1d(3.0).shape
@@ -280,8 +287,12 @@ def atleast_1d(*arys: Any) -> Any:
     return _at_least("atleast_1d", arys, {0: (0,)})
 
 
+@overload
+def atleast_2d(ary: ArrayLike, /) -> Array: ...
+@overload
+def atleast_2d(*arys: ArrayLike) -> list[Array]: ...
 @whole()
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: ArrayLike) -> Array | list[Array]:
     """Scalars and vectors as matrices of one row.
 
     >>> atleast_2d(np.ones(3)).shape
@@ -290,8 +301,12 @@ def atleast_2d(*arys: Any) -> Any:
     return _at_least("atleast_2d", arys, {0: (0, 1), 1: (0,)})
 
 
+@overload
+def atleast_3d(ary: ArrayLike, /) -> Array: ...
+@overload
+def atleast_3d(*arys: ArrayLike) -> list[Array]: ...
 @whole()
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: ArrayLike) -> Array | list[Array]:
     """Axes of length 1 added until there are three.
 
     >>> atleast_3d(np.ones(3)).shape, atleast_3d(np.ones((3, 4))).shape

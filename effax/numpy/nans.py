@@ -8,6 +8,7 @@ import numpy as np
 
 from effax.effects import comparison, elementwise, logical, reduction, selection, shape
 from effax.effects.types import default_int, is_complex, is_float, is_inexact, typeof
+from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.numpy import reductions
 from effax.numpy.arguments import asked_dtype, cast, check_arrays, combine, refuse_out, shape_of
 from effax.numpy.operands import array
@@ -37,13 +38,13 @@ def _nan_where_all_are(result: Any, a: Any, axis: Axis, keepdims: bool, where: A
 
 @whole("axis", "keepdims")
 def nanmin(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The smallest element along some axes that is not NaN.
 
     >>> nanmin(np.array([np.nan, 2.0, 1.0])).tolist()
@@ -61,13 +62,13 @@ def nanmin(
 
 @whole("axis", "keepdims")
 def nanmax(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The largest element along some axes that is not NaN.
 
     >>> nanmax(np.array([np.nan, 2.0, 1.0])).tolist()
@@ -85,14 +86,14 @@ def nanmax(
 
 @whole(*STATICS)
 def nansum(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The sum along some axes, NaN counting as 0.
 
     >>> nansum(np.array([np.nan, 2.0, 1.0])).tolist()
@@ -108,14 +109,14 @@ def nansum(
 
 @whole(*STATICS)
 def nanprod(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The product along some axes, NaN counting as 1.
 
     >>> nanprod(np.array([np.nan, 2.0, 3.0])).tolist()
@@ -137,13 +138,13 @@ def _numbers(a: Any, where: Any) -> Any:
 
 @whole(*STATICS)
 def nanmean(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    where: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+) -> Array:
     """The mean along some axes of the elements that are not NaN.
 
     >>> nanmean(np.array([np.nan, 2.0, 1.0])).tolist()
@@ -163,15 +164,15 @@ def nanmean(
 
 @whole(*STATICS, "ddof")
 def nanvar(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: Any = 0,
+    ddof: int = 0,
     keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+) -> Array:
     """The variance along some axes of the elements that are not NaN.
 
     >>> nanvar(np.array([np.nan, 1.0, 3.0])).tolist()
@@ -187,15 +188,15 @@ def nanvar(
 
 @whole(*STATICS, "ddof")
 def nanstd(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: Any = 0,
+    ddof: int = 0,
     keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+) -> Array:
     """The square root of `nanvar`.
 
     >>> nanstd(np.array([np.nan, 1.0, 3.0])).tolist()
@@ -218,8 +219,8 @@ def _nan_position(name: str, find: Any, last: Any, a: Any, axis: Any, keepdims: 
 
 @whole("axis", "keepdims")
 def nanargmax(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
-) -> Any:
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
     """Where the largest element is that is not NaN; -1 where all are.
 
     >>> nanargmax(np.array([np.nan, 2.0, 1.0])).tolist()
@@ -231,8 +232,8 @@ def nanargmax(
 
 @whole("axis", "keepdims")
 def nanargmin(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
-) -> Any:
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
     """Where the smallest element is that is not NaN; -1 where all are.
 
     >>> nanargmin(np.array([np.nan, 2.0, 1.0])).tolist()

@@ -10,14 +10,13 @@ from typing import Any
 import effax.numpy as jnp
 from effax.api.placed import placed
 from effax.effects.types import finfo, typeof
+from effax.effects.value import Array, ArrayLike, DTypeLike, PrecisionLike
 from effax.numpy.arguments import canonical_axis
 from effax.numpy.decompositions import floats, svd, svdvals
 from effax.numpy.operands import arraylike
 from effax.numpy.systems import inv
 from effax.whole import opening, whole
 
-Array = Any
-ArrayLike = Any
 Axis = Any
 
 
@@ -119,7 +118,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") ->
 
 @whole("axis", "keepdims", "ord")
 def vector_norm(
-    x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2
+    x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: int | str = 2
 ) -> Array:
     """The norm of vectors along some axes; of all elements as one vector, by default.
 
@@ -158,7 +157,7 @@ def cond(x: ArrayLike, p: Any = None) -> Array:
     return jnp.where(jnp.isnan(ratio) & valid, math.inf, ratio)
 
 
-def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
+def multi_dot(arrays: Sequence[ArrayLike], *, precision: PrecisionLike = None) -> Array:
     """The product of several matrices, in the cheapest order; the ends may be vectors.
 
     >>> import effax.numpy as jnp
@@ -246,7 +245,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     return jnp.diagonal(x, offset=offset, axis1=-2, axis2=-1)
 
 
-def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> Array:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
     """The sums of the diagonals of the matrices in the last two axes.
 
     >>> import effax.numpy as jnp
@@ -257,7 +256,12 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> Array:
 
 
 def matmul(
-    x1: ArrayLike, x2: ArrayLike, /, *, precision: Any = None, preferred_element_type: Any = None
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """The matrix product, as `jnp.matmul`.
 
@@ -275,8 +279,8 @@ def tensordot(
     /,
     *,
     axes: Any = 2,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Sums of products over paired axes, as `jnp.tensordot`.
 
@@ -299,8 +303,8 @@ def vecdot(
     /,
     *,
     axis: int = -1,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Sums of products along an axis, the first factor conjugated, as `jnp.vecdot`.
 

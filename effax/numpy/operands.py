@@ -32,7 +32,7 @@ from effax.effects.types import (
     position_dtype,
     typeof,
 )
-from effax.effects.value import Value
+from effax.effects.value import Array, Value
 from effax.numpy.arguments import BroadcastError, broadcast, cast, check_arrays, common_shape
 from effax.whole import opened
 
@@ -246,7 +246,7 @@ def strong_unless_all_weak(result: Any, *given: Any) -> Any:
     return cast(result, typeof(result).dtype)
 
 
-def array(x: Any) -> Any:
+def array(x: Any) -> Array:
     """The value as an array: a Python number gets a weak type."""
     return weak(x) if type(x) in LITERALS else x
 

@@ -10,6 +10,7 @@ import numpy as np
 from effax.effects import conversion, elementwise, reduction, sorting
 from effax.effects import shape as effects
 from effax.effects.types import is_inexact, is_integer, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import (
     broadcast,
     cast,
@@ -39,8 +40,8 @@ _OPTIONS = {
 
 @opening
 def pad(
-    array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any
-) -> Any:
+    array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any
+) -> Array:
     """The array with a border; `pad_width` has (before, after) for each axis, or for all.
 
     Modes: constant, edge, linear_ramp, maximum, mean, median, minimum, reflect, symmetric, wrap,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from math import factorial
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from effax.effects import elementwise, shape
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.types import finfo, int32, is_bool, is_inexact, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.lax.control import scan
 from effax.lax.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from effax.numpy.arguments import broadcast, cast, check_arrays, combine, is_static, shape_of
@@ -31,9 +33,6 @@ from effax.numpy.systems import inv, lstsq
 from effax.numpy.taking import take
 from effax.whole import opening, own_promotion, whole
 
-Array = Any
-ArrayLike = Any
-
 
 def _vectors(name: str, *xs: ArrayLike, inexact: bool = True) -> list[Array]:
     """The coefficients as vectors of one dtype; a number is a constant polynomial.
@@ -48,7 +47,7 @@ def _vectors(name: str, *xs: ArrayLike, inexact: bool = True) -> list[Array]:
     return [expand_dims(x, 0) if not shape_of(x) else x for x in promoted]
 
 
-def _length(x: Array) -> int:
+def _length(x: ArrayLike) -> int:
     return shape_of(x)[0]
 
 
@@ -102,7 +101,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     return _added("polyadd", *promote_dtypes(a1, a2))
 
 
-def _added(name: str, a1: Array, a2: Array) -> Array:
+def _added(name: str, a1: ArrayLike, a2: Array) -> Array:
     """The sum, where the shorter one begins with zeros; further axes must agree."""
     given = [expand_dims(a, 0) if not shape_of(a) else a for a in (a1, a2)]
     if is_bool(typeof(given[0]).dtype):
@@ -146,10 +145,11 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     >>> polymul(np.array([1, 2]), np.array([1, -2]))
     Array([ 1.,  0., -4.], dtype=float32)
     """
-    factors = _vectors("polymul", a1, a2)
+    factors: Sequence[Any] = _vectors("polymul", a1, a2)
     if trim_leading_zeros and (_length(factors[0]) > 1 or _length(factors[1]) > 1):
         factors = [trim_zeros(a, "f") for a in factors]
-    return convolve(*(_zeros(1, a) if _length(a) == 0 else a for a in factors))
+    one, other = (_zeros(1, a) if _length(a) == 0 else a for a in factors)
+    return convolve(one, other)
 
 
 @opening
@@ -364,7 +364,7 @@ def polyfit(
     full: bool = False,
     w: ArrayLike | None = None,
     cov: bool | str = False,
-) -> Any:
+) -> Array | tuple[Array, ...]:
     """The polynomial of a degree that comes closest to points, in the sense of least squares.
 
     Args:
@@ -427,11 +427,11 @@ def _fitted(
     x: ArrayLike,
     y: ArrayLike,
     w: ArrayLike | None,
-    rcond: ArrayLike,
+    rcond: Any,
     deg: int,
     cov: bool,
     scaled: bool,
-) -> tuple[Array, ...]:
+) -> tuple[Any, ...]:
     if w is None:
         x, y = promote_dtypes_inexact(x, y)
     else:

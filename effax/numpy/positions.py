@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -14,16 +14,13 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.promotion import lattice_result
 from effax.effects.types import default_int, iinfo, typeof, user_dtype
-from effax.effects.value import Value
+from effax.effects.value import Array, ArrayLike, DTypeLike, Shape, Value
 from effax.numpy.arguments import cast, check_arrays
 from effax.numpy.arithmetic import add, divmod, multiply, remainder
 from effax.numpy.choosing import clip, where
 from effax.numpy.comparing import greater, less
 from effax.numpy.operands import array, asarray
 from effax.whole import opening, whole
-
-Array = Any
-ArrayLike = Any
 
 
 def ix_(*args: ArrayLike) -> tuple[Array, ...]:
@@ -63,7 +60,7 @@ def _open_mesh(vectors: tuple[Array, ...]) -> tuple[Array, ...]:
 
 
 @opening
-def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
+def unravel_index(indices: ArrayLike, shape: SupportsIndex | Shape | Array) -> tuple[Array, ...]:
     """Positions in an array read as a vector, as indices, an array for each axis.
 
     Negative positions count from the end; those outside give the last, or first, index.
@@ -73,8 +70,9 @@ def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
     (Array([0, 1], dtype=int32), Array([0, 2], dtype=int32))
     """
     check_arrays("unravel_index", indices)
-    several = isinstance(shape, list | tuple) or np.ndim(shape) > 0
-    lengths = tuple(shape) if several else (shape,)
+    given: Any = shape
+    several = isinstance(shape, list | tuple) or np.ndim(given) > 0
+    lengths = tuple(given) if several else (given,)
     if any(np.ndim(n) for n in lengths):
         raise ValueError("unravel_index: shape should be a scalar or 1D sequence.")
     if typeof(indices).dtype.kind not in "iu":
@@ -87,7 +85,7 @@ def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
 
 
 @whole("lengths")
-def _unravel_index(indices: Array, lengths: tuple[int, ...]) -> tuple[Array, ...]:
+def _unravel_index(indices: ArrayLike, lengths: tuple[int, ...]) -> tuple[Array, ...]:
     rest = array(indices)
     found = []
     for n in reversed(lengths):
@@ -109,7 +107,7 @@ def ravel_multi_index(
     mode: str = "raise",
     order: str = "C",
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Array:
     """Indices, an array for each axis, as positions in an array read as a vector.
 
@@ -165,7 +163,7 @@ def ravel_multi_index(
 
 @whole("lengths", "mode", "order", "dtype")
 def _ravel_multi_index(
-    indices: tuple[Array, ...], lengths: tuple[int, ...], mode: str, order: str, dtype: Any
+    indices: tuple[ArrayLike, ...], lengths: tuple[int, ...], mode: str, order: str, dtype: Any
 ) -> Array:
     total: Any = cast(np.int32(0), dtype)
     stride = 1

@@ -9,6 +9,7 @@ import numpy as np
 from effax.effects import comparison, cumulative, elementwise, logical, reduction, selection, shape
 from effax.effects.sorting import sort, take_along
 from effax.effects.types import default_int, inexact_dtype, is_complex, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import (
     broadcast,
     canonical_axes,
@@ -171,16 +172,16 @@ def _by_weights(rows: Any, q: Any, weights: Any, without_nan: bool) -> Any:
 
 @whole(*_STATICS)
 def quantile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """The q-quantiles (0 to 1) along some axes: linearly between elements, or by another method.
 
     Methods: linear, lower, higher, midpoint, nearest, inverted_cdf (with weights).
@@ -193,16 +194,16 @@ def quantile(
 
 @whole(*_STATICS)
 def nanquantile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """`quantile` of the elements that are not NaN.
 
     >>> nanquantile(np.array([np.nan, 1.0, 3.0]), 0.5).tolist()
@@ -220,16 +221,16 @@ def _hundredths(name: str, a: Any, q: Any) -> Any:
 
 @whole(*_STATICS)
 def percentile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """The q-th percentiles (0 to 100) along some axes.
 
     >>> percentile(np.arange(5.0), 75).tolist()
@@ -243,16 +244,16 @@ def percentile(
 
 @whole(*_STATICS)
 def nanpercentile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """`percentile` of the elements that are not NaN.
 
     >>> nanpercentile(np.array([np.nan, 1.0, 3.0]), 50).tolist()
@@ -266,12 +267,12 @@ def nanpercentile(
 
 @whole("axis", "overwrite_input", "keepdims")
 def median(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
-) -> Any:
+) -> Array:
     """The middle element along some axes, or the mean of the two in the middle.
 
     >>> median(np.array([3.0, 1.0, 2.0])).tolist()
@@ -283,12 +284,12 @@ def median(
 
 @whole("axis", "overwrite_input", "keepdims")
 def nanmedian(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
-) -> Any:
+) -> Array:
     """The median of the elements that are not NaN.
 
     >>> nanmedian(np.array([np.nan, 1.0, 2.0])).tolist()

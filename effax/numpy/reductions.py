@@ -23,6 +23,7 @@ from effax.effects.types import (
     is_unsigned,
     typeof,
 )
+from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.numpy.arguments import (
     asked_dtype,
     broadcast,
@@ -188,15 +189,15 @@ def _totalled(
 
 @whole(*STATICS, "promote_integers")
 def sum(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
     promote_integers: bool = True,
-) -> Any:
+) -> Array:
     """The sum of the elements along some axes, of those where a mask is true.
 
     Narrow integers are added up as default integers, and half-precision floats in single
@@ -223,15 +224,15 @@ def sum(
 
 @whole(*STATICS, "promote_integers")
 def prod(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
     promote_integers: bool = True,
-) -> Any:
+) -> Array:
     """The product of the elements along some axes, of those where a mask is true.
 
     >>> prod(np.arange(1, 5)).tolist()
@@ -275,13 +276,13 @@ def _extremum(
 
 @whole("axis", "keepdims")
 def max(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The largest element along some axes; NaN where there is one.
 
     >>> max(np.arange(6).reshape(2, 3), axis=1).tolist()
@@ -303,13 +304,13 @@ def max(
 
 @whole("axis", "keepdims")
 def min(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The smallest element along some axes; NaN where there is one.
 
     >>> min(np.arange(6).reshape(2, 3), axis=1).tolist()
@@ -342,8 +343,13 @@ def truth(a: Any) -> Any:
 
 @whole("axis", "keepdims")
 def any(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> Array:
     """Whether any element along some axes is true.
 
     >>> any(np.array([[False, True], [False, False]]), axis=1).tolist()
@@ -367,8 +373,13 @@ def any(
 
 @whole("axis", "keepdims")
 def all(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> Array:
     """Whether all elements along some axes are true.
 
     >>> all(np.array([[True, True], [False, True]]), axis=1).tolist()
@@ -391,7 +402,7 @@ def all(
 
 
 @whole("axis", "keepdims")
-def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Array:
     """How many elements along some axes are not zero.
 
     >>> count_nonzero(np.array([0, 2, 3])).tolist()
@@ -411,7 +422,7 @@ def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 
 
 @whole("axis", "keepdims")
-def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
     """The largest element less the smallest, along some axes.
 
     >>> ptp(np.array([3, 1, 7])).tolist()
@@ -443,7 +454,9 @@ def _position(
 
 
 @whole("axis", "keepdims")
-def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmax(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
     """Where the largest element is along an axis: the first of equals, a NaN before all.
 
     >>> argmax(np.array([1, 3, 3])).tolist()
@@ -453,7 +466,9 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
 
 
 @whole("axis", "keepdims")
-def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmin(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
     """Where the smallest element is along an axis: the first of equals, a NaN before all.
 
     >>> argmin(np.array([3, 1, 1])).tolist()

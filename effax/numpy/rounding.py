@@ -22,6 +22,7 @@ from effax.effects.types import (
     is_inexact,
     typeof,
 )
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import cast, refuse_out, strong
 from effax.numpy.arithmetic import choose
 from effax.numpy.operands import (
@@ -39,45 +40,46 @@ _TO_EVEN = 1
 
 
 @whole()
-def floor(x: Any, /) -> Any:
+def floor(x: ArrayLike, /) -> Array:
     """The nearest integer from below; integers as they are.
 
     >>> floor(-1.5)
     Array(-2., dtype=float32, weak_type=True)
     """
-    x = array(unary("floor", x))
-    return elementwise.floor(x) if is_inexact(typeof(x).dtype) else x
+    values = array(unary("floor", x))
+    return elementwise.floor(values) if is_inexact(typeof(values).dtype) else values
 
 
 @whole()
-def ceil(x: Any, /) -> Any:
+def ceil(x: ArrayLike, /) -> Array:
     """The nearest integer from above; integers as they are.
 
     >>> ceil(-1.5)
     Array(-1., dtype=float32, weak_type=True)
     """
-    x = array(unary("ceil", x))
-    return elementwise.ceil(x) if is_inexact(typeof(x).dtype) else x
+    values = array(unary("ceil", x))
+    return elementwise.ceil(values) if is_inexact(typeof(values).dtype) else values
 
 
 @whole()
-def trunc(x: Any) -> Any:
+def trunc(x: ArrayLike) -> Array:
     """The nearest integer towards zero; integers as they are.
 
     >>> trunc(-1.5)
     Array(-1., dtype=float32, weak_type=True)
     """
-    x = array(unary("trunc", x))
-    if not is_inexact(typeof(x).dtype):
-        return x
-    return choose(comparison.lt(x, 0.0), elementwise.ceil(x), elementwise.floor(x))
+    values = array(unary("trunc", x))
+    if not is_inexact(typeof(values).dtype):
+        return values
+    above = comparison.lt(values, 0.0)
+    return choose(above, elementwise.ceil(values), elementwise.floor(values))
 
 
 fix = trunc
 
 
 @whole()
-def rint(x: Any, /) -> Any:
+def rint(x: ArrayLike, /) -> Array:
     """The nearest integer, the even one of two; always floating-point.
 
     >>> rint(2.5)
@@ -94,7 +96,7 @@ def _round_to_even(x: Any) -> Any:
     return elementwise.round(x, rounding_method=_TO_EVEN)
 
 
-def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """The nearest number of that many decimals, the even one of two; integers as they are.
 
     >>> round(2.5)
@@ -129,7 +131,7 @@ around = round
 
 
 @whole()
-def signbit(x: Any, /) -> Any:
+def signbit(x: ArrayLike, /) -> Array:
     """Whether the sign is negative, also that of -0.0 and of NaN.
 
     >>> signbit(-0.0)
@@ -153,7 +155,7 @@ def bits_of(x: Any) -> Any:
 
 
 @whole()
-def copysign(x1: Any, x2: Any, /) -> Any:
+def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 with the sign of x2.
 
     >>> copysign(2, -1)
@@ -167,7 +169,7 @@ def copysign(x1: Any, x2: Any, /) -> Any:
 
 
 @whole()
-def nextafter(x: Any, y: Any, /) -> Any:
+def nextafter(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The next float after x in the direction of y.
 
     >>> float(nextafter(1.0, 2.0))
@@ -177,7 +179,7 @@ def nextafter(x: Any, y: Any, /) -> Any:
 
 
 @whole()
-def spacing(x: Any, /) -> Any:
+def spacing(x: ArrayLike, /) -> Array:
     """The distance to the next float away from zero, with the sign of x.
 
     >>> spacing(1.0)
@@ -227,7 +229,7 @@ def _exponent(x: Any) -> Any:
 
 
 @whole()
-def frexp(x: Any, /) -> tuple[Any, Any]:
+def frexp(x: ArrayLike, /) -> tuple[Any, Any]:
     """`(m, n)` with `x == m * 2**n` and m in [1/2, 1).
 
     >>> frexp(6.0)[1]
@@ -242,7 +244,7 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
 
 
 @whole()
-def ldexp(x1: Any, x2: Any, /) -> Any:
+def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 * 2**x2`.
 
     >>> ldexp(0.5, 3)
@@ -259,7 +261,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     return _scaled(x1, elementwise.min(elementwise.max(n, -limit), limit), 3)
 
 
-def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
+def modf(x: ArrayLike, /, out: None = None) -> tuple[Any, Any]:
     """The fractional and the integral part, both with the sign of x.
 
     >>> modf(2.5)[0]
@@ -279,7 +281,7 @@ def _modf(x: Any) -> tuple[Any, Any]:
 
 
 @whole()
-def heaviside(x1: Any, x2: Any, /) -> Any:
+def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """0 for negative x1, 1 for positive, and x2 at zero.
 
     >>> heaviside(0.0, 0.5)

@@ -15,6 +15,7 @@ from effax.effects import comparison, cumulative, elementwise, indexing, selecti
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.types import default_int, default_position_dtype, position_dtype, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import (
     broadcast,
     canonical_axis,
@@ -82,7 +83,12 @@ def nonzero_mask(a: Any) -> Any:
 
 
 @whole("size", given="size")
-def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+def nonzero(
+    a: ArrayLike,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> tuple[Any, ...]:
     """The positions of the elements that are not zero, one vector for each axis.
 
     Under a transform `size` is needed: the result is cut there, or filled up with `fill_value`
@@ -145,7 +151,12 @@ def _unravelled(
 
 
 @whole("size", given="size")
-def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def flatnonzero(
+    a: ArrayLike,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> Array:
     """The positions of the elements that are not zero, in the flattened array.
 
     >>> flatnonzero(np.array([[0, 3], [4, 0]])).tolist()
@@ -156,7 +167,9 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
 
 
 @whole("size", given="size")
-def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def argwhere(
+    a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> Array:
     """The positions of the elements that are not zero, one row for each.
 
     >>> argwhere(np.array([[0, 3], [4, 0]])).tolist()
@@ -170,7 +183,9 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
 
 
 @whole("size", given="size")
-def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+def extract(
+    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0
+) -> Array:
     """The elements where a condition is true, in a vector.
 
     >>> extract(np.array([True, False, True]), np.array([1, 2, 3])).tolist()
@@ -182,14 +197,14 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
 
 @whole("axis", "out", "size", given="size")
 def compress(
-    condition: Any,
-    a: Any,
+    condition: ArrayLike,
+    a: ArrayLike,
     axis: int | None = None,
     out: None = None,
     *,
     size: int | None = None,
-    fill_value: Any = 0,
-) -> Any:
+    fill_value: ArrayLike = 0,
+) -> Array:
     """The slices along an axis where a vector of conditions is true; elements, if no axis is given.
 
     >>> compress(np.array([False, True]), np.array([[1, 2], [3, 4]]), axis=0).tolist()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from effax.effects import comparison, cumulative, elementwise, indexing, logical, selection, shape
 from effax.effects.sorting import sort
 from effax.effects.types import default_int, int32, is_complex, is_inexact, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import (
     broadcast,
     canonical_axis,
@@ -131,7 +132,7 @@ def _collected(
     given="size",
 )
 def unique(
-    ar: Any,
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -139,7 +140,7 @@ def unique(
     *,
     equal_nan: bool = True,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
     sorted: bool = True,
 ) -> Any:
     """The different elements, or slices along an axis, in order.
@@ -181,7 +182,9 @@ def unique(
 
 
 @whole("size", given="size")
-def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
+def unique_all(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> UniqueAll:
     """The different elements, where each was first, which one every element is, and how often.
 
     >>> import numpy as np
@@ -195,7 +198,9 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
 
 
 @whole("size", given="size")
-def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
+def unique_counts(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> UniqueCounts:
     """The different elements, and how often each is there.
 
     >>> import numpy as np
@@ -209,7 +214,9 @@ def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 
 
 @whole("size", given="size")
-def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
+def unique_inverse(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> UniqueInverse:
     """The different elements, and which one every element is.
 
     >>> import numpy as np
@@ -223,7 +230,9 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
 
 
 @whole("size", given="size")
-def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_values(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> Array:
     """The different elements.
 
     >>> import numpy as np
@@ -235,7 +244,9 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 
 
 @whole("size", given="size")
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def union1d(
+    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> Array:
     """The different elements of two arrays, in order.
 
     >>> import numpy as np
@@ -249,13 +260,13 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
 
 @whole("invert", "method")
 def isin(
-    element: Any,
-    test_elements: Any,
-    assume_unique: Any = False,
+    element: ArrayLike,
+    test_elements: ArrayLike,
+    assume_unique: bool = False,
     invert: bool = False,
     *,
     method: str = "auto",
-) -> Any:
+) -> Array:
     """Whether each element is among others; NaN is not.
 
     Methods (the result is the same): compare_all, binary_search, sort, auto.
@@ -325,13 +336,13 @@ def _filled(values: Any, mask: Any, number: Any, fill: Any, size: int) -> Any:
 
 @whole("assume_unique", "size", given="size")
 def setdiff1d(
-    ar1: Any,
-    ar2: Any,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """The different elements of one array that are not in another, in order.
 
     >>> import numpy as np
@@ -360,13 +371,13 @@ def _both(one: Any, other: Any) -> Any:
 
 @whole("assume_unique", "size", given="size")
 def setxor1d(
-    ar1: Any,
-    ar2: Any,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """The elements that are in just one of two arrays, in order.
 
     >>> import numpy as np
@@ -395,14 +406,14 @@ def _odd_ones(one: Any, other: Any) -> tuple[Any, Any]:
 
 @whole("assume_unique", "return_indices", "size", given="size")
 def intersect1d(
-    ar1: Any,
-    ar2: Any,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     return_indices: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array | tuple[Array, Array, Array]:
     """The different elements that are in both arrays, in order; on request also where they are.
 
     >>> import numpy as np

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import attrs
 
 from effax.effects import selection
 from effax.effects.tree import registry
 from effax.effects.types import is_integer, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.lax.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from effax.numpy.index_parts import is_mask
 from effax.numpy.operands import asarray
-
-Array = Any
 
 
 @attrs.frozen(slots=True, hash=False)
@@ -45,7 +44,9 @@ registry.register_node(
 )
 
 
-def ds(start: Any, size: Any = None, stride: int | None = None) -> slice | Slice:
+def ds(
+    start: ArrayLike | None, size: SupportsIndex | None = None, stride: SupportsIndex | None = None
+) -> slice | Slice:
     """A slice for indices, from a start and a size; the start may be a value.
 
     `ds(i, j)` is `i:i+j`, `ds(j)` is `:j`, `ds(None)` is `:`, and `ds(i, j, s)` is j positions
@@ -64,7 +65,7 @@ def ds(start: Any, size: Any = None, stride: int | None = None) -> slice | Slice
     if start is None:
         return slice(None)
     if size is None:
-        start, size = 0, start
+        start, size = 0, operator.index(start)
     stride = 1 if stride is None else operator.index(stride)
     size = operator.index(size)
     if stride < 0 or size < 0:

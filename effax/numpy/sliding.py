@@ -7,19 +7,17 @@ from typing import Any
 from effax.effects import shape
 from effax.effects.convolution import ConvDimensionNumbers, conv_general_dilated
 from effax.effects.types import typeof
+from effax.effects.value import Array, ArrayLike, DTypeLike, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
 from effax.numpy.arguments import check_arrays
 from effax.numpy.contraction import conjugated
 from effax.numpy.operands import promote_dtypes, promote_dtypes_inexact
 from effax.whole import opening, whole
 
-Array = Any
-ArrayLike = Any
-
 
 @whole("name", "mode", "precision", "preferred_element_type")
 def _sliding(
-    a: Array, v: Array, name: str, mode: str, precision: Any, preferred_element_type: Any
+    a: ArrayLike, v: ArrayLike, name: str, mode: str, precision: Any, preferred_element_type: Any
 ) -> Array:
     """Products of the shorter vector with each place of the longer."""
     for x in (a, v):
@@ -67,8 +65,8 @@ def convolve(
     v: ArrayLike,
     mode: str = "full",
     *,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """The convolution of two vectors; integers are computed as floats.
 
@@ -93,8 +91,8 @@ def correlate(
     v: ArrayLike,
     mode: str = "valid",
     *,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """The correlation of two vectors, the second conjugated; integers are computed as floats.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from effax.effects import elementwise, shape, sorting
 from effax.effects.types import default_int, default_position_dtype, position_dtype, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.lax.slicing import position
 from effax.numpy.arguments import (
     broadcast,
@@ -39,14 +40,14 @@ def _along(a: Any, axis: int | None) -> tuple[Any, int]:
 
 @whole("axis", "kind", "order", "stable", "descending")
 def sort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: None = None,
     order: None = None,
     stable: bool = True,
     descending: bool = False,
-) -> Any:
+) -> Array:
     """The elements in ascending order along an axis; None sorts all of them. NaN comes last.
 
     >>> import numpy as np
@@ -62,14 +63,14 @@ def sort(
 
 @whole("axis", "kind", "order", "stable", "descending")
 def argsort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: None = None,
     order: None = None,
     stable: bool = True,
     descending: bool = False,
-) -> Any:
+) -> Array:
     """The positions that put the elements in ascending order along an axis.
 
     >>> import numpy as np
@@ -95,7 +96,7 @@ def order_of(a: Any, axis: int, stable: bool = True, descending: bool = False) -
 
 
 @whole("axis")
-def lexsort(keys: Any, axis: int = -1) -> Any:
+def lexsort(keys: Any, axis: int = -1) -> Array:
     """The positions that sort by several keys, the last of which counts most.
 
     >>> import numpy as np
@@ -131,7 +132,7 @@ def _checked_kth(kth: Any, length: int) -> int:
 
 
 @whole("kth", "axis")
-def partition(a: Any, kth: int, axis: int = -1) -> Any:
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """The element of place `kth` where sorting would put it, smaller ones before, larger after.
 
     >>> import numpy as np
@@ -146,7 +147,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 
 
 @whole("kth", "axis")
-def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """The positions that partition an array around its element of place `kth`.
 
     >>> import numpy as np
@@ -160,7 +161,7 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
 
 
 @whole()
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: ArrayLike) -> Array:
     """The elements in order along the last axis, as complex numbers.
 
     >>> import numpy as np
@@ -179,8 +180,13 @@ _METHODS = ("scan", "scan_unrolled", "sort", "compare_all")
 
 @whole("side", "method")
 def searchsorted(
-    a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
-) -> Any:
+    a: ArrayLike,
+    v: ArrayLike,
+    side: str = "left",
+    sorter: ArrayLike | None = None,
+    *,
+    method: str = "scan",
+) -> Array:
     """Where elements would have to be put into a sorted vector: before its equals, or after them.
 
     Methods: scan and scan_unrolled search by bisection, compare_all compares with every element,

@@ -20,6 +20,7 @@ from effax.effects.types import (
     real_dtype,
     typeof,
 )
+from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.numpy.arguments import (
     asked_dtype,
     broadcast,
@@ -49,14 +50,14 @@ def count(lengths: tuple[int, ...], axis: Axis) -> int:
 
 @whole(*STATICS)
 def mean(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
     *,
-    where: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+) -> Array:
     """The mean of the elements along some axes, of those where a mask is true.
 
     >>> mean(np.array([[1, 2], [3, 5]]), axis=1).tolist()
@@ -80,12 +81,12 @@ def mean(
 
 @whole("axis", "returned", "keepdims")
 def average(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     returned: bool = False,
     keepdims: bool = False,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """The weighted mean along some axes, with the sum of weights if `returned`.
 
     >>> average(np.array([1.0, 3.0]), weights=np.array([3.0, 1.0])).tolist()
@@ -142,17 +143,17 @@ def _variance_dtypes(name: str, given: Any, asked: Any) -> tuple[Any, Any]:
 
 @whole(*STATICS, "ddof", "correction")
 def var(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: Any = 0,
+    ddof: int = 0,
     keepdims: bool = False,
     *,
-    where: Any = None,
-    mean: Any = None,
-    correction: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    correction: float | None = None,
+) -> Array:
     """The mean squared distance from the mean, along some axes; divided by n - ddof.
 
     >>> var(np.array([1.0, 3.0])).tolist()
@@ -232,17 +233,17 @@ def _mean(a: Any, axes: Axis, dtype: Any, keepdims: bool, where: Any) -> Any:
 
 @whole(*STATICS, "ddof", "correction")
 def std(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: Any = 0,
+    ddof: int = 0,
     keepdims: bool = False,
     *,
-    where: Any = None,
-    mean: Any = None,
-    correction: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    correction: float | None = None,
+) -> Array:
     """The square root of the variance, along some axes.
 
     >>> std(np.array([1.0, 3.0])).tolist()
@@ -259,16 +260,16 @@ def std(
 
 @whole("rowvar", "bias", "ddof", "dtype")
 def cov(
-    m: Any,
-    y: Any = None,
+    m: ArrayLike,
+    y: ArrayLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
     *,
-    dtype: Any = None,
-) -> Any:
+    dtype: DTypeLike | None = None,
+) -> Array:
     """The covariance matrix of variables, which are rows (columns without `rowvar`).
 
     `fweights` say how often each observation was made, `aweights` how much it counts.
@@ -361,7 +362,9 @@ def _observation_weights(fweights: Any, aweights: Any, n: int, dtype: Any) -> An
 
 
 @whole("rowvar", "dtype")
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+def corrcoef(
+    x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None
+) -> Array:
     """The correlations of variables, which are rows (columns without `rowvar`).
 
     >>> corrcoef(np.array([[0.0, 1, 2], [2, 1, 0]])).tolist()

@@ -14,14 +14,12 @@ from effax.effects import matrices, shape
 from effax.effects.complex import complex as complex_of
 from effax.effects.elementwise import mul
 from effax.effects.types import finfo, is_complex, real_dtype, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
 from effax.lax.shapes import broadcast_shapes, repeated
 from effax.numpy.decompositions import floats, svd
 from effax.numpy.operands import arraylike
 from effax.whole import opening, whole
-
-Array = Any
-ArrayLike = Any
 
 
 class SlogdetResult(NamedTuple):
@@ -436,7 +434,8 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
         x, times = inv(x), -times
     if times == 0:
         return matrices.identity_like(x)
-    result, power = None, x
+    result: Any = None
+    power = x
     while True:
         if times % 2:
             result = power if result is None else jnp.matmul(result, power)

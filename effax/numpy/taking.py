@@ -9,6 +9,7 @@ import numpy as np
 from effax.effects import indexing, shape
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
 from effax.effects.types import int32, int64, is_integer, position_dtype, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.lax.gathering import fill_number
 from effax.lax.slicing import from_front, position
 from effax.numpy.arguments import broadcast, canonical_axis, cast, check_arrays, refuse_out
@@ -16,8 +17,6 @@ from effax.numpy.indexing import update
 from effax.numpy.operands import array, held
 from effax.whole import opening, whole
 
-Array = Any
-ArrayLike = Any
 Mode = str | GatherScatterMode | None
 
 
@@ -36,8 +35,8 @@ def _wrapped(indices: Any, length: int) -> Any:
 
 @whole("axis", "mode", "unique_indices", "indices_are_sorted", "fill_value")
 def _take(
-    a: Array,
-    indices: Array,
+    a: ArrayLike,
+    indices: ArrayLike,
     axis: int | None,
     mode: str | None,
     unique_indices: bool,
@@ -87,7 +86,7 @@ def take(
     mode: str | None = None,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array:
     """The elements at given positions along an axis.
 
@@ -134,7 +133,7 @@ def take(
 
 @whole("axis", "mode", "fill_value", "wrap")
 def _take_along_axis(
-    arr: Array, indices: Array, axis: int, mode: Any, fill_value: Any, wrap: bool
+    arr: ArrayLike, indices: ArrayLike, axis: int, mode: Any, fill_value: Any, wrap: bool
 ) -> Array:
     """Axes in which both are long are batching axes; an index axis of length 1 takes all."""
     lengths, rows = typeof(arr).shape, typeof(indices).shape
@@ -190,7 +189,7 @@ def take_along_axis(
     indices: ArrayLike,
     axis: int | None = -1,
     mode: Mode = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
     *,
     wrap_negative_indices: bool | None = None,
 ) -> Array:
@@ -244,7 +243,7 @@ def take_along_axis(
 
 
 @whole()
-def _flat(x: Array) -> Array:
+def _flat(x: ArrayLike) -> Array:
     return shape.reshape(array(x), shape=(typeof(x).size,))
 
 
@@ -300,14 +299,14 @@ def put_along_axis(
             f"values.shape={given} and indices.shape={rows}."
         )
     at = canonical_axis(axis, type.ndim)
-    open_mesh = list(np.indices(type.shape, dtype=np.int32, sparse=True))
+    open_mesh: list[Any] = list(np.indices(type.shape, dtype=np.int32, sparse=True))
     open_mesh[at] = indices
     updated = update(arr, tuple(open_mesh), _spread(values, rows), "set", mode=mode)
     return updated if type.shape == lengths else _unflat(updated, lengths)
 
 
 @whole("lengths")
-def _spread(values: Array, lengths: tuple[int, ...]) -> Array:
+def _spread(values: ArrayLike, lengths: tuple[int, ...]) -> Array:
     return broadcast(array(values), lengths)
 
 

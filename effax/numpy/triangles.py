@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from effax.effects.types import default_int
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import check_arrays, concrete_int, shape_of
 from effax.numpy.creation import arange, constant, ones
 from effax.numpy.searching import nonzero
@@ -45,7 +46,7 @@ def _matrix(name: str, arr: Any) -> tuple[int, ...]:
 
 
 @opening
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, ...]:
     """`tril_indices` for a matrix of this shape.
 
     >>> [x.tolist() for x in tril_indices_from(np.ones((2, 2)))]
@@ -56,7 +57,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
 
 
 @opening
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, ...]:
     """`triu_indices` for a matrix of this shape.
 
     >>> [x.tolist() for x in triu_indices_from(np.ones((2, 2)))]
@@ -82,7 +83,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
 
 
 @opening
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Any, ...]:
     """The positions of the diagonal of an array with axes of one length.
 
     >>> [x.tolist() for x in diag_indices_from(np.ones((2, 2)))]
@@ -97,7 +98,9 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     return diag_indices(lengths[0], len(lengths))
 
 
-def mask_indices(n: int, mask_func: Any, k: Any = 0, *, size: int | None = None) -> tuple[Any, ...]:
+def mask_indices(
+    n: int, mask_func: Callable[[Array, int], ArrayLike], k: int = 0, *, size: int | None = None
+) -> tuple[Any, ...]:
     """The places of a matrix that a function of a full matrix and k (`triu`, `tril`) leaves.
 
     >>> from effax.numpy import triu

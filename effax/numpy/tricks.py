@@ -8,6 +8,7 @@ import numpy as np
 
 from effax.effects import comparison, elementwise, logical, reduction, shape
 from effax.effects.types import is_bool, is_integer, typeof, uint8
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import canonical_axis, cast, check_arrays, combine, shape_of
 from effax.numpy.creation import arange, linspace
 from effax.numpy.joining import concatenate
@@ -109,7 +110,7 @@ def _weights(bitorder: str) -> Any:
 
 
 @whole("axis", "bitorder")
-def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
     """Eight elements, true or false, as the bits of one byte; the last byte is filled with 0.
 
     >>> packbits(np.array([1, 0, 0, 0, 0, 0, 0, 1])).tolist()
@@ -135,8 +136,8 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 
 @whole("axis", "count", "bitorder")
 def unpackbits(
-    a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
-) -> Any:
+    a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Array:
     """The bits of bytes; `count` of them, or all but so many if it is negative.
 
     >>> unpackbits(np.array([129], np.uint8)).tolist()

@@ -10,6 +10,7 @@ from typing import Any
 from effax.effects import comparison, logical, shape
 from effax.effects.selection import select_n
 from effax.effects.types import int32, is_integer, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.interpreters.stage import stage
 from effax.numpy.arguments import (
     asked_dtype,
@@ -24,10 +25,6 @@ from effax.numpy.indexing import At
 from effax.numpy.manipulation import moveaxis, ravel
 from effax.numpy.operands import array
 from effax.whole import whole
-
-Array = Any
-ArrayLike = Any
-
 
 _FIXED = frozenset({"nin", "nout", "nargs", "identity", "_func"})
 

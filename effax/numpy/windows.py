@@ -8,6 +8,7 @@ from typing import Any
 from effax.effects import elementwise, selection, shape, transcendental
 from effax.effects.comparison import le
 from effax.effects.types import default_float, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import broadcast, cast, concrete_int
 from effax.numpy.elementary import i0
 from effax.whole import whole
@@ -31,7 +32,7 @@ def _cosine(x: Any, turns: float) -> Any:
 
 
 @whole("M")
-def bartlett(M: int) -> Any:  # noqa: N803
+def bartlett(M: int) -> Array:  # noqa: N803
     """A triangle.
 
     >>> bartlett(3).tolist()
@@ -45,7 +46,7 @@ def bartlett(M: int) -> Any:  # noqa: N803
 
 
 @whole("M")
-def blackman(M: int) -> Any:  # noqa: N803
+def blackman(M: int) -> Array:  # noqa: N803
     """A sum of two cosines.
 
     >>> [round(abs(x), 2) for x in blackman(3).tolist()]
@@ -60,7 +61,7 @@ def blackman(M: int) -> Any:  # noqa: N803
 
 
 @whole("M")
-def hamming(M: int) -> Any:  # noqa: N803
+def hamming(M: int) -> Array:  # noqa: N803
     """A cosine that ends at 0.08.
 
     >>> [round(x, 2) for x in hamming(3).tolist()]
@@ -74,7 +75,7 @@ def hamming(M: int) -> Any:  # noqa: N803
 
 
 @whole("M")
-def hanning(M: int) -> Any:  # noqa: N803
+def hanning(M: int) -> Array:  # noqa: N803
     """A cosine that ends at 0.
 
     >>> hanning(3).tolist()
@@ -88,7 +89,7 @@ def hanning(M: int) -> Any:  # noqa: N803
 
 
 @whole("M")
-def kaiser(M: int, beta: Any) -> Any:  # noqa: N803
+def kaiser(M: int, beta: ArrayLike) -> Array:  # noqa: N803
     """Kaiser's window, of a shape that depends on beta.
 
     >>> kaiser(3, 0.0).tolist()

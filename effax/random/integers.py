@@ -58,9 +58,9 @@ def _randint(words: Any, minval: Any, maxval: Any, shape: Shape, dtype: DType) -
     if info.bits < 32:
         # The bias of a remainder would show in fewer bits.
         dtype = int32
-        low, high = int(info.min), int(info.max)
-        minval = jnp.clip(lax.convert_element_type(minval, int32), low, high)
-        maxval = jnp.clip(lax.convert_element_type(maxval, int32), low, high + 1)
+        least, most = int(info.min), int(info.max)
+        minval = jnp.clip(lax.convert_element_type(minval, int32), least, most)
+        maxval = jnp.clip(lax.convert_element_type(maxval, int32), least, most + 1)
         info = iinfo(dtype)
     # One above the largest integer stands for "all there are".
     largest = min(int(info.max), int(iinfo(maxval.dtype).max))

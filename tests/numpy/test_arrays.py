@@ -47,3 +47,30 @@ def test_arrays_are_made_of_numbers_where_nothing_changes():
     found = []
     effax.jit(lambda x: (found.append(shapes(x)), x)[1])(1.0)
     assert found == [shapes(1.0)] == [[()] * 5]
+
+
+@pytest.mark.parametrize("x", [np.arange(3), np.uint8(3), 3], ids=str)
+@pytest.mark.parametrize(
+    "function",
+    [
+        jnp.abs,
+        jnp.real,
+        jnp.conj,
+        jnp.floor,
+        jnp.ceil,
+        jnp.trunc,
+        jnp.positive,
+        jnp.nan_to_num,
+        jnp.squeeze,
+    ]
+    + [
+        lambda x: jnp.broadcast_arrays(x)[0],
+        lambda x: jnp.diff(x, n=0),
+        lambda x: jnp.broadcast_to(x, (3,)),
+    ],
+)
+def test_results_are_arrays_in_a_trace_where_nothing_is_computed(function, x):
+    """A function that leaves an operand of NumPy's as it is returned that, no array."""
+    seen = []
+    effax.jit(lambda y: (seen.append(function(x)), y)[1])(1.0)
+    assert isinstance(seen[0], effax.Array)

@@ -102,7 +102,8 @@ class BCSR(JAXSparse):
         """The elements of a matrix of `scipy.sparse`."""
         csr = mat.tocsr()
         dtype = index_dtype or jnp.int32
-        parts = jnp.asarray(csr.data), *(jnp.asarray(x, dtype) for x in (csr.indices, csr.indptr))
+        indices, indptr = (jnp.asarray(x, dtype) for x in (csr.indices, csr.indptr))
+        parts = jnp.asarray(csr.data), indices, indptr
         return cls(parts, shape=mat.shape)
 
     def to_bcoo(self) -> BCOO:

@@ -61,7 +61,7 @@ def _elementwise(function: Callable[P, Array], weak: str, complex: bool) -> Call
         bound = signature.bind(*args, **keywords)
         given = len(bound.arguments)
         bound.apply_defaults()
-        operands = floats(name, *bound.arguments.values())
+        operands: list[Any] = floats(name, *bound.arguments.values())
         if not complex and is_complex(typeof(operands[0]).dtype):
             raise ComplexError(f"stats.{name} takes real numbers; one of its arguments is complex")
         gap = functools.reduce(operator.or_, map(jnp.isnan, operands[:given]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import effax.numpy as jnp
@@ -130,13 +131,14 @@ def rankdata(
         return jnp.zeros(jnp.shape(a) if axis is not None else x.shape, dtype=float)
     order = jnp.argsort(x, axis=-1)
     starts, first, last = _runs(jnp.take_along_axis(x, order, axis=-1))
-    ranks = {
+    ranked: dict[str, Callable[[], Array]] = {
         "average": lambda: 0.5 * (first + last).astype(float) + 1,
         "min": lambda: first + 1,
         "max": lambda: last + 1,
         "dense": lambda: jnp.cumsum(starts, axis=-1),
         "ordinal": lambda: jnp.broadcast_to(jnp.arange(1, x.shape[-1] + 1), x.shape),
-    }[method]().astype(float)
+    }
+    ranks = ranked[method]().astype(float)
     placed = jnp.take_along_axis(ranks, jnp.argsort(order, axis=-1), axis=-1)
     placed = jnp.where(jnp.any(jnp.isnan(x), axis=-1, keepdims=True), math.nan, placed)
     return placed if position is None else jnp.moveaxis(placed, -1, position)
