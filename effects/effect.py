@@ -198,6 +198,14 @@ _TOO_NARROW: Final = {float: "biu", complex: "biuf"}
 SCALARS: Final = np.generic
 
 
+def distinct(x: Any) -> Any:
+    """A number as part of a key, beside its class, since 1 == 1.0 == True.
+
+    As text where == does not tell values apart: -0.0 from 0.0, one NaN from another.
+    """
+    return x if x and x == x and x.__class__ is not complex else repr(x)
+
+
 def find_effect(name: str) -> Effect:
     """The effect of that name.
 

@@ -181,6 +181,11 @@ class Handler:
     linear: ClassVar[bool] = False
     """Whether what it writes down is linear in unknowns, and is walked backwards while all that it
     mentions is live."""
+    together: ClassVar[Any] = None
+    """`together(key, function, values)`, if the handler has a shorter way to what a function of
+    several effects performs: it returns the function's results, and what the function returns
+    beside them. The function performs the same for the same key and types of values; None is
+    returned where it has to be called."""
     captures: ClassVar[bool] = False
     """Whether what it writes down is closed: what comes from further out is an input, and what is
     done to references from there is written down, too."""

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from effax.effects.config import trace_key
 from effax.effects.contexts import put
 from effax.effects.effect import LITERALS, SCALARS, Effect
-from effax.effects.errors import RefError, UnexpectedTracerError
+from effax.effects.errors import (
+    ConcretizationTypeError,
+    RefError,
+    TracerArrayConversionError,
+    TracerIntegerConversionError,
+    UnexpectedTracerError,
+)
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, Handler, current
 from effax.effects.leaks import look
@@ -88,6 +94,46 @@ class Stage(Handler):
         self.equations.append(Equation(effect, inputs, attributes, (output,), frame, scope))
         return output
 
+    def together(
+        self, key: Any, function: Callable[..., Any], values: Sequence[Any]
+    ) -> tuple[list[Any], Any] | None:
+        """Record what a function performs as it was recorded the last time; see `Handler`.
+
+        The first time for a key and types, the function is to be called; the second, what it
+        performs is staged apart. From then on its equations are copied, with this recorder's
+        variables in them. All come from the user's line that asked.
+        """
+        if self.__class__.perform is not _perform:  # someone watches, or records other things
+            return None
+        types = [x.type if type(x) is Variable else typeof(x) for x in values]
+        full = trace_key(), key, *types
+        found = _written.get(full, _NEW)
+        if found is _NEW:
+            if len(_written) >= _LIMIT:
+                _written.clear()
+            _written[full] = _MET
+            return None
+        if found is _MET:
+            found = _written[full] = _template(function, types)
+        if found is None:
+            return None
+        used, steps, outputs, beside = found
+        known = list(values)
+        for i in used:  # in the order in which the function would capture them
+            x = values[i]
+            if type(x) is not Variable or x.handler is not self:
+                known[i] = self.atom(x)
+        at = source.at
+        frame = user_frame() if at is None else at.frame or user_frame()
+        scope = self.scope if at is None or not at.scope else scope_of(self)
+        for effect, inputs, attributes, out_types in steps:
+            given = [known[x] if x.__class__ is int else x for x in inputs]
+            made = [Variable(self, t, frame) for t in out_types]
+            self.equations.append(Equation(effect, given, attributes, made, frame, scope))
+            known += made
+        n = len(values)  # a value that is passed on stays what it is, elements and all
+        return [values[i] if i < n else known[i] for i in outputs], beside
+
     def close(self) -> None:
         """Let go of what was recorded: variables know their handler, and would keep it all."""
         self.live = False
@@ -129,6 +175,14 @@ class Stage(Handler):
         return Staged(program, tuple(captured[i][0] for i in kept))
 
 
+_perform: Final = Stage.perform
+_LIMIT: Final = 8192
+_NEW: Final[Any] = object()
+_MET: Final[Any] = object()
+_written: Final[dict[Any, Any]] = {}
+"""The equations that `Stage.together` copies, with numbers for variables in order; or None."""
+
+
 @attrs.frozen(slots=True, eq=False)
 class Staged:
     """A program, and the outer values it closes over: its first inputs."""
@@ -161,6 +215,66 @@ def stage(
         equations = [c for e in program.equations for c in (e.inputs, e.outputs)]
         look(handler, f"the trace of {name}", [program.inputs, program.outputs, *equations])
     return staged
+
+
+def staged_apart(
+    function: Callable[..., tuple[Sequence[Any], Any] | None], types: Sequence[ShapedArray]
+) -> tuple[Program, Any] | None:
+    """What a function performs on values of these types, and what it returns beside its results.
+
+    None where a program is not all there is to it: the function returns None, asks for elements,
+    uses arrays or references of its own, or performs what can be observed.
+    """
+    beside: list[Any] = []
+
+    def results(*values: Any) -> Sequence[Any]:
+        found = function(*values)
+        if found is None:
+            return []
+        beside.append(found[1])
+        return found[0]
+
+    before, source.at = source.at, None
+    try:
+        staged = stage(results, types, "together")
+    except (
+        ConcretizationTypeError,
+        TracerArrayConversionError,
+        TracerIntegerConversionError,
+    ):
+        return None
+    finally:
+        source.at = before
+    if not beside or staged.captured or staged.program.row:
+        return None
+    return staged.program, beside[0]
+
+
+def _template(function: Callable[..., Any], types: Sequence[ShapedArray]) -> Any:
+    """The equations of a function, the places of its results, and what it returns beside them."""
+    found = staged_apart(function, types)
+    if found is None:
+        return None
+    program, beside = found
+    places: dict[Any, int] = {x: i for i, x in enumerate(program.inputs)}
+    steps: list[Any] = []
+    used: dict[int, None] = {}
+    for e in program.equations:
+        if e.scope:
+            return None
+        inputs = [places[x] if type(x) is Variable else x for x in e.inputs]
+        used.update(dict.fromkeys(x for x in inputs if type(x) is int and x < len(types)))
+        steps.append((e.effect, inputs, e.attributes, [x.type for x in e.outputs]))
+        for x in e.outputs:
+            places[x] = len(places)
+    if any(type(x) is not Variable for x in program.outputs):
+        return None
+    return [*used], steps, [places[x] for x in program.outputs], beside
+
+
+def clear() -> None:
+    """Forget what functions recorded."""
+    _written.clear()
 
 
 def refuse_returned(results: Sequence[Any], name: str) -> None:

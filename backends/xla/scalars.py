@@ -7,6 +7,7 @@ from typing import Any, Final
 from effax.backends.xla.array import asarray
 from effax.backends.xla.placement import Placement, Spec, default
 from effax.effects import config
+from effax.effects.effect import distinct
 from effax.effects.types import ShapedArray, typeof
 
 _LIMIT: Final = 4096
@@ -54,14 +55,6 @@ def constant(x: Any, type: ShapedArray | None = None, placement: Placement | Non
             _constants.clear()
         found = _constants[key] = asarray(x, type, placement).buffer
     return found
-
-
-def distinct(x: Any) -> Any:
-    """A number as part of a key, beside its class, since 1 == 1.0 == True.
-
-    As text where == does not tell values apart: -0.0 from 0.0, one NaN from another.
-    """
-    return x if x and x == x and x.__class__ is not complex else repr(x)
 
 
 def clear() -> None:

@@ -24,12 +24,12 @@ from effax.api.forward import Linearized
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.dispatch import compile_program, evaluate
 from effax.backends.xla.layout import layout_of
-from effax.backends.xla.scalars import distinct, number
+from effax.backends.xla.scalars import number
 from effax.effects import control
 from effax.effects.config import trace_key
 from effax.effects.contexts import put
 from effax.effects.conversion import convert_element_type
-from effax.effects.effect import LITERALS, Effect
+from effax.effects.effect import LITERALS, Effect, distinct
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, Handler, bottom, current, innermost

@@ -136,7 +136,9 @@ def clear_caches() -> None:
     from effax import whole
     from effax.api import jit_caches
     from effax.backends.xla import dispatch
+    from effax.interpreters import stage
 
+    stage.clear()
     jit_caches.clear()
     dispatch.clear()
     whole.clear()

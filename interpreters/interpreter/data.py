@@ -14,7 +14,7 @@ from effax.effects.frames import filtered
 from effax.effects.tree import GetAttrKey, register_pytree_with_keys, tree_map
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.interpreter.fields import Data, Fields
-from effax.interpreters.interpreter.handler import Interpretation
+from effax.interpreters.interpreter.handler import EveryEffect, Interpretation
 from effax.interpreters.interpreter.rules import CatchAll, Rule
 from effax.interpreters.interpreter.states import ready
 from effax.interpreters.stage import stage
@@ -44,8 +44,9 @@ class Interpreter(Data):
     `pure=True` among the class's arguments promises that rules only perform effects, the same ones
     for the same attributes, types and settings: they read nothing that changes, and do nothing each
     time. Un-jitted, what a rule performs is then compiled as one operation, and the rule is called
-    once for all operands of the same types. Rules that ask for elements, for a state or for their
-    place are called each time as ever.
+    once for all operands of the same types. While a program is recorded the rule is called twice
+    for the same types; from then on, the equations that it recorded are copied. Rules that ask for
+    elements, for a state or for their place are called each time as ever.
 
     Override `lift(value)` where a plain value is not its own leaf, every time. `lift`,
     `join_static` and `widen` are told more if they have parameters for it: `settings`, those of the
@@ -53,6 +54,7 @@ class Interpreter(Data):
     """
 
     _fields: ClassVar[Fields] = Fields({}, (), (), ())
+    _forms: ClassVar[dict[Any, Any]] = {}
     _handler: ClassVar[type[Interpretation]] = Interpretation
 
     def __init_subclass__(
@@ -62,6 +64,7 @@ class Interpreter(Data):
         super().__init_subclass__(**keywords)
         parent = cls._handler
         cls._fields = Fields.of(cls)
+        cls._forms = {}
         body = {
             "__slots__": (),
             "interpreter": cls,
@@ -71,9 +74,11 @@ class Interpreter(Data):
             "every": every or parent.every,
             "opens_rules": open_rules or parent.opens_rules,
             "pure": pure or parent.pure,
+            "typed": cls.type is not Interpreter.type,
             "__module__": cls.__module__,
         }
-        cls._handler = type(cls.__name__, (Interpretation,), body)
+        base = EveryEffect if body["every"] else Interpretation
+        cls._handler = type(cls.__name__, (base,), body)
         register_pytree_with_keys(cls, _flatten_with_keys, _unflattener(cls), _flatten)
 
     def __init__(self, *args: Any, **keywords: Any) -> None:

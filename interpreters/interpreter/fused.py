@@ -1,20 +1,23 @@
-"""Pure rules of a user's interpreter, where nothing is installed outside: each one operation."""
+"""Pure rules of a user's interpreter: what one performs is one step where nothing else is between.
+
+At the bottom of the stack the step is an operation, compiled once for the types it meets. In a
+recorder it is the equations that the rule had recorded the time before.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from effax.effects.effect import LITERALS, Effect
+from effax.effects.effect import LITERALS, Effect, distinct
 from effax.effects.handler import bottom
 from effax.effects.shape import broadcast_in_dim, scalar
+from effax.interpreters.interpreter.carried import Carried
 
 if TYPE_CHECKING:
     from effax.interpreters.interpreter.handler import Interpretation
     from effax.interpreters.interpreter.rules import Rule
 
-_ABSENT: Final = "absent"
-_LEAF: Final = "leaf"
 _PLAIN: Final = "plain"
 _NUMBER: Final = "number"
 
@@ -25,96 +28,78 @@ def fused(
     effect: Effect,
     operands: Sequence[Any],
     attributes: dict[str, Any],
-) -> tuple[Any] | None:
-    """Perform the effects of a pure rule as one; return its result, or None where that can't be."""
-    fields = handler.interpreter._fields
-    carrier = handler.carrier
+) -> Any:
+    """Perform the effects of a pure rule as one step; NotImplemented where that can't be."""
+    outer = handler.outer
+    together = outer.together
+    if together is None:
+        return NotImplemented
     codes: list[Hashable] = []
     values: list[Any] = []
     for x in operands:
-        if type(x) is carrier and x.handler is handler:
-            given = x.data.__dict__
-            for name in fields.leaves:
-                leaf = given[name]
-                if leaf is None:
-                    codes.append(_ABSENT)
-                else:
-                    codes.append(_LEAF)
-                    values.append(leaf)
-            for name in fields.statics:
-                codes.append(given[name])
-        elif type(x) in LITERALS:
-            if not effect.literals:
-                return None
-            types = tuple(map(effect.operand_type, operands))
-            values.append(scalar(x, effect.literal_type(x, types).dtype))
-            codes.append(_NUMBER)
-        else:
-            values.append(x)
+        if type(x) is Carried and x.handler is handler:
+            codes.append(x.form)
+            values += x.parts
+        elif type(x) not in LITERALS:
             codes.append(_PLAIN)
+            values.append(x)
+        elif not effect.literals:
+            return NotImplemented
+        elif outer is bottom:
+            types = tuple([effect.operand_type(y) for y in operands])
+            codes.append(_NUMBER)
+            values.append(scalar(x, effect.literal_type(x, types).dtype))
+        else:  # numbers are written into programs
+            codes.append((type(x), distinct(x)))
 
     def flat(*leaves: Any) -> tuple[list[Any], Any] | None:
         own = _rebuilt(handler, effect, operands, leaves)
         results = handler.ask(rule, effect, own, attributes)
         return None if results is NotImplemented else _taken_apart(handler, results)
 
-    key = rule, handler.static, effect, *codes, *attributes.items()
-    found = bottom.together(key, flat, values)
+    key: Any = rule, handler.__class__, handler.settings, effect, *codes, *attributes.items()
+    found = together(key, flat, values)
     if found is None:
-        return None
+        return NotImplemented
     leaves, made = found
-    results = _carried(handler, leaves, made)
-    return (results,) if effect.multiple else (results[0],)
+    if not effect.multiple:
+        form, type_, _ = made[0]
+        return leaves[0] if form is None else Carried(handler, form, leaves, type_)
+    results, rest = [], iter(leaves)
+    for form, type_, n in made:
+        parts = [next(rest) for _ in range(n)]
+        results.append(parts[0] if form is None else Carried(handler, form, parts, type_))
+    return results
 
 
 def _rebuilt(
     handler: Interpretation, effect: Effect, operands: Sequence[Any], leaves: Sequence[Any]
 ) -> list[Any]:
-    """Operands like the given ones, of other leaves; numbers are repeated to their type."""
+    """Operands like the given ones, of other leaves; at the bottom, numbers are leaves, too."""
     rest, found = iter(leaves), []
-    types = tuple(map(effect.operand_type, operands))
+    types = tuple([effect.operand_type(x) for x in operands])
     for x in operands:
         if handler.owns(x):
-            given = dict(x.data.__dict__)
-            for name in handler.interpreter._fields.leaves:
-                if given[name] is not None:
-                    given[name] = next(rest)
-            found.append(handler.carrier(handler, handler.interpreter._made(given)))
-        elif type(x) in LITERALS:
+            found.append(Carried(handler, x.form, [next(rest) for _ in x.parts]))
+        elif type(x) not in LITERALS:
+            found.append(next(rest))
+        elif handler.outer is bottom:
             shape = effect.literal_type(x, types).shape
             found.append(broadcast_in_dim(next(rest), shape=shape, dims=()))
         else:
-            found.append(next(rest))
+            found.append(x)
     return found
 
 
 def _taken_apart(handler: Interpretation, results: Any) -> tuple[list[Any], Any]:
-    """The leaves of results, and how they are put together: for each the leaves, and the rest."""
+    """The leaves of results; and for each result its form and type, and how many are its own."""
     leaves: list[Any] = []
-    made: list[tuple[tuple[str, ...], dict[str, Any]] | None] = []
+    made: list[tuple[Any, Any, int]] = []
     for x in results if isinstance(results, list) else [results]:
-        if not handler.owns(x):
+        if handler.owns(x):
+            leaves += x.parts
+            made.append((x.form, x.type, len(x.parts)))
+        else:
             leaves.append(x)
-            made.append(None)
-            continue
-        given = x.data.__dict__
-        names = tuple(n for n in handler.interpreter._fields.leaves if given[n] is not None)
-        leaves += [given[n] for n in names]
-        made.append((names, {n: None if n in names else v for n, v in given.items()}))
+            made.append((None, None, 1))
     return leaves, made
-
-
-def _carried(handler: Interpretation, leaves: Sequence[Any], made: Any) -> list[Any]:
-    rest, found = iter(leaves), []
-    for one in made:
-        if one is None:
-            found.append(next(rest))
-            continue
-        names, fixed = one
-        data = object.__new__(handler.interpreter)
-        given = data.__dict__
-        given.update(fixed)
-        for name in names:
-            given[name] = next(rest)
-        found.append(handler.carrier(handler, data))
-    return found

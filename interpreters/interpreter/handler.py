@@ -16,13 +16,15 @@ from effax.effects.errors import (
     describe,
     user_frame,
 )
-from effax.effects.handler import Carrier, bottom, current, innermost
+from effax.effects.handler import current, innermost
 from effax.effects.program import Program, row_of
 from effax.effects.promotion import promote_types
+from effax.effects.provenance import Origin, source
 from effax.effects.tree import tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.effects.value import Value
 from effax.interpreters.interpreter import states
+from effax.interpreters.interpreter.carried import Carried, Form
 from effax.interpreters.interpreter.fields import Data
 from effax.interpreters.interpreter.fused import fused
 from effax.interpreters.interpreter.rules import Rule
@@ -36,36 +38,6 @@ if TYPE_CHECKING:
     from effax.interpreters.interpreter.data import Interpreter
 
 
-class Carried(Carrier):
-    """A value under a user's interpreter: the handler, and the data of the interpreter's class."""
-
-    __slots__ = ("_type", "data")
-
-    def __init__(self, handler: Any, data: Any) -> None:
-        self.handler = handler
-        self.data = data
-        self._type: ShapedArray | None = None
-
-    @property
-    def type(self) -> ShapedArray:  # type: ignore[override]
-        """The type that the data says it stands for."""
-        found = self._type
-        if found is None:
-            found = self._type = self.data.type
-        return found
-
-    def concrete(self) -> Any:
-        """The leaf that is declared primal, where its elements are known: Python may branch."""
-        primal = self.handler.interpreter._fields.primal
-        if primal is None:
-            return None
-        value = getattr(self.data, primal)
-        return value.concrete() if isinstance(value, Carrier) else value
-
-    def __repr__(self) -> str:
-        return f"Carried({self.data!r})"
-
-
 class Interpretation(Lifting):
     """The handler of a user's interpreter; one subclass is made for each."""
 
@@ -76,6 +48,8 @@ class Interpretation(Lifting):
     catch_all: ClassVar[Rule | None] = None
     every: ClassVar[bool] = False
     pure: ClassVar[bool] = False
+    typed: ClassVar[bool] = False
+    """Whether the class says itself what type its data stand for."""
     version: ClassVar[int] = 0
 
     def __init__(self, outer: Any = None, settings: tuple[Hashable, ...] = ()) -> None:
@@ -164,13 +138,8 @@ class Interpretation(Lifting):
 
     def value(self, mode: Any, leaves: Sequence[Any]) -> Any:
         """The data made of these leaves, carried."""
-        fields, rest = self.interpreter._fields, iter(leaves)
-        given: dict[str, Any] = {
-            name: None if m is None else next(rest)
-            for name, m in zip(fields.leaves, mode[0], strict=True)
-        }
-        given.update(zip(fields.statics, mode[1], strict=True))
-        return Carried(self, self.interpreter._made(given))
+        form = Form.of(self.interpreter, tuple([m is not None for m in mode[0]]), mode[1])
+        return Carried(self, form, leaves)
 
     def leaf_types(self, mode: Any, type: ShapedArray) -> Sequence[ShapedArray]:
         """The value's type, with the mode's axes in front and its dtype."""
@@ -249,16 +218,6 @@ class Interpretation(Lifting):
         own = type(self).every and not self.interpreter._fields.leaves
         return own or self.answers(effect, attributes)
 
-    def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Answer the effect if an operand is owned, or if every effect is to be answered."""
-        if not type(self).every:
-            return super().perform(effect, operands, attributes)
-        token = put(current, self.outer)
-        try:
-            return self.handle(effect, operands, attributes)
-        finally:
-            current.reset(token)
-
     def handle(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """A rule; else the catch-all, for effects of first order; else what the functor has.
 
@@ -266,7 +225,7 @@ class Interpretation(Lifting):
         """
         rule = self.rules.get(effect)
         if rule is None and effect.first_order:
-            rule = type(self).catch_all
+            rule = self.catch_all
         if rule is not None:
             result = self.apply(rule, effect, operands, attributes)
             if result is not NotImplemented:
@@ -298,11 +257,13 @@ class Interpretation(Lifting):
 
     def _renamed(self, x: Any, attributes: dict[str, Any]) -> Any:
         """A conversion that changes nothing but whether the dtype is weak needs no rule."""
-        given = dict(vars(x.data))
-        for name in self.interpreter._fields.leaves:
-            if given[name] is not None and typeof(given[name]).dtype == x.dtype:
-                given[name] = conversion.convert_element_type(given[name], **attributes)
-        return Carried(self, self.interpreter._made(given))
+        parts = [
+            conversion.convert_element_type(part, **attributes)
+            if typeof(part).dtype == x.dtype
+            else part
+            for part in x.parts
+        ]
+        return Carried(self, x.form, parts)
 
     def apply(
         self,
@@ -311,12 +272,18 @@ class Interpretation(Lifting):
         operands: tuple[Any, ...],
         attributes: dict[str, Any],
     ) -> Any:
-        """Ask a rule; what a pure one performs is one operation where nothing is outside."""
-        pure = rule.pure and self.outer is bottom  # type: ignore[attr-defined]
-        if pure and effect.first_order and not effect.answerable:
+        """Ask a rule; what a pure one performs is one step where what is outside can say so."""
+        if rule.pure and effect.first_order and not effect.answerable:  # type: ignore[attr-defined]
             found = fused(self, rule, effect, operands, attributes)  # type: ignore[arg-type]
-            if found is not None:
-                return found[0]
+            if found is not NotImplemented:
+                return found
+        if self.outer.records and source.at is None and effect.first_order:
+            # Find the user's line once per rule, not once per effect the rule performs.
+            source.at = Origin(user_frame(), "", None)
+            try:
+                return self.ask(rule, effect, operands, attributes)
+            finally:
+                source.at = None
         return self.ask(rule, effect, operands, attributes)
 
     def ask(
@@ -327,12 +294,12 @@ class Interpretation(Lifting):
         attributes: dict[str, Any],
     ) -> Any:
         """Call a rule with the data of the operands; carry the data that it returns."""
-        expected = effect.result_type(*operands, **attributes)
+        types_ = tuple([effect.operand_type(x) for x in operands])
+        expected = effect.infer(types_, attributes)
         if getattr(rule, "lift", True):
-            types_ = tuple(map(effect.operand_type, operands))
             given = [self._lifted(x, effect, types_, operands) for x in operands]
         else:
-            given = [x.data if self.owns(x) else x for x in operands]
+            given = [x.data if type(x) is Carried and x.handler is self else x for x in operands]
         result = rule(effect, given, attributes, self)
         if result is NotImplemented:
             return result
@@ -366,17 +333,22 @@ class Interpretation(Lifting):
                 raise self._mistyped(rule, effect, expected.str_short(), self._shown(result))
             return result
         carried = self._carried(result)
-        data, short = carried.data, expected.str_short()
-        for name, leaf in self.interpreter._fields.leaves.items():
-            x = getattr(data, name)
+        names = carried.form.names
+        parts: list[Any] = carried.parts  # type: ignore[assignment]
+        for i, x in enumerate(parts):
+            leaf = self.interpreter._fields.leaves[names[i]]
             if type(x) in LITERALS:
-                setattr(data, name, shape.full(expected.shape, x, leaf.dtype or expected.dtype))
-            elif x is not None and typeof(x).shape[leaf.axes :] != expected.shape:
-                found = f"a leaf '{name}' of type {typeof(x).str_short()}"
-                raise self._mistyped(rule, effect, short, found)
+                x = parts[i] = shape.full(expected.shape, x, leaf.dtype or expected.dtype)
+            type_ = typeof(x)
+            lengths = type_.shape[leaf.axes :] if leaf.axes else type_.shape
+            if lengths != expected.shape:
+                found = f"a leaf '{names[i]}' of type {type_.str_short()}"
+                raise self._mistyped(rule, effect, expected.str_short(), found)
+            if i == 0 and not self.typed:
+                carried._type = type_.update(shape=lengths) if leaf.axes else type_
         if not _stands_for(carried.type, expected):
             found = f"data of a value of type {carried.type.str_short()}"
-            raise self._mistyped(rule, effect, short, found)
+            raise self._mistyped(rule, effect, expected.str_short(), found)
         return carried
 
     def _mistyped(self, rule: Any, effect: Effect, expected: str, found: str) -> RuleResultError:
@@ -399,10 +371,17 @@ class Interpretation(Lifting):
     def _carried(self, x: Data) -> Carried:
         """Data of the interpreter, or of one that it extends, as a value of this handler."""
         cls = self.interpreter
-        if not isinstance(x, cls) and not issubclass(cls, type(x)):
+        if type(x) is not cls and not isinstance(x, cls) and not issubclass(cls, type(x)):
             raise TypeError(f"a rule of {cls.__name__} returned a {type(x).__name__}")
-        given = {name: getattr(x, name, None) for name in cls._fields.order}
-        return Carried(self, cls._made(given))
+        parts: list[Any] = []
+        present: list[bool] = []
+        for name in cls._fields.leaves:
+            part = getattr(x, name, None)
+            present.append(part is not None)
+            if part is not None:
+                parts.append(part)
+        statics = tuple([getattr(x, name, None) for name in cls._fields.statics])
+        return Carried(self, Form.of(cls, tuple(present), statics), parts)
 
     def missing(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Refuse, and say what to write."""
@@ -429,18 +408,16 @@ class Interpretation(Lifting):
         if type(x) is not cls:
             foreign = cls._handler.every and not isinstance(x, Value) and hasattr(x, "__array__")
             return ready(x) if foreign else x
-        leaves = {name: ready(getattr(x, name)) for name in cls._fields.leaves}
-        statics = {name: getattr(x, name) for name in cls._fields.statics}
-        data = cls._made(leaves | statics)
-        found = data.type.shape
-        for name, leaf in cls._fields.leaves.items():
-            part = leaves[name]
-            if part is not None and typeof(part).shape[leaf.axes :] != found:
+        carried = self._carried(x)
+        carried.parts = [ready(part) for part in carried.parts]
+        found = carried.type.shape
+        for name, part in zip(carried.form.names, carried.parts, strict=True):
+            if typeof(part).shape[cls._fields.leaves[name].axes :] != found:
                 raise TypeError(
                     f"{cls.__name__}: the leaf '{name}' is {typeof(part).str_short()}, and the "
                     f"value has shape {found}"
                 )
-        return Carried(self, data)
+        return carried
 
     def leave(self, x: Any) -> Any:
         """A result of the function: a carrier becomes data."""
@@ -469,6 +446,20 @@ class Interpretation(Lifting):
             )
         values = [inner._carried(x) if isinstance(x, Data) else x for x in operands]
         return [inner.leave(x) for x in reopen(inner, program, values)]
+
+
+class EveryEffect(Interpretation):
+    """The handler of an interpreter that answers effects on plain values, too."""
+
+    __slots__ = ()
+
+    def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Answer the effect, whoever owns its operands."""
+        token = put(current, self.outer)
+        try:
+            return self.handle(effect, operands, attributes)
+        finally:
+            current.reset(token)
 
 
 def _type_of(x: Any) -> Any:

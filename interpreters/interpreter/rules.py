@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from effax.effects.effect import Effect
 from effax.effects.errors import ResumptionError, describe, user_frame
@@ -13,6 +13,9 @@ from effax.interpreters.interpreter.states import States
 
 if TYPE_CHECKING:
     from effax.interpreters.interpreter.handler import Interpretation
+
+
+_EFFECT: Final = {"effect"}
 
 
 class Rule:
@@ -37,14 +40,21 @@ class Rule:
         self, effect: Effect, operands: Sequence[Any], attributes: Any, handler: Interpretation
     ) -> Any:
         """Call the user's function with the data, what it wants to be told, and the attributes."""
+        wants = self.wants
+        if not wants:
+            return self.function(*operands, **attributes)
+        if wants == _EFFECT:
+            return self.function(*operands, effect=effect, **attributes)
         told = self.told(handler)
-        if "effect" in self.wants:
+        if "effect" in wants:
             told["effect"] = effect
         return self.function(*operands, **told, **attributes)
 
     def told(self, handler: Interpretation) -> dict[str, Any]:
         """Return the keywords that the function asks for beside operands and attributes."""
         told: dict[str, Any] = {}
+        if not self.wants:
+            return told
         if "state" in self.wants:
             told["state"] = States(handler)
         if "run" in self.wants:
