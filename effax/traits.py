@@ -32,6 +32,7 @@ from effax.effects import (
 )
 from effax.effects.effect import Effect, all_effects
 from effax.interpreters import calculus
+from effax.interpreters import definitions as _definitions  # noqa: F401  fills the functor
 from effax.interpreters import factorings as _factorings  # noqa: F401  fills the functor
 from effax.interpreters.lifting import functor
 

@@ -22,42 +22,17 @@ from effax.effects import (
     window,
 )
 from effax.effects.accuracy import accurate
-from effax.effects.contexts import put
 from effax.effects.effect import LITERALS, Effect, find_effect
-from effax.effects.handler import current
 from effax.effects.program import Program, Variable
 from effax.effects.types import ShapedArray, bool_, typeof
-from effax.interpreters.lifting import Lifting, functor
 from effax.interpreters.stage import stage
-
-
-def definition(effect: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register what an effect means in terms of others, under any handler without a rule for it."""
-
-    def fill(function: Callable[..., Any]) -> Callable[..., Any]:
-        functor[effect] = _under_the_handler(function)
-        return function
-
-    return fill
-
-
-def _under_the_handler(function: Callable[..., Any]) -> Callable[..., Any]:
-    def written_out(
-        handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
-    ) -> Any:
-        token = put(current, handler)
-        try:
-            return function(*operands, **attributes)
-        finally:
-            current.reset(token)
-
-    return written_out
+from effax.interpreters.written_out import expansion
 
 
 def _fold(effect: Effect, combine: Effect, identity: Callable[[Any], Any]) -> None:
     """A reduction by an operation with an identity."""
 
-    @definition(effect)
+    @expansion(effect)
     def fold_by_halves(x: Any, *, axes: tuple[int, ...]) -> Any:
         rows, lengths = shape.move_axis_to_front(x, axes)
         type = typeof(rows)
@@ -66,7 +41,7 @@ def _fold(effect: Effect, combine: Effect, identity: Callable[[Any], Any]) -> No
         return reduction.halve(combine, rows)
 
 
-@definition(accurate)
+@expansion(accurate)
 def accurate_is_the_effect(x: Any, *, function: str, accuracy: Any) -> Any:
     return find_effect(function)(x)
 
@@ -79,14 +54,14 @@ _fold(reduction.reduce_min, elementwise.min, reduction.highest)
 _fold(reduction.reduce_xor, logical.xor, lambda _: 0)
 
 
-@definition(reduction.reduce_and)
+@expansion(reduction.reduce_and)
 def reduce_and_by_or(x: Any, *, axes: tuple[int, ...]) -> Any:
     """All are true if none is false."""
     return logical.not_(reduction.reduce_or(logical.not_(x), axes=axes))
 
 
 def _cumulate(effect: Effect, combine: Callable[[Any, Any], Any]) -> None:
-    @definition(effect)
+    @expansion(effect)
     def cumulate_by_pairs(x: Any, *, axis: int, reverse: bool) -> Any:
         return cumulative.associative_scan(
             lambda before, after: [combine(before[0], after[0])], [x], axis, reverse
@@ -100,7 +75,7 @@ _cumulate(cumulative.cummin, elementwise.min)
 _cumulate(cumulative.cumlogsumexp, cumulative.logaddexp)
 
 
-@definition(reduction.reduce)
+@expansion(reduction.reduce)
 def reduce_by_halves(*operands: Any, body: Program, axes: tuple[int, ...]) -> Sequence[Any]:
     """Fold by a program: by halves if the program works on whole arrays, else step by step."""
     n = len(operands) // 2
@@ -165,7 +140,7 @@ def _window_places(
 
 
 def _fold_windows(effect: Effect, combine: Effect, identity: Callable[[Any], Any]) -> None:
-    @definition(effect)
+    @expansion(effect)
     def fold_windows(x: Any, **parameters: Any) -> Any:
         dtype = typeof(x).dtype
         rows = window_rows(x, shape.scalar(identity(dtype), dtype), **parameters)
@@ -177,7 +152,7 @@ _fold_windows(window.reduce_window_max, elementwise.max, reduction.lowest)
 _fold_windows(window.reduce_window_min, elementwise.min, reduction.highest)
 
 
-@definition(window.reduce_window)
+@expansion(window.reduce_window)
 def reduce_window_in_order(*operands: Any, body: Program, **parameters: Any) -> Sequence[Any]:
     """Fold the places of the window in their order, and only those inside the array, as XLA does.
 

@@ -12,7 +12,7 @@ from effax.effects import linalg, shape
 from effax.effects.elementwise import div, sqrt, sub
 from effax.effects.matrices import adjoint, conj, product, transpose
 from effax.effects.types import typeof
-from effax.interpreters.definitions import definition
+from effax.interpreters.written_out import expansion
 
 
 def _block(x: Any, rows: tuple[int, int], columns: tuple[int, int]) -> Any:
@@ -27,7 +27,7 @@ def _divided(x: Any, by: Any) -> Any:
     return div(x, shape.broadcast_in_dim(by, shape=t.shape, dims=tuple(range(t.ndim))))
 
 
-@definition(linalg.cholesky)
+@expansion(linalg.cholesky)
 def cholesky_by_columns(a: Any) -> Any:
     """The factor, each column from those to the left of it."""
     t = typeof(a)
@@ -49,7 +49,7 @@ def cholesky_by_columns(a: Any) -> Any:
     return a if left is None else left
 
 
-@definition(linalg.triangular_solve)
+@expansion(linalg.triangular_solve)
 def triangular_solve_by_rows(
     a: Any,
     b: Any,

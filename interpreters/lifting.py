@@ -8,6 +8,7 @@ modes, at joined modes for branches, at the least fixpoint of the carry's modes 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from itertools import islice
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -102,6 +103,12 @@ class Lifting(Handler):
     def value_leaf(self, mode: Mode) -> int | None:
         """The place of the leaf that is the value itself, if any: custom rules are for it."""
         return None
+
+    def write_out(
+        self, effect: Effect, operands: Any, attributes: dict[str, Any], function: Any
+    ) -> Any:
+        """Do an effect that a function writes out; by default (NotImplemented) as `written_out`."""
+        return NotImplemented
 
     def interprets(self, effect: Effect, attributes: dict[str, Any]) -> bool:
         """Whether a higher-order effect on plain values means something else here."""
@@ -293,18 +300,12 @@ def rebuild(
     state: Mode,
 ) -> list[Any]:
     """Values from the flat results of a lifted program, whose state is put back first."""
-    rest = list(leaves)
-    n = len(handler.state_types(state))
-    handler.state_set(state, rest[:n])
-    del rest[:n]
+    rest = iter(leaves)
+    handler.state_set(state, list(islice(rest, len(handler.state_types(state)))))
     values = []
     for mode, type in zip(modes, types, strict=True):
-        if mode is PLAIN:
-            values.append(rest.pop(0))
-        else:
-            n = leaf_count(handler, mode, type)
-            values.append(handler.value(mode, rest[:n]))
-            del rest[:n]
+        own = list(islice(rest, leaf_count(handler, mode, type)))
+        values.append(own[0] if mode is PLAIN else handler.value(mode, own))
     return values
 
 
@@ -487,15 +488,13 @@ def _unscan(
 ) -> list[Any]:
     m = len(modes)
     values = rebuild(handler, results[:carried], modes, body.out_types[:m], state)
-    rest = list(results[carried:])
+    rest = iter(results[carried:])
     for mode, type in zip(y_modes, body.out_types[m:], strict=True):
-        n = leaf_count(handler, mode, type)
-        leaves = rest[:n]
-        del rest[:n]
+        leaves = list(islice(rest, leaf_count(handler, mode, type)))
         if mode is PLAIN:
-            values.append(leaves[0])
+            values += leaves
             continue
-        axes = handler.leaf_axes(mode) or (0,) * n
+        axes = handler.leaf_axes(mode) or (0,) * len(leaves)
         moved = [shape.move_axis(leaf, 0, k) for leaf, k in zip(leaves, axes, strict=True)]
         values.append(handler.value(mode, moved))
     return values

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+
 import effax
 from effax.effects import elementwise
+from effax.effects.effect import Effect
 from effax.effects.tree import tree_leaves
-from effax.laws.law import LAWS, Case, Law, dot
+from effax.interpreters.interpreter import Interpreter
+from effax.laws.law import LAWS, SAME, Case, Law, dot
 
 _NEEDS: Final = frozenset({"no while", "mixed", "text"})
 """The needs of laws that a program of one effect can meet."""
@@ -25,6 +29,31 @@ def transposed_by_itself(c: Case) -> Any:
 LINEAR: Final = Law("<w, f x - f 0> = <f' w, x>, f linear", transposed_by_itself)
 
 
+class Heard(Interpreter, every=True):
+    """Owns no value; notes the effects that it is asked about, and passes them on."""
+
+
+_heard: Final[set[Effect]] = set()
+
+
+@Heard.default
+def hear(effect: Effect, *operands: Any, **attributes: Any) -> Any:
+    _heard.add(effect)
+    return effect(*operands, **attributes)
+
+
+def asked_outside_of_jvp(c: Case) -> Any:
+    """What forward mode makes of an effect performs that effect on primals, too."""
+    args, u = c.args, tuple(c.directions())
+    _heard.clear()
+    Heard.transform(lambda *xs: effax.jvp(lambda *ys: tuple(c.f(*ys)), xs, u))(*args)
+    asked = [step.effect in _heard for step in c.f.steps]
+    return np.array(asked), np.ones(len(asked), bool)
+
+
+ASKED: Final = Law("T (jvp f) asks T about the effects of f", asked_outside_of_jvp, SAME)
+
+
 def laws_of_one_effect() -> list[Law]:
     """The library's laws that are asked about programs of one effect."""
-    return [*(x for x in LAWS.values() if x.needs <= _NEEDS), LINEAR]
+    return [*(x for x in LAWS.values() if x.needs <= _NEEDS), LINEAR, ASKED]

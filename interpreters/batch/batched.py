@@ -48,6 +48,8 @@ class Batch(Lifting):
     label = "vmap"
     rules: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}
+    in_lanes: ClassVar[Callable[..., Any]]
+    """How an effect that a function writes out is done in each lane; given by `lanes`."""
 
     def __init__(
         self,
@@ -84,6 +86,12 @@ class Batch(Lifting):
         if effect.collective:
             return self.axis_name in attributes["axes"]
         return f"axis {self.axis_name}" in row_of(effect, attributes)
+
+    def write_out(
+        self, effect: Effect, operands: Any, attributes: dict[str, Any], function: Any
+    ) -> Any:
+        """In each lane by itself, where a handler outside may have a rule for the effect."""
+        return Batch.in_lanes(self, effect, operands, attributes, function)
 
     def mode(self, value: Any) -> Mode:
         """Whether the value differs along the batch."""

@@ -14,12 +14,13 @@ from tests.architecture.sources import ROOT
 # The folders whose files are cells, and the files in them that hold the column itself.
 COLUMNS = {
     "interpreters/jvp": {"dual"},
-    "interpreters/batch": {"batched", "parallel"},
+    "interpreters/batch": {"batched", "lanes", "parallel"},
     "interpreters/transpose": {"linear"},
     "interpreters/checkify": {"checking", "payload"},
     "interpreters/residual": {
         "exposing",
         "hoisting",
+        "narrowing",
         "partition",
         "recomputing",
         "record",

@@ -9,6 +9,7 @@ import effax as fx
 from effax import laws
 from effax.laws.check import stated_of
 from effax.laws.described import Described
+from effax.laws.one_effect import laws_of_one_effect
 from effax.laws.rulewise import laws_of_rules
 from tests.architecture.sources import ROOT
 
@@ -56,7 +57,8 @@ def unknown_names(cell):
 
 def known_laws():
     described = Described(Plain.transform, sound=lambda box, x: True)
-    return {*laws.LAWS, *(law.name for law in [*stated_of(described), *laws_of_rules(described)])}
+    stated = [*stated_of(described), *laws_of_rules(described), *laws_of_one_effect()]
+    return {*laws.LAWS, *(law.name for law in stated)}
 
 
 RULES = list(rules())

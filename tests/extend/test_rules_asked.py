@@ -7,9 +7,10 @@ import pytest
 import effax as fx
 import effax.lax as lax
 import effax.numpy as jnp
-from effax import extend
+from effax import extend, laws
 from effax.effects.control import match_types
 from effax.extend import traits
+from effax.laws.one_effect import ASKED
 
 effects = fx.effects
 
@@ -129,6 +130,49 @@ def test_a_rule_is_asked_inside_of_other_transforms(inside, program):
             np.testing.assert_allclose(getattr(other, "value", other), one, rtol=1e-6)
     with pytest.raises(Leaked):
         Taint.transform(g)(Taint(x, True))
+
+
+def test_forward_mode_asks_outside_about_each_effect_that_it_writes_out():
+    written_out = [e for e in traits.composite if e not in extend.jvp.JVP.rules]
+    assert {e.name for e in written_out} == {"reduce_prod", "cumprod", "cummax", "cummin"}
+    report = laws.check(laws=[ASKED], effects=traits.composite, max_examples=8)
+    assert report[ASKED.name].verdict == "true", report
+
+
+class Positive(fx.Interpreter):
+    """A value, and whether it is known to be positive: a rule for a composite, and no others."""
+
+    value: fx.Leaf(primal=True)
+    positive: fx.Static = True
+
+    @classmethod
+    def join_static(cls, name, one, other):
+        return one and other
+
+
+composites = []
+
+
+@Positive.default
+def unknown(effect, *xs, **how):
+    if effect in traits.composite:
+        composites.append(effect.name)
+    found = effect(*(x.value for x in xs), **how)
+    return [Positive(y) for y in found] if effect.multiple else Positive(found)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("name", ["prod", "cumprod"])
+def test_a_rule_for_a_composite_is_asked_around_derivatives(name, jit):
+    f = getattr(jnp, name)
+    run = fx.value_and_grad(lambda x: jnp.sum(f(x)))
+    x = jnp.array([3.0, 5.0, 7.0])
+    expected = run(x)
+    composites.clear()
+    found = Positive.transform(fx.jit(run) if jit else run)(Positive(x))
+    assert {"prod": "reduce_prod"}.get(name, name) in composites
+    np.testing.assert_allclose(found[0].value, expected[0], rtol=1e-6)
+    np.testing.assert_allclose(found[1].value, expected[1], rtol=1e-6)
 
 
 def test_what_is_written_out_means_the_same():
