@@ -74,12 +74,13 @@ def _dot_general_type(
                 f"dot_general: contracted axes {contract} and batch axes {batch} must be distinct "
                 f"axes of {side.str_short()}"
             )
-    for what, left, right in (("contracted", lc, rc), ("batch", lb, rb)):
-        lengths = [lhs.shape[i] for i in left], [rhs.shape[i] for i in right]
+    for what, left, right in (("contracting", lc, rc), ("batch", lb, rb)):
+        lengths = [tuple([x.shape[i] for i in axes]) for x, axes in ((lhs, left), (rhs, right))]
         if lengths[0] != lengths[1]:
             raise TypeError(
-                f"dot_general: {what} axes must have equal lengths, got {lengths[0]} (axes {left} "
-                f"of {lhs.str_short()}) and {lengths[1]} (axes {right} of {rhs.str_short()})"
+                f"dot_general requires {what} dimensions to have the same shape, got {lengths[0]} "
+                f"and {lengths[1]}: axes {left} of {lhs.str_short()} and {right} of "
+                f"{rhs.str_short()} must have equal lengths"
             )
     dtype = product_dtype("dot_general", lhs, rhs, preferred_element_type)
     shape = (

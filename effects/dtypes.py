@@ -83,6 +83,10 @@ else:
     iinfo = ml_dtypes.iinfo
 
 float0: Final[DType] = np.dtype([("float0", np.void, 0)])
+NO_OPERATIONS: Final = (
+    "float0s do not support any operations by design: their values have no elements, and are no "
+    "device arrays"
+)
 """The dtype of tangents of integers and Booleans: a vector space with the one element zero."""
 
 _NARROW_FLOATS: Final = {
@@ -206,7 +210,7 @@ def as_dtype(dtype: Any) -> DType:
         raise TypeError(f"{dtype!r} is not a dtype: {error}") from None
     found = found.newbyteorder("=") if not found.isnative else found
     if found not in ELEMENTS:
-        raise TypeError(f"arrays hold numbers and Booleans; {found} is not among their dtypes")
+        raise TypeError(f"dtype {found} is not a valid JAX type: arrays hold numbers and Booleans")
     return found
 
 

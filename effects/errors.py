@@ -100,6 +100,7 @@ class _UnknownElementsError(EffaxError):
     It is made from that value, or from a message of one's own: `Error(value)`, `Error("...")`.
     """
 
+    headline = "Elements of a traced array are needed: an array with shape {}."
     asked = "its elements as Python values"
     instead = ""
 
@@ -111,10 +112,11 @@ class _UnknownElementsError(EffaxError):
     @classmethod
     def message(cls, value: Any) -> str:
         """What to say when `value` is asked for what it can't give."""
+        typed = value.type.str_short() if hasattr(value, "type") else type(value).__name__
         return (
-            f"at {describe(user_frame())}, {cls.asked} was asked of a value known only by its "
-            f"type: {describe_value(value)}. While a function is traced its arguments have types "
-            f"but no elements. {cls.instead}"
+            f"{cls.headline.format(typed)} At {describe(user_frame())}, {cls.asked} was asked of a "
+            f"value known only by its type: {describe_value(value)}. While a function is traced "
+            f"its arguments have types but no elements. {cls.instead}"
         ).rstrip()
 
 
@@ -126,6 +128,10 @@ class ConcretizationTypeError(_UnknownElementsError, JAXTypeError):
     effax.effects.errors.ConcretizationTypeError: the axis must be known (in sum)
     """
 
+    headline = (
+        "Abstract tracer value encountered where concrete value is expected: traced array with "
+        "shape {}."
+    )
     asked = "a concrete value"
     instead = (
         "Make the argument static (jit's static_argnums or static_argnames), or compute with it "
@@ -136,6 +142,7 @@ class ConcretizationTypeError(_UnknownElementsError, JAXTypeError):
 class TracerBoolConversionError(ConcretizationTypeError):
     """A traced value was asked whether it is true, as `if`, `while`, `and` and `not` do."""
 
+    headline = "Attempted boolean conversion of traced array with shape {}."
     asked = "truth (by `if`, `while`, `and`, `or`, `not` or bool())"
     instead = (
         "Write lax.cond or jnp.where for `if`, lax.while_loop for `while`, & | ~ for `and`, `or`, "
@@ -146,6 +153,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
 class TracerIntegerConversionError(_UnknownElementsError, JAXTypeError):
     """A traced value was asked for a Python integer, as list indices and `range` do."""
 
+    headline = "The __index__() method was called on traced array with shape {}."
     asked = "a Python integer (by indexing a list, range(), or a length)"
     instead = (
         "Index an array (jnp.asarray of the list) instead of a list, loop by lax.fori_loop, or "
@@ -156,6 +164,9 @@ class TracerIntegerConversionError(_UnknownElementsError, JAXTypeError):
 class TracerArrayConversionError(_UnknownElementsError, JAXTypeError):
     """A traced value was asked for a NumPy array, as functions of `numpy` do."""
 
+    headline = (
+        "The numpy.ndarray conversion method __array__() was called on traced array with shape {}."
+    )
     asked = "a NumPy array"
     instead = (
         "Call the function of effax.numpy instead of numpy's, or run NumPy code by "
@@ -166,6 +177,7 @@ class TracerArrayConversionError(_UnknownElementsError, JAXTypeError):
 class NonConcreteBooleanIndexError(_UnknownElementsError, JAXIndexError):
     """An array was indexed by a traced Boolean mask, so that its result has no known shape."""
 
+    headline = "Array boolean indices must be concrete; got {}."
     asked = "a selection by mask, whose result would have as many elements as the mask has Trues,"
     instead = (
         "Write jnp.where(mask, x, fill), x.at[mask].set(...), or jnp.nonzero(mask, size=...) to "
@@ -180,12 +192,15 @@ class UnexpectedTracerError(JAXTypeError):
     def escaped(cls, value: Any) -> EscapedCarrierError:
         """The error for a carrier that outlived its handler and was used here."""
         handler = type(getattr(value, "handler", None)).__name__
+        origin = origin_of(value)
+        created = f" The value was created on line {describe(origin)}." if origin else ""
         error = EscapedCarrierError(
-            f"at {describe(user_frame())}, a value was used that escaped its transform, {handler}: "
-            f"{describe_value(value)}. The function that {handler} ran has returned, and the value "
-            "with it lost its meaning. Return it from the function instead of keeping it in a "
-            "global, an attribute or a list; enable check_tracer_leaks to find where it was kept."
-            f"{getattr(type(value), 'if_escaped', '')}"
+            f"Encountered an unexpected tracer. At {describe(user_frame())}, a value was used that "
+            f"escaped its transform, {handler}: {describe_value(value)}. The function that "
+            f"{handler} ran has returned, and the value with it lost its meaning. Return it from "
+            "the function instead of keeping it in global state, an attribute or a list; enable "
+            "check_tracer_leaks to find where it was kept."
+            f"{created}{getattr(type(value), 'if_escaped', '')}"
         )
         error.value = value
         return error

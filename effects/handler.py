@@ -60,6 +60,9 @@ def innermost() -> Any:
     return handler
 
 
+_INSTEAD: Final = "To convert the elements while tracing, try using `x.astype({})`."
+
+
 class Carrier(Value):
     """A value in an interpreter's domain, owned by one handler.
 
@@ -79,10 +82,10 @@ class Carrier(Value):
         """
         return None
 
-    def _concrete(self, error: type[Exception]) -> Any:
+    def _concrete(self, error: type[Exception], *context: str) -> Any:
         value = self.concrete()
         if value is None:
-            raise error(self)
+            raise error(self, *context)
         return value
 
     def __bool__(self) -> bool:
@@ -93,16 +96,24 @@ class Carrier(Value):
         return operator.index(self._concrete(TracerIntegerConversionError))
 
     def __int__(self) -> int:
-        return int(self._concrete(ConcretizationTypeError))
+        return int(self._concrete(ConcretizationTypeError, _INSTEAD.format("int")))
 
     def __float__(self) -> float:
-        return float(self._concrete(ConcretizationTypeError))
+        return float(self._concrete(ConcretizationTypeError, _INSTEAD.format("float")))
 
     def __complex__(self) -> complex:
-        return complex(self._concrete(ConcretizationTypeError))
+        return complex(self._concrete(ConcretizationTypeError, _INSTEAD.format("complex")))
 
     def __array__(self, *args: Any, **keywords: Any) -> Any:
         raise TracerArrayConversionError(self)
+
+    @property
+    def sharding(self) -> Any:
+        """Refused: a traced value lies nowhere yet; its type says what is known."""
+        raise AttributeError(
+            "a traced value has no attribute 'sharding', as it lies on no device yet; what its "
+            "type says of that is typeof(x).sharding"
+        )
 
     def item(self, *args: Any) -> Any:
         """The element as a Python number; raises `ConcretizationTypeError` where unknown."""
@@ -110,7 +121,8 @@ class Carrier(Value):
 
     def tolist(self) -> Any:
         """The elements as Python numbers; raises `ConcretizationTypeError` where unknown."""
-        return self._concrete(ConcretizationTypeError).tolist()
+        called = "The tolist() method was called on traced array."
+        return self._concrete(ConcretizationTypeError, called).tolist()
 
     def __len__(self) -> int:
         if not self.shape:

@@ -42,7 +42,7 @@ def look(handler: Any, what: str, kept: Collection[Any] = ()) -> None:
     if texts:
         n = len(texts)
         raise LeakedCarrierError(
-            f"{n} traced value{'s' if n > 1 else ''} leaked from {what}: "
+            f"Leaked traced values: {n} traced value{'s' if n > 1 else ''} leaked from {what}: "
             "it has ended, and they are still referred to.\n"
             + "\n".join(texts[:8])
             + "\nReturn them from the function instead of keeping them."

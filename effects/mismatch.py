@@ -71,23 +71,22 @@ def mismatches(
     children = [part[0] for part in parts]
     keys = [[key for key, _ in c] for c in children]
     if len(keys[0]) != len(keys[1]):
-        one, two = (f"{t} with children {_names(k)}" for t, k in zip(kinds, keys, strict=True))
+        one, two = (
+            f"{t} with {len(k)} child{'ren' if len(k) != 1 else ''}"
+            for t, k in zip(kinds, keys, strict=True)
+        )
         only = _only_in_one(*keys)
         why = "the numbers of children do not match" + (f"; in one only: {only}" if only else "")
         yield Mismatch(path, "numbers of pytree children", one, two, why)
         return
     if parts[0][1] != parts[1][1]:
-        one, two = (f"{t} with metadata {p[1]}" for t, p in zip(kinds, parts, strict=True))
+        one, two = (f"{t} with pytree metadata {p[1]}" for t, p in zip(kinds, parts, strict=True))
         only = _only_in_one(*keys)
         why = "the pytree metadata do not match" + (f"; in one only: {only}" if only else "")
         yield Mismatch(path, "pytree metadata", one, two, why)
         return
     for (key, one), (_, other) in zip_longest(*children):
         yield from mismatches(registry, one, other, is_leaf, prefix=prefix, path=(*path, key))
-
-
-def _names(keys: Sequence[Any]) -> str:
-    return "{" + ", ".join(str(key) for key in keys) + "}"
 
 
 def _only_in_one(first: Sequence[Any], second: Sequence[Any]) -> str:

@@ -149,22 +149,25 @@ class Nodes:
         """
         if (data_fields is None) != (meta_fields is None):
             raise TypeError(
-                "register_dataclass takes both data_fields and meta_fields or neither, and was "
-                f"given {data_fields=} {meta_fields=}"
+                "register_dataclass: data_fields and meta_fields must both be specified when "
+                f"either is specified. Got {data_fields=} {meta_fields=}."
             )
         is_dataclass = dataclasses.is_dataclass(nodetype)
         fields = dataclasses.fields(nodetype) if is_dataclass else ()
         if data_fields is None or meta_fields is None:
             if not is_dataclass:
                 raise TypeError(
-                    f"data_fields and meta_fields are required: {nodetype} is not a dataclass"
+                    "register_dataclass: data_fields and meta_fields are required when nodetype "
+                    f"is not a dataclass. Got {nodetype=}"
                 )
             meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
             data_fields = [f.name for f in fields if not f.metadata.get("static", False)]
             data_fields = [name for name in data_fields if name not in drop_fields]
             meta_fields = [name for name in meta_fields if name not in drop_fields]
         if overlap := {*data_fields} & {*meta_fields}:
-            raise ValueError(f"data_fields and meta_fields must not overlap, but share {overlap}")
+            raise ValueError(
+                f"data_fields and meta_fields must not overlap. Overlapping fields: {overlap}"
+            )
         if is_dataclass:
             _check_fields(
                 nodetype,
@@ -229,11 +232,15 @@ class Nodes:
 def _check_fields(nodetype: type, wanted: set[str], given: set[str]) -> None:
     if wanted == given:
         return
-    missing, unexpected = sorted(wanted - given), sorted(given - wanted)
-    message = f"the data and meta fields of {nodetype} must be all its fields with init=True"
-    if missing:
+    differences = wanted - given, given - wanted
+    missing, unexpected = ("{" + ", ".join(map(repr, sorted(x))) + "}" for x in differences)
+    message = (
+        "data_fields and meta_fields must include all dataclass fields with init=True and only "
+        f"these, of {nodetype}"
+    )
+    if wanted - given:
         message += f". Missing fields: {missing}; name them in drop_fields to leave them out"
-    if unexpected:
+    if given - wanted:
         message += f". Unexpected fields: {unexpected}"
     raise ValueError(message)
 

@@ -274,7 +274,7 @@ def tree_transpose(
     width = inner_treedef.num_leaves
     if treedef.num_leaves != width * outer_treedef.num_leaves:
         expected = outer_treedef.compose(inner_treedef)
-        raise TypeError(f"tree structure mismatch: the tree is\n{treedef}\nand not\n{expected}")
+        raise TypeError(f"Mismatch of tree structures: the tree is\n{treedef}\nand not\n{expected}")
     return inner_treedef.unflatten(outer_treedef.unflatten(leaves[i::width]) for i in range(width))
 
 
@@ -426,11 +426,20 @@ def flatten_axes(name: str, treedef: PyTreeDef, axes: Any) -> list[Any]:
     try:
         return _repeat(leaves, prefix.flatten_up_to(full))
     except (ValueError, TypeError) as error:
-        for found in mismatches(none_leaf_registry, axes, full, None, prefix=True):
-            raise ValueError(prefix_message(found, name)) from None
+        details = mismatch_details(name, axes, full, none_leaf_registry)
         raise ValueError(
-            f"{name} must be a prefix of the tree it describes: {prefix} is not one of {treedef}"
-        ) from error
+            f"{name} specification must be a tree prefix of the corresponding value: {prefix} is "
+            f"not one of {treedef}. {details}"
+        ) from (None if details else error)
+
+
+def mismatch_details(name: str, prefix_tree: Any, full_tree: Any, known: Any = registry) -> str:
+    """All places where a tree called `name` is no prefix of another, for a message."""
+    found = list(mismatches(known, prefix_tree, full_tree, None, prefix=True))
+    if not found:
+        return ""
+    told = "\n".join(prefix_message(mismatch, name) for mismatch in found)
+    return f"Mismatch details ({len(found)} found):\n{told}"
 
 
 def prefix_errors(

@@ -137,7 +137,7 @@ class ShapedArray:
     def __len__(self) -> int:
         """The length of the first axis."""
         if not self.shape:
-            raise TypeError("a type of rank 0 has no length")
+            raise TypeError("len() of unsized object: a type of rank 0 has no length")
         return self.shape[0]
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -234,8 +234,8 @@ def typeof(x: Any) -> ShapedArray:
             _rules[type(x)] = rule
             return rule(x)
     raise TypeError(
-        f"a value of type {type(x)} is not an array: expected an array, a NumPy array or scalar, "
-        f"or a Python number, and {_shown(x)} has no dtype of theirs"
+        f"value {_shown(x)} of type {type(x)} is not a valid JAX type: it is not an array, a NumPy "
+        "array or scalar, or a Python number"
     )
 
 

@@ -17,6 +17,7 @@ from effax.backends.xla.executable import deleted
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, place
 from effax.backends.xla.recut import recut
 from effax.effects import config
+from effax.effects.dtypes import NO_OPERATIONS
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
@@ -422,9 +423,6 @@ def entered(x: Any) -> tuple[Spec, Any] | None:
     return None
 
 
-_FLOAT0: Final = "values of dtype float0 have no elements, and are no device arrays"
-
-
 def note_host(x: np.ndarray[Any, Any]) -> bool:
     """Note in `hosts` how arrays like one of NumPy's are put; False where they are converted.
 
@@ -434,7 +432,7 @@ def note_host(x: np.ndarray[Any, Any]) -> bool:
     if key not in hosts:
         type, placement = _type_of(x), default()
         if type.dtype == float0:
-            raise TypeError(_FLOAT0)
+            raise TypeError(NO_OPERATIONS)
         if x.dtype != type.dtype or len(hosts) >= _LIMIT:
             return False
         hosts[key] = Spec(type, placement), memory.putting(type, placement)
@@ -462,7 +460,7 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
         if x.shape != type.shape:
             raise TypeError(f"a value of shape {x.shape} is not one of type {type}")
         if dtype == float0:
-            raise TypeError(_FLOAT0)
+            raise TypeError(NO_OPERATIONS)
         return x if x.dtype == dtype else x.astype(dtype)
     if x.__class__ is int:
         try:

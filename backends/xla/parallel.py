@@ -57,8 +57,8 @@ class Spread:
             found = special_in(results)
             if found is not None:
                 raise FloatingPointError(
-                    f"invalid value ({found}) encountered in the sharded computation {self.name}, "
-                    f"at {describe(user_frame())}"
+                    f"Invalid value ({found}) encountered in sharded computation. It is that of "
+                    f"{self.name}, at {describe(user_frame())}"
                 )
         return results
 

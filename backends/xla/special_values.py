@@ -33,13 +33,15 @@ def look_for_special(
         inner = _inside(program, e, operands) if usable else None
         if inner is not None:
             inner[0].run(*inner[1])
+        name = e.effect.name
+        where = "sharded computation (shard_map)" if name == "shard_map" else name
         raise FloatingPointError(
-            f"invalid value ({found}) encountered in {e.effect.name}, at {describe(e.frame)}"
+            f"Invalid value ({found}) encountered in {where}, at {describe(e.frame)}"
         )
     if usable:
         program.run(*operands)
     raise FloatingPointError(
-        f"invalid value ({found}) encountered in the compiled function {program.name}; its effects "
+        f"Invalid value ({found}) encountered in the compiled function {program.name}; its effects "
         "one at a time gave none, so the compiler's rearrangement of them made it"
     )
 

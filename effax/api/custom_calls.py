@@ -96,6 +96,13 @@ class CustomCall:
         self.out_types = found.program.out_types
         return found
 
+    def returns_types(self, results: Sequence[Any]) -> bool:
+        """Whether a rule's results have the function's shapes and dtypes, where these are known."""
+        return all(
+            t.shape == typeof(x).shape and t.dtype == typeof(x).dtype
+            for x, t in zip(results, self.out_types or map(typeof, results), strict=True)
+        )
+
     def taken(self) -> list[Any]:
         """The arguments' leaves, once: rules live on in programs, and must not keep values."""
         leaves, self.leaves = self.leaves, []

@@ -54,7 +54,7 @@ class _JvpRule:
             raise TypeError(
                 f"Custom JVP rule {name_of(self.function)} for function {name} must produce a pair "
                 f"(list or tuple of length two) representing primal and tangent outputs, but got "
-                f"{result!r}"
+                f"{result}"
             )
         outs, out_tree = tree_flatten(result[0])
         moved = directions_like(out_tree, result[1], is_leaf=is_symbolic)
@@ -76,6 +76,17 @@ class _JvpRule:
                 f"    {typed(out_tree, list(map(typeof, outs)))}\n"
                 f"while the custom_jvp-decorated function {name} had output container/pytree "
                 f"structure:\n    {typed(call.out_tree, call.out_types)}."
+            )
+        if not call.returns_types(outs):
+            raise TypeError(
+                f"Custom JVP rule {name_of(self.function)} for function {name} must produce a pair "
+                "(list or tuple of length two) where the first element represents the primal "
+                f"output (equal in value to the output of the custom_jvp-decorated function {name},"
+                " and in particular with leaves of the same shape/dtype), but instead the JVP rule "
+                "output's first element had shapes/dtypes of:\n"
+                f"    {typed(out_tree, list(map(typeof, outs)))}\n"
+                f"while the custom_jvp-decorated function {name} had output shapes/dtypes of:\n"
+                f"    {typed(call.out_tree, call.out_types)}"
             )
         return outs, [
             _checked_tangent(p, t, name, self.function) for p, t in zip(outs, moved, strict=True)

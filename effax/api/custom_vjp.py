@@ -112,17 +112,18 @@ class _VjpRule:
     def _check_types(self, outs: Sequence[Any], name: str) -> None:
         """Raise `TypeError` where the forward function's results are of other types."""
         call, found = self.call, tuple(map(typeof, outs))
-        pairs = zip(found, call.out_types, strict=True)
-        if any(x.shape != t.shape or x.dtype != t.dtype for x, t in pairs):
+        if not call.returns_types(outs):
+            shown = [typed(call.out_tree, types) for types in (found, call.out_types)]
             raise TypeError(
                 f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
                 "(list or tuple of length two) where the first element represents the primal "
                 f"output (equal to the output of the custom_vjp-decorated function {name}) and the "
                 "second element represents residuals (i.e. values stored from the forward pass for "
                 "use on the backward pass), but instead the fwd rule output's first element had "
-                f"shapes/dtypes of:\n    {typed(call.out_tree, found)}\n"
+                f"shapes/dtypes of:\n    {shown[0]}\n"
                 f"while the custom_vjp-decorated function {name} had output shapes/dtypes of:\n"
-                f"    {typed(call.out_tree, call.out_types)}"
+                f"    {shown[1]}\n"
+                f"(got fwd output type {shown[0]} which doesn't match {shown[1]})"
             )
 
     def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> _Backward:

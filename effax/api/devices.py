@@ -16,7 +16,14 @@ from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mesh import PartitionSpec
 from effax.effects.sharding import with_sharding_constraint
-from effax.effects.tree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from effax.effects.tree import (
+    broadcast_prefix,
+    mismatch_details,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_unflatten,
+)
 from effax.effects.value import Value
 from effax.memory import Space
 
@@ -43,7 +50,7 @@ def device_put(
     if device is None or not isinstance(device, (tuple, list, dict)):
         places = [device] * len(leaves)
     else:
-        places = list(broadcast_prefix(device, x, is_leaf=lambda d: d is None))
+        places = _places(device, x)
     if may_alias and donate:
         raise ValueError(
             "device_put: may_alias and donate cannot be True at the same time. A donated array may "
@@ -55,6 +62,17 @@ def device_put(
             tree,
             [_put(v, d, alias) for v, d in zip(leaves, places, strict=True)],
         )
+
+
+def _places(device: Any, x: Any) -> list[Any]:
+    """Where each leaf is put, from a prefix of the tree. Raises `ValueError` for another tree."""
+    try:
+        return list(broadcast_prefix(device, x, is_leaf=lambda d: d is None))
+    except ValueError:
+        raise ValueError(
+            "device_put device specification must be a tree prefix of the corresponding value. "
+            + mismatch_details("device_put device", device, x)
+        ) from None
 
 
 def _put(x: Any, where: Any, may_alias: bool) -> Any:

@@ -101,8 +101,8 @@ def with_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
     """A result as the pair that `has_aux` promises; raises `TypeError` for anything else."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
-            f"with has_aux=True, {name_of(fun)} must return a pair (value, auxiliary data); it "
-            f"returned {type(result).__name__}"
+            f"with has_aux=True, {name_of(fun)} must return a two-element tuple (value, auxiliary "
+            f"data); it returned {type(result).__name__}"
         )
     return result[0], result[1]
 

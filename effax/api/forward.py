@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax.api.arguments import flat_function
+from effax.api.arguments import flat_function, name_of
 from effax.api.differentiable import (
     as_value,
     check_tangent,
@@ -223,7 +223,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     flat, out = flat_function(value_only, tree)
     done = Linearized(flat, leaves)
     out_tree = out[0]
-    f_jvp = Pushforward(done, [typeof(x) for x in leaves], tree_structure(primals), out_tree)
+    types, in_tree = [typeof(x) for x in leaves], tree_structure(primals)
+    f_jvp = Pushforward(done, types, in_tree, out_tree, name_of(fun))
     value = tree_unflatten(out_tree, done.primals)
     return (value, f_jvp, plain_aux(aux[0])) if has_aux else (value, f_jvp)
 

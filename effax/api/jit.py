@@ -500,9 +500,9 @@ def jit(
     both = set(donated) & set(numbers) or set(names) & set(donated_names)
     if both:
         raise ValueError(
-            f"static_argnums and donate_argnums cannot intersect, nor static_argnames and "
-            f"donate_argnames: {sorted(both)} are in both, and a static argument has no memory to "
-            "donate"
+            "static_argnums and donate_argnums cannot intersect; static_argnames and "
+            f"donate_argnames cannot intersect: {sorted(both)} are in both, and a static argument "
+            "has no memory to donate"
         )
     options = tuple(sorted(checked_options(compiler_options).items()))
     return Jit(fun, numbers, names, donated, donated_names, inline, device, options, shardings)

@@ -136,7 +136,8 @@ def warn_of_large(captured: Sequence[Array], name: str) -> None:
     if 0 <= limit <= total:
         largest = max(captured, key=lambda x: x.nbytes)
         warnings.warn(
-            f"the jitted function {name} closes over {total} bytes of arrays, the largest of type "
-            f"{largest.type!r}: each executable holds them. Pass them as arguments",
+            "A large amount of constants were captured during lowering: the jitted function "
+            f"{name} closes over {total} bytes of arrays, the largest of type {largest.type!r}, "
+            "and each executable holds them. Pass them as arguments",
             stacklevel=2,
         )

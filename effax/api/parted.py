@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from effax.api.float0 import Nothing, is_nothing, set_aside
+from effax.api.signatures import Parameters, leaf_names
 from effax.backends.xla.array import Array
 from effax.effects.config import trace_key
 from effax.effects.handler import Carrier, bottom, innermost, stack
@@ -59,7 +60,7 @@ class Parted:
             filled = [Nothing(x.shape) if is_nothing(x) else x for x in leaves]
             rest, named = tree_unflatten(tree, filled)
             leaves, tree = tree_flatten((tuple(rest), named))
-        types = _leaf_types(leaves, rest, named, jit._name, typing)
+        types = _leaf_types(jit, leaves, tree, statics, typing)
         donated: tuple[int, ...] = ()
         if jit._donates:
             donated = _donated_leaves(jit, args, statics, rest, named)
@@ -94,8 +95,8 @@ def require_static(value: Any, at: int | str, how: str, option: str) -> None:
             reason = str(error)
     if reason:
         raise ValueError(
-            f"Non-hashable static arguments are used in a {how} function: argument {at!r} is "
-            f"of type {type(value)}. Static arguments must be hashable and compare by value, "
+            f"Non-hashable static arguments are not supported: argument {at!r} of a {how} function "
+            f"is of type {type(value)}. Static arguments must be hashable and compare by value, "
             "since compiled code is found by them: pass a tuple for a list, or leave the "
             f"argument out of {option} ({reason})"
         )
@@ -122,19 +123,33 @@ class _Static:
 
 
 def _leaf_types(
-    leaves: Sequence[Any], args: Sequence[Any], keywords: dict[str, Any], name: str, typing: Any
+    jit: Any, leaves: Sequence[Any], tree: Any, statics: Sequence[tuple[Any, Any]], typing: Any
 ) -> list[Any]:
     types = []
+
+    def path(i: int) -> str:
+        return leaf_names(Parameters.of(jit.__wrapped__), tree, [at for at, _ in statics])[i]
+
     for i, x in enumerate(leaves):
         try:
             types.append(typing(x))
+        except OverflowError as error:
+            raise OverflowError(
+                f"An overflow was encountered while parsing an argument to the jitted function "
+                f"{jit._name}, whose argument path is {path(i)}: {error}"
+            ) from None
         except TypeError:
-            path = keystr(tree_flatten_with_path((tuple(args), keywords))[0][i][0])
+            if hasattr(x, "__jax_array__"):
+                raise ValueError(
+                    "Triggering __jax_array__() during abstractification is no longer supported. "
+                    f"The argument {path(i)} of the jitted function {jit._name}, of type "
+                    f"{type(x)}, is no array but becomes one: pass what its __jax_array__() returns"
+                ) from None
             raise TypeError(
-                f"Cannot interpret value of type {type(x)} as an abstract array; it does not have "
-                f"a dtype attribute. It was found in the arguments of the jitted function {name}, "
-                f"at (args, kwargs){path}; pass it as a static argument (static_argnums, "
-                "static_argnames), or register its class as a pytree"
+                f"Error interpreting argument to the jitted function {jit._name} as an abstract "
+                f"array. The problematic value is of type {type(x)} and was passed to the function "
+                f"at path {path(i)}. It does not have a dtype attribute: pass it as a static "
+                "argument (static_argnums, static_argnames), or register its class as a pytree"
             ) from None
     return types
 

@@ -144,6 +144,12 @@ class Pmap:
                 f"positional arguments passed to the function, but got "
                 f"len(in_axes)={len(self._in_axes)}, len(args)={len(args)}"
             )
+        if any(not -len(args) <= n < len(args) for n in self._static):
+            count = f"{len(args)} positional argument{'s' if len(args) != 1 else ''}"
+            raise ValueError(
+                f"pmapped function has static_broadcasted_argnums={self._static} but was called "
+                f"with only {count}. All static broadcasted arguments must be passed positionally."
+            )
         places = normalise(self._static, len(args), "pmap static_broadcasted_argnums")
         in_axes = self._in_axes
         statics = tuple((i, args[i]) for i in sorted(places))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.api.arguments import flat_function, wearing
+from effax.api.arguments import flat_function, name_of, wearing
 from effax.api.deferred import linearized
 from effax.api.differentiable import (
     as_value,
@@ -66,7 +66,7 @@ def vjp(
     flat, out = flat_function(value_only, tree)
     done = Linearized(flat, leaves)
     out_tree = out[0]
-    f_vjp = VJP(done, [typeof(x) for x in leaves], tree_structure(primals), out_tree)
+    f_vjp = VJP(done, [typeof(x) for x in leaves], tree_structure(primals), out_tree, name_of(fun))
     value = tree_unflatten(out_tree, done.primals)
     return (value, f_vjp, plain_aux(aux[0])) if has_aux else (value, f_vjp)
 
@@ -83,9 +83,9 @@ class VJP(LinearFunction):
         """
         if len(cotangents) != 1:
             raise TypeError(
-                f"the function returned by effax.vjp was called with {len(cotangents)} arguments, "
-                "but takes one: the cotangent of the value, of the same tree (a tuple, if the "
-                "value is one)"
+                f"the function returned by effax.vjp applied to {self._name} was called with "
+                f"{len(cotangents)} arguments, but takes one: the cotangent of the value, of the "
+                "same tree (a tuple, if the value is one)"
             )
         return tree_unflatten(self._in_tree, self._pulled(cotangents[0]))
 
@@ -93,6 +93,7 @@ class VJP(LinearFunction):
         given = directions_like(self._out_tree, cotangent)
         if given is None:
             raise ValueError(
+                "unexpected tree structure of argument to vjp function: "
                 "Tree structure of cotangent input does not match structure of primal output: "
                 f"the output has {self._out_tree}, the cotangent {tree_structure(cotangent)}"
             )
@@ -297,7 +298,7 @@ def linear_transpose(
     results = recording.run(flat, *inputs)
     _check_linear(types, [typeof(x) for x in results])
     done = Linearized.of(inputs, [(x, x) for x in results], recording.finish())
-    return Transpose(done, types, tree_structure(primals), out[0])
+    return Transpose(done, types, tree_structure(primals), out[0], name_of(fun))
 
 
 def _check_linear(types: Sequence[ShapedArray], out_types: Sequence[ShapedArray]) -> None:

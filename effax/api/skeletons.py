@@ -26,14 +26,16 @@ class _Place:
 
 
 class LinearFunction:
-    """A recorded linear program, with the trees and types of its arguments and results."""
+    """A recorded linear program, with the trees and types of its arguments and results,
+    and the name of the function that it was made from."""
 
-    __slots__ = ("_done", "_in_tree", "_out_tree", "_out_types", "_skeleton", "_types")
+    __slots__ = ("_done", "_in_tree", "_name", "_out_tree", "_out_types", "_skeleton", "_types")
 
     def __init__(
-        self, done: Any, types: Sequence[ShapedArray], in_tree: Any, out_tree: Any
+        self, done: Any, types: Sequence[ShapedArray], in_tree: Any, out_tree: Any, name: str
     ) -> None:
         self._done = done
+        self._name = name
         self._types = types
         self._in_tree = in_tree
         self._out_tree = out_tree
@@ -52,7 +54,8 @@ class Skeleton:
     def __init__(self, linear: LinearFunction) -> None:
         done = linear._done
         self.kind = type(linear)
-        self.function = linear._in_tree, linear._out_tree, linear._types, linear._out_types
+        trees = linear._in_tree, linear._out_tree
+        self.function = *trees, linear._types, linear._out_types, linear._name
         self.done = type(done)
         self.handler, self.inputs = done.tape.handler, done.inputs
         numbers: dict[int, int] = {}
@@ -85,7 +88,7 @@ class Skeleton:
         made = object.__new__(self.kind)
         made._done = self.done.of(self.inputs, pairs, Tape(self.handler, equations))
         made._skeleton = self
-        made._in_tree, made._out_tree, made._types, made._out_types = self.function
+        made._in_tree, made._out_tree, made._types, made._out_types, made._name = self.function
         return made
 
 

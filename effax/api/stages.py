@@ -274,15 +274,15 @@ class Compiled(_Stage):
             raise TypeError(_other_tree(call, (args, keywords)))
         found = [self._type(i, x) for i, x in enumerate(leaves)]
         wrong = [
-            f"  argument {name} was compiled for {e.str_short()}, and called with {f.str_short()}"
+            f"Argument '{name}' compiled with {_shown(e)} and called with {_shown(f)}"
             for name, e, f in zip(call.names, call.in_types, found, strict=True)
             if e.shape != f.shape or e.dtype != f.dtype
         ]
         if wrong:
             raise TypeError(
                 "Argument types differ from the types for which this computation was compiled "
-                f"({call.fun_name}); lower and compile it again for these, or convert:\n"
-                + "\n".join(wrong)
+                f"({call.fun_name}); lower and compile it again for these, or convert. The "
+                "mismatches are:\n" + "\n".join(wrong)
             )
         buffers = []
         for x, where in zip(leaves, call.layout.ins[len(call.captured) :], strict=True):
@@ -303,9 +303,10 @@ class Compiled(_Stage):
         name = self._call.names[i]
         if isinstance(x, Carrier):
             raise TypeError(
-                "Cannot apply transformations to a function lowered and compiled for a particular "
-                f"signature: argument {name} of {self._call.fun_name} is {x!r}, a traced value. "
-                "Transform the function before it is lowered, or call the jitted function"
+                "Cannot apply JAX transformations to a function lowered and compiled for a "
+                f"particular signature. Detected {type(x).__name__}, a traced value: argument "
+                f"{name} of {self._call.fun_name} is {x!r}. Transform the function before it is "
+                "lowered, or call the jitted function"
             )
         try:
             return typeof(x)
@@ -387,6 +388,10 @@ def _other_tree(call: Call, given: Any) -> str:
         "Function compiled with input pytree does not match the input pytree it was called with "
         f"({call.fun_name}; static arguments are left out of the call):\n" + "\n".join(found)
     )
+
+
+def _shown(type: ShapedArray) -> str:
+    return f"{type.dtype.name}[{','.join(map(str, type.shape))}]"
 
 
 def _place(path: Sequence[Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from effax.api.arguments import name_of, wearing
 from effax.api.differentiable import float0_zeros
 from effax.api.float0 import is_nothing
+from effax.api.mapped_axes import batch_size, checked_axis
 from effax.backends.xla.array import Array
 from effax.effects.effect import REFERENCES
 from effax.effects.errors import RefError
@@ -16,9 +17,8 @@ from effax.effects.shape import move_axis
 from effax.effects.state import Cell, Ref, Window, new_ref, ref_get, ref_set
 from effax.effects.tree import (
     broadcast_prefix,
-    keystr,
+    mismatch_details,
     tree_flatten,
-    tree_flatten_with_path,
     tree_leaves,
     tree_unflatten,
 )
@@ -68,6 +68,12 @@ def vmap(
             "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
             f"positional arguments passed to the function, but got {in_axes}"
         )
+    if not isinstance(out_axes, int | None) and not all(
+        isinstance(a, int) for a in tree_flatten(out_axes)[0]
+    ):
+        raise TypeError(
+            f"vmap out_axes must be an int, None, or a tree of these, but got {out_axes}"
+        )
     return mapped_over(fun, in_axes, out_axes, axis_size, (axis_name, spmd_axis_name))
 
 
@@ -100,10 +106,10 @@ def mapped_over(
         # What is not mapped is passed on as it is: it need be no array.
         types = [None if a is None else typeof(x) for a, x in zip(axes, leaves, strict=True)]
         axes = [
-            None if t is None else _checked_axis(a, t.shape, i, fun, (args, keywords))
+            None if t is None else checked_axis(a, t.shape, i, fun, args, keywords)
             for i, (a, t) in enumerate(zip(axes, types, strict=True))
         ]
-        size = _batch_size(axes, types, axis_size, fun, args, keywords)
+        size = batch_size(axes, types, axis_size, fun, args, keywords)
         handler = Batch(None, size, *kind)
         values = [
             x if a is None else _batched(handler, x, a) for x, a in zip(leaves, axes, strict=True)
@@ -118,6 +124,11 @@ def mapped_over(
         done = [_unbatch(handler, x, a, size) for x, a in zip(outs, places, strict=True)]
         return tree_unflatten(out_tree, done)
 
+    if getattr(fun, "__doc__", None):
+        mapped.__doc__ = (
+            f"Vectorized version of {name_of(fun)}: its arguments and results have one more axis.\n"
+            f"\nOriginal documentation:\n\n{fun.__doc__}"
+        )
     return mapped
 
 
@@ -146,10 +157,11 @@ def _ready(x: Any) -> Any:
 def _flat_axes(what: str, prefix: Any, tree: Any) -> list[Any]:
     try:
         return list(broadcast_prefix(prefix, tree, is_leaf=lambda x: x is None))
-    except ValueError as error:
+    except ValueError:
         raise ValueError(
-            f"{what} must be a tree prefix of the corresponding value: the axes {prefix} do not "
-            f"match the structure of the value. {error}"
+            f"{what} specification must be a tree prefix of the corresponding value; the axes "
+            f"{prefix} do not match the structure of the value. "
+            f"{mismatch_details(what, prefix, tree)}"
         ) from None
 
 
@@ -160,58 +172,6 @@ def _axes_of_words(what: str, axes: list[Any], tree: Any, more: int) -> list[Any
         axis_of_words(a, x.ndim + more, what) if is_keys(x) else a
         for a, x in zip(axes, tops, strict=True)
     ]
-
-
-def _where(tree: Any, i: int) -> str:
-    path = tree_flatten_with_path(tree)[0][i][0]
-    first = path[0]
-    inside = getattr(first, "idx", 0)
-    rest = keystr(path[1:])
-    return f"args{rest}" if inside == 0 else f"kwargs{rest}"
-
-
-def _checked_axis(axis: Any, shape_: tuple[int, ...], i: int, fun: Any, tree: Any) -> int:
-    if isinstance(axis, bool) or not isinstance(axis, int):
-        raise TypeError(f"vmap in_axes must be an int, None, or a tree of these, but got {axis!r}")
-    if not -len(shape_) <= axis < len(shape_):
-        raise ValueError(
-            f"vmap of {name_of(fun)} was requested to map its argument {_where(tree, i)} along "
-            f"axis {axis}, which implies that its rank should be at least "
-            f"{axis + 1 if axis >= 0 else -axis}, but is only {len(shape_)} (its shape is {shape_})"
-        )
-    return axis % len(shape_)
-
-
-def _batch_size(
-    axes: Sequence[int | None],
-    types: Sequence[Any],
-    given: int | None,
-    fun: Callable[..., Any],
-    args: Any,
-    keywords: Any,
-) -> int:
-    lengths = {t.shape[a] for a, t in zip(axes, types, strict=True) if a is not None}
-    if given is not None:
-        lengths.add(given)
-    if len(lengths) == 1:
-        return int(lengths.pop())
-    sizes: dict[int, list[str]] = {}
-    for i, (a, t) in enumerate(zip(axes, types, strict=True)):
-        if a is not None:
-            where = _where((args, keywords), i)
-            sizes.setdefault(t.shape[a], []).append(f"axis {a} of {where}, of shape {t.shape}")
-    if given is not None:
-        sizes.setdefault(given, []).append("the axis_size argument")
-    if not sizes:
-        raise ValueError(
-            "vmap must have at least one non-None value in in_axes, or axis_size: nothing says "
-            f"how many times {name_of(fun)} is to be mapped"
-        )
-    listed = "; ".join(f"length {n}: {', '.join(who[:3])}" for n, who in sorted(sizes.items()))
-    raise ValueError(
-        f"vmap got inconsistent sizes for array axes to be mapped, in a call of {name_of(fun)}: "
-        f"{listed}. Give the arguments that are not to be mapped in_axes=None"
-    )
 
 
 def _window(handler: Batch, ref: Ref, axis: int) -> Window:
@@ -254,12 +214,18 @@ def _unbatch(handler: Batch, x: Any, axis: Any, size: int) -> Any:
     batched = handler.owns(x)
     if axis is None:
         if batched:
+            named = f" (axis_name={handler.axis_name})" if handler.axis_name is not None else ""
             raise ValueError(
-                "vmap has mapped output but out_axes is None: a result that differs along the "
-                "mapped axis needs a place for it; give out_axes an integer"
+                f"vmap has mapped output{named} but out_axes is None: a result that differs along "
+                "the mapped axis needs a place for it; give out_axes an integer"
             )
         return x
-    ndim = len(typeof(x).shape) + 1
+    try:
+        ndim = len(typeof(x).shape) + 1
+    except TypeError:
+        raise TypeError(
+            f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type"
+        ) from None
     if not -ndim <= axis < ndim:
         raise ValueError(
             f"vmap out_axes: axis {axis} is out of bounds for a result with {ndim} axes"

@@ -19,7 +19,13 @@ from effax.effects.program import Program
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.masks import pick
-from effax.lax.carrying import describe_difference, on_leaves, same_types, with_captures
+from effax.lax.carrying import (
+    branch_differences,
+    describe_difference,
+    on_leaves,
+    same_types,
+    with_captures,
+)
 
 _INT32: Final = np.dtype(np.int32)
 _NONE: Final[Any] = object()
@@ -100,9 +106,12 @@ def switch(
         raise TypeError(
             f"Index type must be an integer, got {index}; give the index before the branches"
         )
-    type = typeof(index)
-    if type.shape:
-        raise TypeError(f"Branch index must be scalar, got {index} of shape {type.shape}.")
+    if isinstance(index, (list, tuple)) or (hasattr(index, "shape") and index.shape):
+        raise TypeError(f"Branch index must be scalar, got {index} of shape {np.shape(index)}.")
+    try:
+        type = typeof(index)
+    except TypeError:
+        raise TypeError(f"Index type must be an integer, got {index}.") from None
     if type.dtype.kind not in "iu":
         raise TypeError(f"Index type must be an integer, got {type.dtype.name}.")
     if len(branches) == 1:
@@ -139,14 +148,16 @@ def _branch(
         trees = other_tree == first_tree
         if not trees or not same_types(first.program.out_types, other.program.out_types):
             asked = (
-                "branches must have equal output types"
+                "branches must have equal output types but they differ"
                 if trees
-                else "branch outputs must have the same pytree structure"
+                else "branch outputs must have the same pytree structure, but they differ"
             )
+            sides = [(t, s.program.out_types) for s, t in (staged[0], staged[i])]
             raise describe_difference(
-                f"{what} {asked}, but {names[0]} and {names[i]} differ:",
-                (names[0], first_tree, first.program.out_types),
-                (names[i], other_tree, other.program.out_types),
+                f"{what} {asked}, {names[0]} and {names[i]}:",
+                (names[0], *sides[0]),
+                (names[i], *sides[1]),
+                told=branch_differences(i, *(tree_unflatten(t, list(types)) for t, types in sides)),
             )
     values, programs = with_captures([s for s, _ in staged])
     return tree_unflatten(first_tree, _perform_cond(index, [*values, *leaves], programs))

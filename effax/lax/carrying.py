@@ -7,12 +7,19 @@ from typing import Any
 
 from effax.api.arguments import name_of
 from effax.api.custom_calls import typed
+from effax.api.signatures import Parameters
 from effax.effects import key_use
 from effax.effects.conversion import convert_element_type
-from effax.effects.mismatch import one_level
+from effax.effects.mismatch import mismatches, one_level
 from effax.effects.program import Program, Variable
 from effax.effects.promotion import result_type
-from effax.effects.tree import keystr, registry, tree_flatten, tree_unflatten
+from effax.effects.tree import (
+    keystr,
+    registry,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.stage import Staged, stage
 
@@ -65,10 +72,11 @@ def describe_difference(
     one: tuple[str, Any, Sequence[Any]],
     other: tuple[str, Any, Sequence[Any]],
     advice: str = "",
+    told: str = "",
 ) -> TypeError:
     """An error that shows two trees of types side by side, and how they differ.
 
-    Each side is its name, its tree, and the types of its leaves.
+    Each side is its name, its tree, and the types of its leaves; `told` is what differs in words.
     """
     left, right = (tree_unflatten(tree, list(types)) for _, tree, types in (one, other))
     rows = [("", one[0], other[0], ""), *_compared((), left, right)]
@@ -77,7 +85,87 @@ def describe_difference(
     for path, x, y, why in rows:
         cells = f"  {path:{widths[0]}}  {x:{widths[1]}} | {y:{widths[2]}}"
         lines.append(f"{cells}  <-- {why}" if why else cells.rstrip())
-    return TypeError("\n".join([what, *lines, *([advice] if advice else [])]))
+    told = f"\n{told}\n" if told else ""
+    return TypeError(
+        "\n".join([what, *([told] if told else []), *lines, *([advice] if advice else [])])
+    )
+
+
+def carry_differences(body: Any, given: Any, returned: Any) -> str:
+    """How the carry that a loop's body returns differs from the one it is given, in words.
+
+    Both are trees of types.
+    """
+    carry = Parameters.of(body).first(1)[0]
+
+    def component(path: tuple[Any, ...]) -> str:
+        return f"the input carry {'component ' if path else ''}{carry}{keystr(path)}"
+
+    return _sentences(
+        [
+            f"{component(m.path)} is a {_node(m.first)} but the corresponding component of the "
+            f"carry output is a {_node(m.second)}, so {m.explanation}"
+            for m in mismatches(registry, given, returned, None, prefix=False)
+        ]
+        or [
+            f"{component(path)} has type {_typed(one)} but the corresponding output carry "
+            f"component has type {_typed(other)}, so {_unequal(one, other)}"
+            for (path, one), other in zip(
+                tree_flatten_with_path(given)[0], tree_flatten(returned)[0], strict=True
+            )
+            if not same_types([one], [other])
+        ]
+    )
+
+
+def branch_differences(number: int, first: Any, other: Any) -> str:
+    """How the result of a branch differs from that of branch 0, in words.
+
+    Both are trees of types.
+    """
+
+    def at(path: tuple[Any, ...]) -> str:
+        return f" at path {keystr(path)}" if path else ""
+
+    return _list(
+        [
+            f"branch 0 output{at(m.path)} is a {_node(m.first)} but branch{number} output"
+            f"{at(m.path)} is a {_node(m.second)}, so {m.explanation}"
+            for m in mismatches(registry, first, other, None, prefix=False)
+        ]
+        or [
+            f"The output of branch 0{at(path)} has type {_typed(one)} but the corresponding output "
+            f"of branch{number} has type {_typed(two)}, so {_unequal(one, two)}"
+            for (path, one), two in zip(
+                tree_flatten_with_path(first)[0], tree_flatten(other)[0], strict=True
+            )
+            if not same_types([one], [two])
+        ]
+    )
+
+
+def _sentences(found: list[str]) -> str:
+    """One difference as a sentence, several as a list."""
+    if len(found) == 1:
+        return f"{found[0][:1].upper()}{found[0][1:]}."
+    return _list(found)
+
+
+def _list(found: list[str]) -> str:
+    return ";\n".join(f"  * {difference}" for difference in found) + "." * bool(found)
+
+
+def _node(named: str) -> str:
+    return "pytree leaf" if named == str(ShapedArray) else named
+
+
+def _typed(type: ShapedArray) -> str:
+    return f"{type.dtype.name}[{','.join(map(str, type.shape))}]"
+
+
+def _unequal(one: ShapedArray, other: ShapedArray) -> str:
+    parts = ["the dtypes do not match"] if one.dtype != other.dtype else []
+    return ", and ".join(parts + (["the shapes do not match"] if one.shape != other.shape else []))
 
 
 _Row = tuple[str, str, str, str]
@@ -162,8 +250,13 @@ def loop_body(
     types: list[ShapedArray],
     rest: Sequence[ShapedArray],
     carry_tree: Any,
+    named: Any = None,
 ) -> tuple[Staged, Any, list[ShapedArray]]:
-    """Stage a loop's body until the carry's weak types agree; then its types must."""
+    """Stage a loop's body until the carry's weak types agree; then its types must.
+
+    `named` is the user's function, from which messages have the carry's name, where it is another.
+    """
+    named = named or body
     while True:
         staged, out_tree = traced(body, tree, [*types, *rest])
         n = len(types)
@@ -179,6 +272,9 @@ def loop_body(
                 ("the carry put in", carry_tree, types),
                 ("the carry given back", found_tree, outs),
                 "Give back a carry with the tree of the one put in.",
+                carry_differences(
+                    named, tree_unflatten(carry_tree, types), tree_unflatten(found_tree, outs)
+                ),
             )
         stronger = _promote_weak(types, outs[:n])
         if stronger is None:
@@ -186,11 +282,14 @@ def loop_body(
         types = stronger
     if not same_types(types, outs[:n]):
         raise describe_difference(
-            f"{what} body function carry input and carry output must have equal types (e.g. shapes "
-            "and dtypes of arrays), but they differ:",
+            f"{what} body function carry input and carry output must have equal types, but they "
+            "differ:",
             ("the carry put in", carry_tree, types),
             ("the carry given back", found_tree, outs[:n]),
             "Convert one with .astype, or give the initial carry the type that the body makes.",
+            carry_differences(
+                named, tree_unflatten(carry_tree, types), tree_unflatten(found_tree, outs[:n])
+            ),
         )
     return staged, out_tree, types
 

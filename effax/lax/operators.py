@@ -22,9 +22,11 @@ from effax.effects import complex as complex_parts
 from effax.effects.accuracy import AccuracyMode as AccuracyMode
 from effax.effects.accuracy import Tolerance as Tolerance
 from effax.effects.accuracy import accurate
+from effax.effects.dtypes import NO_OPERATIONS
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.types import (
     ShapedArray,
+    float0,
     is_complex,
     is_float,
     is_inexact,
@@ -71,6 +73,8 @@ def together(name: str, *operands: ArrayLike) -> list[Any]:
         for t, number in zip(types, literal, strict=True)
     )
     if not fits:
+        if any(t.dtype == float0 for t in types):
+            raise TypeError(NO_OPERATIONS)
         listed = ", ".join(t.dtype.name for t in types)
         raise TypeError(
             f"lax.{name} requires arguments to have the same dtypes, got {listed}. "

@@ -250,7 +250,7 @@ def _install_shapes(numpy: Any) -> None:
 
     def tobytes(self: Any, order: str = "C") -> bytes:
         """The elements' bytes; refused for what is not known."""
-        raise ConcretizationTypeError(self, "tobytes() needs the elements.")
+        raise ConcretizationTypeError(self, "The tobytes() method was called on traced array.")
 
     def byteswap(self: Any) -> Any:
         """The bytes of each number in the opposite order; of both parts of complex ones."""

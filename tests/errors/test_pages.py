@@ -45,7 +45,7 @@ SURPRISES = {
     "text_as_result": (TypeError, "must return arrays.*str"),
     "text_added": (TypeError, "str.*not an array"),
     "shapes_do_not_fit": (TypeError, r"add got incompatible shapes.*\(3,\), \(4,\)"),
-    "lengths_do_not_fit": (TypeError, r"equal lengths.*f32\[2,3\]"),
+    "lengths_do_not_fit": (TypeError, r"f32\[2,3\].*equal lengths"),
     "axis_out_of_bounds": (ValueError, "axis 4 is out of bounds"),
     "slice_out_of_bounds": (TypeError, r"do not lie within i32\[3\]"),
     "unbound_axis": (NameError, "unbound axis name: i.*vmap"),

@@ -103,7 +103,7 @@ def test_ragged_vmap():
     message = refused(
         ValueError, "^vmap got inconsistent sizes", effax.vmap(jnp.add), jnp.ones(3), jnp.ones(4)
     )
-    assert "(3,)" in message and "(4,)" in message
+    assert "x of type float32[3]" in message and "y of type float32[4]" in message
     refused(ValueError, "rank", effax.vmap(jnp.sin), 1.0)
     refused(ValueError, "in_axes", effax.vmap(jnp.add, in_axes=(0,)), jnp.ones(3), jnp.ones(3))
     refused(ValueError, "axis_size", effax.vmap(jnp.sin, in_axes=None), jnp.ones(3))
