@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from effax.backends.xla.dlpack import from_dlpack as _imported
+from effax.effects.value import DTypeLike
 
 __all__ = ["from_dlpack", "is_supported_dtype"]
 __dir__ = __all__.copy
@@ -50,7 +51,7 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
     return _imported(external_array, device, copy=copy)
 
 
-def is_supported_dtype(dtype: Any) -> bool:
+def is_supported_dtype(dtype: DTypeLike) -> bool:
     """Whether arrays of a dtype can be given away and taken by DLPack.
 
     >>> import effax.dlpack

@@ -9,6 +9,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.effects.types import finfo, inexact_dtype, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.lax.contraction import Precision
 from effax.numpy.arguments import canonical_axes, concrete_int
 from effax.numpy.decompositions import floats
@@ -18,8 +19,6 @@ from effax.whole import own_promotion, whole
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 __dir__ = __all__.copy
 
-Array = Any
-ArrayLike = Any
 _NEGLIGIBLE = 1000 * 1.1920929e-07
 
 
@@ -142,7 +141,7 @@ def _weights(
 
 
 def _resampled(
-    image: Array,
+    image: ArrayLike,
     shape: tuple[int, ...],
     axes: Sequence[int],
     scales: Sequence[Array],
@@ -247,8 +246,8 @@ def _scale_and_translate(
     image: ArrayLike,
     shape: tuple[int, ...],
     spatial_dims: tuple[int, ...],
-    scale: Array,
-    translation: Array,
+    scale: ArrayLike,
+    translation: ArrayLike,
     method: ResizeMethod,
     antialias: bool,
     precision: Any,

@@ -17,6 +17,7 @@ from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
 from effax.effects.types import ShapedArray, int32, is_bool, is_integer, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.lax.gathering import scatter_add, scatter_max, scatter_min, scatter_mul
 from effax.numpy.arguments import check_arrays, known_index
 from effax.numpy.manipulation import broadcast_to
@@ -26,8 +27,6 @@ from effax.whole import opening, whole
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 __dir__ = __all__.copy
 
-Array = Any
-ArrayLike = Any
 Mode = str | GatherScatterMode | None
 _How = tuple[bool, bool, Mode]
 
@@ -75,7 +74,7 @@ def _segments(
 
 @whole("name", "count", "bucket_size", "how")
 def _folded(
-    data: Array, ids: Array, name: str, count: int, bucket_size: int | None, how: _How
+    data: ArrayLike, ids: Array, name: str, count: int, bucket_size: int | None, how: _How
 ) -> Array:
     scatter, identity, fold = _FOLDS[name]
     type = typeof(data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar, overload
 
 import numpy as np
 
@@ -24,10 +24,30 @@ from effax.effects.tree import (
     tree_map,
     tree_unflatten,
 )
-from effax.effects.value import Value
+from effax.effects.value import Array, ArrayLike, NumPyArray, Value
 from effax.memory import Space
 
+T = TypeVar("T")
 
+
+@overload
+def device_put(
+    x: ArrayLike,
+    device: Any = ...,
+    *,
+    src: Any = ...,
+    donate: bool = ...,
+    may_alias: bool | None = ...,
+) -> Array: ...
+@overload
+def device_put(
+    x: Any,
+    device: Any = ...,
+    *,
+    src: Any = ...,
+    donate: bool = ...,
+    may_alias: bool | None = ...,
+) -> Any: ...
 @filtered
 def device_put(
     x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: Any = None
@@ -104,6 +124,10 @@ def _in_space(x: Any, space: Space) -> Any:
     return x if there is None else naming.moved(x, src="any", dst=there)
 
 
+@overload
+def device_get(x: Array) -> NumPyArray: ...
+@overload
+def device_get(x: Any) -> Any: ...
 @filtered
 def device_get(x: Any) -> Any:
     """The arrays of a tree as NumPy arrays.
@@ -124,7 +148,7 @@ def device_get(x: Any) -> Any:
         return tree_map(get, x)
 
 
-def block_until_ready(x: Any) -> Any:
+def block_until_ready(x: T) -> T:
     """Wait until the arrays of a tree are computed; the tree itself.
 
     >>> import effax, effax.numpy as jnp

@@ -18,6 +18,7 @@ from effax.effects.handler import Carrier
 from effax.effects.program import Program
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
+from effax.effects.value import ArrayLike
 from effax.interpreters.masks import pick
 from effax.lax.carrying import (
     branch_differences,
@@ -33,7 +34,13 @@ _NONE: Final[Any] = object()
 
 
 @filtered
-def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, operand: Any = _NONE) -> Any:
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+    operand: Any = _NONE,
+) -> Any:
     """One of two functions applied to the operands, chosen by a predicate known when it runs.
 
     Args:
@@ -83,7 +90,7 @@ def _cond_five(pred: Any, x: Any, true_fun: Any, y: Any, false_fun: Any) -> Any:
 
 @filtered
 def switch(
-    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NONE
+    index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NONE
 ) -> Any:
     """The branch of a number known when it runs, applied to the operands.
 

@@ -11,7 +11,7 @@ import numpy as np
 from effax.api.jit import jit
 from effax.backends.xla.placement import default
 from effax.effects.types import typeof
-from effax.effects.value import Value
+from effax.effects.value import ArrayLike, Value
 from effax.errors import UnexpectedTracerError
 from effax.numpy.operands import asarray
 
@@ -122,7 +122,7 @@ class _Attribute:
         return hash(self._key)
 
 
-def stage(x: Any, /) -> Value:
+def stage(x: ArrayLike, /) -> Value:
     """The value as an array, or as a value of the handlers that are installed.
 
     >>> import effax.lax as lax

@@ -8,10 +8,8 @@ from typing import Any
 from effax.effects import condensed
 from effax.effects.errors import MatrixShapeError
 from effax.effects.types import typeof
+from effax.effects.value import Array, ArrayLike
 from effax.whole import whole
-
-Array = Any
-ArrayLike = Any
 
 
 def _require_square(name: str, x: ArrayLike) -> None:

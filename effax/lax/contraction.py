@@ -20,10 +20,9 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
+from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.whole import whole
 
-Array = Any
-ArrayLike = Any
 DotDimensionNumbers = tuple[
     tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
 ]
@@ -133,7 +132,9 @@ _FACTORS = (  # noqa: SIM905
 ).split()
 
 
-def common_factor(lhs: ArrayLike, rhs: ArrayLike, preferred: Any) -> tuple[Array, Array, Any]:
+def common_factor(
+    lhs: ArrayLike, rhs: ArrayLike, preferred: Any
+) -> tuple[ArrayLike, ArrayLike, Any]:
     """Operands of a product in one dtype, the wider of theirs, and the dtype to sum in.
 
     Narrow floats of two kinds stay as they are: it is their sum that has the wider dtype.
@@ -173,7 +174,11 @@ def _sums_in(dtype: Any, preferred: Any) -> bool:
 
 @whole("dimension_numbers", "precision", "preferred_element_type")
 def _dot_general(
-    lhs: Array, rhs: Array, dimension_numbers: Any, precision: Any, preferred_element_type: Any
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    dimension_numbers: Any,
+    precision: Any,
+    preferred_element_type: Any,
 ) -> Array:
     lhs, rhs, wanted = common_factor(lhs, rhs, preferred_element_type)
     direct = _sums_in(typeof(lhs).dtype, wanted)
@@ -191,8 +196,8 @@ def dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
     dimension_numbers: DotDimensionNumbers,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Sums of products over paired axes.
 
@@ -228,8 +233,8 @@ def dot(
     rhs: ArrayLike,
     *,
     dimension_numbers: DotDimensionNumbers | None = None,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Vector and matrix products: the last axis of lhs with the first of rhs.
 
@@ -252,7 +257,7 @@ def dot(
     return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
 
 
-def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: Any = None) -> Array:
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
     """Matrix products for all of the leading axes, which must agree.
 
     >>> import effax.lax as lax, effax.numpy as jnp

@@ -17,11 +17,11 @@ from effax.effects.types import (
     is_unsigned,
     typeof,
 )
+from effax.effects.value import Array, DTypeLike, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
 from effax.lax.folds import padtype_to_pads
 from effax.whole import whole
 
-Array = Any
 ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers | None
 Padding = str | Sequence[tuple[int, int]]
 
@@ -162,8 +162,8 @@ def conv_general_dilated(
     dimension_numbers: Any = None,
     feature_group_count: int = 1,
     batch_group_count: int = 1,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """A convolution over any number of spatial axes, with all of XLA's options.
 
@@ -232,8 +232,8 @@ def conv(
     rhs: Array,
     window_strides: Sequence[int],
     padding: str,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """`conv_general_dilated` without dilation and groups: NCHW, OIHW.
 
@@ -258,8 +258,8 @@ def conv_with_general_padding(
     padding: Padding,
     lhs_dilation: Sequence[int] | None,
     rhs_dilation: Sequence[int] | None,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """`conv_general_dilated` without groups: NCHW, OIHW.
 
@@ -312,8 +312,8 @@ def conv_transpose(
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
     transpose_kernel: bool = False,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
     use_consistent_padding: bool = False,
 ) -> Array:
     """A convolution with fractional strides ("deconvolution").

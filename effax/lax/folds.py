@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator as python_operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -14,14 +14,15 @@ from effax.effects import cumulative, reduction, sorting, window
 from effax.effects.effect import Effect
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import is_float, typeof, user_dtype
+from effax.effects.value import Array, ArrayLike, DTypeLike, NumPyArray, OutSharding
 from effax.interpreters.stage import stage
 from effax.lax import operators
 from effax.lax.shapes import axis_of, convert_element_type
 from effax.numpy.arguments import strong
 from effax.whole import whole
 
-Array = Any
-ArrayLike = Any
+if TYPE_CHECKING:
+    from effax.api.function_types import Cumulation, Position, Reduction
 
 
 def _named(function: Callable[..., Any], name: str, meaning: str, example: str) -> None:
@@ -49,11 +50,11 @@ def from_front(axis: Any, ndim: int) -> int:
 _STRONG = {"reduce_and", "reduce_or", "reduce_xor"}
 
 
-def _reduction(
-    name: str, effect: Effect, meaning: str, example: str
-) -> Callable[[ArrayLike, Sequence[int]], Array]:
+def _reduction(name: str, effect: Effect, meaning: str, example: str) -> Reduction:
     @placed
-    def reduction_over(operand: ArrayLike, axes: Sequence[int]) -> Array:
+    def reduction_over(
+        operand: ArrayLike, axes: Sequence[int], *, out_sharding: OutSharding = None
+    ) -> Array:
         ndim = typeof(operand).ndim
         found = tuple(from_front(a, ndim) for a in axes)
         if len({*found}) != len(found):
@@ -111,10 +112,8 @@ reduce_xor = _reduction(
 )
 
 
-def _position(
-    name: str, effect: Effect, meaning: str, example: str
-) -> Callable[[ArrayLike, int, Any], Array]:
-    def position(operand: ArrayLike, axis: int, index_dtype: Any) -> Array:
+def _position(name: str, effect: Effect, meaning: str, example: str) -> Position:
+    def position(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
         dtype = user_dtype(index_dtype, name)
         return effect(operand, axis=from_front(axis, typeof(operand).ndim), index_dtype=dtype)
 
@@ -136,7 +135,7 @@ argmin = _position(
 )
 
 
-def _cumulative(name: str, effect: Effect, meaning: str, example: str) -> Callable[..., Array]:
+def _cumulative(name: str, effect: Effect, meaning: str, example: str) -> Cumulation:
     def running(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
         return effect(operand, axis=from_front(axis, typeof(operand).ndim), reverse=bool(reverse))
 
@@ -406,7 +405,17 @@ def reduce_window_shape_tuple(
     )
 
 
-def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+@overload
+def sort(
+    operand: NumPyArray | Array, dimension: int = ..., is_stable: bool = ..., num_keys: int = ...
+) -> Array: ...
+@overload
+def sort(
+    operand: Sequence[ArrayLike], dimension: int = ..., is_stable: bool = ..., num_keys: int = ...
+) -> tuple[Array, ...]: ...
+def sort(
+    operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+) -> Array | tuple[Array, ...]:
     """An array in ascending order along an axis; a sequence of them in the order of the first.
 
     The first `num_keys` are compared, lexicographically. NaN comes last.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from effax.effects.indexing import GatherDimensionNumbers as GatherDimensionNumb
 from effax.effects.indexing import GatherScatterMode as GatherScatterMode
 from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
 from effax.effects.types import bit_width, int32, is_bool, is_integer, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.lax.slicing import ints
 from effax.whole import whole
 
-Array = Any
-ArrayLike = Any
+if TYPE_CHECKING:
+    from effax.api.function_types import Scatter
+
 Mode = str | GatherScatterMode | None
 
 
@@ -109,7 +111,7 @@ def scatter_with(
     )
 
 
-def _scatter_function(name: str, effect: Effect, what: str, answer: float) -> Callable[..., Array]:
+def _scatter_function(name: str, effect: Effect, what: str, answer: float) -> Scatter:
     def scatter_function(
         operand: ArrayLike,
         scatter_indices: ArrayLike,

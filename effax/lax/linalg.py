@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Literal, overload
 
 from effax.api.custom_jvp import stop_gradient
 from effax.effects import condensed, elementwise, linalg, matrices, shape, sorting
 from effax.effects.conversion import convert_element_type
 from effax.effects.types import bit_width, float32, int32, is_float, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.lax.algorithms import EighImplementation as EighImplementation
 from effax.lax.algorithms import EigImplementation as EigImplementation
 from effax.lax.algorithms import SvdAlgorithm as SvdAlgorithm
@@ -49,11 +50,8 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-Array = Any
-ArrayLike = Any
 
-
-def _symmetrised(x: Array) -> Array:
+def _symmetrised(x: ArrayLike) -> Array:
     return elementwise.mul(elementwise.add(x, matrices.adjoint(x)), 0.5)
 
 
@@ -213,6 +211,33 @@ def eigh(
     return v, w
 
 
+@overload
+def svd(
+    x: ArrayLike,
+    *,
+    full_matrices: bool = ...,
+    compute_uv: Literal[True] = ...,
+    subset_by_index: tuple[int, int] | None = ...,
+    algorithm: SvdAlgorithm | None = ...,
+) -> tuple[Array, Array, Array]: ...
+@overload
+def svd(
+    x: ArrayLike,
+    *,
+    full_matrices: bool = ...,
+    compute_uv: Literal[False],
+    subset_by_index: tuple[int, int] | None = ...,
+    algorithm: SvdAlgorithm | None = ...,
+) -> Array: ...
+@overload
+def svd(
+    x: ArrayLike,
+    *,
+    full_matrices: bool = ...,
+    compute_uv: bool = ...,
+    subset_by_index: tuple[int, int] | None = ...,
+    algorithm: SvdAlgorithm | None = ...,
+) -> Array | tuple[Array, Array, Array]: ...
 @whole("full_matrices", "compute_uv", "subset_by_index", "algorithm")
 def svd(
     x: ArrayLike,
@@ -221,7 +246,7 @@ def svd(
     compute_uv: bool = True,
     subset_by_index: tuple[int, int] | None = None,
     algorithm: SvdAlgorithm | None = None,
-) -> Any:
+) -> Array | tuple[Array, Array, Array]:
     """Singular vectors u, values s (descending) and v^H with `u @ diag(s) @ v^H = x`.
 
     The values alone where `compute_uv` is False; the range `subset_by_index` of them where given.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from effax.effects import (
     comparison,
@@ -34,11 +34,12 @@ from effax.effects.types import (
     is_unsigned,
     typeof,
 )
+from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.lax.shapes import repeated
 from effax.numpy.arguments import BroadcastError
 
-Array = Any
-ArrayLike = Any
+if TYPE_CHECKING:
+    from effax.api.function_types import BinaryOperator, TunableOperator, UnaryOperator
 
 
 class RoundingMethod(enum.IntEnum):
@@ -125,7 +126,7 @@ _REFUSED: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def unary(name: str, effect: Effect, meaning: str, example: str) -> Callable[..., Array]:
+def unary(name: str, effect: Effect, meaning: str, example: str) -> UnaryOperator:
     """A function of one operand, documented by what it means and one `call -> answer`."""
     refused = _REFUSED.get(name)
 
@@ -138,7 +139,7 @@ def unary(name: str, effect: Effect, meaning: str, example: str) -> Callable[...
     return operator
 
 
-def tunable(name: str, effect: Effect, meaning: str, example: str) -> Callable[..., Array]:
+def tunable(name: str, effect: Effect, meaning: str, example: str) -> TunableOperator:
     """The same, with the parameter `accuracy`: a `Tolerance` or an `AccuracyMode`.
 
     Some accelerators have several ways to compute such a function; the CPU has one.
@@ -158,7 +159,7 @@ def tunable(name: str, effect: Effect, meaning: str, example: str) -> Callable[.
     return operator
 
 
-def binary(name: str, effect: Effect, meaning: str, example: str) -> Callable[..., Array]:
+def binary(name: str, effect: Effect, meaning: str, example: str) -> BinaryOperator:
     """A function of two operands."""
 
     def operator(x: ArrayLike, y: ArrayLike) -> Array:
@@ -411,7 +412,7 @@ zeta = binary(
 )
 
 
-def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: Any = None) -> Array:
+def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:
     """`x * y`, in the operands' dtype or, where one is given, in another.
 
     >>> import effax.lax as lax

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, overload
 
 from effax.api.parted import axes_in_scope, tracked_axes
 from effax.effects import collective, comparison, shape
@@ -19,6 +19,7 @@ from effax.effects.errors import UnboundAxisError
 from effax.effects.selection import select_n
 from effax.effects.tree import tree_map
 from effax.effects.types import int32, is_bool, is_inexact, typeof
+from effax.effects.value import Array
 from effax.numpy.operands import asarray
 
 
@@ -64,14 +65,14 @@ def axis_size(axis_name: Any) -> int:
     return prod(map(_length, _names(axis_name)))
 
 
-def axis_index(axis_name: Any) -> Any:
+def axis_index(axis_name: Any) -> Array:
     """Which place along a named axis this is, from 0; for a tuple of names, row-major.
 
     >>> import effax
     >>> effax.vmap(lambda x: effax.lax.axis_index("i"), axis_name="i")(effax.numpy.ones(3))
     Array([0, 1, 2], dtype=int32)
     """
-    total = None
+    total: Any = None
     for name in _names(axis_name):
         size = _length(name)
         place = _varied(collective.axis_index(axes=(name,)), (name,))
@@ -79,6 +80,10 @@ def axis_index(axis_name: Any) -> Any:
     return total
 
 
+@overload
+def psum(x: Array, axis_name: Any, *, axis_index_groups: Any = ...) -> Array: ...
+@overload
+def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = ...) -> Any: ...
 def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The sum over all places of a named axis, at each of them; of every leaf of a pytree.
 
@@ -105,6 +110,10 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     return tree_map(leaf, x)
 
 
+@overload
+def pmean(x: Array, axis_name: Any, *, axis_index_groups: Any = ...) -> Array: ...
+@overload
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = ...) -> Any: ...
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The mean over all places of a named axis.
 
@@ -125,6 +134,10 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     return tree_map(leaf, psum(x, axis_name))
 
 
+@overload
+def pmax(x: Array, axis_name: Any, *, axis_index_groups: Any = ...) -> Array: ...
+@overload
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = ...) -> Any: ...
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The largest over all places of a named axis, element by element.
 
@@ -137,6 +150,10 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     return tree_map(lambda y: collective.pmax(asarray(y), axes=_names(axis_name)), x)
 
 
+@overload
+def pmin(x: Array, axis_name: Any, *, axis_index_groups: Any = ...) -> Array: ...
+@overload
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = ...) -> Any: ...
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The smallest over all places of a named axis, element by element.
 

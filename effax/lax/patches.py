@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import effax.numpy as jnp
+from effax.effects.value import Array, PrecisionLike
 from effax.lax.contraction import dot_general
 from effax.lax.convolution import (
     ConvDimensionNumbers,
@@ -17,8 +18,6 @@ from effax.lax.convolution import (
 from effax.lax.folds import padtype_to_pads
 from effax.numpy.operands import arraylike
 from effax.whole import whole
-
-Array = Any
 
 
 @whole(
@@ -81,7 +80,7 @@ def conv_general_dilated_local(
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """A convolution whose kernel is another one at each place of the result.
 

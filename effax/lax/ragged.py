@@ -9,10 +9,9 @@ import attrs
 
 import effax.numpy as jnp
 from effax.effects.types import typeof
+from effax.effects.value import Array, DTypeLike, PrecisionLike
 from effax.lax.contraction import dot_general
 from effax.whole import whole
-
-Array = Any
 
 
 @attrs.frozen
@@ -32,8 +31,8 @@ def ragged_dot(
     lhs: Array,
     rhs: Array,
     group_sizes: Array,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
     group_offset: Array | None = None,
 ) -> Array:
     """The rows of lhs, group after group, times the matrix of their group.
@@ -67,8 +66,8 @@ def ragged_dot_general(
     rhs: Array,
     group_sizes: Array,
     ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
     group_offset: Array | None = None,
 ) -> Array:
     """`dot_general` where one axis of lhs is cut into groups.

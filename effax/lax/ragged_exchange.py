@@ -7,10 +7,9 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.effects.types import is_integer, typeof
+from effax.effects.value import Array
 from effax.lax.control import scan
 from effax.lax.parallel import all_gather, axis_index, axis_size
-
-Array = Any
 
 
 def ragged_all_to_all(

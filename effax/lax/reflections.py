@@ -7,13 +7,11 @@ from typing import Any
 from effax.effects import comparison, elementwise, matrices, shape
 from effax.effects.selection import select_n
 from effax.effects.types import is_complex, is_inexact, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.whole import whole
 
-Array = Any
-ArrayLike = Any
 
-
-def _reflect(vectors: Array, taus: Array, c: Array, adjoint: bool, backwards: bool) -> Array:
+def _reflect(vectors: ArrayLike, taus: ArrayLike, c: Any, adjoint: bool, backwards: bool) -> Array:
     """Apply to c the reflections `1 - tau v v^H`, of the columns of `vectors`, one by one."""
     from effax.lax.control import fori_loop
     from effax.lax.slicing import dynamic_index_in_dim

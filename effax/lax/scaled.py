@@ -7,10 +7,10 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.effects.types import typeof
+from effax.effects.value import Array, DTypeLike
 from effax.lax.contraction import dot_general
 from effax.whole import whole
 
-Array = Any
 DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
 
@@ -21,7 +21,7 @@ def scaled_dot(
     lhs_scale: Array | None = None,
     rhs_scale: Array | None = None,
     dimension_numbers: DimensionNumbers | None = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """`(lhs * lhs_scale) @ (rhs * rhs_scale)`, each scale shared by a block of elements.
 

@@ -24,15 +24,13 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.effects.value import Value
+from effax.effects.value import Array, ArrayLike, DTypeLike, Shape, Value
 from effax.numpy.arguments import on_device
+from effax.numpy.operands import asarray
 from effax.whole import whole
 
-Array = Any
-ArrayLike = Any
 
-
-def repeated(x: ArrayLike, lengths: Sequence[int]) -> Array:
+def repeated(x: ArrayLike, lengths: Sequence[int]) -> Any:
     """A value repeated to a shape; axes are aligned from the last, as in NumPy."""
     given, wanted = typeof(x).shape, tuple(lengths)
     if given == wanted:
@@ -60,7 +58,9 @@ def _axes(axes: Any, ndim: int) -> tuple[int, ...]:
     return found
 
 
-def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any = None) -> Array:
+def full(
+    shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, sharding: Any = None
+) -> Array:
     """An array of one value everywhere, cut up by the sharding if there is one.
 
     Raises `TypeError` where the value is not a scalar.
@@ -90,7 +90,11 @@ def _filled(value: ArrayLike, lengths: tuple[int, ...], dtype: Any, weak: bool) 
 
 
 def full_like(
-    x: Any, fill_value: ArrayLike, dtype: Any = None, shape: Any = None, sharding: Any = None
+    x: Any,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    sharding: Any = None,
 ) -> Array:
     """An array like another, of one value everywhere, beside it where it was put somewhere.
 
@@ -123,7 +127,7 @@ def empty(shape: Any, dtype: Any) -> Array:
     return full(shape, 0, dtype)
 
 
-def iota(dtype: Any, size: int) -> Array:
+def iota(dtype: DTypeLike, size: int) -> Array:
     """0, 1, 2, ... up to but not including `size`.
 
     >>> import effax.lax as lax
@@ -133,7 +137,7 @@ def iota(dtype: Any, size: int) -> Array:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> Array:
+def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> Array:
     """An array whose elements are their own positions along one axis.
 
     >>> import effax.lax as lax
@@ -169,7 +173,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
         operand = _held(operand, user_dtype(new_dtype, "convert_element_type"))
     given = typeof(operand)
     if is_extended(given.dtype) and new_dtype == given.dtype:
-        return operand
+        return asarray(operand)
     wanted = user_dtype(new_dtype, "convert_element_type")
     if is_complex(given.dtype) and not is_complex(wanted) and wanted != bool_:
         if type(operand) is complex:
@@ -197,7 +201,7 @@ def _held(x: Any, dtype: Any) -> Any:
         raise OverflowError(f"Python int {x} too large to convert to {dtype}") from None
 
 
-def bitcast_convert_type(operand: ArrayLike, new_dtype: Any) -> Array:
+def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The same bits, seen as another dtype.
 
     >>> import effax.lax as lax
@@ -243,7 +247,9 @@ def _broadcast(x: ArrayLike, lengths: tuple[int, ...], dims: tuple[int, ...]) ->
     return shape.broadcast_in_dim(x, shape=lengths, dims=dims)
 
 
-def broadcast_in_dim(operand: ArrayLike, shape: Any, broadcast_dimensions: Sequence[int]) -> Array:
+def broadcast_in_dim(
+    operand: ArrayLike, shape: Shape, broadcast_dimensions: Sequence[int]
+) -> Array:
     """The array in a larger shape; its axis i lies along axis `broadcast_dimensions[i]`.
 
     >>> import effax.lax as lax, effax.numpy as jnp
@@ -266,7 +272,7 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """
     given = typeof(x).shape
     if len(given) == rank:
-        return x
+        return asarray(x)
     return shape.reshape(x, shape=(1,) * (rank - len(given)) + given)
 
 
@@ -305,7 +311,7 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     return repeated(arr, wanted)
 
 
-def reshape(operand: ArrayLike, new_sizes: Any, dimensions: Sequence[int] | None = None) -> Array:
+def reshape(operand: ArrayLike, new_sizes: Shape, dimensions: Sequence[int] | None = None) -> Array:
     """The elements in another shape, read in row-major order of `dimensions`.
 
     >>> import effax.lax as lax, effax.numpy as jnp
@@ -321,7 +327,7 @@ def reshape(operand: ArrayLike, new_sizes: Any, dimensions: Sequence[int] | None
     return shape.reshape(operand, shape=lengths)
 
 
-def transpose(operand: ArrayLike, permutation: Any) -> Array:
+def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
     """The axes in another order.
 
     >>> import effax.lax as lax, effax.numpy as jnp
@@ -392,7 +398,7 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
     return shape.reshape(operand, shape=lengths[:start] + middle + lengths[stop:])
 
 
-def concatenate(operands: Any, dimension: int) -> Array:
+def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
     """The arrays one after the other along an axis.
 
     >>> import effax.lax as lax, effax.numpy as jnp
@@ -470,7 +476,7 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
             operand = shape.slice_axis(operand, axis, 0, 0)
         elif count > 1:
             operand = shape.concatenate(*[operand] * count, axis=axis)
-    return operand
+    return asarray(operand)
 
 
 def pad(
@@ -538,7 +544,7 @@ def optimization_barrier(operand: Any, /) -> Any:
     return tree_map(elementwise.copy, operand)
 
 
-def dtype(x: Any) -> Any:
+def dtype(x: Any) -> np.dtype[Any]:
     """The dtype of a value, or the one that a class, a name or a dtype stands for here.
 
     64 bits become 32 unless x64 is on. Raises `ValueError` for None, `TypeError` for what has none.
@@ -552,7 +558,7 @@ def dtype(x: Any) -> Any:
     return dtype_and_weakness(x)[0]
 
 
-def shape_as_value(shape: Any) -> Array:
+def shape_as_value(shape: Shape) -> Array:
     """A shape as an array of integers.
 
     >>> import effax.lax as lax

@@ -14,10 +14,9 @@ from effax.effects.indexing import GatherDimensionNumbers as GatherDimensionNumb
 from effax.effects.indexing import GatherScatterMode as GatherScatterMode
 from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
 from effax.effects.types import int32, int64, is_integer, position_dtype, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.whole import whole
 
-Array = Any
-ArrayLike = Any
 Mode = str | GatherScatterMode | None
 
 
@@ -39,7 +38,7 @@ def ints(values: Any) -> tuple[int, ...]:
 
 @whole("start_indices", "limit_indices", "strides")
 def _slice(
-    operand: Array,
+    operand: ArrayLike,
     start_indices: tuple[int, ...],
     limit_indices: tuple[int, ...],
     strides: tuple[int, ...] | None,
@@ -187,7 +186,7 @@ def from_front(index: Any, length: int, wrap: bool, dtype: Any) -> Any:
 
 
 @whole("slice_sizes", "wrap")
-def _dynamic_slice(operand: Array, starts: Any, slice_sizes: Any, wrap: Any) -> Array:
+def _dynamic_slice(operand: ArrayLike, starts: Any, slice_sizes: Any, wrap: Any) -> Array:
     lengths = typeof(operand).shape
     return indexing.dynamic_slice(operand, *as_starts(starts, lengths, wrap), sizes=slice_sizes)
 
@@ -220,7 +219,7 @@ def _held(starts: Any, operand: Any) -> Any:
 
 def dynamic_slice(
     operand: ArrayLike,
-    start_indices: Any,
+    start_indices: ArrayLike | Sequence[ArrayLike],
     slice_sizes: Sequence[int],
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
@@ -247,7 +246,7 @@ def dynamic_slice(
 
 
 @whole("wrap")
-def _dynamic_update_slice(operand: Array, update: Array, starts: Any, wrap: Any) -> Array:
+def _dynamic_update_slice(operand: ArrayLike, update: ArrayLike, starts: Any, wrap: Any) -> Array:
     return indexing.dynamic_update_slice(
         operand, update, *as_starts(starts, typeof(operand).shape, wrap)
     )
@@ -256,7 +255,7 @@ def _dynamic_update_slice(operand: Array, update: Array, starts: Any, wrap: Any)
 def dynamic_update_slice(
     operand: ArrayLike,
     update: ArrayLike,
-    start_indices: Any,
+    start_indices: ArrayLike | Sequence[ArrayLike],
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:

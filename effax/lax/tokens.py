@@ -13,9 +13,9 @@ from effax.effects.tree import (
     tree_structure,
 )
 from effax.effects.types import typeof
+from effax.effects.value import Array
 from effax.lax.parallel import ppermute
 
-Array = Any
 Perm = tuple[tuple[int, int], ...]
 
 

@@ -29,13 +29,11 @@ from effax.effects.types import (
     is_unsigned,
     typeof,
 )
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import canonical_axis, check_arrays
 from effax.numpy.comparing import greater, greater_equal
 from effax.numpy.operands import asarray, promote, promote_inexact
 from effax.whole import whole
-
-Array = Any
-ArrayLike = Any
 
 
 def _inexact(name: str, x: ArrayLike) -> Array:
@@ -71,10 +69,10 @@ def _only_inexact(name: str, x: ArrayLike) -> Array:
 def _no_bool(name: str, x: ArrayLike) -> Array:
     if is_bool(typeof(_checked(name, x)).dtype):
         raise TypeError(f"{name} takes numbers: Booleans have no opposite")
-    return x
+    return asarray(x)
 
 
-def _checked(name: str, x: ArrayLike) -> Array:
+def _checked(name: str, x: ArrayLike) -> ArrayLike:
     check_arrays(name, x)
     return x
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import effax.numpy as jnp
 from effax.api.custom_jvp import stop_gradient
 from effax.effects import contraction, shape
 from effax.effects.types import finfo, float32, int32, is_bool, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.nn.functions import logsumexp, softmax
 from effax.whole import whole
-
-Array = Any
-ArrayLike = Any
 
 
 def _four(x: ArrayLike | None) -> Any:
@@ -25,7 +25,7 @@ def _four(x: ArrayLike | None) -> Any:
     return shape.reshape(x, shape=(1,) * (4 - x.ndim) + x.shape) if x.ndim < 4 else x
 
 
-def _check(name: str, x: Array | None, lengths: Sequence[int], dtype: Any = None) -> None:
+def _check(name: str, x: ArrayLike | None, lengths: Sequence[int], dtype: Any = None) -> None:
     """Raise `ValueError` unless an argument has these lengths (-1: any) and this dtype."""
     if x is None:
         return
@@ -38,6 +38,54 @@ def _check(name: str, x: Array | None, lengths: Sequence[int], dtype: Any = None
         raise ValueError(f"{name} shape should be {list(lengths)}: but got {type.shape}")
 
 
+@overload
+def dot_product_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    bias: ArrayLike | None = ...,
+    mask: ArrayLike | None = ...,
+    *,
+    scale: float | None = ...,
+    is_causal: bool = ...,
+    query_seq_lengths: ArrayLike | None = ...,
+    key_value_seq_lengths: ArrayLike | None = ...,
+    local_window_size: int | tuple[int, int] | None = ...,
+    implementation: str | None = ...,
+    return_residual: Literal[False] = ...,
+) -> Array: ...
+@overload
+def dot_product_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    bias: ArrayLike | None = ...,
+    mask: ArrayLike | None = ...,
+    *,
+    scale: float | None = ...,
+    is_causal: bool = ...,
+    query_seq_lengths: ArrayLike | None = ...,
+    key_value_seq_lengths: ArrayLike | None = ...,
+    local_window_size: int | tuple[int, int] | None = ...,
+    implementation: str | None = ...,
+    return_residual: Literal[True],
+) -> tuple[Array, Array]: ...
+@overload
+def dot_product_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    bias: ArrayLike | None = ...,
+    mask: ArrayLike | None = ...,
+    *,
+    scale: float | None = ...,
+    is_causal: bool = ...,
+    query_seq_lengths: ArrayLike | None = ...,
+    key_value_seq_lengths: ArrayLike | None = ...,
+    local_window_size: int | tuple[int, int] | None = ...,
+    implementation: str | None = ...,
+    return_residual: bool = ...,
+) -> Array | tuple[Array, Array]: ...
 @whole("scale", "is_causal", "local_window_size", "implementation", "return_residual")
 def dot_product_attention(
     query: ArrayLike,
@@ -53,7 +101,7 @@ def dot_product_attention(
     local_window_size: int | tuple[int, int] | None = None,
     implementation: str | None = None,
     return_residual: bool = False,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """`softmax(query @ key^T * scale + bias) @ value` (Vaswani et al. 2017), head by head.
 
     The letters are B: batch, T and S: places of queries and keys, N: heads of queries, K: heads of
@@ -88,14 +136,15 @@ def dot_product_attention(
     if implementation not in (None, "xla"):
         raise ValueError(f"Unsupported implementation option: {implementation}")
     given = typeof(query).shape
-    q, k, v, bias, mask = map(_four, (query, key, value, bias, mask))
+    operands: list[Any] = [_four(x) for x in (query, key, value, bias, mask)]
+    q, k, v, logit_bias, seen_pairs = operands
     b, s, heads, h = k.shape
     _check("value", v, (b, s, heads, h), k.dtype)
     _check("query", q, (b, -1, -1, h), k.dtype)
-    _check("mask", mask, (-1,) * 4)
-    _check("bias", bias, (-1,) * 4)
-    if mask is not None and not is_bool(mask.dtype):
-        raise ValueError(f"mask dtype should be bool, but got {mask.dtype}")
+    _check("mask", seen_pairs, (-1,) * 4)
+    _check("bias", logit_bias, (-1,) * 4)
+    if seen_pairs is not None and not is_bool(seen_pairs.dtype):
+        raise ValueError(f"mask dtype should be bool, but got {seen_pairs.dtype}")
     t, n = q.shape[1:3]
     if n % heads:
         raise ValueError(
@@ -112,10 +161,10 @@ def dot_product_attention(
     logits_dtype = jnp.promote_types(q.dtype, float32)
     logits = _contract(q, k, ((3,), (3,)), ((0, 2), (0, 2)), logits_dtype)
     logits = logits * jnp.asarray(1.0 / math.sqrt(h) if scale is None else scale, logits_dtype)
-    if bias is not None:
-        logits = (logits + bias).astype(logits_dtype)
+    if logit_bias is not None:
+        logits = (logits + logit_bias).astype(logits_dtype)
     seen = _visible(
-        mask, t, s, is_causal, query_seq_lengths, key_value_seq_lengths, local_window_size
+        seen_pairs, t, s, is_causal, query_seq_lengths, key_value_seq_lengths, local_window_size
     )
     if seen is not None:
         lowest = -0.7 * min(float(finfo(logits_dtype).max), float(finfo(float32).max))
@@ -145,7 +194,7 @@ def _contract(x: Array, y: Array, contracted: Any, batch: Any, dtype: Any) -> Ar
 
 
 def _visible(
-    mask: Array | None,
+    mask: ArrayLike | None,
     t: int,
     s: int,
     is_causal: bool,
@@ -155,7 +204,7 @@ def _visible(
 ) -> Array | None:
     """Which keys each query sees, of a shape that broadcasts to (B, N, T, S); None: all."""
     queries, keys = jnp.arange(t)[:, None], jnp.arange(s)[None, :]
-    parts = [] if mask is None else [mask]
+    parts: list[Any] = [] if mask is None else [mask]
     if is_causal:
         parts.append((keys <= queries)[None, None])
     if window is not None:
@@ -170,7 +219,4 @@ def _visible(
         parts.append(counted[:, None])
     if not parts:
         return None
-    seen = parts[0]
-    for part in parts[1:]:
-        seen = seen & part
-    return seen
+    return functools.reduce(operator.and_, parts)

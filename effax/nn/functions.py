@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from effax.effects import comparison, conversion, elementwise, reduction, transcendental
 from effax.effects import shape as shapes
@@ -13,6 +13,7 @@ from effax.effects.complex import real
 from effax.effects.reduction import without
 from effax.effects.selection import select_n
 from effax.effects.types import default_float, is_bool, is_complex, typeof, user_dtype
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import (
     broadcast,
     canonical_axes,
@@ -31,8 +32,6 @@ from effax.numpy.operands import (
 )
 from effax.whole import whole
 
-Array = Any
-ArrayLike = Any
 Axis = int | Sequence[int] | None
 
 
@@ -45,17 +44,17 @@ def _over(effect: Any, x: Array, axes: tuple[int, ...], keepdims: bool = True) -
     return shapes.reshape(folded, shape=lengths)
 
 
-def _like(x: Array, y: Array) -> Array:
+def _like(x: ArrayLike, y: ArrayLike) -> Array:
     """x repeated to the shape of y."""
     return broadcast(x, typeof(y).shape)
 
 
-def _masked(x: Array, where: Any, number: Any) -> Array:
+def _masked(x: ArrayLike, where: Any, number: Any) -> Any:
     """x where the mask is true, a number elsewhere; x itself without a mask."""
     return x if where is None else select_n(_mask(where, x), number, x)
 
 
-def _mask(where: Any, x: Array) -> Array:
+def _mask(where: Any, x: ArrayLike) -> Array:
     mask = asarray(where)
     if not is_bool(typeof(mask).dtype):
         mask = comparison.ne(mask, 0)
@@ -76,10 +75,11 @@ def _prepared(name: str, x: ArrayLike, axis: Axis, where: Any) -> tuple[Array, t
             x = _joined(x, -math.inf)
         elif is_bool(typeof(x).dtype):
             raise TypeError(f"{name} takes numbers: Booleans can't be subtracted from each other")
-    x = strong(promote_inexact(asarray(x), name=name)[0])
+    values = strong(promote_inexact(asarray(x), name=name)[0])
     if where is not None:
-        x = broadcast(x, common_shape(typeof(x).shape, typeof(asarray(where)).shape))
-    return x, canonical_axes(axis, typeof(x).ndim)
+        lengths = common_shape(typeof(values).shape, typeof(asarray(where)).shape)
+        values = broadcast(values, lengths)
+    return values, canonical_axes(axis, typeof(values).ndim)
 
 
 def _joined(x: ArrayLike, number: complex) -> Array:
@@ -87,6 +87,34 @@ def _joined(x: ArrayLike, number: complex) -> Array:
     return promote_dtypes(asarray(x), number)[0]
 
 
+@overload
+def logsumexp(
+    a: ArrayLike,
+    axis: Axis = ...,
+    b: ArrayLike | None = ...,
+    keepdims: bool = ...,
+    return_sign: Literal[False] = ...,
+    where: ArrayLike | None = ...,
+) -> Array: ...
+@overload
+def logsumexp(
+    a: ArrayLike,
+    axis: Axis = ...,
+    b: ArrayLike | None = ...,
+    keepdims: bool = ...,
+    *,
+    return_sign: Literal[True],
+    where: ArrayLike | None = ...,
+) -> tuple[Array, Array]: ...
+@overload
+def logsumexp(
+    a: ArrayLike,
+    axis: Axis = ...,
+    b: ArrayLike | None = ...,
+    keepdims: bool = ...,
+    return_sign: bool = ...,
+    where: ArrayLike | None = ...,
+) -> Array | tuple[Array, Array]: ...
 @whole("axis", "keepdims", "return_sign")
 def logsumexp(
     a: ArrayLike,
@@ -95,7 +123,7 @@ def logsumexp(
     keepdims: bool = False,
     return_sign: bool = False,
     where: ArrayLike | None = None,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """`log(sum(b * exp(a)))`, without overflow.
 
     Args:
@@ -255,12 +283,12 @@ def standardize(
     return elementwise.mul(centred, scale)
 
 
-def _difference(x: Array, y: Array) -> tuple[Array, Array]:
-    x, y = promote_inexact(x, y, name="standardize")
-    return x, elementwise.sub(x, y)
+def _difference(x: ArrayLike, y: Array) -> tuple[Array, Array]:
+    one, other = promote_inexact(x, y, name="standardize")
+    return one, elementwise.sub(one, other)
 
 
-def _mean(x: Array, axes: tuple[int, ...], where: Any) -> Array:
+def _mean(x: ArrayLike, axes: tuple[int, ...], where: Any) -> Array:
     total = _over(reduction.reduce_sum, _masked(x, where, 0.0), axes)
     if where is None:
         return elementwise.div(total, float(math.prod(typeof(x).shape[i] for i in axes)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from effax import random
 from effax.effects import elementwise, transcendental
@@ -21,7 +21,11 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding
 from effax.whole import whole
+
+if TYPE_CHECKING:
+    from effax.api.function_types import InitializerFamily
 
 __all__ = [
     "Initializer",
@@ -47,7 +51,6 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-Array = Any
 Axes = int | Sequence[int]
 Shape = tuple[int, ...]
 Make = Callable[..., Array]
@@ -58,7 +61,11 @@ class Initializer(Protocol):
     """What makes weights: `init(key, shape, dtype=...)`."""
 
     def __call__(
-        self, key: Array, shape: Any, dtype: Any = None, out_sharding: Any = None
+        self,
+        key: ArrayLike,
+        shape: Shape,
+        dtype: DTypeLike | None = None,
+        out_sharding: OutSharding = None,
     ) -> Array:
         """Weights of that shape."""
 
@@ -68,14 +75,16 @@ def _dtype_of(dtype: Any) -> Any:
 
 
 @whole("shape", "dtype", "make", "parameters")
-def _made(key: Array, shape: Shape, dtype: Any, make: Make, parameters: tuple[Any, ...]) -> Array:
+def _made(
+    key: ArrayLike, shape: Shape, dtype: Any, make: Make, parameters: tuple[Any, ...]
+) -> Array:
     return make(key, shape, dtype, *parameters)
 
 
 def _initializer(default: Any, make: Make, *parameters: Any) -> Initializer:
     """The initializer whose weights are `make(key, shape, dtype, *parameters)`."""
 
-    def init(key: Array, shape: Any, dtype: Any = default, out_sharding: Any = None) -> Array:
+    def init(key: ArrayLike, shape: Any, dtype: Any = default, out_sharding: Any = None) -> Array:
         lengths, kind = canonical_shape(shape), _dtype_of(dtype)
         if trace_key().debug_key_reuse:  # a compiled call would look at the key once only
             weights = make(key, lengths, kind, *parameters)
@@ -120,7 +129,7 @@ def ones(key: Array, shape: Any, dtype: Any = None, out_sharding: Any = None) ->
     return constant(1)(key, shape, dtype, out_sharding)
 
 
-def constant(value: Any, dtype: Any = None) -> Initializer:
+def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
     """One value everywhere (or an array, repeated to the shape).
 
     >>> from effax.nn import initializers
@@ -138,7 +147,7 @@ def _constant(key: Array, shape: Shape, dtype: Any, value: Any) -> Array:
     return repeated(convert_element_type(value, dtype), shape)
 
 
-def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
+def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
     """Uniform on [0, scale).
 
     >>> import effax
@@ -167,7 +176,10 @@ def _normal(key: Array, shape: Shape, dtype: Any, stddev: Any) -> Array:
 
 
 def truncated_normal(
-    stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0
+    stddev: ArrayLike = 1e-2,
+    dtype: DTypeLike | None = None,
+    lower: ArrayLike = -2.0,
+    upper: ArrayLike = 2.0,
 ) -> Initializer:
     """Normal, cut off at `lower` and `upper`, then times `stddev`.
 
@@ -204,13 +216,13 @@ def _fans(
 
 
 def variance_scaling(
-    scale: Any,
+    scale: ArrayLike,
     mode: str,
     distribution: str,
     in_axis: Axes = -2,
     out_axis: Axes = -1,
     batch_axis: Axes = (),
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Initializer:
     """Weights whose variance is `scale` over a number of inputs or outputs.
 
@@ -318,11 +330,14 @@ def _complex_truncated_normal(
 
 def _family(
     name: str, scale: float, mode: str, distribution: str, source: str
-) -> Callable[..., Initializer]:
+) -> InitializerFamily:
     """One of the initializers that are `variance_scaling` at fixed parameters."""
 
     def initializer(
-        in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None
+        in_axis: Axes = -2,
+        out_axis: Axes = -1,
+        batch_axis: Axes = (),
+        dtype: DTypeLike | None = None,
     ) -> Initializer:
         return variance_scaling(
             scale, mode, distribution, in_axis, out_axis, batch_axis, dtype=dtype
@@ -349,7 +364,9 @@ xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal
 
 
-def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def orthogonal(
+    scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
+) -> Initializer:
     """Orthonormal rows or columns, whichever are fewer, times `scale` (Saxe et al. 2014).
 
     >>> import effax
@@ -374,7 +391,9 @@ def _orthogonal(key: Array, shape: Shape, dtype: Any, scale: Any, column_axis: i
     return _scaled(shapes.transpose(q, permutation=tuple(order)), scale, shape, dtype)
 
 
-def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def delta_orthogonal(
+    scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
+) -> Initializer:
     """A convolution that is `orthogonal` in the middle of its window, and zero elsewhere.
 
     From Xiao et al. 2018.

@@ -19,10 +19,9 @@ import effax.numpy as jnp
 from effax.api.custom_vjp import custom_vjp
 from effax.effects.contraction import free_dims
 from effax.effects.types import typeof
+from effax.effects.value import Array, DTypeLike
 from effax.lax.contraction import dot_general
 from effax.whole import whole
-
-Array = Any
 
 
 @attrs.frozen(eq=False)
@@ -65,7 +64,7 @@ def scaled_matmul(
     rhs: Array,
     lhs_scales: Array,
     rhs_scales: Array,
-    preferred_element_type: Any = jnp.float32,
+    preferred_element_type: DTypeLike = jnp.float32,
 ) -> Array:
     """The product of two batches of matrices whose blocks of elements share scales.
 

@@ -43,7 +43,7 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
 
 
 @universal(identity=0, reduce=reductions.sum, accumulate=cumsum, at=folds.update("add", "max"))
-def add(x: Any, y: Any, /) -> Any:
+def add(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x + y`; for Booleans their disjunction.
 
     >>> add(1, 2.5)
@@ -57,7 +57,7 @@ def add(x: Any, y: Any, /) -> Any:
 
 
 @universal(at=folds.update("subtract"))
-def subtract(x: Any, y: Any, /) -> Any:
+def subtract(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x - y`; refused for Booleans.
 
     >>> subtract(1, 2)
@@ -73,7 +73,7 @@ def subtract(x: Any, y: Any, /) -> Any:
 @universal(
     identity=1, reduce=reductions.prod, accumulate=cumprod, at=folds.update("multiply", "min")
 )
-def multiply(x: Any, y: Any, /) -> Any:
+def multiply(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x * y`; for Booleans their conjunction.
 
     >>> multiply(2, 3)
@@ -183,7 +183,7 @@ def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 @whole()
-def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Any, Any]:
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
     """`(x1 // x2, x1 % x2)`.
 
     >>> divmod(7, 2)[1]
@@ -256,7 +256,7 @@ def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 @universal(1)
-def negative(x: Any, /) -> Any:
+def negative(x: ArrayLike, /) -> Array:
     """`-x`; refused for Booleans.
 
     >>> negative(2)
@@ -334,7 +334,7 @@ def square(x: ArrayLike, /) -> Array:
 
 
 @universal(reduce=folds.largest, accumulate=folds.running_largest, at=folds.update("max"))
-def maximum(x: Any, y: Any, /) -> Any:
+def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The larger; NaN where either is NaN.
 
     >>> maximum(2, 3)
@@ -346,7 +346,7 @@ def maximum(x: Any, y: Any, /) -> Any:
 
 
 @universal(reduce=folds.smallest, accumulate=folds.running_smallest, at=folds.update("min"))
-def minimum(x: Any, y: Any, /) -> Any:
+def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The smaller; NaN where either is NaN.
 
     >>> minimum(2, 3)

@@ -23,7 +23,7 @@ from effax.whole import whole
 
 
 @universal(identity=-1, reduce=folds.conjunction)
-def bitwise_and(x: Any, y: Any, /) -> Any:
+def bitwise_and(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x & y`.
 
     >>> bitwise_and(6, 3)
@@ -33,7 +33,7 @@ def bitwise_and(x: Any, y: Any, /) -> Any:
 
 
 @universal(identity=0, reduce=folds.disjunction)
-def bitwise_or(x: Any, y: Any, /) -> Any:
+def bitwise_or(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x | y`.
 
     >>> bitwise_or(6, 3)
@@ -43,7 +43,7 @@ def bitwise_or(x: Any, y: Any, /) -> Any:
 
 
 @universal(identity=0, reduce=folds.parity)
-def bitwise_xor(x: Any, y: Any, /) -> Any:
+def bitwise_xor(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x ^ y`.
 
     >>> bitwise_xor(6, 3)

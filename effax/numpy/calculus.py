@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import pi
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -116,6 +116,17 @@ def ediff1d(
     return concatenate(parts) if len(parts) > 1 else parts[0]
 
 
+@overload
+def gradient(
+    f: ArrayLike, *varargs: ArrayLike, axis: int, edge_order: int | None = ...
+) -> Array: ...
+@overload
+def gradient(
+    f: ArrayLike,
+    *varargs: ArrayLike,
+    axis: int | tuple[int, ...] | None = ...,
+    edge_order: int | None = ...,
+) -> Array | list[Array]: ...
 @whole("axis", "edge_order")
 def gradient(
     f: ArrayLike,

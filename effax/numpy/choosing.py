@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from effax.effects import comparison, complex
 from effax.effects.effect import LITERALS
@@ -16,9 +16,27 @@ from effax.numpy.operands import array, arraylike, broadcast_shapes, promote, un
 from effax.whole import whole
 
 
+@overload
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> Array: ...
+@overload
 def where(
-    condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, fill_value: Any = None
-) -> Any:
+    condition: ArrayLike,
+    x: None = ...,
+    y: None = ...,
+    /,
+    *,
+    size: int | None = ...,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = ...,
+) -> tuple[Array, ...]: ...
+def where(
+    condition: ArrayLike,
+    x: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    /,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> Array | tuple[Array, ...]:
     """x where the condition holds, y elsewhere; with the condition alone, where that is so.
 
     The latter is `nonzero(condition, size=size, fill_value=fill_value)`.

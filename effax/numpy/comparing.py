@@ -128,7 +128,7 @@ def _truths(name: str, *xs: Any) -> tuple[Any, ...]:
 
 
 @universal(identity=True, reduce=folds.every)
-def logical_and(x: Any, y: Any, /) -> Any:
+def logical_and(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Whether neither is zero.
 
     >>> logical_and(1, 0)
@@ -138,7 +138,7 @@ def logical_and(x: Any, y: Any, /) -> Any:
 
 
 @universal(identity=False, reduce=folds.some)
-def logical_or(x: Any, y: Any, /) -> Any:
+def logical_or(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Whether not both are zero.
 
     >>> logical_or(1, 0)
@@ -148,7 +148,7 @@ def logical_or(x: Any, y: Any, /) -> Any:
 
 
 @universal(identity=False, reduce=folds.oddly_many)
-def logical_xor(x: Any, y: Any, /) -> Any:
+def logical_xor(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Whether one of them is zero, and one is not.
 
     >>> logical_xor(1, 2)
@@ -222,7 +222,7 @@ def _parts(name: str, x: Any, ask: Callable[[Any], Any], both: Effect, *, otherw
     return _everywhere(x, otherwise)
 
 
-def isposinf(x: Any, /, out: None = None) -> Any:
+def isposinf(x: ArrayLike, /, out: None = None) -> Array:
     """Whether x is plus infinity; refused for complex numbers.
 
     >>> isposinf(float("inf"))
@@ -232,7 +232,7 @@ def isposinf(x: Any, /, out: None = None) -> Any:
     return _is_infinity(x, positive=True)
 
 
-def isneginf(x: Any, /, out: None = None) -> Any:
+def isneginf(x: ArrayLike, /, out: None = None) -> Array:
     """Whether x is minus infinity; refused for complex numbers.
 
     >>> isneginf(float("inf"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil
-from typing import Any, NoReturn, SupportsIndex
+from typing import Any, Literal, NoReturn, SupportsIndex, overload
 
 import numpy as np
 
@@ -375,6 +375,42 @@ def _linspace(
     return (result, delta) if retstep else result
 
 
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = ...,
+    endpoint: bool = ...,
+    retstep: Literal[False] = ...,
+    dtype: DTypeLike | None = ...,
+    axis: int = ...,
+    *,
+    device: DeviceLike = ...,
+) -> Value: ...
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = ...,
+    endpoint: bool = ...,
+    *,
+    retstep: Literal[True],
+    dtype: DTypeLike | None = ...,
+    axis: int = ...,
+    device: DeviceLike = ...,
+) -> tuple[Value, Value]: ...
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = ...,
+    endpoint: bool = ...,
+    retstep: bool = ...,
+    dtype: DTypeLike | None = ...,
+    axis: int = ...,
+    *,
+    device: DeviceLike = ...,
+) -> Value | tuple[Value, Value]: ...
 @opening
 def linspace(
     start: ArrayLike,
@@ -386,7 +422,7 @@ def linspace(
     axis: int = 0,
     *,
     device: DeviceLike = None,
-) -> Any:
+) -> Value | tuple[Value, Value]:
     """`num` evenly spaced numbers from `start` to `stop`, the last included if `endpoint`.
 
     With `retstep` the distance between them is returned too.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import effax.numpy as jnp
 from effax.effects import condensed, matrices
@@ -80,6 +80,31 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
     return matrices.adjoint(factor) if upper else factor
 
 
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = ...,
+    compute_uv: Literal[True] = ...,
+    hermitian: bool = ...,
+    subset_by_index: tuple[int, int] | None = ...,
+) -> SVDResult: ...
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = ...,
+    *,
+    compute_uv: Literal[False],
+    hermitian: bool = ...,
+    subset_by_index: tuple[int, int] | None = ...,
+) -> Array: ...
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = ...,
+    compute_uv: bool = ...,
+    hermitian: bool = ...,
+    subset_by_index: tuple[int, int] | None = ...,
+) -> Array | SVDResult: ...
 @whole("full_matrices", "compute_uv", "hermitian", "subset_by_index")
 def svd(
     a: ArrayLike,
@@ -87,7 +112,7 @@ def svd(
     compute_uv: bool = True,
     hermitian: bool = False,
     subset_by_index: tuple[int, int] | None = None,
-) -> Any:
+) -> Array | SVDResult:
     """The singular value decomposition: `u @ diag(s) @ vh = a`, s descending.
 
     Args:
@@ -104,7 +129,7 @@ def svd(
     (x,) = floats("linalg.svd", a)
     if hermitian:
         return _svd_of_hermitian(x, compute_uv, subset_by_index)
-    done = linalg.svd(
+    done: Any = linalg.svd(
         x, full_matrices=full_matrices, compute_uv=compute_uv, subset_by_index=subset_by_index
     )
     return SVDResult(*done) if compute_uv else done
@@ -133,8 +158,14 @@ def svdvals(x: ArrayLike, /) -> Array:
     return svd(x, compute_uv=False)
 
 
+@overload
+def qr(a: ArrayLike, mode: Literal["reduced", "complete", "full", "raw"] = ...) -> QRResult: ...
+@overload
+def qr(a: ArrayLike, *, mode: Literal["r"]) -> Array: ...
+@overload
+def qr(a: ArrayLike, mode: str = ...) -> Array | QRResult: ...
 @whole("mode")
-def qr(a: ArrayLike, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
     """Orthonormal columns q and upper triangular r with `q @ r = a`.
 
     `mode` is "reduced", "complete" (q is square), "r" (r alone) or "raw": LAPACK's Householder

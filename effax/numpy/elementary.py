@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from effax.effects import comparison, complex, elementwise, logical, special, transcendental
 from effax.effects.effect import Effect
@@ -17,13 +16,14 @@ from effax.numpy.operands import promote_inexact, strong_unless_all_weak, unary_
 from effax.numpy.universal import universal
 from effax.whole import whole
 
-Function = Callable[[Any], Any]
+if TYPE_CHECKING:
+    from effax.api.function_types import Unary
 
 
-def _function(name: str, effect: Effect, what: str, at: int, answer: float) -> Function:
+def _function(name: str, effect: Effect, what: str, at: int, answer: float) -> Unary:
     """The function that performs an effect on its operand, integers converted to floats."""
 
-    def elementary(x: Any, /) -> Any:
+    def elementary(x: ArrayLike, /) -> Array:
         return effect(unary_inexact(name, x))
 
     elementary.__name__ = elementary.__qualname__ = name
@@ -121,7 +121,7 @@ atan2 = arctan2
 
 
 @universal(identity=-math.inf, reduce=folds.natural)
-def logaddexp(x1: Any, x2: Any, /) -> Any:
+def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`log(exp(x1) + exp(x2))`, without overflow.
 
     >>> logaddexp(1000.0, 0.0)
@@ -132,7 +132,7 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
 
 
 @universal(identity=-math.inf, reduce=folds.binary)
-def logaddexp2(x1: Any, x2: Any, /) -> Any:
+def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`log2(2**x1 + 2**x2)`, without overflow.
 
     >>> logaddexp2(3.0, 3.0)

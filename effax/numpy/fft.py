@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from math import prod, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import effax.numpy as jnp
 from effax.effects import fourier, shape
@@ -25,6 +25,9 @@ from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike
 from effax.numpy.arguments import canonical_axes, canonical_axis, on_device, strong
 from effax.numpy.operands import arraylike
 from effax.whole import opening, whole
+
+if TYPE_CHECKING:
+    from effax.api.function_types import FourierAlongAxes, FourierAlongOneAxis
 
 __all__ = [
     "fft",
@@ -158,7 +161,7 @@ def _named(function: Callable[..., Any], name: str, meaning: str, example: str) 
     )
 
 
-def _along_one_axis(name: str, kind: str, meaning: str, example: str) -> Callable[..., Array]:
+def _along_one_axis(name: str, kind: str, meaning: str, example: str) -> FourierAlongOneAxis:
     @whole("n", "axis", "norm")
     def transform(
         a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None
@@ -176,7 +179,7 @@ def _along_one_axis(name: str, kind: str, meaning: str, example: str) -> Callabl
 
 def _along_axes(
     name: str, kind: str, axes: tuple[int, int] | None, meaning: str, example: str
-) -> Callable[..., Array]:
+) -> FourierAlongAxes:
     default = axes
 
     def transform(

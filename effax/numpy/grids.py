@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -284,7 +284,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
 @whole("copy", "sparse", "indexing")
 def meshgrid(
     *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> list[Any]:
+) -> list[Array]:
     """Vectors of coordinates as arrays over their grid; with "xy" the first runs along columns.
 
     >>> [x.tolist() for x in meshgrid(np.array([1, 2]), np.array([3]))]
@@ -314,6 +314,18 @@ def meshgrid(
     return results
 
 
+@overload
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = ..., sparse: Literal[False] = ...
+) -> Array: ...
+@overload
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = ..., *, sparse: Literal[True]
+) -> tuple[Array, ...]: ...
+@overload
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = ..., sparse: bool = ...
+) -> Array | tuple[Array, ...]: ...
 def indices(
     dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
 ) -> Array | tuple[Array, ...]:

@@ -232,7 +232,7 @@ def _parts(ary: Any, bounds: tuple[int, ...], axis: int) -> list[Any]:
 @opening
 def split(
     ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
-) -> list[Any]:
+) -> list[Array]:
     """The array in parts along an axis: equal ones, or cut at given places.
 
     >>> [x.tolist() for x in split(np.arange(4), 2)]
@@ -244,7 +244,7 @@ def split(
 @opening
 def array_split(
     ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
-) -> list[Any]:
+) -> list[Array]:
     """The array in parts along an axis, the first ones longer where they can't be equal.
 
     >>> [x.tolist() for x in array_split(np.arange(3), 2)]
@@ -254,7 +254,7 @@ def array_split(
 
 
 @opening
-def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Any]:
+def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
     """`split` along the first axis.
 
     >>> [x.shape for x in vsplit(np.ones((4, 2)), 2)]
@@ -264,7 +264,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 
 
 @opening
-def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Any]:
+def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
     """`split` along the second axis; the first of a vector.
 
     >>> [x.shape for x in hsplit(np.ones((2, 4)), 2)]
@@ -275,7 +275,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 
 
 @opening
-def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Any]:
+def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
     """`split` along the third axis.
 
     >>> [x.shape for x in dsplit(np.ones((1, 1, 4)), 2)]
@@ -285,7 +285,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 
 
 @whole("axis")
-def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The arrays that make up an array along an axis.
 
     >>> [y.tolist() for y in unstack(np.array([[1, 2], [3, 4]]))]

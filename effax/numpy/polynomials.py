@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from math import factorial
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -354,6 +354,48 @@ def _all_roots(p: Array) -> Array:
     return choose(greater_equal(place, add(negative(missing), n)), unknown, zeros)
 
 
+@overload
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = ...,
+    full: Literal[False] = ...,
+    w: ArrayLike | None = ...,
+    cov: Literal[False] = ...,
+) -> Array: ...
+@overload
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = ...,
+    *,
+    full: Literal[True],
+    w: ArrayLike | None = ...,
+    cov: bool | str = ...,
+) -> tuple[Array, ...]: ...
+@overload
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = ...,
+    full: Literal[False] = ...,
+    w: ArrayLike | None = ...,
+    *,
+    cov: Literal[True],
+) -> tuple[Array, Array]: ...
+@overload
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = ...,
+    full: bool = ...,
+    w: ArrayLike | None = ...,
+    cov: bool | str = ...,
+) -> Array | tuple[Array, ...]: ...
 @own_promotion
 @opening
 def polyfit(

@@ -229,7 +229,7 @@ def _exponent(x: Any) -> Any:
 
 
 @whole()
-def frexp(x: ArrayLike, /) -> tuple[Any, Any]:
+def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     """`(m, n)` with `x == m * 2**n` and m in [1/2, 1).
 
     >>> frexp(6.0)[1]
@@ -261,7 +261,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return _scaled(x1, elementwise.min(elementwise.max(n, -limit), limit), 3)
 
 
-def modf(x: ArrayLike, /, out: None = None) -> tuple[Any, Any]:
+def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     """The fractional and the integral part, both with the sign of x.
 
     >>> modf(2.5)[0]

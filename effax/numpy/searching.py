@@ -88,7 +88,7 @@ def nonzero(
     *,
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """The positions of the elements that are not zero, one vector for each axis.
 
     Under a transform `size` is needed: the result is cut there, or filled up with `fill_value`

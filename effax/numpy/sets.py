@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from effax.effects import comparison, cumulative, elementwise, indexing, logical, selection, shape
 from effax.effects.sorting import sort
@@ -127,6 +127,84 @@ def _collected(
     return values, indices, which, how_often
 
 
+@overload
+def unique(
+    ar: ArrayLike,
+    return_index: Literal[False] = ...,
+    return_inverse: Literal[False] = ...,
+    return_counts: Literal[False] = ...,
+    axis: int | None = ...,
+    *,
+    equal_nan: bool = ...,
+    size: int | None = ...,
+    fill_value: ArrayLike | None = ...,
+    sorted: bool = ...,
+) -> Array: ...
+@overload
+def unique(
+    ar: ArrayLike,
+    *,
+    return_index: Literal[True],
+    return_inverse: Literal[False] = ...,
+    return_counts: Literal[False] = ...,
+    axis: int | None = ...,
+    equal_nan: bool = ...,
+    size: int | None = ...,
+    fill_value: ArrayLike | None = ...,
+    sorted: bool = ...,
+) -> tuple[Array, Array]: ...
+@overload
+def unique(
+    ar: ArrayLike,
+    return_index: Literal[False] = ...,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Literal[False] = ...,
+    axis: int | None = ...,
+    equal_nan: bool = ...,
+    size: int | None = ...,
+    fill_value: ArrayLike | None = ...,
+    sorted: bool = ...,
+) -> tuple[Array, Array]: ...
+@overload
+def unique(
+    ar: ArrayLike,
+    return_index: Literal[False] = ...,
+    return_inverse: Literal[False] = ...,
+    *,
+    return_counts: Literal[True],
+    axis: int | None = ...,
+    equal_nan: bool = ...,
+    size: int | None = ...,
+    fill_value: ArrayLike | None = ...,
+    sorted: bool = ...,
+) -> tuple[Array, Array]: ...
+@overload
+def unique(
+    ar: ArrayLike,
+    *,
+    return_index: Literal[True],
+    return_inverse: Literal[True],
+    return_counts: Literal[True],
+    axis: int | None = ...,
+    equal_nan: bool = ...,
+    size: int | None = ...,
+    fill_value: ArrayLike | None = ...,
+    sorted: bool = ...,
+) -> tuple[Array, Array, Array, Array]: ...
+@overload
+def unique(
+    ar: ArrayLike,
+    return_index: bool = ...,
+    return_inverse: bool = ...,
+    return_counts: bool = ...,
+    axis: int | None = ...,
+    *,
+    equal_nan: bool = ...,
+    size: int | None = ...,
+    fill_value: ArrayLike | None = ...,
+    sorted: bool = ...,
+) -> Array | tuple[Array, ...]: ...
 @whole(
     *("return_index", "return_inverse", "return_counts", "axis", "equal_nan", "size", "sorted"),
     given="size",
@@ -142,7 +220,7 @@ def unique(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
     sorted: bool = True,
-) -> Any:
+) -> Array | tuple[Array, ...]:
     """The different elements, or slices along an axis, in order.
 
     On request also where each was first, which of them every element is, and how often each is
@@ -404,6 +482,36 @@ def _odd_ones(one: Any, other: Any) -> tuple[Any, Any]:
     return values, logical.and_(same, comparison.eq(first, positions))
 
 
+@overload
+def intersect1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = ...,
+    return_indices: Literal[False] = ...,
+    *,
+    size: int | None = ...,
+    fill_value: ArrayLike | None = ...,
+) -> Array: ...
+@overload
+def intersect1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = ...,
+    *,
+    return_indices: Literal[True],
+    size: int | None = ...,
+    fill_value: ArrayLike | None = ...,
+) -> tuple[Array, Array, Array]: ...
+@overload
+def intersect1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = ...,
+    return_indices: bool = ...,
+    *,
+    size: int | None = ...,
+    fill_value: ArrayLike | None = ...,
+) -> Array | tuple[Array, Array, Array]: ...
 @whole("assume_unique", "return_indices", "size", given="size")
 def intersect1d(
     ar1: ArrayLike,

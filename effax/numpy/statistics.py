@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -79,6 +79,31 @@ def mean(
     return cast(combine(elementwise.div, total, number), kind)
 
 
+@overload
+def average(
+    a: ArrayLike,
+    axis: Axis = ...,
+    weights: ArrayLike | None = ...,
+    returned: Literal[False] = ...,
+    keepdims: bool = ...,
+) -> Array: ...
+@overload
+def average(
+    a: ArrayLike,
+    axis: Axis = ...,
+    weights: ArrayLike | None = ...,
+    *,
+    returned: Literal[True],
+    keepdims: bool = ...,
+) -> tuple[Array, Array]: ...
+@overload
+def average(
+    a: ArrayLike,
+    axis: Axis = ...,
+    weights: ArrayLike | None = ...,
+    returned: bool = ...,
+    keepdims: bool = ...,
+) -> Array | tuple[Array, Array]: ...
 @whole("axis", "returned", "keepdims")
 def average(
     a: ArrayLike,

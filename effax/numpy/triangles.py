@@ -19,7 +19,7 @@ def _host_indices(found: Sequence[np.ndarray[Any, Any]]) -> tuple[Any, ...]:
     return tuple(constant(x.astype(default_int())) for x in found)
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """The rows and columns of the places on and below a diagonal.
 
     >>> [x.tolist() for x in tril_indices(2)]
@@ -28,7 +28,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
     return _host_indices(np.tril_indices(n, k, m))
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """The rows and columns of the places on and above a diagonal.
 
     >>> [x.tolist() for x in triu_indices(2)]
@@ -46,7 +46,7 @@ def _matrix(name: str, arr: Any) -> tuple[int, ...]:
 
 
 @opening
-def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, ...]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     """`tril_indices` for a matrix of this shape.
 
     >>> [x.tolist() for x in tril_indices_from(np.ones((2, 2)))]
@@ -57,7 +57,7 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, ...]:
 
 
 @opening
-def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, ...]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     """`triu_indices` for a matrix of this shape.
 
     >>> [x.tolist() for x in triu_indices_from(np.ones((2, 2)))]
@@ -67,7 +67,7 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, ...]:
     return triu_indices(n, k, m)
 
 
-def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """The positions of the diagonal of an array of this length in each of its axes.
 
     >>> [x.tolist() for x in diag_indices(2)]
@@ -83,7 +83,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
 
 
 @opening
-def diag_indices_from(arr: ArrayLike) -> tuple[Any, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """The positions of the diagonal of an array with axes of one length.
 
     >>> [x.tolist() for x in diag_indices_from(np.ones((2, 2)))]
@@ -100,7 +100,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Any, ...]:
 
 def mask_indices(
     n: int, mask_func: Callable[[Array, int], ArrayLike], k: int = 0, *, size: int | None = None
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """The places of a matrix that a function of a full matrix and k (`triu`, `tril`) leaves.
 
     >>> from effax.numpy import triu

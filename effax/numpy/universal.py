@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import partial, update_wrapper, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from effax.effects import comparison, logical, shape
 from effax.effects.selection import select_n
@@ -285,7 +285,32 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: An
     return ufunc(func, nin, nout, identity=identity)
 
 
-def universal(nin: int = 2, **properties: Any) -> Callable[[Callable[..., Any]], ufunc]:
+if TYPE_CHECKING:
+
+    class UnaryUfunc(ufunc):
+        """A ufunc of the library with one argument."""
+
+        def __call__(self, x: ArrayLike, /, out: None = None, where: None = None) -> Array:
+            """The function's value, element by element."""
+
+    class BinaryUfunc(ufunc):
+        """A ufunc of the library with two arguments."""
+
+        def __call__(
+            self, x: ArrayLike, y: ArrayLike, /, out: None = None, where: None = None
+        ) -> Array:
+            """The function's value, element by element."""
+
+
+@overload
+def universal(
+    nin: Literal[2] = 2, **properties: Any
+) -> Callable[[Callable[[ArrayLike, ArrayLike], Array]], BinaryUfunc]: ...
+@overload
+def universal(
+    nin: Literal[1], **properties: Any
+) -> Callable[[Callable[[ArrayLike], Array]], UnaryUfunc]: ...
+def universal(nin: int = 2, **properties: Any) -> Any:
     """Decorate a function of arrays of one result: `whole`, and with the methods of a ufunc.
 
     `properties` are the identity and the quick ways of `ufunc`.

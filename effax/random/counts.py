@@ -9,12 +9,11 @@ import numpy as np
 from effax import lax
 from effax import numpy as jnp
 from effax.effects.types import DType, canonical_shape, finfo, int32, is_inexact
+from effax.effects.value import Array, ArrayLike, DTypeLike, Shape
 from effax.random.bits import float_dtype, result_shape, shape_of, spread
 from effax.random.keys import split_words, twin, words_of
 from effax.random.samplers import uniform_words
 from effax.whole import whole
-
-Shape = tuple[int, ...]
 
 # What Stirling's formula is short of log k! by, for k = 0, ..., 9.
 _TAILS: Final = (
@@ -107,7 +106,7 @@ def _rejection(words: Any, count: Any, prob: Any, limit: float) -> Any:
 
 
 @whole("shape", "dtype")
-def _binomial(words: Any, n: Any, p: Any, shape: Shape, dtype: DType) -> Any:
+def _binomial(words: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     """Inversion where few successes are expected, rejection elsewhere; NaN for bad parameters."""
     p = jnp.asarray(p)
     if not is_inexact(p.dtype):
@@ -139,7 +138,13 @@ def _binomial(words: Any, n: Any, p: Any, shape: Shape, dtype: DType) -> Any:
     )
 
 
-def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+def binomial(
+    key: ArrayLike,
+    n: ArrayLike,
+    p: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """How many of `n` trials of probability `p` succeed, as floats.
 
     >>> from effax import random
@@ -153,7 +158,9 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
 
 
 @whole("shape", "dtype", "unroll")
-def _multinomial(words: Any, n: Any, p: Any, shape: Shape, dtype: DType, unroll: int | bool) -> Any:
+def _multinomial(
+    words: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: DType, unroll: int | bool
+) -> Any:
     wide = jnp.result_type(n, p, 0.0)
     remainder = spread(n, shape[:-1], wide)
     columns = jnp.moveaxis(spread(p, shape, wide), -1, 0)
@@ -172,14 +179,14 @@ def _multinomial(words: Any, n: Any, p: Any, shape: Shape, dtype: DType, unroll:
 
 
 def multinomial(
-    key: Any,
-    n: Any,
-    p: Any,
+    key: ArrayLike,
+    n: ArrayLike,
+    p: ArrayLike,
     *,
-    shape: Any = None,
-    dtype: Any = None,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
     unroll: int | bool = 1,
-) -> Any:
+) -> Array:
     """How many of `n` trials have each outcome; `p` are the outcomes' probabilities.
 
     >>> import effax, effax.numpy as jnp

@@ -25,13 +25,13 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
+from effax.effects.value import Array, ArrayLike, DTypeLike, Shape
 from effax.numpy.arguments import known_index
 from effax.random.bits import UNSIGNED, int_dtype, random_bits, result_shape, shape_of
 from effax.random.keys import split_words, words_of
 from effax.random.samplers import gumbel_mode, gumbel_words, uniform_words
 from effax.whole import whole
 
-Shape = tuple[int, ...]
 # How many sorts make a permutation: an analysis in tf2xla's random_ops.cc asks for this exponent.
 _EXPONENT: Final = 3
 
@@ -51,7 +51,7 @@ def _integers(x: Any) -> Any:
 
 
 @whole("shape", "dtype")
-def _randint(words: Any, minval: Any, maxval: Any, shape: Shape, dtype: DType) -> Any:
+def _randint(words: Any, minval: Any, maxval: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     """Uniform integers by a remainder of twice as many bits as the dtype has."""
     minval, maxval = _integers(minval), _integers(maxval)
     result, info = dtype, iinfo(dtype)
@@ -83,13 +83,19 @@ def _randint(words: Any, minval: Any, maxval: Any, shape: Shape, dtype: DType) -
 
 
 @whole("shape", "dtype")
-def _randint_between(words: Any, bounds: Any, shape: Shape, dtype: DType) -> Any:
+def _randint_between(words: Any, bounds: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     low, high = (lax.index_in_dim(bounds, i, axis=0, keepdims=False) for i in (0, 1))
     return _randint(words, low, high, shape=shape, dtype=dtype)
 
 
 @placed
-def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Any:
+def randint(
+    key: ArrayLike,
+    shape: Shape,
+    minval: ArrayLike,
+    maxval: ArrayLike,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Uniform integers in [minval, maxval); `minval` where that is empty.
 
     The bounds broadcast to `shape`. Raises `TypeError` for a dtype that is not an integer's.
@@ -137,7 +143,7 @@ def _axis(axis: Any, ndim: int) -> int:
 
 
 @placed
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
+def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool = False) -> Array:
     """The numbers below `x` in random order, or an array with an axis in random order.
 
     With `independent`, each vector along the axis has an order of its own.
@@ -160,7 +166,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
 
 
 @whole("shape", "axis")
-def _choose_weighted(words: Any, p: Any, a: Any, shape: Shape, axis: int) -> Any:
+def _choose_weighted(words: Any, p: Any, a: Any, shape: tuple[int, ...], axis: int) -> Any:
     """Invert the cumulative sum of the weights."""
     total = jnp.cumsum(_inexact(p))
     u = uniform_words(words, 0.0, 1.0, shape=shape, dtype=total.dtype)
@@ -169,7 +175,7 @@ def _choose_weighted(words: Any, p: Any, a: Any, shape: Shape, axis: int) -> Any
 
 
 @whole("shape", "axis", "mode")
-def _choose_some(words: Any, p: Any, a: Any, shape: Shape, axis: int, mode: str) -> Any:
+def _choose_some(words: Any, p: Any, a: Any, shape: tuple[int, ...], axis: int, mode: str) -> Any:
     """The largest of perturbed logarithms: sampling without replacement (Vieira 2014)."""
     p = _inexact(p)
     scores = gumbel_words(words, shape=p.shape, dtype=p.dtype, mode=mode) + lax.log(p)
@@ -178,13 +184,13 @@ def _choose_some(words: Any, p: Any, a: Any, shape: Shape, axis: int, mode: str)
 
 
 @whole("shape", "axis", "n")
-def _choose_uniform(words: Any, a: Any, shape: Shape, axis: int, n: int) -> Any:
+def _choose_uniform(words: Any, a: Any, shape: tuple[int, ...], axis: int, n: int) -> Any:
     chosen = _randint(words, 0, n, shape=shape, dtype=default_int())
     return _taken(a, chosen, shape, axis)
 
 
 @whole("shape", "axis", "n")
-def _choose_distinct(words: Any, a: Any, shape: Shape, axis: int, n: int) -> Any:
+def _choose_distinct(words: Any, a: Any, shape: tuple[int, ...], axis: int, n: int) -> Any:
     """The first of a permutation."""
     if a is None:
         x = _permuted_range(words, n=n)
@@ -199,7 +205,7 @@ def _inexact(p: Any) -> Any:
     return p if is_inexact(p.dtype) else lax.convert_element_type(p, jnp.result_type(p, 0.0))
 
 
-def _taken(a: Any, chosen: Any, shape: Shape, axis: int) -> Any:
+def _taken(a: Any, chosen: Any, shape: tuple[int, ...], axis: int) -> Any:
     if a is None:
         return lax.reshape(chosen, shape)
     taken = jnp.take(a, chosen, axis)
@@ -207,14 +213,14 @@ def _taken(a: Any, chosen: Any, shape: Shape, axis: int) -> Any:
 
 
 def choice(
-    key: Any,
-    a: Any,
-    shape: Any = (),
+    key: ArrayLike,
+    a: ArrayLike,
+    shape: Shape = (),
     replace: bool = True,
     p: Any = None,
     axis: int = 0,
     mode: str | None = None,
-) -> Any:
+) -> Array:
     """Elements (or along `axis` slices) of an array, or numbers below `a`, drawn at random.
 
     `p` are their probabilities, equal if None. Without `replace` each is drawn once at most.
@@ -263,7 +269,7 @@ def choice(
 
 
 @whole("shape", "mode")
-def _bernoulli(words: Any, p: Any, shape: Shape, mode: str) -> Any:
+def _bernoulli(words: Any, p: Any, shape: tuple[int, ...], mode: str) -> Any:
     p = jnp.asarray(p)
     dtype = p.dtype
     if mode == "high":
@@ -273,7 +279,9 @@ def _bernoulli(words: Any, p: Any, shape: Shape, mode: str) -> Any:
 
 
 @placed
-def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Any:
+def bernoulli(
+    key: ArrayLike, p: ArrayLike = 0.5, shape: Shape | None = None, mode: str = "low"
+) -> Array:
     """Booleans that are true with probability `p`.
 
     The mode "high" takes twice the bits, and is right for probabilities below 1e-7 too.
@@ -293,14 +301,14 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
 
 
 @whole("shape", "dtype")
-def rademacher_words(words: Any, shape: Shape, dtype: DType) -> Any:
+def rademacher_words(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     """-1 or 1 from the words of a key."""
     drawn = lax.convert_element_type(_bernoulli(words, 0.5, shape=shape, mode="low"), dtype)
     return lax.convert_element_type(2 * drawn - 1, dtype)
 
 
 @placed
-def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def rademacher(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
     """-1 or 1, each as often.
 
     >>> from effax import random
@@ -313,7 +321,9 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 
 @whole("axis", "shape", "replace", "mode")
-def _categorical(words: Any, logits: Any, axis: int, shape: Shape, replace: bool, mode: str) -> Any:
+def _categorical(
+    words: Any, logits: Any, axis: int, shape: tuple[int, ...], replace: bool, mode: str
+) -> Any:
     batch = logits.ndim - 1
     prefix = shape[: len(shape) - batch]
     if not replace:
@@ -329,13 +339,13 @@ def _categorical(words: Any, logits: Any, axis: int, shape: Shape, replace: bool
 
 @placed
 def categorical(
-    key: Any,
-    logits: Any,
+    key: ArrayLike,
+    logits: ArrayLike,
     axis: int = -1,
-    shape: Any = None,
+    shape: Shape | None = None,
     replace: bool = True,
     mode: str | None = None,
-) -> Any:
+) -> Array:
     """Indices along `axis`, with probabilities `softmax(logits, axis)`.
 
     `shape` ends in the shape of the other axes, or one that they broadcast to. Without `replace`,
@@ -366,7 +376,7 @@ def categorical(
 
 
 @whole("shape", "dtype")
-def _geometric(words: Any, p: Any, shape: Shape, dtype: DType) -> Any:
+def _geometric(words: Any, p: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     p = _inexact(p)
     u = uniform_words(words, 0.0, 1.0, shape=shape, dtype=p.dtype)
     log_u = lax.log(jnp.where(u == 0, 1, u))
@@ -375,7 +385,9 @@ def _geometric(words: Any, p: Any, shape: Shape, dtype: DType) -> Any:
 
 
 @placed
-def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+def geometric(
+    key: ArrayLike, p: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """How many trials of probability `p` it takes until one succeeds: 1, 2, ...
 
     >>> from effax import random

@@ -26,6 +26,7 @@ from effax.effects.types import (
     typeof,
     uint32,
 )
+from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.key_arrays import DEFAULT, IMPLEMENTATIONS, KeyArray, KeyType
 from effax.random import rbg, threefry
 from effax.whole import whole
@@ -156,7 +157,7 @@ def _key_words(function: str, seed: Any, implementation: str) -> Any:
     return _seeded(seed, implementation=implementation)
 
 
-def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
+def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) -> KeyArray:
     """A key made from an integer seed.
 
     `impl` names the generator: "threefry2x32" (the default; the same numbers everywhere), "rbg"
@@ -172,7 +173,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
     return KeyArray(_key_words("key", seed, asked), implementation=asked)
 
 
-def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802
+def PRNGKey(seed: ArrayLike, *, impl: Any = None) -> Array:  # noqa: N802
     """A key made from an integer seed, as an array of two words, `uint32[2]`.
 
     The seed is an int, or an integer scalar that may be traced. Without x64, only its lower 32 bits
@@ -195,7 +196,7 @@ def split_words(words: Any, shape: tuple[int, ...]) -> Any:
     return threefry.split_words(words, shape)
 
 
-def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
+def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
     """As many new keys as asked, along a new first axis (several axes for a tuple).
 
     >>> split(PRNGKey(0), 3).shape
@@ -212,7 +213,7 @@ def _fold_in(words: Any, data: Any) -> Any:
     return threefry.fold_words(words, data)
 
 
-def fold_in(key: Any, data: Any) -> Any:
+def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
     """A new key made of a key and a number, such as the index of a step.
 
     `data` is a scalar that fits 32 bits without a sign. Raises `OverflowError` where a Python int
@@ -235,7 +236,7 @@ def fold_in(key: Any, data: Any) -> Any:
     return like(key, _fold_in(words, data))
 
 
-def key_data(keys: Any) -> Any:
+def key_data(keys: ArrayLike) -> Array:
     """The words that keys are made of: a uint32 array with a last axis of length 2 (or 4).
 
     >>> from effax import random
@@ -245,7 +246,9 @@ def key_data(keys: Any) -> Any:
     return raw(words_of("key_data", keys, batched=True))
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
+def wrap_key_data(
+    key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None
+) -> KeyArray:
     """Keys made of their words; the way back from `key_data`.
 
     >>> from effax import random
@@ -260,7 +263,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     return KeyArray(words, implementation=asked)
 
 
-def key_impl(keys: Any) -> str:
+def key_impl(keys: ArrayLike) -> str:
     """The name of the generator that the keys are for.
 
     >>> from effax import random
@@ -281,7 +284,7 @@ def key_dtype(impl_spec: Any = None) -> KeyType:
     return KeyType(_implementation(impl_spec, None, "key_dtype"))
 
 
-def clone(key: Any) -> Any:
+def clone(key: ArrayLike) -> Array:
     """The same key, said to be used again on purpose.
 
     >>> from effax import random

@@ -15,6 +15,7 @@ from effax.api.placed import placed
 from effax.api.vmap import vmap
 from effax.custom_batching import custom_vmap
 from effax.effects.types import DType, canonical_shape, finfo, float32, iinfo
+from effax.effects.value import Array, ArrayLike, DTypeLike, Shape
 from effax.key_arrays import KeyArray
 from effax.random.bits import float_dtype, int_dtype, parameter, result_shape, shape_of, spread
 from effax.random.keys import split_words, twin, words_of
@@ -25,10 +26,8 @@ from effax.random.samplers import (
 )
 from effax.whole import own_promotion, whole
 
-Shape = tuple[int, ...]
 
-
-def _uniform(words: Any, shape: Shape, dtype: DType) -> Any:
+def _uniform(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     return uniform_words(words, 0.0, 1.0, shape=shape, dtype=dtype)
 
 
@@ -76,7 +75,9 @@ def _gamma_one(words: Any, alpha: Any, log_space: bool) -> Any:
 
 
 @whole("shape", "dtype", "log_space")
-def gamma_words(words: Any, a: Any, shape: Shape, dtype: DType, log_space: bool = False) -> Any:
+def gamma_words(
+    words: Any, a: Any, shape: tuple[int, ...], dtype: DType, log_space: bool = False
+) -> Any:
     """Gamma numbers, or their logarithms, each from a key of its own."""
     alphas = lax.reshape(spread(a, shape, dtype), (prod(shape),))
     keys = split_words(words, shape=alphas.shape)
@@ -126,7 +127,9 @@ def _gamma_many_jvp(log_space: bool, primals: Any, tangents: Any) -> Any:
 
 
 @placed
-def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
+def gamma(
+    key: ArrayLike, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Gamma numbers with the parameter `a` and rate 1.
 
     >>> from effax import random
@@ -140,7 +143,9 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 @placed
-def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
+def loggamma(
+    key: ArrayLike, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Logarithms of gamma numbers, exact where the numbers are too small for their dtype.
 
     >>> import effax
@@ -155,7 +160,7 @@ def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 @whole("shape", "dtype")
-def _beta(words: Any, a: Any, b: Any, shape: Shape, dtype: DType) -> Any:
+def _beta(words: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     keys = split_words(words, shape=(2,))
     log_a, log_b = (
         gamma_words(k, x, shape=shape, dtype=dtype, log_space=True)
@@ -167,7 +172,13 @@ def _beta(words: Any, a: Any, b: Any, shape: Shape, dtype: DType) -> Any:
 
 
 @placed
-def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
+def beta(
+    key: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Beta numbers with the parameters `a` and `b`.
 
     >>> import effax, effax.numpy as jnp
@@ -182,7 +193,7 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 @whole("shape", "dtype")
-def _dirichlet(words: Any, alpha: Any, shape: Shape, dtype: DType) -> Any:
+def _dirichlet(words: Any, alpha: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     logs = gamma_words(
         words, alpha, shape=shape + shape_of(alpha)[-1:], dtype=dtype, log_space=True
     )
@@ -192,7 +203,9 @@ def _dirichlet(words: Any, alpha: Any, shape: Shape, dtype: DType) -> Any:
 
 
 @placed
-def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any:
+def dirichlet(
+    key: ArrayLike, alpha: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Vectors of positive numbers that sum to one, with the parameters `alpha`.
 
     >>> import effax, effax.numpy as jnp
@@ -210,13 +223,15 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any
 
 
 @whole("shape", "dtype")
-def _chisquare(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
+def _chisquare(words: Any, df: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     half = parameter(df, dtype) / np.array(2, dtype)[()]
     return lax.exp(gamma_words(words, half, shape=shape, dtype=dtype, log_space=True)) * 2
 
 
 @placed
-def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
+def chisquare(
+    key: ArrayLike, df: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Chi-square numbers with `df` degrees of freedom.
 
     >>> import effax, effax.numpy as jnp
@@ -231,7 +246,7 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 @whole("shape", "dtype")
-def _f(words: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: DType) -> Any:
+def _f(words: Any, dfnum: Any, dfden: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     keys = split_words(words, shape=(2,))  # the denominator's first
     numerator = _chisquare(keys[1], dfnum, shape=shape, dtype=dtype) / spread(dfnum, shape, dtype)
     return numerator / (
@@ -240,7 +255,13 @@ def _f(words: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: DType) -> Any:
 
 
 @placed
-def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Any:
+def f(
+    key: ArrayLike,
+    dfnum: ArrayLike,
+    dfden: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Numbers of the F distribution with `dfnum` and `dfden` degrees of freedom.
 
     >>> import effax, effax.numpy as jnp
@@ -256,7 +277,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
 
 @own_promotion
 @whole("shape", "dtype")
-def _t(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
+def _t(words: Any, df: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     keys = split_words(words, shape=(2,))
     half = parameter(df, dtype) / np.array(2, dtype)[()]
     normals = normal_words(keys[0], shape=shape, dtype=dtype)
@@ -264,7 +285,9 @@ def _t(words: Any, df: Any, shape: Shape, dtype: DType) -> Any:
 
 
 @placed
-def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
+def t(
+    key: ArrayLike, df: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Numbers of Student's t distribution with `df` degrees of freedom.
 
     >>> import effax, effax.numpy as jnp
@@ -334,7 +357,7 @@ def _poisson_rejection(words: Any, lam: Any, dtype: DType, limit: int) -> Any:
 
 
 @whole("shape", "dtype")
-def _poisson(words: Any, lam: Any, shape: Shape, dtype: DType) -> Any:
+def _poisson(words: Any, lam: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     """Knuth's algorithm for small rates, rejection for others."""
     lam = spread(lam, shape, float32)
     small = (lam != lam) | (lam < 10)
@@ -349,7 +372,9 @@ def _poisson(words: Any, lam: Any, shape: Shape, dtype: DType) -> Any:
 
 
 @placed
-def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
+def poisson(
+    key: ArrayLike, lam: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Poisson numbers of the rate `lam`, which is computed with in float32.
 
     Raises `NotImplementedError` for keys of other generators than Threefry, as in JAX.

@@ -18,6 +18,7 @@ from effax.effects.types import (
     real_dtype,
     uint32,
 )
+from effax.effects.value import Array, ArrayLike, DTypeLike, Shape
 from effax.random.bits import (
     UNSIGNED,
     float_dtype,
@@ -30,12 +31,13 @@ from effax.random.bits import (
 from effax.random.keys import split_words, words_of
 from effax.whole import own_promotion, whole
 
-Shape = tuple[int, ...]
 _ONE: Final = np.float32(1)
 
 
 @whole("shape", "dtype")
-def uniform_words(words: Any, minval: Any, maxval: Any, shape: Shape, dtype: DType) -> Any:
+def uniform_words(
+    words: Any, minval: Any, maxval: Any, shape: tuple[int, ...], dtype: DType
+) -> Any:
     """Uniform floats from the words of a key: random mantissas under the exponent of 1, less 1."""
     info = finfo(float_dtype("uniform", dtype))
     width = 8 if info.nmant < 8 else info.bits
@@ -55,8 +57,12 @@ def uniform_words(words: Any, minval: Any, maxval: Any, shape: Shape, dtype: DTy
 
 @placed
 def uniform(
-    key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0
-) -> Any:
+    key: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    minval: ArrayLike = 0.0,
+    maxval: ArrayLike = 1.0,
+) -> Array:
     """Uniform floats in [minval, maxval).
 
     `minval` and `maxval` broadcast to `shape`. Raises `ValueError` for a dtype that is no float,
@@ -78,16 +84,16 @@ def uniform(
 
 
 @whole("shape", "dtype")
-def _uniform_unit(words: Any, shape: Shape, dtype: DType) -> Any:
+def _uniform_unit(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     return _unit(words, shape, dtype)
 
 
-def _unit(words: Any, shape: Shape, dtype: DType, low: Any = 0.0) -> Any:
+def _unit(words: Any, shape: tuple[int, ...], dtype: DType, low: Any = 0.0) -> Any:
     return uniform_words(words, low, 1.0, shape=shape, dtype=dtype)
 
 
 @whole("shape", "dtype")
-def normal_words(words: Any, shape: Shape, dtype: DType) -> Any:
+def normal_words(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     """Standard normal numbers from the words of a key; complex ones of variance 1 in all."""
     if dtype.kind == "c":
         keys = split_words(words, shape=(2,))
@@ -97,14 +103,14 @@ def normal_words(words: Any, shape: Shape, dtype: DType) -> Any:
     return _normal_real(words, shape, dtype)
 
 
-def _normal_real(words: Any, shape: Shape, dtype: DType) -> Any:
+def _normal_real(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     above_minus_one = np.nextafter(np.array(-1, dtype), np.array(0, dtype), dtype=dtype)[()]
     u = _unit(words, shape, dtype, above_minus_one)
     return lax.mul(lax.full_like(u, np.array(np.sqrt(2), dtype)[()]), lax.erf_inv(u))
 
 
 @placed
-def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def normal(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
     """Standard normal numbers, real or complex.
 
     >>> from effax import random
@@ -118,7 +124,9 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 @own_promotion
 @whole("shape", "dtype")
-def _truncated_normal(words: Any, lower: Any, upper: Any, shape: Shape, dtype: DType) -> Any:
+def _truncated_normal(
+    words: Any, lower: Any, upper: Any, shape: tuple[int, ...], dtype: DType
+) -> Any:
     sqrt2 = np.array(np.sqrt(2), dtype)[()]
     lower, upper = parameter(lower, dtype), parameter(upper, dtype)
     u = uniform_words(
@@ -134,7 +142,13 @@ def _truncated_normal(words: Any, lower: Any, upper: Any, shape: Shape, dtype: D
 
 
 @placed
-def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Any:
+def truncated_normal(
+    key: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Standard normal numbers that lie between `lower` and `upper`, both excluded.
 
     >>> from effax import random
@@ -148,13 +162,13 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
 
 
 @whole("shape", "dtype")
-def exponential_words(words: Any, shape: Shape, dtype: DType) -> Any:
+def exponential_words(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     """Exponential numbers from the words of a key: `-log(1 - u)`."""
     return lax.neg(lax.log1p(lax.neg(_unit(words, shape, dtype))))
 
 
 @placed
-def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def exponential(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
     """Exponential numbers of rate 1.
 
     >>> from effax import random
@@ -167,7 +181,7 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 
 @whole("shape", "dtype", "mode")
-def gumbel_words(words: Any, shape: Shape, dtype: DType, mode: str) -> Any:
+def gumbel_words(words: Any, shape: tuple[int, ...], dtype: DType, mode: str) -> Any:
     """Gumbel numbers from the words of a key; `mode` says how far the tail reaches."""
     info = finfo(dtype)
     if mode == "highest" and dtype == float32:
@@ -181,7 +195,7 @@ def gumbel_words(words: Any, shape: Shape, dtype: DType, mode: str) -> Any:
     return -lax.log(-lax.log(_unit(words, shape, dtype, np.array(info.tiny, dtype)[()])))
 
 
-def _gumbel_highest(words: Any, shape: Shape) -> Any:
+def _gumbel_highest(words: Any, shape: tuple[int, ...]) -> Any:
     """From 64 bits taken as a fixed-point number, of which the smaller end is kept exactly."""
     bits = random_bits(words, 32, (2, *shape))
     high, low = bits[0], bits[1]
@@ -221,7 +235,9 @@ def gumbel_mode(mode: str | None) -> str:
 
 
 @placed
-def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None) -> Any:
+def gumbel(
+    key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None, mode: str | None = None
+) -> Array:
     """Gumbel numbers: `-log(-log(u))`.
 
     In the mode "low" float32 numbers reach about 16, in "high" about 32, for twice the bits.
@@ -237,14 +253,14 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
 
 
 @whole("shape", "dtype")
-def _laplace(words: Any, shape: Shape, dtype: DType) -> Any:
+def _laplace(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     low = np.array(-1.0 + finfo(dtype).epsneg, dtype)[()]
     u = _unit(words, shape, dtype, low)
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
 
 @placed
-def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def laplace(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
     """Laplace numbers of scale 1.
 
     >>> from effax import random
@@ -257,13 +273,13 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 
 @whole("shape", "dtype")
-def _logistic(words: Any, shape: Shape, dtype: DType) -> Any:
+def _logistic(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     u = _unit(words, shape, dtype, np.array(finfo(dtype).tiny, dtype)[()])
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
 @placed
-def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def logistic(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
     """Logistic numbers: `log(u / (1 - u))`.
 
     >>> from effax import random
@@ -276,14 +292,14 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 
 @whole("shape", "dtype")
-def _cauchy(words: Any, shape: Shape, dtype: DType) -> Any:
+def _cauchy(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     u = _unit(words, shape, dtype, np.array(finfo(dtype).eps, dtype)[()])
     pi, half = lax.full_like(u, np.pi), lax.full_like(u, 0.5)
     return lax.tan(lax.mul(pi, lax.sub(u, half)))
 
 
 @placed
-def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def cauchy(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
     """Cauchy numbers: `tan(pi * (u - 1/2))`.
 
     >>> from effax import random
@@ -296,13 +312,15 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 
 @whole("shape", "dtype")
-def _pareto(words: Any, b: Any, shape: Shape, dtype: DType) -> Any:
+def _pareto(words: Any, b: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     b = spread(b, shape, dtype)
     return lax.exp(exponential_words(words, shape=shape, dtype=dtype) / b)
 
 
 @placed
-def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
+def pareto(
+    key: ArrayLike, b: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Pareto numbers with exponent `b`, at least 1.
 
     >>> from effax import random
@@ -317,14 +335,20 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 @own_promotion
 @whole("shape", "dtype")
-def _weibull_min(words: Any, scale: Any, concentration: Any, shape: Shape, dtype: DType) -> Any:
+def _weibull_min(
+    words: Any, scale: Any, concentration: Any, shape: tuple[int, ...], dtype: DType
+) -> Any:
     u = _unit(words, shape, dtype)
     return jnp.power(-lax.log1p(-u), 1.0 / concentration) * scale
 
 
 def weibull_min(
-    key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
-) -> Any:
+    key: ArrayLike,
+    scale: ArrayLike,
+    concentration: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Weibull numbers of the given scale and concentration.
 
     >>> from effax import random
@@ -338,14 +362,16 @@ def weibull_min(
 
 
 @whole("shape", "dtype")
-def _rayleigh(words: Any, scale: Any, shape: Shape, dtype: DType) -> Any:
+def _rayleigh(words: Any, scale: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     u = _unit(words, shape, dtype)
     radius = lax.sqrt(lax.mul(lax.log(u), lax.full_like(u, -2)))
     return lax.mul(spread(scale, shape, dtype), radius)
 
 
 @placed
-def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
+def rayleigh(
+    key: ArrayLike, scale: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Rayleigh numbers of the given scale.
 
     >>> from effax import random
@@ -359,7 +385,9 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 @whole("shape", "dtype")
-def _triangular(words: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype: DType) -> Any:
+def _triangular(
+    words: Any, left: Any, mode: Any, right: Any, shape: tuple[int, ...], dtype: DType
+) -> Any:
     left, mode, right = (spread(x, shape, dtype) for x in (left, mode, right))
     below = (mode - left) / (right - left)
     u = _unit(words, shape, dtype)
@@ -370,8 +398,13 @@ def _triangular(words: Any, left: Any, mode: Any, right: Any, shape: Shape, dtyp
 
 @placed
 def triangular(
-    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None
-) -> Any:
+    key: ArrayLike,
+    left: ArrayLike,
+    mode: ArrayLike,
+    right: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Numbers between `left` and `right` whose density rises to `mode` and falls after it.
 
     >>> from effax import random
@@ -385,18 +418,18 @@ def triangular(
 
 
 @whole("shape", "dtype")
-def _lognormal(words: Any, sigma: Any, shape: Shape, dtype: DType) -> Any:
+def _lognormal(words: Any, sigma: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     normals = normal_words(words, shape=shape, dtype=dtype)
     return lax.exp(normals * spread(sigma, shape, dtype))
 
 
 @placed
 def lognormal(
-    key: Any,
-    sigma: Any = _ONE,
-    shape: Any = None,
-    dtype: Any = None,
-) -> Any:
+    key: ArrayLike,
+    sigma: ArrayLike = _ONE,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Exponentials of normal numbers with the standard deviation `sigma`.
 
     >>> from effax import random

@@ -11,6 +11,7 @@ from effax import lax
 from effax import numpy as jnp
 from effax.api.placed import placed
 from effax.effects.types import DType, canonical_shape
+from effax.effects.value import Array, ArrayLike, DTypeLike, Shape
 from effax.random.bits import float_dtype, result_shape, shape_of, spread
 from effax.random.integers import rademacher_words
 from effax.random.keys import split_words, words_of
@@ -18,13 +19,11 @@ from effax.random.rejection import gamma_words
 from effax.random.samplers import exponential_words, normal_words, uniform_words
 from effax.whole import own_promotion, whole
 
-Shape = tuple[int, ...]
-
 
 @own_promotion
 @whole("shape", "dtype", "method")
 def _multivariate_normal(
-    words: Any, mean: Any, cov: Any, shape: Shape, dtype: DType, method: str
+    words: Any, mean: Any, cov: Any, shape: tuple[int, ...], dtype: DType, method: str
 ) -> Any:
     if method == "svd":
         u, s, _ = jnp.linalg.svd(cov)
@@ -40,13 +39,13 @@ def _multivariate_normal(
 
 @placed
 def multivariate_normal(
-    key: Any,
-    mean: Any,
-    cov: Any,
-    shape: Any = None,
-    dtype: Any = None,
+    key: ArrayLike,
+    mean: ArrayLike,
+    cov: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
     method: str = "cholesky",
-) -> Any:
+) -> Array:
     """Normal vectors with a mean and a covariance.
 
     `method` says how the covariance is factored: "cholesky", or "eigh" or "svd" where it may be
@@ -58,23 +57,23 @@ def multivariate_normal(
     Array([1.62, 2.03], dtype=float32)
     """
     words = words_of("multivariate_normal", key)
-    mean, cov = _promoted(mean, cov)
+    centre, spread = _promoted(mean, cov)
     if method not in ("svd", "eigh", "cholesky"):
         raise ValueError("method must be one of {'svd', 'eigh', 'cholesky'}")
-    asked = float_dtype("multivariate_normal", mean.dtype if dtype is None else dtype)
-    for name, found, least in (("mean", mean.ndim, 1), ("cov", cov.ndim, 2)):
+    asked = float_dtype("multivariate_normal", centre.dtype if dtype is None else dtype)
+    for name, found, least in (("mean", centre.ndim, 1), ("cov", spread.ndim, 2)):
         if found < least:
             raise ValueError(
                 f"multivariate_normal requires {name}.ndim >= {least}, got {name}.ndim == {found}"
             )
-    n = mean.shape[-1]
-    if cov.shape[-2:] != (n, n):
+    n = centre.shape[-1]
+    if spread.shape[-2:] != (n, n):
         raise ValueError(
             f"multivariate_normal requires cov.shape == (..., n, n) for n={n}, but got "
-            f"cov.shape == {cov.shape}."
+            f"cov.shape == {spread.shape}."
         )
-    found = result_shape("multivariate_normal", shape, mean.shape[:-1], cov.shape[:-2])
-    return _multivariate_normal(words, mean, cov, shape=found, dtype=asked, method=method)
+    found = result_shape("multivariate_normal", shape, centre.shape[:-1], spread.shape[:-2])
+    return _multivariate_normal(words, centre, spread, shape=found, dtype=asked, method=method)
 
 
 def _promoted(mean: Any, cov: Any) -> tuple[Any, Any]:
@@ -83,13 +82,13 @@ def _promoted(mean: Any, cov: Any) -> tuple[Any, Any]:
 
 
 @whole("shape", "dtype")
-def _maxwell(words: Any, shape: Shape, dtype: DType) -> Any:
+def _maxwell(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     normals = normal_words(words, shape=(*shape, 3), dtype=dtype)
     return jnp.sqrt(jnp.sum(normals * normals, axis=-1))
 
 
 @placed
-def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def maxwell(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
     """Lengths of standard normal vectors in three dimensions.
 
     >>> from effax import random
@@ -103,13 +102,21 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 @own_promotion
 @whole("shape", "dtype")
-def _double_sided_maxwell(words: Any, loc: Any, scale: Any, shape: Shape, dtype: DType) -> Any:
+def _double_sided_maxwell(
+    words: Any, loc: Any, scale: Any, shape: tuple[int, ...], dtype: DType
+) -> Any:
     keys = split_words(words, shape=(2,))
     lengths = _maxwell(keys[0], shape=shape, dtype=dtype)
     return rademacher_words(keys[1], shape=shape, dtype=dtype) * lengths * scale + loc
 
 
-def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
+def double_sided_maxwell(
+    key: ArrayLike,
+    loc: ArrayLike,
+    scale: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Maxwell numbers with a random sign, scaled and moved.
 
     The result has the shape `shape`, then that of `loc` and `scale` together.
@@ -126,7 +133,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
 
 
 @whole("n", "m", "shape", "dtype")
-def _orthogonal(words: Any, n: int, m: int, shape: Shape, dtype: DType) -> Any:
+def _orthogonal(words: Any, n: int, m: int, shape: tuple[int, ...], dtype: DType) -> Any:
     z = normal_words(words, shape=(*shape, max(n, m), min(n, m)), dtype=dtype)
     q, r = jnp.linalg.qr(z)
     signs = jnp.sign(jnp.diagonal(r, axis1=-2, axis2=-1))
@@ -135,7 +142,9 @@ def _orthogonal(words: Any, n: int, m: int, shape: Shape, dtype: DType) -> Any:
 
 
 @placed
-def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None) -> Any:
+def orthogonal(
+    key: ArrayLike, n: int, shape: Shape = (), dtype: DTypeLike | None = None, m: int | None = None
+) -> Array:
     """Matrices drawn uniformly from the orthogonal (or unitary) group.
 
     With another number of columns `m`, the shorter side is orthonormal.
@@ -153,14 +162,16 @@ def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | No
 
 
 @whole("shape", "dtype")
-def _generalized_normal(words: Any, p: Any, shape: Shape, dtype: DType) -> Any:
+def _generalized_normal(words: Any, p: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     keys = split_words(words, shape=(2,))
     drawn = gamma_words(keys[0], 1 / p, shape=shape, dtype=dtype)
     return rademacher_words(keys[1], shape=shape, dtype=dtype) * drawn ** (1 / p)
 
 
 @placed
-def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Any:
+def generalized_normal(
+    key: ArrayLike, p: float, shape: Shape = (), dtype: DTypeLike | None = None
+) -> Array:
     """Numbers with a density proportional to `exp(-|x| ** p)`.
 
     >>> import effax
@@ -174,7 +185,7 @@ def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> 
 
 
 @whole("d", "shape", "dtype")
-def _ball(words: Any, p: Any, d: int, shape: Shape, dtype: DType) -> Any:
+def _ball(words: Any, p: Any, d: int, shape: tuple[int, ...], dtype: DType) -> Any:
     keys = split_words(words, shape=(2,))
     g = _generalized_normal(keys[0], p, shape=(*shape, d), dtype=dtype)
     e = exponential_words(keys[1], shape=shape, dtype=dtype)
@@ -182,7 +193,9 @@ def _ball(words: Any, p: Any, d: int, shape: Shape, dtype: DType) -> Any:
 
 
 @placed
-def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Any:
+def ball(
+    key: ArrayLike, d: int, p: float = 2, shape: Shape = (), dtype: DTypeLike | None = None
+) -> Array:
     """Points drawn uniformly from the unit ball of the p-norm in `d` dimensions.
 
     >>> import effax
@@ -196,7 +209,7 @@ def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> An
 
 
 @whole("shape", "dtype")
-def _wald(words: Any, mean: Any, shape: Shape, dtype: DType) -> Any:
+def _wald(words: Any, mean: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     keys = split_words(words, shape=(2,))
     mean = spread(mean, shape, dtype)
     y = lax.square(normal_words(keys[0], shape=shape, dtype=dtype))
@@ -208,7 +221,9 @@ def _wald(words: Any, mean: Any, shape: Shape, dtype: DType) -> Any:
 
 
 @placed
-def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
+def wald(
+    key: ArrayLike, mean: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Wald (inverse Gaussian) numbers of the given mean.
 
     >>> from effax import random

@@ -10,11 +10,9 @@ import effax.numpy as jnp
 from effax.api.custom_calls import SymbolicZero
 from effax.api.custom_jvp import custom_jvp
 from effax.effects.types import bit_width
+from effax.effects.value import Array, ArrayLike
 from effax.scipy.normal import firm, real, spread
 from effax.whole import whole
-
-Array = Any
-ArrayLike = Any
 
 
 def _times(logarithm: Callable[[Array], Array], slope: Callable[[Array], Array], at: float) -> Any:

@@ -14,12 +14,11 @@ import effax.numpy as jnp
 from effax import lax
 from effax.api.custom_jvp import custom_jvp
 from effax.effects.types import is_complex
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import strong
 from effax.scipy.normal import real, spread
 from effax.whole import own_promotion, whole
 
-Array = Any
-ArrayLike = Any
 _ROOT_PI = math.sqrt(math.pi)
 
 

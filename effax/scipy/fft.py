@@ -5,19 +5,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from math import pi, sqrt
-from typing import Any
 
 import effax.numpy as jnp
 from effax.effects.types import is_complex
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import canonical_axes, canonical_axis
 from effax.numpy.decompositions import floats
 from effax.whole import own_promotion, whole
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 def _operand(name: str, x: ArrayLike, type: int, norm: str | None) -> Array:

@@ -10,13 +10,12 @@ import effax.numpy as jnp
 from effax import lax
 from effax.api.custom_jvp import custom_jvp
 from effax.effects.types import is_complex
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import opened_list
 from effax.scipy.faddeeva import faddeeva, widened
 from effax.scipy.normal import real, spread
 from effax.whole import own_promotion, whole
 
-Array = Any
-ArrayLike = Any
 _EULER = 0.57721566490153286061
 
 
@@ -250,7 +249,8 @@ def _fresnel(x: Array) -> tuple[Array, Array]:
     found = (0.5 + 0.5j) * (1 - rest)
     sine, cosine = jnp.where(near, sine, found.imag), jnp.where(near, cosine, found.real)
     gap = jnp.isnan(x)
-    return tuple(jnp.where(gap, x, jnp.copysign(y, x)) for y in (sine, cosine))
+    sine, cosine = (jnp.where(gap, x, jnp.copysign(y, x)) for y in (sine, cosine))
+    return sine, cosine
 
 
 @whole()

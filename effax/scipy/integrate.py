@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 
 __all__ = [
     "trapezoid",
 ]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 def trapezoid(

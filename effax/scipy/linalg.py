@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import effax.numpy as jnp
 from effax import lax
 from effax.effects import matrices, shape
+from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
 from effax.lax.shapes import broadcast_shapes, repeated
 from effax.numpy.decompositions import floats, floats_or_lists, opened_list
@@ -84,9 +85,6 @@ __all__ = [
     "toeplitz",
 ]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 def _columns(name: str, a: Array, b: Array) -> tuple[Array, Array, bool]:
@@ -335,6 +333,34 @@ def qr(
     return done[1:] if mode == "r" else done
 
 
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = ...,
+    compute_uv: Literal[True] = ...,
+    overwrite_a: bool = ...,
+    check_finite: bool = ...,
+    lapack_driver: str = ...,
+) -> tuple[Array, Array, Array]: ...
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = ...,
+    *,
+    compute_uv: Literal[False],
+    overwrite_a: bool = ...,
+    check_finite: bool = ...,
+    lapack_driver: str = ...,
+) -> Array: ...
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = ...,
+    compute_uv: bool = ...,
+    overwrite_a: bool = ...,
+    check_finite: bool = ...,
+    lapack_driver: str = ...,
+) -> Array | tuple[Array, Array, Array]: ...
 def svd(
     a: ArrayLike,
     full_matrices: bool = True,
@@ -342,7 +368,7 @@ def svd(
     overwrite_a: bool = False,
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
-) -> Any:
+) -> Array | tuple[Array, Array, Array]:
     """The singular value decomposition, as a plain tuple.
 
     >>> import effax.numpy as jnp
@@ -350,10 +376,52 @@ def svd(
     >>> linalg.svd(2 * jnp.eye(2), compute_uv=False)
     Array([2., 2.], dtype=float32)
     """
-    done = jnp.linalg.svd(opened_list(a), full_matrices=full_matrices, compute_uv=compute_uv)
-    return tuple(done) if compute_uv else done
+    if not compute_uv:
+        return jnp.linalg.svd(opened_list(a), full_matrices=full_matrices, compute_uv=False)
+    u, s, vh = jnp.linalg.svd(opened_list(a), full_matrices=full_matrices)
+    return u, s, vh
 
 
+@overload
+def eigh(
+    a: ArrayLike,
+    b: ArrayLike | None = ...,
+    lower: bool = ...,
+    eigvals_only: Literal[False] = ...,
+    overwrite_a: bool = ...,
+    overwrite_b: bool = ...,
+    turbo: bool = ...,
+    eigvals: None = ...,
+    type: int = ...,
+    check_finite: bool = ...,
+) -> tuple[Array, Array]: ...
+@overload
+def eigh(
+    a: ArrayLike,
+    b: ArrayLike | None = ...,
+    lower: bool = ...,
+    *,
+    eigvals_only: Literal[True],
+    overwrite_a: bool = ...,
+    overwrite_b: bool = ...,
+    turbo: bool = ...,
+    eigvals: None = ...,
+    type: int = ...,
+    check_finite: bool = ...,
+) -> Array: ...
+@overload
+def eigh(
+    a: ArrayLike,
+    b: ArrayLike | None = ...,
+    lower: bool = ...,
+    eigvals_only: bool = ...,
+    overwrite_a: bool = ...,
+    overwrite_b: bool = ...,
+    turbo: bool = ...,
+    eigvals: None = ...,
+    type: int = ...,
+    check_finite: bool = ...,
+) -> Array | tuple[Array, Array]: ...
 def eigh(
     a: ArrayLike,
     b: ArrayLike | None = None,
@@ -365,7 +433,7 @@ def eigh(
     eigvals: None = None,
     type: int = 1,
     check_finite: bool = True,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of Hermitian matrices.
 
     >>> import effax.numpy as jnp

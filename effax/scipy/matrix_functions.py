@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 import effax.numpy as jnp
 from effax import lax
@@ -12,14 +12,11 @@ from effax.api.custom_jvp import custom_jvp, stop_gradient
 from effax.api.forward import jvp
 from effax.effects import matrices
 from effax.effects.types import is_complex
+from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
 from effax.numpy.decompositions import floats, floats_or_lists
 from effax.scipy.reduced_forms import rsf2csf
 from effax.whole import own_promotion, whole
-
-Array = Any
-ArrayLike = Any
-
 
 # Coefficients of Padé's approximation of degree 13, and the norm up to which it serves
 # (Higham 2005, "The scaling and squaring method for the matrix exponential revisited").
@@ -34,7 +31,7 @@ _REACH = 5.371920351148152
 
 @whole("upper_triangular", "max_squarings")
 def expm(
-    A: ArrayLike,  # noqa: N803  (SciPy's name)
+    A: ArrayLike,
     *,
     upper_triangular: bool = False,
     max_squarings: int = 16,
@@ -75,14 +72,26 @@ def _pade(x: Array) -> Array:
     return linalg.solve(even - odd, even + odd)
 
 
+@overload
+def expm_frechet(
+    A: ArrayLike, E: ArrayLike, *, method: str | None = ..., compute_expm: Literal[True] = ...
+) -> tuple[Array, Array]: ...
+@overload
+def expm_frechet(
+    A: ArrayLike, E: ArrayLike, *, method: str | None = ..., compute_expm: Literal[False]
+) -> Array: ...
+@overload
+def expm_frechet(
+    A: ArrayLike, E: ArrayLike, *, method: str | None = ..., compute_expm: bool = ...
+) -> Array | tuple[Array, Array]: ...
 @whole("method", "compute_expm")
 def expm_frechet(
-    A: ArrayLike,  # noqa: N803  (SciPy's name)
-    E: ArrayLike,  # noqa: N803
+    A: ArrayLike,
+    E: ArrayLike,
     *,
     method: str | None = None,
     compute_expm: bool = True,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """The derivative of `expm` at A in the direction E, after `expm(A)` if `compute_expm`.
 
     All methods (None, "SPS", "blockEnlarge") are one: forward differentiation.
@@ -113,7 +122,7 @@ def _complex(x: Array) -> Array:
 @own_promotion
 @whole("blocksize")
 def sqrtm(
-    A: ArrayLike,  # noqa: N803  (SciPy's name)
+    A: ArrayLike,
     blocksize: int = 1,
 ) -> Array:
     """The principal square root of square matrices, always complex. Only on the CPU.
@@ -164,13 +173,23 @@ def _sqrtm_jvp(primals: Any, tangents: Any) -> Any:
     return root, _sylvester(root, root, t, 0.0)
 
 
+@overload
+def funm(A: ArrayLike, func: Callable[[Array], Array], disp: Literal[True] = ...) -> Array: ...
+@overload
+def funm(
+    A: ArrayLike, func: Callable[[Array], Array], *, disp: Literal[False]
+) -> tuple[Array, Array]: ...
+@overload
+def funm(
+    A: ArrayLike, func: Callable[[Array], Array], disp: bool = ...
+) -> Array | tuple[Array, Array]: ...
 @own_promotion
 @whole("func", "disp")
 def funm(
-    A: ArrayLike,  # noqa: N803  (SciPy's name)
+    A: ArrayLike,
     func: Callable[[Array], Array],
     disp: bool = True,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """A function of a square matrix, by Schur's form and Parlett's recurrence. Only on the CPU.
 
     `func` is applied to vectors of (complex) eigenvalues. The result is complex; without `disp`
@@ -187,7 +206,8 @@ def funm(
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
         raise ValueError("expected square array_like input")
     # Of a real matrix the real form, whose eigenvalues are real or exactly conjugate pairs.
-    t, q = rsf2csf(*linalg.schur(x))
+    form, vectors = linalg.schur(x)
+    t, q = rsf2csf(form, vectors)
     n = t.shape[0]
     eigenvalues = jnp.diagonal(t)
     apart = jnp.arange(n) - jnp.arange(n)[:, None]
@@ -216,9 +236,9 @@ def funm(
 @own_promotion
 @whole("method", "tol")
 def solve_sylvester(
-    A: ArrayLike,  # noqa: N803  (SciPy's name)
-    B: ArrayLike,  # noqa: N803
-    C: ArrayLike,  # noqa: N803
+    A: ArrayLike,
+    B: ArrayLike,
+    C: ArrayLike,
     *,
     method: str = "schur",
     tol: float = 1e-8,

@@ -9,12 +9,11 @@ import effax.numpy as jnp
 from effax.api.custom_jvp import custom_jvp
 from effax.effects import elementwise, special
 from effax.effects.types import bit_width, is_complex, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import strong
 from effax.numpy.decompositions import floats
 from effax.whole import whole
 
-Array = Any
-ArrayLike = Any
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 
 

@@ -10,11 +10,9 @@ import effax.numpy as jnp
 from effax.api.custom_jvp import custom_jvp
 from effax.effects import special
 from effax.effects.types import default_float
+from effax.effects.value import Array, ArrayLike
 from effax.scipy.normal import real
 from effax.whole import whole
-
-Array = Any
-ArrayLike = Any
 
 
 @functools.cache

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal, overload
 
 import effax.numpy as jnp
 from effax import lax
 from effax.effects import matrices
 from effax.effects.conversion import convert_element_type
 from effax.effects.types import complex_dtype, is_complex, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
 from effax.numpy.decompositions import floats, floats_or_lists, opened_list, svd
 from effax.numpy.operands import arraylike
 from effax.whole import own_promotion, whole
-
-Array = Any
-ArrayLike = Any
 
 
 @whole("output")
@@ -108,10 +106,22 @@ def _without_blocks(t: Array, z: Array) -> tuple[Array, Array]:
     return lax.fori_loop(0, n - 1, step, (t, z))
 
 
+@overload
+def hessenberg(
+    a: ArrayLike, *, calc_q: Literal[False] = ..., overwrite_a: bool = ..., check_finite: bool = ...
+) -> Array: ...
+@overload
+def hessenberg(
+    a: ArrayLike, *, calc_q: Literal[True], overwrite_a: bool = ..., check_finite: bool = ...
+) -> tuple[Array, Array]: ...
+@overload
+def hessenberg(
+    a: ArrayLike, *, calc_q: bool = ..., overwrite_a: bool = ..., check_finite: bool = ...
+) -> Array | tuple[Array, Array]: ...
 @whole("calc_q", "overwrite_a", "check_finite")
 def hessenberg(
     a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """h, zero below the first subdiagonal, with `q @ h @ q^H = a`; and q if `calc_q`.
 
     Only on the CPU.
@@ -230,6 +240,39 @@ def qr_multiply(
     return jnp.matmul(*sides, precision="highest"), *rest
 
 
+@overload
+def eigh_tridiagonal(
+    d: ArrayLike,
+    e: ArrayLike,
+    *,
+    eigvals_only: Literal[False] = ...,
+    select: str = ...,
+    select_range: tuple[float, float] | None = ...,
+    tol: float | None = ...,
+    key: Array | None = ...,
+) -> tuple[Array, Array]: ...
+@overload
+def eigh_tridiagonal(
+    d: ArrayLike,
+    e: ArrayLike,
+    *,
+    eigvals_only: Literal[True],
+    select: str = ...,
+    select_range: tuple[float, float] | None = ...,
+    tol: float | None = ...,
+    key: Array | None = ...,
+) -> Array: ...
+@overload
+def eigh_tridiagonal(
+    d: ArrayLike,
+    e: ArrayLike,
+    *,
+    eigvals_only: bool = ...,
+    select: str = ...,
+    select_range: tuple[float, float] | None = ...,
+    tol: float | None = ...,
+    key: Array | None = ...,
+) -> Array | tuple[Array, Array]: ...
 @whole("eigvals_only", "select", "select_range", "tol")
 def eigh_tridiagonal(
     d: ArrayLike,
@@ -240,7 +283,7 @@ def eigh_tridiagonal(
     select_range: tuple[float, float] | None = None,
     tol: float | None = None,
     key: Array | None = None,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of the symmetric matrix of these diagonals.
 
     `select` is "a" (all) or "i" (those numbered from the first to the last of `select_range`).

@@ -8,6 +8,7 @@ from typing import Any
 import effax.numpy as jnp
 from effax import lax
 from effax.effects.types import is_complex, typeof
+from effax.effects.value import Array, ArrayLike, PrecisionLike
 from effax.numpy.arguments import canonical_axes
 from effax.numpy.decompositions import floats
 from effax.numpy.operands import arraylike
@@ -32,8 +33,6 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-Array = Any
-ArrayLike = Any
 _MODES = ("full", "same", "valid")
 
 
@@ -104,7 +103,7 @@ def convolve(
     in2: ArrayLike,
     mode: str = "full",
     method: str = "auto",
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """The convolution of two arrays of one rank; integers are computed as floats.
 
@@ -132,7 +131,7 @@ def correlate(
     in2: ArrayLike,
     mode: str = "full",
     method: str = "auto",
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """The correlation of two arrays, the second conjugated; as `convolve` otherwise.
 
@@ -163,7 +162,7 @@ def convolve2d(
     mode: str = "full",
     boundary: str = "fill",
     fillvalue: float = 0,
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """The convolution of two matrices, as by `convolve`; zeros are outside.
 
@@ -187,7 +186,7 @@ def correlate2d(
     mode: str = "full",
     boundary: str = "fill",
     fillvalue: float = 0,
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """The correlation of two matrices, the second conjugated; zeros are outside.
 

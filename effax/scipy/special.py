@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import effax.numpy as jnp
 from effax import nn
 from effax.effects import special, transcendental
 from effax.effects.effect import Effect
 from effax.effects.types import is_complex, is_integer, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.lax import bessel_i0e, bessel_i1e
 from effax.lax import lgamma as _lgamma
 from effax.nn import logsumexp as logsumexp
@@ -43,6 +44,9 @@ from effax.scipy.normal import real as _real
 from effax.scipy.normal import spread as _spread
 from effax.scipy.owens import owens_t as owens_t
 from effax.whole import own_promotion, whole
+
+if TYPE_CHECKING:
+    from effax.api.function_types import SpecialOfOne, SpecialOfThree, SpecialOfTwo
 
 __all__ = [
     "bernoulli",
@@ -101,13 +105,20 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-Array = Any
-ArrayLike = Any
 
-
+@overload
 def _effect(
-    name: str, effect: Effect, arity: int, meaning: str, example: str
-) -> Callable[..., Any]:
+    name: str, effect: Effect, arity: Literal[1], meaning: str, example: str
+) -> SpecialOfOne: ...
+@overload
+def _effect(
+    name: str, effect: Effect, arity: Literal[2], meaning: str, example: str
+) -> SpecialOfTwo: ...
+@overload
+def _effect(
+    name: str, effect: Effect, arity: Literal[3], meaning: str, example: str
+) -> SpecialOfThree: ...
+def _effect(name: str, effect: Effect, arity: int, meaning: str, example: str) -> Any:
     """A function that is one effect on floats."""
 
     @whole()
@@ -311,12 +322,12 @@ def comb(
     >>> round(float(special.comb(5, 2)), 3)
     10.0
     """
-    n, k = _real("comb", N, k)
+    n, m = _real("comb", N, k)
     if repetition:
-        return jnp.where((k == 0) & (n >= 0), 1.0, comb(n + k - 1, k))
-    possible = (k <= n) & (n >= 0) & (k >= 0)
-    n, k = jnp.where(possible, n, 0), jnp.where(possible, k, 0)
-    ways = jnp.exp(_lgamma(n + 1) - _lgamma(k + 1) - _lgamma(n + 1 - k))
+        return jnp.where((m == 0) & (n >= 0), 1.0, comb(n + m - 1, m))
+    possible = (m <= n) & (n >= 0) & (m >= 0)
+    n, m = jnp.where(possible, n, 0), jnp.where(possible, m, 0)
+    ways = jnp.exp(_lgamma(n + 1) - _lgamma(m + 1) - _lgamma(n + 1 - m))
     return jnp.where(possible, ways, 0)
 
 

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 import effax.numpy as jnp
 from effax.effects.types import is_complex
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import canonical_axis
 from effax.numpy.decompositions import floats
 from effax.scipy.spectral_windows import window_of
 from effax.scipy.trends import detrend as _detrended
 from effax.whole import own_promotion, whole
 
-Array = Any
-ArrayLike = Any
 _BORDERS = ("even", "odd", "constant", "zeros", None)
 _NO_WEIGHT = 1e-10
 
@@ -252,11 +251,11 @@ def csd(
     x: ArrayLike,
     y: ArrayLike | None,
     fs: ArrayLike = 1.0,
-    window: Any = "hann",
+    window: str = "hann",
     nperseg: int | None = None,
     noverlap: int | None = None,
     nfft: int | None = None,
-    detrend: Any = "constant",
+    detrend: str = "constant",
     return_onesided: bool = True,
     scaling: str = "density",
     axis: int = -1,
@@ -300,11 +299,11 @@ def csd(
 def welch(
     x: ArrayLike,
     fs: ArrayLike = 1.0,
-    window: Any = "hann",
+    window: str = "hann",
     nperseg: int | None = None,
     noverlap: int | None = None,
     nfft: int | None = None,
-    detrend: Any = "constant",
+    detrend: str = "constant",
     return_onesided: bool = True,
     scaling: str = "density",
     axis: int = -1,
@@ -352,11 +351,11 @@ def _stft(
 def stft(
     x: ArrayLike,
     fs: ArrayLike = 1.0,
-    window: Any = "hann",
+    window: str = "hann",
     nperseg: int = 256,
     noverlap: int | None = None,
     nfft: int | None = None,
-    detrend: Any = False,
+    detrend: bool = False,
     return_onesided: bool = True,
     boundary: str | None = "zeros",
     padded: bool = True,
@@ -397,7 +396,7 @@ def stft(
 def istft(
     Zxx: ArrayLike,  # noqa: N803
     fs: ArrayLike = 1.0,
-    window: Any = "hann",
+    window: str = "hann",
     nperseg: int | None = None,
     noverlap: int | None = None,
     nfft: int | None = None,

@@ -8,14 +8,12 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
+from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.lax.shapes import broadcast_shapes
 from effax.numpy.arguments import concrete_int
 from effax.numpy.decompositions import floats
 from effax.numpy.operands import arraylike
 from effax.whole import own_promotion, whole
-
-Array = Any
-ArrayLike = Any
 
 
 def _array(name: str, x: ArrayLike) -> Array:
@@ -206,7 +204,7 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
 
 @own_promotion
 @whole("n", "scale", "dtype")
-def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Array:
+def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> Array:
     """The matrix of the discrete Fourier transform of n points.
 
     `scale` is None, "sqrtn" (a unitary matrix) or "n" (divided by n).
@@ -232,7 +230,7 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Array:
 
 @own_promotion
 @whole("n", "dtype")
-def hadamard(n: int, dtype: Any = int) -> Array:
+def hadamard(n: int, dtype: DTypeLike = int) -> Array:
     """Hadamard's matrix of ones and minus ones with orthogonal rows; n is a power of 2.
 
     >>> from effax.scipy import linalg

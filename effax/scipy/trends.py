@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import canonical_axis, concrete_int
 from effax.numpy.decompositions import floats
 from effax.numpy.operands import asarray
 from effax.whole import opening, own_promotion, whole
-
-Array = Any
-ArrayLike = Any
 
 
 def _levelled(x: Array) -> Array:

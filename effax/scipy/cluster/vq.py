@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import BroadcastError
 from effax.numpy.decompositions import floats
 from effax.whole import own_promotion, whole
@@ -13,9 +12,6 @@ __all__ = [
     "vq",
 ]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 @own_promotion

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import effax.numpy as jnp
 from effax import lax
 from effax.effects.types import is_float
+from effax.effects.value import Array
 from effax.numpy.decompositions import floats
 from effax.scipy.optimize.line_search import Point, search
 
-Array = Any
 _PER_UNKNOWN = 200  # iterations, as in SciPy
 
 

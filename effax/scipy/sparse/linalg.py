@@ -15,6 +15,7 @@ from effax import lax
 from effax.api.custom_jvp import stop_gradient
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import inexact_dtype, is_complex, typeof
+from effax.effects.value import Array
 from effax.flatten_util import ravel_pytree
 from effax.scipy.sparse.iterations import bicgstab as _bicgstab
 from effax.scipy.sparse.iterations import cg as _cg
@@ -23,7 +24,6 @@ from effax.scipy.sparse.iterations import gmres as _gmres
 __all__ = ["bicgstab", "cg", "gmres"]
 __dir__ = __all__.copy
 
-Array = Any
 Operator = Any  # a matrix, or a linear function of trees of arrays
 
 

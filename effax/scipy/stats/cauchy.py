@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 from effax.scipy.stats.forms import defined, elementwise, exponential, logarithm
 
 __all__ = [
@@ -19,9 +19,6 @@ __all__ = [
     "sf",
 ]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 @elementwise(complex=True)
@@ -67,7 +64,7 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 logsf = logarithm("logsf", sf, "1.0", "-1.386")
 
 
-def _cotangent(q: Array) -> Array:
+def _cotangent(q: ArrayLike) -> Array:
     """Return the cotangent of pi * q, exact near both ends, where it is large."""
     high = q > 0.5
     tail = jnp.where(high, 1 - q, q)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from effax.effects.value import Array, ArrayLike
 from effax.scipy.stats import gamma
 from effax.scipy.stats.forms import elementwise, exponential, logarithm
 
@@ -16,9 +15,6 @@ __all__ = [
     "sf",
 ]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 @elementwise

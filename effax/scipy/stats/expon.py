@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 from effax.scipy.stats.forms import defined, elementwise, exponential, log1mexp
 
 __all__ = [
@@ -19,11 +20,8 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-Array = Any
-ArrayLike = Any
 
-
-def _standard(x: Array, loc: Array, scale: Array) -> tuple[Array, Array]:
+def _standard(x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> tuple[Any, Any]:
     """Whether x is below the support, and where it is at loc 0 and scale 1 (0 if below)."""
     z = (x - loc) / scale
     return z < 0, jnp.where(z < 0, 0, z)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 from effax.scipy import special
 from effax.scipy.stats.forms import defined, elementwise, exponential, logarithm
 
@@ -19,9 +19,6 @@ __all__ = [
     "sf",
 ]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 @elementwise
@@ -42,7 +39,7 @@ def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
 pdf = exponential("pdf", logpdf, "2.0, 3.0", "0.271")
 
 
-def _within(tail: Callable[[Array, Array], Array], outside: int, x: Array, a: Array) -> Array:
+def _within(tail: Callable[..., Array], outside: int, x: ArrayLike, a: ArrayLike) -> Array:
     """`tail(a, x)`, and what it is below 0, where it does not move."""
     below = x < 0
     value = jnp.where(below, outside, tail(a, jnp.where(below, 1, x)))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 from effax.scipy import special
 from effax.scipy.stats.forms import elementwise, exponential
 
@@ -14,9 +14,6 @@ __all__ = [
     "pmf",
 ]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 @elementwise

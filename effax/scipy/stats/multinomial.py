@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats
 from effax.scipy import special
 from effax.scipy.stats.forms import exponential
@@ -16,9 +16,6 @@ __all__ = [
     "pmf",
 ]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 @whole()

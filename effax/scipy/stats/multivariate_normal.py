@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
 from effax.lax.shapes import broadcast_shapes, repeated
 from effax.numpy.decompositions import floats
@@ -17,9 +17,6 @@ __all__ = [
     "pdf",
 ]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 @whole("allow_singular")

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 from effax.scipy import special
 from effax.scipy.stats.forms import elementwise, exponential
 
@@ -21,9 +22,6 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-Array = Any
-ArrayLike = Any
-
 
 _LOG_2PI = math.log(2 * math.pi)
 
@@ -36,7 +34,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(norm.logpdf(1.0)), 3)
     -1.419
     """
-    z = (x - loc) / scale
+    z: Any = (x - loc) / scale
     if jnp.iscomplexobj(scale):
         return -0.5 * (_LOG_2PI + z * z + jnp.log(scale * scale))
     return -0.5 * (_LOG_2PI + z * z) - jnp.log(jnp.abs(scale))
@@ -108,4 +106,5 @@ def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(norm.isf(0.841)), 3)
     -0.999
     """
-    return (loc - special.ndtri(q) * scale).astype(float)
+    value: Any = loc - special.ndtri(q) * scale
+    return value.astype(float)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 from effax.scipy.stats.forms import defined, elementwise, exponential, log1mexp
 
 __all__ = [
@@ -19,17 +20,14 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-Array = Any
-ArrayLike = Any
 
-
-def _standard(x: Array, loc: Array, scale: Array) -> tuple[Array, Array]:
+def _standard(x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> tuple[Any, Any]:
     """Whether x is below the support, and the logarithm of where it is at loc 0 and scale 1."""
     z = (x - loc) / scale
     return z < 1, jnp.log(jnp.where(z < 1, 1, z))
 
 
-def _fall(x: Array, b: Array, loc: Array, scale: Array) -> Array:
+def _fall(x: ArrayLike, b: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> Array:
     """The logarithm of the probability of more than x: 0 at the lower end, for infinite b too."""
     steps = _standard(x, loc, scale)[1]
     return defined(jnp.where(jnp.isinf(b) & (steps == 0), 0, -b * steps), scale > 0)

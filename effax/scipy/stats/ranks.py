@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import effax.numpy as jnp
 from effax.effects import cumulative
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import canonical_axis
 from effax.numpy.decompositions import floats
 from effax.numpy.operands import arraylike
 from effax.whole import whole
-
-Array = Any
-ArrayLike = Any
 
 
 class ModeResult(NamedTuple):
     """The commonest values, and how often they come."""
 
     mode: Array
-    count: Array
+    count: Array  # type: ignore[assignment]  # hides the method of tuples
 
 
 def _check_policy(name: str, policy: str) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 from effax.scipy import special
 from effax.scipy.stats.forms import elementwise, exponential
 
@@ -13,9 +12,6 @@ __all__ = [
     "pdf",
 ]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 @elementwise

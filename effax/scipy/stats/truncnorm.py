@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import effax.numpy as jnp
+from effax.effects.value import Array, ArrayLike
 from effax.scipy import special
 from effax.scipy.stats import norm
 from effax.scipy.stats.forms import elementwise, exponential, log1mexp
@@ -20,11 +20,8 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-Array = Any
-ArrayLike = Any
 
-
-def _log_mass(a: Array, b: Array) -> Array:
+def _log_mass(a: ArrayLike, b: Array) -> Array:
     """The logarithm of the normal distribution's mass between a and b, a below b.
 
     A difference of its logarithms in the left tail, where they are exact: right of zero, of the
@@ -81,7 +78,7 @@ def logsf(
     return _log_part((loc - x) / scale, -b, -a)
 
 
-def _log_part(z: Array, a: Array, b: Array) -> Array:
+def _log_part(z: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     """The part of the mass between a and b that is below z."""
     below, above = z <= a, z >= b
     outside = below | above
