@@ -30,11 +30,10 @@ from effax.effects import (
     transcendental,
     window,
 )
-from effax.effects.effect import Effect, all_effects
-from effax.interpreters import calculus
+from effax.effects.effect import Effect
+from effax.interpreters import calculus, written_out
 from effax.interpreters import definitions as _definitions  # noqa: F401  fills the functor
 from effax.interpreters import factorings as _factorings  # noqa: F401  fills the functor
-from effax.interpreters.lifting import functor
 
 __all__ = [
     "accumulating",
@@ -213,7 +212,10 @@ discrete: Final[Trait] = (
 pointwise: Final[Trait] = (
     *calculus.partials,
     *comparing,
-    *(e for e in all_effects() if e.family in ("logical", "complex")),
+    *(logical.and_, logical.or_, logical.xor, logical.not_),
+    *(logical.shift_left, logical.shift_right_logical, logical.shift_right_arithmetic),
+    *(logical.population_count, logical.clz),
+    *(complex.real, complex.imag, complex.conj, complex.complex),
     selection.select_n,
     selection.clamp,
     conversion.convert_element_type,
@@ -229,11 +231,7 @@ flat: Final[Trait] = (
 )
 """Effects whose derivative is zero wherever they have one: steps, and what stops gradients."""
 
-composite: Final[Trait] = tuple(
-    e
-    for e in functor
-    if not e.higher_order and e.family in ("reduction", "cumulative", "window", "linalg")
-)
+composite: Final[Trait] = tuple(e for e in written_out.expansions if e.first_order)
 """Effects that are written out in terms of simpler ones, for interpreters without a rule."""
 
 scale_free: Final[Trait] = (

@@ -76,6 +76,10 @@ sequenced_callback = Effect(
 one that gave the token; its first result is the token of the next."""
 
 
+HOST: Final = frozenset({debug_callback, pure_callback, io_callback, sequenced_callback})
+"""The effects that Python code on the host answers."""
+
+
 def answer(
     callback: Callable[..., Sequence[Any]],
     operands: Sequence[Any],

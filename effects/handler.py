@@ -82,6 +82,14 @@ class Carrier(Value):
         """
         return None
 
+    def left(self) -> Any:
+        """What stands for the value where its handler has ended: itself, which is of no more use.
+
+        An interpreter whose carrier holds the value itself (a primal) returns it. Auxiliary results
+        of derivatives leave them so.
+        """
+        return self
+
     def _concrete(self, error: type[Exception], *context: str) -> Any:
         value = self.concrete()
         if value is None:

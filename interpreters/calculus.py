@@ -17,11 +17,12 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, Final
 
 import attrs
 
-from effax.effects import shape
+from effax.effects import elementwise, shape, special, transcendental
 from effax.effects.comparison import eq, ge, gt
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS, Effect
@@ -284,8 +285,9 @@ def _bessel_i1e_dx(ans: Any, x: Any) -> Any:
 
 _STEP: Final[tuple[Partial, ...]] = (0.0,)
 
-partials: Final[dict[Effect, tuple[Partial, ...]]] = {
-    # arithmetic
+Table = dict[Effect, tuple[Partial, ...]]
+
+_ARITHMETIC: Final[Table] = {
     add: (1.0, 1.0),
     sub: (1.0, -1.0),
     neg: (-1.0,),
@@ -308,6 +310,8 @@ partials: Final[dict[Effect, tuple[Partial, ...]]] = {
     round: _STEP,
     stop_gradient: _STEP,
     nextafter: (1.0, 0.0),
+}
+_TRANSCENDENTAL: Final[Table] = {
     # exponentials and logarithms
     exp: (lambda ans, x: ans,),
     exp2: (lambda ans, x: mul(ans, math.log(2.0)),),
@@ -331,7 +335,8 @@ partials: Final[dict[Effect, tuple[Partial, ...]]] = {
     asinh: (lambda ans, x: rsqrt(add(square(x), 1.0)),),
     acosh: (_acosh_dx,),
     atanh: (over(lambda ans, x: mul(sub(1.0, x), add(x, 1.0))),),
-    # special
+}
+_SPECIAL: Final[Table] = {
     erf: (lambda ans, x: mul(exp(neg(square(x))), 2 / math.sqrt(math.pi)),),
     erfc: (lambda ans, x: mul(exp(neg(square(x))), -2 / math.sqrt(math.pi)),),
     erf_inv: (lambda ans, x: mul(exp(square(ans)), math.sqrt(math.pi) / 2),),
@@ -360,6 +365,15 @@ partials: Final[dict[Effect, tuple[Partial, ...]]] = {
     bessel_i0e: (lambda ans, x: sub(bessel_i1e(x), mul(sign(x), ans)),),
     bessel_i1e: (_bessel_i1e_dx,),
 }
+
+tables: Final[dict[ModuleType, Table]] = {
+    elementwise: _ARITHMETIC,
+    transcendental: _TRANSCENDENTAL,
+    special: _SPECIAL,
+}
+"""The derivatives of the effects of each row."""
+partials: Final[Table] = _ARITHMETIC | _TRANSCENDENTAL | _SPECIAL
+"""The derivative of each elementary function by each of its operands."""
 
 
 def along(effect: Effect, i: int, tangent: Any, ans: Any, operands: Any, attributes: Any) -> Any:

@@ -9,7 +9,7 @@ leaves that are values, and a batch of it is an effect that can still be done la
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from effax.effects import custom
 from effax.effects.effect import Effect
@@ -21,6 +21,8 @@ from effax.interpreters.lifting import PLAIN, Lifting, functor
 from effax.interpreters.meanings import performed
 
 Expansion = Callable[..., Any]
+expansions: Final[dict[Effect, Expansion]] = {}
+"""What each effect is written out as."""
 
 
 def expansion(effect: Effect) -> Callable[[Expansion], Expansion]:
@@ -43,6 +45,7 @@ def expansion(effect: Effect) -> Callable[[Expansion], Expansion]:
             return [with_value(handler, x, y) for x, y in zip(found, values, strict=True)]
 
         functor[effect] = written_out
+        expansions[effect] = function
         return function
 
     return fill

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from effax.api.differentiable import refuse_references
+from effax.api.differentiable import plain_aux, refuse_references
 from effax.api.forward import Linearized
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.dispatch import compile_program, evaluate
@@ -69,7 +69,7 @@ def linearized(
             results = function(*handler.arguments)
         finally:
             current.reset(token)
-        leaves, tree = tree_flatten(aux)
+        leaves, tree = tree_flatten(plain_aux(aux) if aux else aux)
         done = handler.finish([*results, *leaves])
     finally:
         handler.close()

@@ -13,12 +13,12 @@ from effax.backends.xla.array import asarray
 from effax.effects.conversion import convert_element_type, number
 from effax.effects.effect import LITERALS
 from effax.effects.errors import RefError
-from effax.effects.handler import bottom, innermost
+from effax.effects.handler import Carrier, bottom, innermost
 from effax.effects.state import AbstractRef, Ref
 from effax.effects.tree import tree_map
 from effax.effects.types import ShapedArray, float0, is_complex, is_inexact, typeof
 from effax.effects.value import Value
-from effax.interpreters.jvp.dual import Dual, tangent_type, zeros
+from effax.interpreters.jvp.dual import tangent_type, zeros
 
 
 def float0_zeros(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -125,7 +125,9 @@ def plain_aux(aux: Any) -> Any:
     """Auxiliary data as it is outside the differentiation that it was computed in."""
 
     def strip(x: Any) -> Any:
-        return x.primal if type(x) is Dual and not x.handler.live else x
+        while isinstance(x, Carrier) and not x.handler.live and (left := x.left()) is not x:
+            x = left
+        return x
 
     return tree_map(strip, aux)
 

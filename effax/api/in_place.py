@@ -7,6 +7,7 @@ from typing import Any
 
 from effax.backends.xla.array import asarray
 from effax.backends.xla.dispatch import Executor
+from effax.effects.callback import HOST
 from effax.effects.elementwise import copy
 from effax.effects.handler import bottom
 from effax.effects.program import Program
@@ -50,8 +51,7 @@ def asks_the_host(program: Program) -> bool:
     found = program.memo.get("asks the host")
     if found is None:
         found = program.memo["asks the host"] = any(
-            e.effect.family == "callback" or any(map(asks_the_host, e.programs()))
-            for e in program.equations
+            e.effect in HOST or any(map(asks_the_host, e.programs())) for e in program.equations
         )
     return bool(found)
 

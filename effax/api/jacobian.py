@@ -23,7 +23,7 @@ from effax.api.vmap import mapped_over
 from effax.effects import shape
 from effax.effects.elementwise import add
 from effax.effects.frames import filtered
-from effax.effects.tree import tree_flatten, tree_map, tree_structure, tree_unflatten
+from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import tangent_type
 
@@ -67,7 +67,7 @@ def jacfwd(
             for x in tree_flatten(value)[0]:
                 check_output(x, holomorphic, "jacfwd")
         result = _blocks(columns, chosen, argnums)
-        return (result, plain_aux(_unmapped(aux[0]))) if has_aux else result
+        return (result, plain_aux(aux[0])) if has_aux else result
 
     return jacobian_of
 
@@ -204,15 +204,3 @@ def _blocks(columns: Any, chosen: Any, argnums: Any) -> Any:
     if not isinstance(argnums, Sequence):
         found = [b[0] for b in found]
     return tree_unflatten(structure, found)
-
-
-def _unmapped(aux: Any) -> Any:
-    from effax.interpreters.batch.batched import Batched
-    from effax.interpreters.jvp.dual import Dual
-
-    def first(x: Any) -> Any:
-        while type(x) in (Dual, Batched) and not x.handler.live:
-            x = x.primal if type(x) is Dual else x.many
-        return x
-
-    return tree_map(first, aux)

@@ -34,6 +34,10 @@ class Batched(Carrier):
         outer = typeof(self.many)
         return outer.update(shape=outer.shape[1:])
 
+    def left(self) -> Any:
+        """What all directions of a derivative share; the value itself in any other batch."""
+        return self.many if self.handler.directions else self
+
 
 class Batch(Lifting):
     """Each effect done for a whole batch; `axis_name` is what collectives call the batch by.

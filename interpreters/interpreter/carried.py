@@ -90,11 +90,17 @@ class Carried(Carrier):
 
     def concrete(self) -> Any:
         """The leaf that is declared primal, where its elements are known: Python may branch."""
-        primal = self.handler.interpreter._fields.primal
-        if primal not in self.form.names:
+        value = self.left()
+        if value is self:
             return None
-        value = self.parts[self.form.names.index(primal)]
         return value.concrete() if isinstance(value, Carrier) else value
+
+    def left(self) -> Any:
+        """The leaf that is declared primal; the value itself where there is none."""
+        primal = self.form.interpreter._fields.primal
+        if primal not in self.form.names:
+            return self
+        return self.parts[self.form.names.index(primal)]
 
     def __repr__(self) -> str:
         return f"Carried({self.data!r})"

@@ -38,6 +38,10 @@ class Dual(Carrier):
         primal = self.primal
         return primal.concrete() if isinstance(primal, Carrier) else primal
 
+    def left(self) -> Any:
+        """The primal."""
+        return self.primal
+
 
 class JVP(Lifting):
     """Dual numbers: each effect carries a tangent beside its primal (Wengert 1964).

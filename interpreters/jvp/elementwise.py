@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
+from effax.effects import elementwise
 from effax.effects.complex import conj, real
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
-from effax.effects.elementwise import FAMILY, abs, div, is_finite, mul, neg, sub
+from effax.effects.elementwise import abs, div, is_finite, mul, neg, sub
 from effax.effects.types import is_complex, typeof
-from effax.interpreters.calculus import along, not_zero, partials
+from effax.interpreters.calculus import along, not_zero, partials, tables
 from effax.interpreters.jvp.dual import fixed, rule, still, total
 
 
@@ -45,16 +47,15 @@ def _unary_chain_rule(effect: Effect) -> Callable[..., Any]:
     return unary_jvp
 
 
-def differentiate(family: str) -> None:
-    """Fill the cells of every effect of a family that is in the table."""
-    for effect in partials:
-        if effect.family == family:
-            rule(effect, pure=True)(chain_rule(effect))
-            if not any(partials[effect]):
-                still.add(effect)
+def differentiate(row: ModuleType) -> None:
+    """Fill the cells of the effects of a row that are in the table of derivatives."""
+    for effect, parts in tables[row].items():
+        rule(effect, pure=True)(chain_rule(effect))
+        if not any(parts):
+            still.add(effect)
 
 
-differentiate(FAMILY)
+differentiate(elementwise)
 fixed(is_finite)
 _real_abs_jvp = chain_rule(abs)
 

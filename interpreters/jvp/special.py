@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from effax.effects.special import FAMILY
+from effax.effects import special
 from effax.interpreters.jvp.elementwise import differentiate
 
-differentiate(FAMILY)
+differentiate(special)

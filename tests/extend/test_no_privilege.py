@@ -78,7 +78,10 @@ def test_python_does_not_branch_where_the_value_is_not_known():
         Bare.transform(branching)(Bare(jnp.float32(2)))
 
 
-@pytest.mark.parametrize("family", ["custom", "state", "mine"])
+FAMILIES = ["custom", "state", "elementwise", "logical", "callback", "reduction", "mine"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 def test_the_name_of_a_family_means_nothing(family):
     twice = extend.Effect(f"privilege_{family}", family=family, typing=lambda x: x)
     extend.expand(twice)(lambda x: x + x)
@@ -88,6 +91,18 @@ def test_the_name_of_a_family_means_nothing(family):
     ref = fx.new_ref(jnp.float32(1))
     with pytest.raises(TypeError, match="an array is required here"):
         twice(ref)
+
+
+def test_what_a_transform_leaves_in_auxiliary_data_is_the_value():
+    kept = []
+
+    def f(x):
+        Tangent.transform(lambda y: kept.append(2 * y) or y)(Tangent(x))
+        return x * x, kept.pop()
+
+    for derivative in (fx.grad, fx.jacfwd, fx.jacrev):
+        slope, aux = derivative(f, has_aux=True)(jnp.float32(3))
+        assert (float(slope), float(aux)) == (6, 6)
 
 
 class Quick(fx.Interpreter, pure=True):
