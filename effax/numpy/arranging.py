@@ -288,6 +288,8 @@ def _repeat_unknown(a: Any, repeats: Any, axis: int | None, total: int) -> Any:
 
     a, axis = _along(a, axis)
     n = shape_of(a)[axis]
+    if not n and total:
+        return a  # as in JAX: there is nothing to repeat
     counts = broadcast(cast(repeats, int32), (n,))
     ends = cumsum(counts, axis=0, reverse=False)
     marks = indexing.scatter_add(
