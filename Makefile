@@ -31,7 +31,7 @@ help:
 	@echo "make papers    the papers, reproduced"
 	@echo "make bench     measurements, against jax where it can be installed"
 	@echo "make conformance  JAX's own tests, asked of effax: GROUPS=lax,numpy, JAX_REPO=a bare copy of its repository"
-	@echo "make libraries  optax, flax and others, with the import line changed"
+	@echo "make libraries  optax, flax and others, as published, where jax is effax"
 	@echo "make array-api  the array API standard's conformance suite, known failures apart"
 	@echo "make docs      the reference of all public names, in build/reference"
 	@echo "make dist      wheel and sdist, in dist/"
@@ -145,10 +145,9 @@ papers: $(VENV)/.test
 bench: $(VENV)-bench/.bench
 	$(VENV)-bench/bin/python -m benchmarks.run
 
-# Libraries written for JAX, their import lines changed, and what their users write.
+# Libraries written for JAX, as published, and what their users write.
 libraries: $(VENV)/.test
-	$(PY) $(INSTALL) --no-deps --upgrade --target build/libraries-as-published --require-hashes -r requirements/libraries.txt
-	$(PY) tests/libraries/renamed.py build/libraries-as-published build/libraries
+	$(PY) $(INSTALL) --no-deps --upgrade --target build/libraries --require-hashes -r requirements/libraries.txt
 	$(PY) -m pytest -q tests/libraries
 
 # The suite of the array API standard, at a commit whose reports known_failures.txt records.

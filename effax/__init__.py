@@ -1,6 +1,7 @@
 """effax: numerical programs as effects, transformations as handlers.
 
-`import effax as jax, effax.numpy as jnp` is the whole change to a program written for JAX.
+A program written for JAX runs as it is by `python -m effax.as_jax program.py`, or with its import
+lines changed: `import effax as jax, effax.numpy as jnp`.
 """
 
 import sys as _sys
@@ -20,6 +21,7 @@ from effax.effects.value import Value as _Value
 if _TYPE_CHECKING:
     from effax import ad_checkpoint as ad_checkpoint
     from effax import api_util as api_util
+    from effax import as_jax as as_jax
     from effax import core as core
     from effax import custom_batching as custom_batching
     from effax import custom_derivatives as custom_derivatives

@@ -53,16 +53,23 @@ def _staged(
     residuals: Sequence[ShapedArray],
     out_types: Sequence[ShapedArray],
     types: Sequence[ShapedArray],
+    known: tuple[tuple[int, Any], ...] = (),
 ) -> Staged:
-    """The backward function as a program of residuals and cotangents, zeros written out."""
+    """The backward function as a program of residuals and cotangents, zeros written out.
+
+    `known` are places and values of residuals that it is told: it may branch on them.
+    """
     n = len(residuals)
-    key = "staged", n, *residuals, *out_types, *types
+    key = "staged", n, known, *residuals, *out_types, *types
     found: Staged | None = backward.memo.get(key)
     if found is not None:
         return found
 
     def flat(*values: Any) -> list[Any]:
-        given = backward(values[:n], values[n:])
+        told = list(values[:n])
+        for i, x in known:
+            told[i] = x
+        given = backward(told, values[n:])
         return [instantiate(ct, t) for ct, t in zip(given, types, strict=True)]
 
     found = stage(flat, [*residuals, *out_types], "backward")
@@ -76,16 +83,23 @@ def _is_closed(staged: Staged) -> bool:
     return not any(isinstance(x, (Carrier, Ref)) for x in staged.captured)
 
 
+def decided(residuals: Sequence[Any]) -> tuple[tuple[int, bool], ...]:
+    """Places and values of the residuals that are Python's Booleans."""
+    return tuple([(i, x) for i, x in enumerate(residuals) if x is True or x is False])
+
+
 def closed(operands: Sequence[Any], attributes: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Operands and attributes of a `custom_linear` that closes over nothing which is traced.
 
     Handlers see the operands of an effect only: traced values that the backward function closes
-    over, those of a batch for one, become residuals.
+    over, those of a batch for one, become residuals. Residuals that are Python's Booleans stay what
+    they are: the function may branch on them.
     """
     n, out_types = attributes["residuals"], attributes["out_types"]
     types = list(map(typeof, operands))
-    back = _staged(attributes["backward"], types[:n], out_types, types[n:])
-    if _is_closed(back):
+    known = decided(operands[:n])
+    back = _staged(attributes["backward"], types[:n], out_types, types[n:], known)
+    if _is_closed(back) and not known:
         return operands, attributes
     told = {"residuals": len(back.captured) + n, "backward": ClosedBackward(back.program)}
     return (*back.captured, *operands), {**attributes, **told}

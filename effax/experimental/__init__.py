@@ -8,6 +8,7 @@ __all__ = [
     "checkify",
     "compilation_cache",
     "compute_on",
+    "hijax",
     "io_callback",
     "jet",
     "layout",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Generator
 from typing import Any
 
-__all__ = ["WrappedFun", "wrap_init"]
+__all__ = ["WrappedFun", "transformation", "transformation_with_aux", "wrap_init"]
 
 
 class WrappedFun:
@@ -42,3 +43,68 @@ def wrap_init(
     2
     """
     return WrappedFun(f, params or {}, debug_info)
+
+
+def transformation(
+    around: Callable[..., Generator[tuple[Any, Any], Any, Any]],
+) -> Callable[..., WrappedFun]:
+    """Make a transformation of wrapped functions of a generator.
+
+    It is called with the parameters of the transformation, then the arguments; it yields the
+    arguments and keywords to call the function with, is sent the result, and yields its own.
+
+    >>> @transformation
+    ... def scaled(factor, x):
+    ...     result = yield (x,), {}
+    ...     yield factor * result
+    >>> scaled(wrap_init(lambda x: x + 1), 10).call_wrapped(2)
+    30
+    """
+
+    @functools.wraps(around)
+    def transformed(fun: WrappedFun, *parameters: Any) -> WrappedFun:
+        def call(inner: Callable[..., Any], *args: Any) -> Any:
+            steps = around(*parameters, *args)
+            given, keywords = next(steps)
+            return steps.send(inner(*given, **keywords))
+
+        return fun.wrap(call)
+
+    return transformed
+
+
+def transformation_with_aux(
+    around: Callable[..., Generator[tuple[Any, Any], Any, Any]],
+) -> Callable[..., tuple[WrappedFun, Callable[[], Any]]]:
+    """The same, of a generator that yields its result and what else it found, last.
+
+    The transformation returns a function besides, which gives what else was found by the last call.
+
+    >>> @transformation_with_aux
+    ... def counted(x):
+    ...     result = yield (x,), {}
+    ...     yield result, 1
+    >>> fun, found = counted(wrap_init(lambda x: x + 1))
+    >>> fun.call_wrapped(2), found()
+    (3, 1)
+    """
+
+    @functools.wraps(around)
+    def transformed(fun: WrappedFun, *parameters: Any) -> tuple[WrappedFun, Callable[[], Any]]:
+        found: list[Any] = []
+
+        @transformation
+        def kept(*args: Any) -> Generator[tuple[Any, Any], Any, Any]:
+            steps = around(*parameters, *args)
+            result, aux = steps.send((yield next(steps)))
+            found[:] = [aux]
+            yield result
+
+        def aux() -> Any:
+            if not found:
+                raise ValueError(f"{around.__name__}: the function was not called yet")
+            return found[0]
+
+        return kept(fun), aux
+
+    return transformed

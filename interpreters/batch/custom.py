@@ -197,6 +197,13 @@ def _wrap(handler: Batch, values: Sequence[Any], batched: Sequence[bool]) -> lis
 
 def _unwrap(handler: Batch, value: Any, batched: bool) -> Any:
     if handler.owns(value):
+        if not batched:
+            raise UnsupportedDerivativeError(
+                "a derivative rule under vmap gives a result that is different in each lane, where "
+                "the function's is one for all, and the rule could not be asked for that "
+                "beforehand, as it raises an error when all operands move; let the function "
+                "itself depend on what is mapped"
+            )
         return value.many
     return repeat(value, handler.size) if batched else value
 
@@ -226,6 +233,10 @@ def _lifted(
             # Asked to move every operand, the rule refuses some, as the state of an interpreter.
             # Which results it makes batched is unknown then, and all of them may be.
             found = [True] * len(program.outputs)
+        except Exception:
+            # Nobody has taken a derivative yet, and a rule may refuse to have one taken. What it
+            # raises here, it raises again when it is asked in earnest.
+            found = [False] * len(program.outputs)
         raised = tuple(
             BATCHED if many and moves else mode
             for mode, many, moves in zip(done.out_modes, found, movable, strict=True)

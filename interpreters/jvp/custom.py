@@ -10,7 +10,7 @@ from effax.effects.handler import bottom, innermost
 from effax.effects.program import Program, Variable
 from effax.effects.shape import repeat
 from effax.effects.types import typeof
-from effax.interpreters.custom_linear import closed, forward
+from effax.interpreters.custom_linear import closed, decided, forward
 from effax.interpreters.jvp.dual import DUAL, JVP, moves, rule, tangent_type, zeros, zeros_like
 from effax.interpreters.lifting import PLAIN, lift
 from effax.interpreters.residual.custom import dependent
@@ -47,7 +47,7 @@ def custom_vjp_call_jvp(
         "backward": rule.backward_of(tuple(moving), tuple(moves(typeof(p)) for p in primals)),
     }
     top = innermost()
-    if not (top is bottom or top.linear):
+    if not (top is bottom or top.linear) or (top is bottom and decided(residuals)):
         operands, attributes = closed(operands, attributes)
     out = custom.custom_linear(*operands, **attributes)
     found: list[Any] = [None] * len(results)

@@ -8,6 +8,10 @@ from tests.architecture.sources import KERNEL, ROOT, imports, library_files, lis
 
 FILES = library_files()
 CATCH_ALL = {"Exception", "BaseException"}
+CAUGHT = {
+    "interpreters/batch/custom.py": "a user's rule is asked before its time, and raises again"
+}
+"""Files where whatever is raised may be caught, each with its reason."""
 KERNEL_MODULES = tuple(f"effax.{name}" for name in KERNEL)
 
 
@@ -45,7 +49,10 @@ def test_exceptions_are_named():
             # A handler that ends by raising again hides nothing.
             if isinstance(node, ast.ExceptHandler) and not _raises_again(node):
                 caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
-                if any(kind is None or getattr(kind, "id", None) in CATCH_ALL for kind in caught):
+                every = any(
+                    kind is None or getattr(kind, "id", None) in CATCH_ALL for kind in caught
+                )
+                if every and str(path) not in CAUGHT:
                     complaints.append(
                         f"{path}:{node.lineno}: name the exceptions that are expected here"
                     )

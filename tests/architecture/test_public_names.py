@@ -93,6 +93,7 @@ def test_every_public_name_exists():
 
 INTERNAL = {
     "effax.api",
+    "effax.as_jax.door",
     "effax.key_arrays",
     "effax.key_functions",
     "effax.key_leaves",

@@ -21,16 +21,25 @@ SECONDS = 600
 ROOT = Path(__file__).resolve().parents[2]
 
 # Names that are JAX's inside, or its type of a jitted function; and what tests use besides.
-_PRIVATE = re.compile(
-    r"'_src'|effax\.lib\b|PjitFunction|linear_util|tensorflow|NoneType.*(Module|convert)"
-)
+_PRIVATE = re.compile(r"is private to JAX|jax\._src|PjitFunction|tensorflow")
 
 
 def run(folder: Path, file: Path, outcomes: Path) -> None:
     """Runs one file of tests; where time runs out there are no outcomes."""
     paths = [str(folder), str(ROOT)]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-P", "-m", "pytest", "-q", "-c", os.devnull, "--tb=short"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "effax.as_jax",
+        "-m",
+        "pytest",
+        "-q",
+        "-c",
+        os.devnull,
+        "--tb=short",
+    ]
     command += ["-p", "no:cacheprovider", "--import-mode=importlib", f"--rootdir={folder}"]
     command += [f"--junitxml={outcomes}", "-o", "python_files=*_test.py", str(file)]
     try:

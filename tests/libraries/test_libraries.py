@@ -1,7 +1,7 @@
-"""Libraries written for JAX run here with the import line changed: `make libraries`.
+"""Libraries written for JAX run here as they are published: `make libraries`.
 
-The programs are what users of the libraries write. They run where `renamed.py` put the libraries:
-build/libraries, or the folder that EFFAX_LIBRARIES names.
+The programs are what users of the libraries write; they and the libraries say `import jax`. The
+libraries are in build/libraries, or the folder that EFFAX_LIBRARIES names.
 """
 
 import os
@@ -26,6 +26,6 @@ pytestmark = [
 def test_a_program_of_its_users_runs(program):
     paths = [FOLDER, ROOT]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
-    command = [sys.executable, str(HERE / f"programs/{program}.py")]
+    command = [sys.executable, "-m", "effax.as_jax", str(HERE / f"programs/{program}.py")]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]

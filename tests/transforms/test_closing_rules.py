@@ -8,6 +8,7 @@ import effax.lax as lax
 import effax.numpy as jnp
 from effax import extend
 from effax.backends.reference.evaluate import interpret
+from effax.errors import UnsupportedDerivativeError
 
 WEIGHTS = jnp.array([1.0, 2.0, 3.0])
 X = jnp.ones(3)
@@ -134,3 +135,76 @@ OUTSIDE = {
 def test_a_traced_value_of_the_transform_outside(name):
     x, w = jnp.float32(2.0), jnp.float32(3.0)
     np.testing.assert_allclose(OUTSIDE[name](x, w), w, rtol=1e-6)
+
+
+@fx.custom_vjp
+def decided(x):
+    return jnp.sin(x)
+
+
+def _decided_back(kept, ct):
+    flag, x = kept
+    return (ct * jnp.cos(x),) if flag else (None,)
+
+
+decided.defvjp(lambda x: (jnp.sin(x), (True, x)), _decided_back)
+
+
+def _once(f):
+    return lambda c, _: (f(c), None)
+
+
+BRANCHING = {
+    "jvp": lambda x: moved(decided, x),
+    "jit of jvp": fx.jit(lambda x: moved(decided, x)),
+    "jit of linearize": fx.jit(lambda x: fx.linearize(decided, x)[1](1.0)),
+    "jit of grad": fx.jit(fx.grad(decided)),
+    "jit of grad of scan": fx.jit(fx.grad(lambda x: lax.scan(_once(decided), x, None, 1)[0])),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHING)
+def test_a_backward_function_branches_on_a_boolean_that_it_was_left(name):
+    """Equinox's checkpointed loops leave which of their operands move."""
+    x = jnp.float32(2.0)
+    np.testing.assert_allclose(BRANCHING[name](x), jnp.cos(x), rtol=1e-6)
+
+
+@fx.custom_jvp
+def unmoved(x, y):
+    return x
+
+
+@unmoved.defjvp
+def _unmoved_jvp(primals, tangents):
+    raise RuntimeError("what is not differentiated")
+
+
+def test_a_rule_that_refuses_is_not_asked_by_vmap_alone():
+    """Equinox marks values so that are not to be differentiated."""
+    f = fx.vmap(lambda x, y: lax.scan(lambda c, _: (unmoved(c, y), None), x, None, 2)[0], (None, 0))
+    for each in (f, fx.jit(f)):
+        np.testing.assert_array_equal(each(2.0, X), [2, 2, 2])
+        with pytest.raises(RuntimeError, match="not differentiated"):
+            fx.grad(lambda x, f=each: f(x, X).sum())(2.0)
+
+
+@fx.custom_jvp
+def hidden(x, y):
+    return x
+
+
+def _hidden_jvp(primals, tangents):
+    if not isinstance(tangents[1], fx.custom_derivatives.SymbolicZero):
+        raise RuntimeError("y does not move")
+    return primals[0], tangents[0] * primals[1]
+
+
+hidden.defjvp(_hidden_jvp, symbolic_zeros=True)
+
+
+def test_a_tangent_of_each_lane_of_a_result_of_all_is_refused():
+    """It was given as one of another shape than the result's."""
+    f = fx.vmap(hidden, (None, 0))
+    with pytest.raises(UnsupportedDerivativeError, match="different in each lane"):
+        fx.jvp(lambda x: f(x, X), (2.0,), (1.0,))

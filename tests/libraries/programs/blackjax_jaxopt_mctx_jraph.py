@@ -2,12 +2,11 @@
 
 import blackjax
 import chex
+import jax
+import jax.numpy as jnp
 import jaxopt
 import jraph
 import mctx
-
-import effax as jax
-import effax.numpy as jnp
 
 # A normal distribution by NUTS, its step adapted.
 logdensity = lambda x: -0.5 * jnp.sum(x**2)  # noqa: E731

@@ -1,12 +1,11 @@
 """Diffrax, Lineax and Optimistix: solutions and their derivatives."""
 
 import diffrax
+import jax
+import jax.numpy as jnp
 import lineax
 import numpy as np
 import optimistix
-
-import effax as jax
-import effax.numpy as jnp
 
 
 def decay(rate):

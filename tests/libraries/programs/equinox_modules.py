@@ -1,10 +1,9 @@
 """Equinox: modules as trees, filtered transforms, state, errors at run time, checkpointed loops."""
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 import optax
-
-import effax as jax
-import effax.numpy as jnp
 
 key = jax.random.PRNGKey(0)
 model = eqx.nn.MLP(2, 1, 16, 2, key=key)

@@ -1,10 +1,9 @@
 """Flax: a convolutional net with batch statistics and dropout, a scanned transformer, an RNN."""
 
 import flax.linen as nn
+import jax
+import jax.numpy as jnp
 import optax
-
-import effax as jax
-import effax.numpy as jnp
 
 
 class Net(nn.Module):

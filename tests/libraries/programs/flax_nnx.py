@@ -5,12 +5,11 @@ The numbers asserted are what JAX and Flax give for the same seeds.
 
 import pickle
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 from flax import nnx
-
-import effax as jax
-import effax.numpy as jnp
 
 
 def near(found, wanted):

@@ -1,10 +1,9 @@
 """Haiku: state, dropout, an LSTM unrolled, attention, vmap of modules."""
 
 import haiku as hk
+import jax
+import jax.numpy as jnp
 import optax
-
-import effax as jax
-import effax.numpy as jnp
 
 
 def net(x, train):

@@ -1,11 +1,10 @@
 """NumPyro: a regression by NUTS and by variational inference, and predictions from it."""
 
+import jax
+import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
 from numpyro.infer import MCMC, NUTS, SVI, Predictive, Trace_ELBO, autoguide
-
-import effax as jax
-import effax.numpy as jnp
 
 x = jax.random.normal(jax.random.PRNGKey(0), (50, 2))
 y = x @ jnp.array([1.0, -1.0]) + 0.1 * jax.random.normal(jax.random.PRNGKey(1), (50,))

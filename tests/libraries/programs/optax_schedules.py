@@ -1,9 +1,8 @@
 """Optimizers of Optax on a quadratic: each comes near its minimum."""
 
+import jax
+import jax.numpy as jnp
 import optax
-
-import effax as jax
-import effax.numpy as jnp
 
 TARGET = jnp.array([1.0, -2.0, 0.5])
 

@@ -1,0 +1,1 @@
+"""What `effax.as_jax` puts on the path: this folder, not this package."""

@@ -1,0 +1,115 @@
+"""The importer that answers for `jax` and its submodules."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import effax
+from effax.as_jax.private import INSTEAD, MEANINGLESS, private_module
+
+VERSION: Final = ".".join(map(str, effax.__version_info__))
+DOOR: Final = str(Path(__file__).parent / "door")
+"""A folder for `sys.path`: a module `jax` that comes here, and the metadata of a package `jax`."""
+
+
+class Jax(ModuleType):
+    """The module `jax`: effax, under another name and version."""
+
+    def __init__(self) -> None:
+        super().__init__("jax", effax.__doc__)
+        self.__path__: list[str] = []
+        self.__version__ = VERSION
+        self.__version_info__ = effax.__version_info__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(effax, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(effax)
+
+
+class Finder(MetaPathFinder, Loader):
+    """Finds `jax.x` where there is an `effax.x`, or something that stands for it."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find what a name under `jax` stands for, if anything."""
+        if fullname != "jax" and not fullname.startswith("jax."):
+            return None
+        if fullname != "jax" and _found(fullname) is None and fullname not in MEANINGLESS:
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module itself, imported under the name that it has in effax."""
+        if spec.name == "jax":
+            return Jax()
+        if spec.name in MEANINGLESS:
+            raise ModuleNotFoundError(
+                f"{spec.name}: {MEANINGLESS[spec.name]} (effax stands for jax here)", name=spec.name
+            )
+        found = _found(spec.name)
+        assert found is not None  # or there is no spec
+        module = found if isinstance(found, ModuleType) else import_module(found)
+        _own_specs[spec.name] = getattr(module, "__spec__", None)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing: it was run under its own name, whose spec it keeps."""
+        spec = module.__spec__
+        if spec is not None and spec.name in _own_specs:
+            module.__spec__ = _own_specs.pop(spec.name)
+
+
+_own_specs: Final[dict[str, ModuleSpec | None]] = {}
+_finder: Final = Finder()
+
+
+def _found(name: str) -> str | ModuleType | None:
+    """What stands for a submodule of jax: a module of effax's, by name, or one made for it."""
+    if name in INSTEAD:
+        return INSTEAD[name]
+    if name == "jax._src" or name.startswith("jax._src."):
+        return private_module(name)
+    ours = "effax" + name.removeprefix("jax")
+    try:
+        return ours if find_spec(ours) is not None else None
+    except ModuleNotFoundError:
+        return None
+
+
+def enter() -> None:
+    """Make `import jax` mean effax, in this process and in those that it starts from now on.
+
+    Raises `ImportError` where the real jax is imported already.
+    """
+    there = sys.modules.get("jax")
+    if isinstance(there, Jax):
+        return
+    if there is not None and getattr(there, "__file__", None) != os.path.join(DOOR, "jax.py"):
+        raise ImportError(
+            f"effax.as_jax: jax {getattr(there, '__version__', '')} is imported already, from "
+            f"{getattr(there, '__file__', 'somewhere')}, and what has taken names from it keeps "
+            f"them; call effax.as_jax() before, or start with `python -m effax.as_jax`",
+            name="jax",
+        )
+    sys.modules.pop("jax", None)
+    sys.meta_path.insert(0, _finder)
+    if DOOR not in sys.path:
+        sys.path.insert(1, DOOR)
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if DOOR not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([DOOR, *filter(None, paths)])
+    import_module("jax")

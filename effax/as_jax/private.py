@@ -1,0 +1,135 @@
+"""Modules of JAX's that libraries use and that are not effax's public ones, each with its user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from types import FrameType, ModuleType
+from typing import Any, Final
+
+from effax.effects import frames
+from effax.effects.handler import bottom, innermost
+from effax.tree_util import is_tree_node
+
+INSTEAD: Final = {
+    "jax.lib": "effax.as_jax.lib",
+    "jax.lib.xla_bridge": "effax.as_jax.lib",
+}
+"""Public modules of JAX's that only the door has."""
+
+MEANINGLESS: Final = {
+    "jax._src.sharding_impls": "it is what jaxlib's C++ looks for, to make JAX's own objects",
+    "jax.experimental.colocated_python": "it is for Pathways, which runs on JAX alone",
+    "jax.experimental.source_mapper": "it maps JAX's own lowering; see effax.seeing",
+}
+"""Modules that are refused, and why."""
+
+
+def _here(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
+
+
+def include_frame(frame: FrameType) -> bool:
+    """Whether a frame is shown in tracebacks."""
+    return not frames.is_library(frame.f_code.co_filename)
+
+
+def trace_state_clean() -> bool:
+    """Whether nothing is traced or transformed just now."""
+    return innermost() is bottom
+
+
+class _Registered(Mapping[type, Any]):
+    """The types that are nodes of trees, as far as one asks whether one is there."""
+
+    def __contains__(self, kind: object) -> bool:
+        return isinstance(kind, type) and (kind is type(None) or is_tree_node(kind))
+
+    def __getitem__(self, kind: type) -> Any:
+        raise KeyError(kind)
+
+    def __iter__(self) -> Iterator[type]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+# module -> name -> what it is, or where it is public in effax.
+_NAMES: Final[dict[str, dict[str, Any]]] = {
+    "": {},
+    "ad_util": {"stop_gradient_p": "effax.lax:stop_gradient_p"},  # lineax
+    "api_util": {"flatten_fun": "effax.api_util:flatten_fun"},
+    "callback": {},  # equinox: the name of a logger
+    "checkify": {  # flax
+        **{
+            n: f"effax.experimental.checkify:{n}"
+            for n in ("Error", "Out", "JaxException", "user_checks", "checkify")
+        }
+    },
+    "compiler": {},  # chex.restrict_backends, which then restricts nothing
+    "core": {  # numpyro, flax
+        "trace_state_clean": trace_state_clean,
+        "ShapedArray": "effax.core:ShapedArray",
+        "Tracer": "effax.core:Tracer",
+    },
+    "dispatch": {"wait_for_tokens": "effax:effects_barrier"},  # equinox
+    "dtypes": {  # equinox, flax
+        "TypePromotionError": "effax.errors:TypePromotionError",
+        "DType": "numpy:dtype",
+        "ExtendedDType": object,
+        "extended": "effax.dtypes:extended",
+        "finfo": "effax.numpy:finfo",
+    },
+    "earray": {},  # flax, for dtypes of its own
+    "flatten_util": {"ravel_pytree": "effax.flatten_util:ravel_pytree"},  # blackjax
+    "interpreters": {},
+    "interpreters.pxla": {"global_result_handlers": {}},  # flax, for dtypes of its own
+    "state": {},
+    "state.types": {"AbstractRef": "effax.ref:AbstractRef"},  # flax
+    "traceback_util": {  # equinox, flax, jaxtyping
+        "api_boundary": _here,
+        "include_frame": include_frame,
+        "register_exclusion": frames.hide,
+        "_exclude_paths": [],
+    },
+    "tree_util": {"_registry": _Registered()},  # flax
+    "xla_bridge": {"_backends": {}},  # chex
+}
+
+_made: Final[dict[str, ModuleType]] = {}
+
+
+class Private(ModuleType):
+    """A private module of JAX's: the names of it that libraries use."""
+
+    def __init__(self, name: str, names: dict[str, Any]) -> None:
+        super().__init__(name, self.__doc__)
+        self.__path__: list[str] = []
+        self._names = names
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name not in self._names:
+            raise AttributeError(
+                f"{self.__name__}.{name} is private to JAX, and effax, which stands for it, has "
+                f"nothing in its place; what libraries use is listed in effax/as_jax/private.py"
+            )
+        found = self._names[name]
+        if isinstance(found, str):
+            home, _, public = found.partition(":")
+            found = getattr(import_module(home), public)
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._names)
+
+
+def private_module(name: str) -> ModuleType | None:
+    """A module under `jax._src`, or None if nothing is known of it."""
+    names = _NAMES.get(name.removeprefix("jax._src").removeprefix("."))
+    if names is None:
+        return None
+    if name not in _made:
+        _made[name] = Private(name, names)
+    return _made[name]

@@ -1,0 +1,142 @@
+"""The door: programs that say `import jax` get effax, in every way that Python has to import."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.architecture.sources import ROOT
+
+
+def run(*arguments: str, path: str = "") -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [path, str(ROOT)]))}
+    return subprocess.run(
+        [sys.executable, *arguments], env=env, capture_output=True, text=True, timeout=120
+    )
+
+
+def through(program: str, *arguments: str, path: str = "") -> str:
+    done = run("-m", "effax.as_jax", "-c", program, *arguments, path=path)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+IMPORTS = """
+import effax
+import jax, jax.numpy as jnp
+from jax import lax, random
+from jax.experimental import hijax
+from jax.lib import xla_bridge
+import jax.scipy.special as special
+assert jax.__version__ == "0.10.2" and jnp is effax.numpy and lax is effax.lax
+assert isinstance(jnp.ones(3), jax.Array) and special is effax.scipy.special
+assert jnp.__spec__.name == jnp.__name__ == "effax.numpy"
+assert xla_bridge.default_backend() == jax.default_backend()
+print(jax.jit(jax.grad(lambda x: x**3))(2.0))
+"""
+
+
+def test_every_form_of_import_gives_effax_itself():
+    assert through(IMPORTS) == "12.0\n"
+
+
+def test_what_a_library_takes_of_the_private_modules():
+    program = """
+import jax
+from jax._src.core import trace_state_clean
+from jax._src import traceback_util
+from jax._src.tree_util import _registry
+import jax._src.dispatch
+assert jax._src.dispatch.wait_for_tokens is jax.effects_barrier
+assert trace_state_clean() and dict in _registry and int not in _registry
+print(jax.jit(lambda x: x + trace_state_clean())(1.0))
+"""
+    assert through(program) == "1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("import jax._src.sharding_impls", "jaxlib's C++"),
+        ("import jax.nothing_such", "No module named 'jax.nothing_such'"),
+        ("from jax._src import nothing_such", "cannot import name 'nothing_such'"),
+        ("import jax._src.core; jax._src.core.nothing_such", "is private to JAX"),
+        ("import jax; jax.nothing_such", "has no attribute 'nothing_such'"),
+    ],
+)
+def test_what_is_not_there_is_named(line, message):
+    done = run("-m", "effax.as_jax", "-c", line)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+def test_processes_that_a_program_starts_come_through_it():
+    program = """
+import subprocess, sys
+print(subprocess.check_output([sys.executable, "-c", "import jax; print(jax.numpy.ones(2))"]))
+"""
+    assert through(program) == "b'[1. 1.]\\n'\n"
+
+
+SPAWNED = """
+import multiprocessing
+import jax.numpy as jnp
+
+def work(n):
+    return float(jnp.ones(n).sum())
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(work, [3]))
+"""
+
+
+def test_a_spawned_pool_comes_through_it(tmp_path):
+    script = tmp_path / "spawned.py"
+    script.write_text(SPAWNED)
+    done = run("-m", "effax.as_jax", str(script))
+    assert done.stdout == "[3.0]\n", done.stderr
+
+
+def test_metadata_say_which_version_it_is():
+    program = "from importlib.metadata import version; import jax; print(version('jax'))"
+    assert through(program) == "0.10.2\n"
+
+
+def test_a_script_a_module_and_their_arguments(tmp_path):
+    text = "import sys, jax, beside; print(__name__, sys.argv[1:], beside.x)"
+    (tmp_path / "script.py").write_text(text)
+    (tmp_path / "beside.py").write_text("import jax.numpy as jnp; x = jnp.float32(2)")
+    expected = "__main__ ['-m', 'b'] 2.0\n"
+    assert run("-m", "effax.as_jax", str(tmp_path / "script.py"), "-m", "b").stdout == expected
+    path = str(tmp_path)
+    assert run("-m", "effax.as_jax", "-m", "script", "-m", "b", path=path).stdout == expected
+
+
+def test_wrong_use_says_how_it_is_used():
+    assert "usage:" in run("-m", "effax.as_jax").stdout
+    for arguments in (["-x"], ["-m"]):
+        done = run("-m", "effax.as_jax", *arguments)
+        assert done.returncode == 1
+        assert "usage:" in done.stderr
+
+
+def test_a_call_at_the_top_of_a_program_opens_it_once():
+    program = "import effax.as_jax; effax.as_jax(); effax.as_jax(); import jax; print(jax.jit)"
+    done = run("-c", program)
+    assert done.stdout.startswith("<function jit"), done.stderr
+
+
+def test_the_real_jax_is_not_taken_away(tmp_path):
+    (tmp_path / "jax.py").write_text("__version__ = '0.4.2'")
+    path = str(tmp_path)
+    done = run("-c", "import jax, effax.as_jax; effax.as_jax()", path=path)
+    assert "jax 0.4.2 is imported already" in done.stderr
+    assert run("-c", "import effax, jax; print(jax.__version__)", path=path).stdout == "0.4.2\n"
+    assert through("import jax; print(jax.__version__)", path=path) == "0.10.2\n"
+
+
+def test_the_distribution_holds_the_same_module():
+    one = (ROOT / "effax/as_jax/door/jax.py").read_text()
+    assert (ROOT / "packages/effax-jax/jax.py").read_text() == one
