@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from effax.api.arguments import as_tuple, name_of, static_positions, wearing
 from effax.api.custom_calls import staged_over
@@ -15,17 +15,21 @@ from effax.effects.naming import named
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.interpreters.residual.saving import Offloadable
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
 Policy = Callable[..., bool]
 
 
 def checkpoint(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     *,
     prevent_cse: bool = True,
     policy: Policy | None = None,
     static_argnums: int | Iterable[int] = (),
     static_argnames: str | Iterable[str] = (),
-) -> Callable[..., Any]:
+) -> Callable[P, R]:
     """A function whose intermediate values are not stored for reverse mode, but computed again.
 
     Args:

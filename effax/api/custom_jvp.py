@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, overload
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from effax.api.arguments import name_of, normalise, wearing
 from effax.api.custom_calls import (
@@ -25,6 +25,12 @@ from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import float0, typeof
 from effax.effects.value import Array, NumPyArray
 from effax.interpreters.jvp.dual import moves, tangent_type
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class _JvpRule:
@@ -112,7 +118,7 @@ def _checked_tangent(primal: Any, tangent: Any, name: str, rule: Any) -> Any:
     return tangent
 
 
-class custom_jvp:  # noqa: N801  (JAX's name)
+class custom_jvp(Generic[P, R]):  # noqa: N801  (JAX's name)
     """A function with a forward-mode rule of its own.
 
     `defjvp(rule)`: `rule(primals, tangents)` returns the result and its tangent; arguments at
@@ -132,18 +138,18 @@ class custom_jvp:  # noqa: N801  (JAX's name)
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: Sequence[str] = (),
     ) -> None:
-        self.fun = fun
+        self.fun: Callable[..., Any] = fun
         self.nondiff_argnums = as_numbers(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
         wearing(fun)(self)
         pass_on_rules(self, fun)
 
-    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+    def defjvp(self, jvp: C, symbolic_zeros: bool = False) -> C:
         """Give the rule."""
         self.jvp = jvp
         self.symbolic_zeros = symbolic_zeros
@@ -154,10 +160,12 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         if self.nondiff_argnums:
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
 
+        called_by_position: Callable[..., Any] = self
+
         def jvp(primals: Any, tangents: Any) -> Any:
             from effax.interpreters.jvp.dual import total
 
-            ans = self(*primals)
+            ans = called_by_position(*primals)
             terms = [
                 rule(t, ans, *primals)
                 for rule, t in zip(jvps, tangents, strict=False)
@@ -175,7 +183,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         return self if instance is None else partial(self, instance)
 
     @filtered
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, *args: P.args, **keywords: P.kwargs) -> R:
         """The function's value; its rule is used where a derivative is asked."""
         name = name_of(self.fun)
         if self.jvp is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import attrs
 
@@ -29,6 +29,9 @@ from effax.effects.tree import broadcast_prefix, tree_flatten, tree_structure, t
 from effax.effects.types import ShapedArray, is_inexact, typeof
 from effax.interpreters.jvp.dual import tangent_type, zeros
 from effax.key_arrays import KeyArray, KeyType, RuleLeaf, is_keys
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -217,7 +220,7 @@ def _flat_cotangents(answers: Any, call: CustomCall, rule: _VjpRule) -> list[Any
     return [ct for i, ct in enumerate(flat) if i not in call.refs]
 
 
-class custom_vjp:  # noqa: N801  (JAX's name)
+class custom_vjp(Generic[P, R]):  # noqa: N801  (JAX's name)
     """A function with a reverse-mode rule of its own, `defvjp(fwd, bwd)`.
 
     `fwd(*args)` returns the result and residuals; `bwd(*nondiff, residuals, cotangent)` a tuple
@@ -235,11 +238,11 @@ class custom_vjp:  # noqa: N801  (JAX's name)
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: Sequence[str] = (),
     ) -> None:
-        self.fun = fun
+        self.fun: Callable[..., Any] = fun
         self.nondiff_argnums = as_numbers(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
@@ -280,7 +283,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         return self if instance is None else partial(self, instance)
 
     @filtered
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, *args: P.args, **keywords: P.kwargs) -> R:
         """The function's value; its rule is used where a derivative is asked."""
         name = name_of(self.fun)
         if self.fwd is None or self.bwd is None:

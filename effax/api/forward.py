@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 from effax.api.arguments import flat_function, name_of
 from effax.api.differentiable import (
@@ -29,6 +29,9 @@ from effax.interpreters.custom_linear import closed
 from effax.interpreters.jvp.dual import DUAL, JVP, moves, tangent_type, zeros
 from effax.interpreters.residual import Record
 from effax.interpreters.transpose.linear import add_cotangents, backward
+
+R = TypeVar("R")
+Aux = TypeVar("Aux")
 
 
 def jvp_flat(
@@ -140,6 +143,18 @@ class Linearized:
         return [None if x is None else next(given) for x in self.inputs]
 
 
+@overload
+def jvp(
+    fun: Callable[..., R], primals: Any, tangents: Any, has_aux: Literal[False] = ...
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    fun: Callable[..., tuple[R, Aux]], primals: Any, tangents: Any, *, has_aux: Literal[True]
+) -> tuple[R, R, Aux]: ...
+@overload
+def jvp(
+    fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = ...
+) -> tuple[Any, ...]: ...
 @filtered
 def jvp(
     fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False
@@ -203,6 +218,16 @@ def _zero(primal_type: ShapedArray) -> Any:
     return float0_zeros(type.shape) if type.dtype == float0 else zeros(type)
 
 
+@overload
+def linearize(
+    fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = ...
+) -> tuple[R, Callable[..., R]]: ...
+@overload
+def linearize(
+    fun: Callable[..., tuple[R, Aux]], *primals: Any, has_aux: Literal[True]
+) -> tuple[R, Callable[..., R], Aux]: ...
+@overload
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = ...) -> tuple[Any, ...]: ...
 @filtered
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of a function and its derivative there, as a linear function of tangents.

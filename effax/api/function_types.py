@@ -5,13 +5,46 @@ For annotations: it is imported by type checkers alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, Protocol, Self, TypeVar, overload
 
+from effax.api.stages import Lowered, Traced
 from effax.effects.accuracy import AccuracyMode, Tolerance
 from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding
 from effax.nn.initializers import Axes, Initializer
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Jitted(Protocol[P, R_co]):
+    """A function that is compiled; it has the parameters of the function that it was made of.
+
+    `lower`, `trace` and `eval_shape` take what stands for arrays too, so theirs are not compared.
+    """
+
+    def __call__(self, *args: P.args, **keywords: P.kwargs) -> R_co:
+        """The function's value."""
+
+    # A method takes anything: mypy does not know the parameters of `partial(jit, ...)(f)`, and
+    # without the first of them it has no positional ones left.
+    @overload
+    def __get__(self, instance: None, owner: Any = ...) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: Any = ...) -> Callable[..., R_co]: ...
+
+    def lower(self, *args: Any, **keywords: Any) -> Lowered:
+        """The program for arguments of these types, in StableHLO."""
+
+    def trace(self, *args: Any, **keywords: Any) -> Traced:
+        """The program for arguments of these types."""
+
+    def eval_shape(self, *args: Any, **keywords: Any) -> Any:
+        """The types of the results, in their tree."""
+
+    def clear_cache(self) -> None:
+        """Forget what was compiled."""
 
 
 class Named(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from effax.api.arguments import wearing
 from effax.api.differentiable import (
@@ -27,13 +27,16 @@ from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import tangent_type
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 def jacfwd(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """The Jacobian, one column at a time by forward mode: best for tall Jacobians.
 
     Args:
@@ -73,12 +76,12 @@ def jacfwd(
 
 
 def jacrev(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """The Jacobian, one row at a time by reverse mode: best for wide Jacobians. See `jacfwd`.
 
     >>> import effax, effax.numpy as jnp
@@ -123,11 +126,11 @@ jacobian = jacrev
 
 
 def hessian(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """The Hessian: the Jacobian, by forward mode, of the gradient by reverse mode.
 
     >>> import effax, effax.numpy as jnp

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, overload
 from weakref import ref
 
 from effax.api.arguments import as_tuple, name_of, shown, static_positions, wearing, with_references
@@ -43,7 +43,12 @@ from effax.effects.types import typeof
 from effax.interpreters.stage import stage
 
 if TYPE_CHECKING:
+    from effax.api.function_types import Jitted
     from effax.api.stages import Lowered, Traced
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 _log: Final = logging.getLogger("effax")
 
@@ -415,6 +420,38 @@ def _first_call(missed: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+@overload
+def jit(
+    fun: Callable[P, R],
+    *,
+    in_shardings: Any = ...,
+    out_shardings: Any = ...,
+    static_argnums: int | Sequence[int] | None = ...,
+    static_argnames: str | Iterable[str] | None = ...,
+    donate_argnums: int | Sequence[int] | None = ...,
+    donate_argnames: str | Iterable[str] | None = ...,
+    keep_unused: bool = ...,
+    device: Any = ...,
+    backend: str | None = ...,
+    inline: bool = ...,
+    compiler_options: CompilerOptions | None = ...,
+) -> Jitted[P, R]: ...
+@overload
+def jit(
+    fun: None = ...,
+    *,
+    in_shardings: Any = ...,
+    out_shardings: Any = ...,
+    static_argnums: int | Sequence[int] | None = ...,
+    static_argnames: str | Iterable[str] | None = ...,
+    donate_argnums: int | Sequence[int] | None = ...,
+    donate_argnames: str | Iterable[str] | None = ...,
+    keep_unused: bool = ...,
+    device: Any = ...,
+    backend: str | None = ...,
+    inline: bool = ...,
+    compiler_options: CompilerOptions | None = ...,
+) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
     *,

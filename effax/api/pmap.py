@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import attrs
 
@@ -24,6 +24,12 @@ from effax.effects.types import typeof
 from effax.effects.value import Value
 from effax.interpreters import parallel as parallel  # lifts programs at many places
 from effax.interpreters.stage import stage
+
+if TYPE_CHECKING:
+    from effax.api.function_types import Jitted
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Places(Handler):
@@ -319,7 +325,7 @@ def _placed(x: Any, axis: Any) -> Any:
 
 
 def pmap(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     axis_name: Hashable = None,
     *,
     in_axes: Any = 0,
@@ -330,7 +336,7 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Iterable[int] = (),
     global_arg_shapes: Any = None,
-) -> Any:
+) -> Jitted[P, R]:
     """Run a function at many places at once, each on a device of its own.
 
     Arguments have one row for each place, along the mapped axis, which is as long as there are
@@ -369,7 +375,7 @@ def pmap(
         raise ValueError("'devices' argument to pmap must be non-empty, or None.")
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    return Pmap(
+    made: Any = Pmap(
         fun,
         axis_name=_Unnamed() if axis_name is None else axis_name,
         in_axes=in_axes,
@@ -380,3 +386,4 @@ def pmap(
         axis_size=axis_size,
         donated=as_tuple(donate_argnums),
     )
+    return made

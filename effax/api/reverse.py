@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -40,7 +40,32 @@ from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.residual import Record
 from effax.whole import remembered
 
+P = ParamSpec("P")
+R = TypeVar("R")
+Aux = TypeVar("Aux")
 
+
+@overload
+def vjp(
+    fun: Callable[..., R],
+    *primals: Any,
+    has_aux: Literal[False] = ...,
+    reduce_axes: Sequence[Any] = ...,
+) -> tuple[R, Callable[..., Any]]: ...
+@overload
+def vjp(
+    fun: Callable[..., tuple[R, Aux]],
+    *primals: Any,
+    has_aux: Literal[True],
+    reduce_axes: Sequence[Any] = ...,
+) -> tuple[R, Callable[..., Any], Aux]: ...
+@overload
+def vjp(
+    fun: Callable[..., Any],
+    *primals: Any,
+    has_aux: bool = ...,
+    reduce_axes: Sequence[Any] = ...,
+) -> tuple[Any, ...]: ...
 @filtered
 def vjp(
     fun: Callable[..., Any],
@@ -151,13 +176,13 @@ def _accumulated(accumulator: Any, cotangent: Any) -> Any:
 
 
 def value_and_grad(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: Sequence[Any] = (),
-) -> Callable[..., Any]:
+) -> Callable[P, tuple[R, Any]]:
     """A function that gives both the value and the gradient of a scalar function.
 
     Args:
@@ -242,14 +267,42 @@ def _one(type: ShapedArray) -> Any:
 _ones: dict[Any, Any] = remembered()
 
 
+@overload
 def grad(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = ...,
+    has_aux: Literal[False] = ...,
+    holomorphic: bool = ...,
+    allow_int: bool = ...,
+    reduce_axes: Sequence[Any] = ...,
+) -> Callable[P, Any]: ...
+@overload
+def grad(
+    fun: Callable[P, tuple[Any, Aux]],
+    argnums: int | Sequence[int] = ...,
+    *,
+    has_aux: Literal[True],
+    holomorphic: bool = ...,
+    allow_int: bool = ...,
+    reduce_axes: Sequence[Any] = ...,
+) -> Callable[P, tuple[Any, Aux]]: ...
+@overload
+def grad(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = ...,
+    has_aux: bool = ...,
+    holomorphic: bool = ...,
+    allow_int: bool = ...,
+    reduce_axes: Sequence[Any] = ...,
+) -> Callable[P, Any]: ...
+def grad(
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: Sequence[Any] = (),
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """A function that gives the gradient of a scalar function; see `value_and_grad`.
 
     >>> import effax, effax.numpy as jnp

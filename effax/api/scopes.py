@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from effax.effects.effect import Effect
 from effax.effects.handler import Carrier, Handler, bottom, innermost, outside, stack
 from effax.effects.provenance import scope_opened
 from effax.interpreters.stage import Stage
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @contextmanager
@@ -45,7 +48,7 @@ def _recorders() -> Iterator[Any]:
         handler = handler.outer
 
 
-def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
     """The function, its equations under its name.
 
     >>> named_call(lambda x: x + 1.0, name="step")(2.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar, overload
 
 import attrs
 
@@ -40,6 +40,9 @@ from effax.effects.value import Value
 from effax.interpreters import sharding as sharding  # lifts programs over a mesh
 from effax.interpreters.stage import stage
 from effax.interpreters.varying import forgotten
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class _Infer:
@@ -342,6 +345,28 @@ def _inferred(x: Any, mesh: Mesh) -> PartitionSpec:
     )
 
 
+@overload
+def shard_map(
+    f: Callable[P, R],
+    /,
+    *,
+    out_specs: Any,
+    in_specs: Any = ...,
+    mesh: Mesh | AbstractMesh | None = ...,
+    axis_names: Iterable[Any] = ...,
+    check_vma: bool = ...,
+) -> Callable[P, R]: ...
+@overload
+def shard_map(
+    f: None = ...,
+    /,
+    *,
+    out_specs: Any,
+    in_specs: Any = ...,
+    mesh: Mesh | AbstractMesh | None = ...,
+    axis_names: Iterable[Any] = ...,
+    check_vma: bool = ...,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 @filtered
 def shard_map(
     f: Callable[..., Any] | None = None,

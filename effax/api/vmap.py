@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from effax.api.arguments import name_of, wearing
 from effax.api.differentiable import float0_zeros
@@ -27,15 +27,18 @@ from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat
 from effax.interpreters.discharge import distinct
 from effax.key_arrays import axis_of_words, is_keys
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 def vmap(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_name: Hashable = None,
     axis_size: int | None = None,
     spmd_axis_name: Hashable = None,
-) -> Callable[..., Any]:
+) -> Callable[P, R]:
     """Map a function over an axis of its arguments, as one batched computation.
 
     Args:

@@ -98,8 +98,8 @@ def relu(x: ArrayLike) -> Array:
     (Array(0., dtype=float32, weak_type=True), 0.0)
     """
     check_arrays("relu", x)
-    x = promote(asarray(x), 0, name="relu")[0]
-    return _relu(x) if is_inexact(typeof(x).dtype) else elementwise.max(x, 0)
+    values = promote(asarray(x), 0, name="relu")[0]
+    return _relu(values) if is_inexact(typeof(values).dtype) else elementwise.max(values, 0)
 
 
 @custom_jvp

@@ -117,7 +117,8 @@ def _gamma_each(log_space: bool) -> Any:
 @_gamma_many.defjvp
 def _gamma_many_jvp(log_space: bool, primals: Any, tangents: Any) -> Any:
     """The derivative that moving alpha at a fixed quantile has (implicit reparametrisation)."""
-    drawn = _gamma_many(*primals, log_space)
+    keys, alphas = primals
+    drawn = _gamma_many(keys, alphas, log_space)
     if not log_space:
         return drawn, tangents[1] * lax.random_gamma_grad(primals[1], drawn)
     values = lax.exp(drawn)
