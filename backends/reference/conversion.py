@@ -33,7 +33,7 @@ def reference_convert(x: Array, *, dtype: Any, weak_type: bool = False) -> Array
 @rule(bitcast_convert_type)
 def reference_bitcast(x: Array, *, dtype: Any) -> Array:
     dtype = np.dtype(dtype)
-    x = np.ascontiguousarray(x)
+    x = np.asarray(x, order="C")  # np.ascontiguousarray would give a scalar an axis
     if x.dtype.itemsize == dtype.itemsize:
         return x.view(dtype).reshape(x.shape)
     if x.dtype.itemsize > dtype.itemsize:
@@ -50,9 +50,9 @@ def reference_reduce_precision(x: Array, *, exponent_bits: int, mantissa_bits: i
         significand, exponent = np.frexp(wide)
         digits = mantissa_bits + 1
         rounded = np.ldexp(np.rint(np.ldexp(significand, digits)), exponent - digits)
-    largest = 1 << (exponent_bits - 1)
+        largest = 1 << (exponent_bits - 1)
+        beyond, tiny = np.ldexp(1.0, largest), np.ldexp(1.0, 2 - largest)  # infinity, of 11 bits
     size = np.abs(rounded)
-    rounded = np.where(size >= 2.0**largest, np.copysign(np.inf, wide), rounded)
-    tiny = 2.0 ** (2 - largest)
+    rounded = np.where(size >= beyond, np.copysign(np.inf, wide), rounded)
     rounded = np.where(size < tiny, np.copysign(0.0, wide), rounded)
     return np.where(np.isfinite(wide), rounded, wide).astype(x.dtype)

@@ -67,7 +67,7 @@ def rng_bit_generator_reference(
             "the reference has Philox (RNG_DEFAULT, RNG_PHILOX) and not XLA's order of Threefry; "
             "evaluate on a device, or use keys of random.key(seed), whose Threefry it has"
         )
-    wide = state.view(np.uint64)
+    wide = np.ascontiguousarray(state).view(np.uint64)
     drawn = int(np.prod(shape, dtype=object))
     blocks = -(-drawn * (2 if dtype.itemsize == 8 else 1) // 4)
     with np.errstate(over="ignore"):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import effax
-from effax.effects import elementwise
-from effax.laws.law import ROUGH, Case, along, law, total
+from effax.effects import conversion, elementwise
+from effax.laws.law import ROUGH, Case, NotDefined, along, law, total
 
 _STEP = 1e-5
 
@@ -45,6 +45,10 @@ def chain_rule(c: Case) -> Any:
 
 @law("jvp f = finite differences", relation=ROUGH)
 def jvp_is_finite_difference(c: Case) -> Any:
+    if c.f.effects() & {elementwise.stop_gradient, conversion.bitcast_convert_type}:
+        raise NotDefined(
+            "what stops gradients, or looks at bits, has not its function's derivative"
+        )
     args, u = c.args, c.directions()
     high, low = c.f(*along(args, u, 1.0, _STEP)), c.f(*along(args, u, 1.0, -_STEP))
     slope = [
@@ -87,7 +91,7 @@ def no_perturbation_confusion(c: Case) -> Any:
 
 def _times(x: Any, t: Any) -> Any:
     """An array times a scalar."""
-    from effax.effects import conversion, shape
+    from effax.effects import shape
     from effax.effects.types import typeof
 
     type = typeof(x)

@@ -14,9 +14,10 @@ from typing import Any, Final
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
-from effax.effects import config
+from effax.effects import config, conversion
+from effax.effects.complex import imag, real
 from effax.effects.effect import Effect
-from effax.effects.types import ShapedArray, bool_, float32, float64, int32, is_float
+from effax.effects.types import ShapedArray, bool_, float32, float64, int32, is_complex
 from effax.laws.domains import float_effects, other_effects
 from effax.laws.generate import POINTWISE, Builder, Draw, Known, shapes
 from effax.laws.sketch import Sketch
@@ -48,15 +49,21 @@ def environments(draw: Draw, dtype: Any = None, floats: bool = False) -> Builder
 def _kinds() -> Mapping[Effect, Sequence[Kind]]:
     """For each effect the kinds of steps that perform it, found by trying each of them."""
     from effax.laws.kinds import KINDS
+    from effax.laws.kinds_alone import ALONE, BESIDE
 
     found: dict[Effect, list[Kind]] = {}
     for p in (*float_effects(), *other_effects()):
         found.setdefault(p.effect, []).append(partial(Builder.pointwise, choices=[p]))
-    for kind in dict.fromkeys(k for k in KINDS if k not in POINTWISE):
+    for kind in dict.fromkeys(k for k in (*KINDS, *BESIDE) if k not in POINTWISE):
         for effect in performed_by(kind):
             kinds = found.setdefault(effect, [])
             if kind not in kinds:
                 kinds.append(kind)
+    of_programs = frozenset(found)
+    for kind in ALONE:
+        for effect in performed_by(kind):
+            if effect not in of_programs:
+                found.setdefault(effect, []).append(kind)
     return found
 
 
@@ -110,7 +117,7 @@ def one_step(draw: Draw, effect: Effect, kinds: Sequence[Kind], floats: bool = F
     else:  # the environment has no operands for it
         reject()
     if floats:
-        made = [k if is_float(k.type.dtype) else b.fitted(k, _wide(k.type)) for k in made]
+        made = [x for k in made for x in _as_floats(b, k)]
     return b.sketch(made)
 
 
@@ -125,5 +132,10 @@ def _made_by(effect: Effect, b: Builder) -> list[Known]:
     return made
 
 
-def _wide(type: ShapedArray) -> ShapedArray:
-    return type.update(dtype=float64)
+def _as_floats(b: Builder, x: Known) -> list[Known]:
+    """A value as floats of 64 bits, its two parts where it is complex."""
+    if is_complex(x.type.dtype):
+        return [b.perform(part, x, bound=x.bound) for part in (real, imag)]
+    if x.type.dtype == float64:
+        return [x]
+    return [b.perform(conversion.convert_element_type, x, dtype=float64, bound=x.bound)]

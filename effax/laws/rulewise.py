@@ -8,14 +8,14 @@ from typing import Any, Final
 import numpy as np
 
 import effax
-from effax.effects import comparison
+from effax.effects import comparison, control, elementwise
 from effax.effects.tree import tree_leaves
 from effax.effects.types import typeof
 from effax.interpreters.interpreter import Interpreter
 from effax.laws.batching import mapped
 from effax.laws.described import Described
 from effax.laws.law import CLOSE, Case, Law, Violation, flat, total
-from effax.laws.loops import _while, scanned
+from effax.laws.loops import _while, repeated, scanned
 
 
 def laws_of_rules(t: Described) -> list[Law]:
@@ -91,20 +91,46 @@ def laws_of_soundness(t: Described) -> list[Law]:
     def of_branches(c: Case) -> Any:
         return stands_for(t, c, _close_to_both(c), c.values(c.loop))
 
+    def through_call(c: Case) -> Any:
+        """Results, and how far they are from those of the program: what cancels, does."""
+        program = c.f.program()
+
+        def called(*xs: Any) -> Any:
+            return control.call(*xs, program=program, name="f")
+
+        def apart(g: Any) -> Any:
+            return lambda *xs: (*(ys := g(*xs)), *map(elementwise.sub, ys, c.f(*xs)))
+
+        return _around(t, c, apart(called), c.args), _around(t, c, apart(c.f), c.args)
+
+    def through_scan(c: Case) -> Any:
+        args = c.values(c.loop)
+        return _around(t, c, scanned(c), args), _around(t, c, repeated(c), args)
+
+    tight = {
+        "T (call f) = T f, around": (through_call, frozenset[str]()),
+        "T (scan f) = T of the loop, around": (through_scan, frozenset({"loop"})),
+    }
+    around = () if t.around is None else tight.items()
     return [
         Law("T f stands for f", of_programs, CLOSE),
         Law("T (cond p f g) stands for cond p f g", of_branches, CLOSE, _BRANCHES),
         Law("T (scan f) stands for scan f", of_scans, CLOSE, frozenset({"loop"})),
         Law("T (while f) stands for while f", of_loops, CLOSE, frozenset({"loop"})),
+        *(Law(name, sides, CLOSE, needs) for name, (sides, needs) in around),
     ]
+
+
+def _around(t: Described, c: Case, f: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """The results of T f, where data stand for the arguments without being them."""
+    data = t.embed(*args) if t.around is None else t.around(np.random.default_rng(c.seed), *args)
+    return tree_leaves(t.transform(f)(*data), is_leaf=lambda x: isinstance(x, Interpreter))
 
 
 def stands_for(t: Described, c: Case, f: Callable[..., Any], args: Sequence[Any]) -> Any:
     """Whether each result stands for the function's, and that it should; plain ones are equal."""
     assert t.sound is not None
-    generator = np.random.default_rng(c.seed)
-    data = t.embed(*args) if t.around is None else t.around(generator, *args)
-    found = tree_leaves(t.transform(f)(*data), is_leaf=lambda x: isinstance(x, Interpreter))
+    found = _around(t, c, f, args)
     values = tree_leaves(f(*args))
     if len(found) != len(values):
         raise Violation(f"{len(found)} results, where the function has {len(values)}")

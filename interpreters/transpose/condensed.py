@@ -10,7 +10,7 @@ from effax.effects.types import typeof
 from effax.interpreters.transpose.linear import rule
 
 
-@rule(condensed.tridiagonal_solve)
+@rule(condensed.tridiagonal_solve, fixed=(0, 1, 2))
 def tridiagonal_solve_transpose(
     ct: Any, dl: Any, d: Any, du: Any, b: Any, **attributes: Any
 ) -> Sequence[Any]:

@@ -67,7 +67,7 @@ def scatter_transpose(
     return x_ct, None, update_ct
 
 
-@rule(indexing.scatter_mul)
+@rule(indexing.scatter_mul, one=True)
 def scatter_mul_transpose(
     ct: Any, x: Any, indices: Any, updates: Any, **attributes: Any
 ) -> Sequence[Any]:

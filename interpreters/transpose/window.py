@@ -40,7 +40,7 @@ def reduce_window_sum_transpose(
     )
 
 
-@rule(window.select_and_gather_add)
+@rule(window.select_and_gather_add, fixed=(1,))
 def select_and_gather_add_transpose(
     ct: Any,
     tangents: Any,
@@ -79,7 +79,7 @@ def select_and_gather_add_transpose(
     return share, None
 
 
-@rule(window.select_and_scatter_add)
+@rule(window.select_and_scatter_add, fixed=(1,))
 def select_and_scatter_add_transpose(
     ct: Any, source: Any, x: Any, *, select: str, **parameters: Any
 ) -> Sequence[Any]:

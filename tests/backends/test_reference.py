@@ -12,7 +12,16 @@ from effax.backends.reference.evaluate import (
     evaluate_program,
     interpret,
 )
-from effax.effects import comparison, control, conversion, elementwise, reduction, transcendental
+from effax.effects import (
+    comparison,
+    control,
+    conversion,
+    elementwise,
+    random,
+    reduction,
+    shape,
+    transcendental,
+)
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError, UnexpectedTracerError
 from effax.effects.types import ShapedArray
@@ -179,3 +188,24 @@ def test_types_of_results_are_typing():
     )
     assert (x.dtype, x) == (np.int8, 3)
     assert ShapedArray((), "int8") is ShapedArray(x.shape, x.dtype)
+
+
+def test_bits_and_precision_of_a_double():
+    """A scalar got an axis, the largest exponent overflowed in Python, broadcast state had no view."""
+    with effax.enable_x64(True):
+        one = np.float64(1.5)
+        bits = interpret(lambda x: conversion.bitcast_convert_type(x, dtype=np.dtype("int64")))(one)
+        assert bits.shape == () and bits == one.view(np.int64)
+        same = interpret(
+            lambda x: conversion.reduce_precision(x, exponent_bits=11, mantissa_bits=52)
+        )
+        np.testing.assert_array_equal(same(np.array([1.5, np.inf, 1e308])), [1.5, np.inf, 1e308])
+
+    def drawn(key):
+        state = shape.broadcast_in_dim(key, shape=(4,), dims=())
+        kind = random.RandomAlgorithm.RNG_PHILOX
+        how = dict(shape=(3,), dtype=np.dtype("uint32"), algorithm=kind)
+        return random.rng_bit_generator(state, **how)[1]
+
+    found = interpret(drawn)(np.uint32(5))
+    np.testing.assert_array_equal(found, effax.jit(drawn)(np.uint32(5)))

@@ -6,6 +6,14 @@ LARGER = (
 )
 
 SURVIVORS: dict[str, dict[str, str]] = {
+    "adev": {
+        "key begins elsewhere": "an estimate from another key is as good, and choices that are enumerated need none"
+    },
+    "crown": {
+        "extremum: operands swapped": (
+            "max(y, x) is max(x, y): the bounds are right, and no law says which order gives tighter ones"
+        ),
+    },
     "local_sparsity": {
         f"decided: {kind}": LARGER
         for kind in ("sets scaled", "sets shifted", "sets forgotten", "value forgotten")

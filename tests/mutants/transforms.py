@@ -11,6 +11,7 @@ import attrs
 
 from effax.effects.control import cond, while_loop
 from effax.effects.effect import all_effects
+from effax.effects.tree import tree_map
 from effax.effects.types import typeof
 from effax.interpreters.interpreter import Interpreter
 from effax.laws.check import stated_of
@@ -47,13 +48,19 @@ class Mutant:
     """One mistake: its name, the effects whose rules have it, and what is put in place of what.
 
     `make(right, noticed)` gives the wrong rule, or the wrong method of the class where `method` is
-    its name, or the wrong argument of `unsure`.
+    its name, or the wrong argument of `unsure`. A rule is wrong where it gives `gives`.
     """
 
     name: str
     effects: tuple[Any, ...]
     make: Callable[[Any, Noticed], Any]
     method: str = ""
+    gives: tuple[str, ...] = ()
+
+    @property
+    def met(self) -> set[tuple[str, str]]:
+        """The names of the rule's function, with what it gives where it is wrong."""
+        return {(self.name.split(":")[0], what) for what in self.gives}
 
 
 def mutants(cls) -> Iterator[Mutant]:
@@ -71,24 +78,37 @@ def mutants(cls) -> Iterator[Mutant]:
 
 
 def _of_rule(cls, name, effects):
-    def of(kind, result=None, around=None):
+    def of(kind, result=None, around=None, gives=(DATA, PLAIN)):
         def make(right, noticed):
             return Wrong(right, result and result(noticed), around and partial(around, noticed))
 
-        return Mutant(f"{name}: {kind}", effects, make)
+        return Mutant(f"{name}: {kind}", effects, make, gives=gives)
 
     for leaf in cls._fields.leaves:
         for kind, change in changes.VALUES.items():
-            yield of(f"{leaf} {kind}", partial(changes.of_leaf, leaf, change))
-        yield of(f"{leaf} forgotten", partial(changes.forgotten, leaf))
+            yield of(f"{leaf} {kind}", partial(changes.of_leaf, leaf, change), gives=(DATA,))
+        yield of(f"{leaf} forgotten", partial(changes.forgotten, leaf), gives=(DATA,))
     for static in cls._fields.statics:
-        yield of(f"{static} forgotten", partial(changes.static_forgotten, static))
+        change = partial(changes.static_forgotten, static)
+        yield of(f"{static} forgotten", change, gives=(DATA,))
     for kind in ("scaled", "slightly", "narrowed"):
-        yield of(f"plain result {kind}", partial(changes.of_plain, changes.VALUES[kind]))
+        change = partial(changes.of_plain, changes.VALUES[kind])
+        yield of(f"plain result {kind}", change, gives=(PLAIN,))
     yield of("operands swapped", around=_swapped)
     if cls._fields.states:
         yield of("states dropped", around=_dropped)
 
+
+DATA, PLAIN = "data", "plain"
+"""What rules give, one by one."""
+
+
+def _kind(x):
+    return DATA if isinstance(x, Interpreter) else PLAIN
+
+
+RUN = "run"
+"""The method of the handler, not of the class, that a mutant may change."""
 
 UNSURE = {"branches_that_are_possible": cond, "steps_that_are_possible": while_loop}
 """The rules that `extend.unsure` gives to a class, of which three functions are its own."""
@@ -98,10 +118,10 @@ def _of_class(cls):
     for leaf in cls._fields.leaves:
         change = partial(changes.of_leaf, leaf, changes.scaled)
         yield Mutant(f"lift: {leaf} scaled", (), partial(_result, change), "lift")
-    if "join_static" in cls.__dict__:
-        yield Mutant(
-            "join_static: the first", (), lambda r, n: changes.seen(n, _first), "join_static"
-        )
+    for method in sorted({"join_static", "widen"} & cls.__dict__.keys()):
+        yield Mutant(f"{method}: the first", (), lambda r, n: changes.seen(n, _first), method)
+    for at, state in enumerate(cls._fields.states):
+        yield Mutant(f"{state} begins elsewhere", (), partial(_begun, at), RUN)
     rules = {getattr(r, "function", r).__name__ for r in cls._handler.rules.values()}
     if not rules.isdisjoint(UNSURE):
         effects = (cond, while_loop)
@@ -109,6 +129,20 @@ def _of_class(cls):
         yield Mutant("join: the last", effects, lambda r, n: changes.seen(n, _right), "join")
         yield Mutant("may: never", effects, partial(_result, _never), "may")
         yield Mutant("top: a number", effects, partial(_result, _number), "top")
+
+
+def _begun(at, right, noticed):
+    """The handler's run, from another initial value of a state."""
+
+    def elsewhere(x):
+        noticed.between(0, 1)
+        return changes.shifted(x)
+
+    def run(self, function, *args, **keywords):
+        self.states[at] = tree_map(elsewhere, self.states[at])
+        return right(self, function, *args, **keywords)
+
+    return run
 
 
 def _result(change, right, noticed):
@@ -188,12 +222,14 @@ def installed(cls, mutant, noticed):
                 restore.append((cell, cell.cell_contents))
                 cell.cell_contents = mutant.make(cell.cell_contents, noticed)
     elif mutant.method:
-        own = cls.__dict__.get(mutant.method)
-        setattr(cls, mutant.method, staticmethod(mutant.make(getattr(cls, mutant.method), noticed)))
+        owner, bind = (handler, _itself) if mutant.method == RUN else (cls, staticmethod)
+        own = owner.__dict__.get(mutant.method)
+        wrong = mutant.make(getattr(owner, mutant.method), noticed)
+        setattr(owner, mutant.method, bind(wrong))
     elif mutant.effects:
         wrong = mutant.make(rules[mutant.effects[0]], noticed)
         handler.rules.update(dict.fromkeys(mutant.effects, wrong))
-    else:
+    elif catch_all is not None:
         handler.catch_all = mutant.make(catch_all, noticed)
     handler.version += 1
     try:
@@ -205,14 +241,22 @@ def installed(cls, mutant, noticed):
         for cell, content in reversed(restore):
             cell.cell_contents = content
         if mutant.method and not restore:
-            delattr(cls, mutant.method)
+            delattr(owner, mutant.method)
             if own is not None:
-                setattr(cls, mutant.method, own)
+                setattr(owner, mutant.method, own)
         handler.version += 1
+
+
+def _itself(x):
+    return x
 
 
 def _name(rule):
     return getattr(rule, "function", rule).__name__
+
+
+class FalseOfTheRightError(AssertionError):
+    """A law breaks without any mistake."""
 
 
 def finds(asked, cls, mutant, false=()):
@@ -222,31 +266,48 @@ def finds(asked, cls, mutant, false=()):
     saw a change, there is none to be found. `false` are pairs of laws and cases that break without
     any mistake; they find nothing.
     """
+    if mutant.gives and mutant.met <= _NEVER.get(cls, set()):
+        return None
     t, noticed = Described(asked.transform, **asked.described()), Noticed()
-    rulewise, whole = laws_of_rules(t), sorted(stated_of(t), key=lambda x: x not in asked.more)
+    rulewise = laws_of_rules(t)
     traced = [law for law in rulewise if law.name.startswith(TRACED)]
     eager = [law for law in rulewise if law not in traced]
     sampled, others = asked_of(asked, cls, mutant)
-    drawn = [case for effect in sampled for case in of_rule(effect, tuple(asked.steps))]
-    with installed(cls, mutant, noticed):
-        found = first(pairs(eager, drawn), false)
-        if found is None and (noticed.changed or mutant.method or not drawn):
-            found = first(pairs(traced, drawn), false) or first(in_programs(mutant, whole), false)
-        if found is None and mutant.effects:
-            drawn = [case for effect in others for case in of_rule(effect, tuple(asked.steps))]
-            found = first(pairs(eager, drawn), false)
+    drawn = drawn_of(sampled, asked)
+
+    def found_by(*parts):
+        with installed(cls, mutant, noticed):
+            return next(filter(None, (first(part, false) for part in parts)), None)
+
+    found = found_by(pairs(eager, drawn))
+    if found is None and (noticed.changed or mutant.method or not drawn):
+        found = found_by(pairs(traced, drawn), [*in_programs(asked, cls, mutant)])
+    if found is None and mutant.effects:
+        found = found_by(pairs(eager, drawn_of(others, asked)))
     if found is not None and breaks(*found):
-        print(f"    {found[0].name}: false without a mistake, with seed {found[1].seed}")
+        if found[0].name.removeprefix("each rule: ") not in asked.apart:
+            raise FalseOfTheRightError(
+                f"{found[0].name} is false without a mistake of {found[1]!r}"
+            )
         return finds(asked, cls, mutant, (*false, (found[0].name, found[1])))
     if found:
         return found[0].name
-    unasked = mutant.method not in ("", "lift") and not noticed.asked
+    if len(mutant.gives) == 1 and not noticed.asked:
+        _NEVER.setdefault(cls, set()).update(mutant.met)
+    unasked = mutant.method not in ("", "lift", RUN) and not noticed.asked
     return "" if noticed.changed or unasked else None
 
 
+_NEVER: dict[Any, set[tuple[str, str]]] = {}
+"""Names of rules with what they were never seen to give, for each class."""
 TRACED = "each rule: vmap", "each rule: jit"
 SAMPLED = 4
 """Of a rule that many effects share, about so many are asked first."""
+
+
+def drawn_of(effects, asked):
+    """Programs of each of these effects alone."""
+    return [case for effect in effects for case in of_rule(effect, tuple(asked.steps))]
 
 
 def pairs(asked, drawn):
@@ -260,19 +321,60 @@ def first(asked, false=()):
     return next((p for p in asked if (p[0].name, id(p[1])) not in known and breaks(*p)), None)
 
 
-def in_programs(mutant, asked):
-    """Laws of whole programs, and the programs in which an effect of the mutant occurs."""
-    for law in asked:
+def in_programs(asked, cls, mutant):
+    """Laws of whole programs, and the programs in which they meet what is wrong of the mutant."""
+    if mutant.method:
+        yield from whole_programs(asked)
+        return
+    for law, case, met in observed(asked, cls):
+        if not mutant.met.isdisjoint(met):
+            yield law, case
+
+
+def whole_programs(asked):
+    """Laws of whole programs, the transform's own first, with programs."""
+    stated = stated_of(Described(asked.transform, **asked.described()))
+    for law in sorted(stated, key=lambda x: x not in asked.more):
         for case in of_programs(law.needs):
-            own = not mutant.effects or "branches" in law.needs or "while" in law.name
-            if own or any(f"{e.name}(" in case.text() for e in mutant.effects):
-                yield law, case
+            yield law, case
+
+
+_OBSERVED: dict[Any, Any] = {}
+
+
+def observed(asked, cls):
+    """Those laws and programs, with the rules that were met and what they gave; without a mistake."""
+    if cls not in _OBSERVED:
+        _OBSERVED[cls] = [*_observe(asked, cls)]
+    return _OBSERVED[cls]
+
+
+def _observe(asked, cls):
+    handler, met = cls._handler, set()
+
+    def spied(rule):
+        def note(x):
+            met.add((_name(rule), _kind(x)))
+            return x
+
+        return Wrong(rule, note)
+
+    everything = Mutant("", (), lambda right, _: spied(right))
+    for law, case in whole_programs(asked):
+        met.clear()
+        with installed(cls, everything, Noticed()):
+            handler.rules.update({e: spied(r) for e, r in handler.rules.items()})
+            broken = breaks(law, case)
+        if not broken:
+            yield law, case, frozenset(met)
+        elif law.name not in asked.apart:
+            raise FalseOfTheRightError(f"{law.name} is false without a mistake of {case!r}")
 
 
 def asked_of(asked, cls, mutant):
     """The first-order effects that a mutant is asked about: some at first, and the others."""
     effects = mutant.effects or [e for e in all_effects() if e not in cls._handler.rules]
-    if mutant.method == "lift":
+    if mutant.method in ("lift", RUN):
         effects = [*cls._handler.rules, *effects]
     elif mutant.method:
         effects = ()

@@ -5,6 +5,7 @@ import pytest
 
 import effax
 import effax.numpy as jnp
+from effax.effects.errors import MissingRuleError
 
 
 def test_integers_are_transposed():
@@ -76,3 +77,19 @@ def test_derivatives_outside_of_x64_of_what_was_computed_under_it(transform):
     assert effax.config.x64_enabled is False
     with effax.enable_x64(True):
         assert effax.config.x64_enabled is True
+
+
+def test_what_is_linear_in_one_operand_only_is_refused_in_two():
+    """scatter_mul, tridiagonal_solve and the windows raised ValueError, of a setting of NumPy's."""
+    rows, ones = np.arange(2), jnp.ones(3)
+    windows = dict(select="ge", window_dimensions=(2,), window_strides=(1,), padding=((0, 0),))
+    dilated = windows | {"base_dilation": (1,), "window_dilation": (1,)}
+    solve = effax.effects.tridiagonal_solve
+    for f in (
+        lambda x: x.at[rows].multiply(x[:2], unique_indices=True),
+        lambda x: solve(x, x + 4, x, x[:, None], perturb_singular=False),
+        lambda x: effax.effects.select_and_gather_add(x, x, **dilated),
+        lambda x: effax.effects.select_and_scatter_add(x[1:], x, **windows),
+    ):
+        with pytest.raises(MissingRuleError, match="is not linear"):
+            effax.linear_transpose(f, ones)(f(ones))
