@@ -6,7 +6,6 @@ record or walk programs (residual staging, transposition, discharge) call the pr
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -21,16 +20,24 @@ meanings: Final[dict[Effect, Callable[..., Any]]] = {}
 """The function that says what an effect is, called with operands and attributes."""
 
 
+_of_types: Final[dict[Any, Staged]] = {}
+_LIMIT: Final = 1024
+
+
 def meaning(
     effect: Effect, types: Sequence[ShapedArray], attributes: dict[str, Any]
 ) -> Staged | None:
-    """An effect as a program of operands of these types; None where nobody has said it."""
+    """An effect as a program of operands of these types; None where nobody has said it.
+
+    It is remembered with the first program among the attributes, if there is one.
+    """
     function = meanings.get(effect)
     if function is None:
         return None
     owner = next(programs_in(attributes), None)
-    key = "meaning", effect, tuple(types), tuple(attributes.items())
-    found: Staged | None = None if owner is None else owner.memo.get(key)
+    memo = _of_types if owner is None else owner.memo
+    key = "meaning", effect, function, tuple(types), tuple(attributes.items())
+    found: Staged | None = memo.get(key)
     if found is None:
 
         def body(*values: Any) -> Sequence[Any]:
@@ -38,29 +45,18 @@ def meaning(
             return list(result) if effect.multiple else [result]
 
         found = stage(body, types, effect.name)
-        if owner is not None and not any(isinstance(x, (Carrier, Ref)) for x in found.captured):
-            owner.memo[key] = found
+        if not any(isinstance(x, (Carrier, Ref)) for x in found.captured):
+            if len(_of_types) >= _LIMIT:
+                _of_types.clear()
+            memo[key] = found
     return found
 
 
 def performed(
-    effect: Effect, types: tuple[ShapedArray, ...], attributes: dict[str, Any]
+    effect: Effect, types: Sequence[ShapedArray], attributes: dict[str, Any]
 ) -> frozenset[str]:
     """The row of what an effect means, of operands of these types; empty where nobody has said."""
-    function = meanings.get(effect)
-    if function is None:
-        return frozenset()
-    if next(programs_in(attributes), None) is None:
-        return _row_of_meaning(function, effect, types, tuple(attributes.items()))
     found = meaning(effect, types, attributes)
-    return frozenset() if found is None else found.program.row
-
-
-@functools.lru_cache(maxsize=1024)
-def _row_of_meaning(
-    function: Any, effect: Effect, types: tuple[ShapedArray, ...], attributes: tuple[Any, ...]
-) -> frozenset[str]:
-    found = meaning(effect, types, dict(attributes))
     return frozenset() if found is None else found.program.row
 
 

@@ -138,7 +138,7 @@ def cond(index, *xs, branches, run):
         return NotImplemented
     n, cases = lanes([index]), [run(branch, *xs) for branch in branches]
     which = jnp.clip(jnp.asarray(index.many, "int32"), 0, len(branches) - 1)
-    found = [[full(y, n) for y in ys] for ys in zip(*cases, strict=True)]
+    found = ([full(y, n) for y in ys] for ys in zip(*cases, strict=True))
     return [Batched(choose(which, ys)) for ys in found]
 
 
@@ -153,8 +153,7 @@ def differing(run, program, xs):
     found = []
 
     def see(*leaves):
-        ys = run(program, *wrapped(leaves, map(batched, xs)))
-        found.extend(map(batched, ys))
+        found.extend(map(batched, run(program, *wrapped(leaves, map(batched, xs)))))
         return []
 
     stage(see, [typeof(value(x)) for x in xs])
@@ -190,36 +189,60 @@ def wrapped(ys, flags):
     return [Batched(y) if b and y is not None else y for y, b in zip(ys, flags, strict=True)]
 
 
-class OfLanes:
-    """The rules of a function, under the batch: a forward rule, or the halves of a reverse one."""
+def in_all(run, program, xs):
+    """The program for all lanes, of values like these: staged, its results all batched."""
+    n, flags, types = lanes(xs), [*map(batched, xs)], [typeof(value(x)) for x in xs]
+    return stage(lambda *ys: [full(y, n) for y in run(program, *wrapped(ys, flags))], types)
 
-    def __init__(self, rule, xs):
-        self.rule, self.flags, self.n = rule, [*map(batched, xs)], lanes(xs)
+
+@Batched.rule(effects.linear_solve)
+def solve(*xs, consts, run, **programs):
+    """Right sides are batched, and what else is; the four programs are, and remain a system."""
+    n, rest, parts = lanes(xs), iter(xs), []
+    own = [[next(rest) for _ in range(count)] for count in consts]
+    b = [Batched(full(x, n)) for x in rest]
+    for name, ours in zip(consts._fields, own, strict=True):
+        staged = programs[name] and in_all(run, programs[name], [*ours, *b])
+        programs[name] = staged and staged.program
+        parts.append([*(staged.captured if staged else ()), *map(value, ours)])
+    counts, given = type(consts)(*map(len, parts)), [y for p in [*parts, map(value, b)] for y in p]
+    return [*map(Batched, effects.linear_solve(*given, consts=counts, **programs))]
+
+
+class OfLanes:
+    """The rules of a function, under the batch: a forward rule, or the halves of a reverse one.
+
+    The first `held` operands are what the batch of the function mentions, of which rules know
+    nothing.
+    """
+
+    def __init__(self, rule, xs, held):
+        self.rule, self.flags, self.n, self.held = rule, [*map(batched, xs)], lanes(xs), held
         self.optimize_remat = getattr(rule, "optimize_remat", False)
 
     def full(self, ys):
         return [y if y is None else full(y, self.n) for y in ys]
 
     def __call__(self, primals, tangents):
-        given = (wrapped(ys, self.flags) for ys in (primals, tangents))
+        given = (wrapped(ys[self.held :], self.flags) for ys in (primals, tangents))
         return [*map(self.full, Batched.transform(self.rule)(*given))]
 
     def forward(self, primals, moving):
-        run = Batched.transform(lambda xs: self.rule.forward(xs, moving))
-        ys, kept = run(wrapped(primals, self.flags))
+        run = Batched.transform(lambda xs: self.rule.forward(xs, moving[self.held :]))
+        ys, kept = run(wrapped(primals[self.held :], self.flags))
         self.kept = [*map(batched, kept)]
         return self.full(ys), [*map(value, kept)]
 
     def backward_of(self, moving, wanted):
-        rule = self.rule.backward_of(moving, wanted)
+        rule = self.rule.backward_of(moving, wanted[self.held :])
 
         def backward(kept, cotangents):
             """Sum the cotangents of operands that the lanes share over the lanes."""
             many = wrapped(cotangents, [True] * len(cotangents))
             given = self.full(Batched.transform(rule)(wrapped(kept, self.kept), many))
-            flags = [b for b, w in zip(self.flags, wanted, strict=True) if w]
-            pairs = zip(given, flags, strict=True)
-            return [y if b or y is None else jnp.sum(y, 0) for y, b in pairs]
+            flags = [b for b, w in zip(self.flags, wanted[self.held :], strict=True) if w]
+            none, pairs = [None] * sum(wanted[: self.held]), zip(given, flags, strict=True)
+            return none + [y if b or y is None else jnp.sum(y, 0) for y, b in pairs]
 
         backward.memo, backward.symbolic = {}, rule.symbolic
         return backward
@@ -227,11 +250,6 @@ class OfLanes:
 
 @Batched.rule(effects.custom_jvp_call, effects.custom_vjp_call)
 def keep_the_rule(*xs, effect, program, rule, name, run):
-    own = OfLanes(rule, xs)
-
-    def many(*ys):
-        return own.full(run(program, *wrapped(ys, own.flags)))
-
-    staged = stage(many, [typeof(value(x)) for x in xs], name)
-    found = effect(*map(value, xs), program=staged.program, rule=own, name=name)
-    return [*map(Batched, found)]
+    staged = in_all(run, program, xs)
+    own, given = OfLanes(rule, xs, len(staged.captured)), (*staged.captured, *map(value, xs))
+    return [*map(Batched, effect(*given, program=staged.program, rule=own, name=name))]

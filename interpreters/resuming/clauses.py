@@ -18,9 +18,11 @@ from effax.effects.errors import ResumptionError
 from effax.effects.program import Equation, Program
 from effax.effects.tree import tree_unflatten
 from effax.effects.types import ShapedArray
+from effax.interpreters.lifting import functor
+from effax.interpreters.meanings import undeclared
 from effax.interpreters.resuming.answers import as_types, staged_answer, staged_branches
 from effax.interpreters.resuming.flattening import REST, flattened
-from effax.interpreters.resuming.segments import Segment, mentioned, segments
+from effax.interpreters.resuming.segments import Segment, meant, mentioned, segments
 from effax.interpreters.stage import Staged
 
 Rest = Callable[[list[Any]], Any]
@@ -136,9 +138,14 @@ class Clauses:
             resume = Resumption(e.effect, context.then, tuple(x.type for x in e.outputs))
             return clause(*operands, resume=resume, **e.attributes)
         through = _through.get(e.effect)
-        if through is None:
-            raise self.refused(e, "the rest of it is not a program of ours")
-        return through(self, e, operands, context)
+        if through is not None:
+            return through(self, e, operands, context)
+        written = meant(e)
+        if written is not None:
+            return self.run(written.program, [*written.captured, *operands], context)
+        if e.effect in functor:
+            raise self.refused(e, "it runs its programs as a whole")
+        raise self.refused(e, undeclared(e.effect))
 
     def refused(self, e: Equation, why: str) -> ResumptionError:
         """The error for an equation that performs handled effects where no rest is to be had."""

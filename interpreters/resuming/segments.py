@@ -9,6 +9,8 @@ import attrs
 
 from effax.effects.effect import Effect
 from effax.effects.program import Equation, Program, Variable
+from effax.interpreters.meanings import meaning
+from effax.interpreters.stage import Staged
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -38,9 +40,22 @@ def mentions(program: Program, effects: frozenset[Effect]) -> frozenset[Effect]:
 
 
 def mentioned(equation: Equation, effects: frozenset[Effect]) -> frozenset[Effect]:
-    """Find those of the effects that an equation performs, in its programs too."""
+    """Find those of the effects that an equation performs, in its programs too.
+
+    So in what it is written out as, if that says that it performs effects.
+    """
     found = frozenset((equation.effect,)) & effects
+    if equation.effect.performs:
+        written = meant(equation)
+        if written is not None:
+            found |= mentions(written.program, effects)
     return found.union(*(mentions(inner, effects) for inner in equation.programs()))
+
+
+def meant(equation: Equation) -> Staged | None:
+    """What an equation is written out as; None where nobody has said it."""
+    types = [x.type for x in equation.inputs]
+    return meaning(equation.effect, types, equation.attributes)
 
 
 def segments(program: Program, effects: frozenset[Effect]) -> Sequence[Segment]:

@@ -32,10 +32,6 @@ def test_programs(name, nesting):
             expected = run(fx.vmap, f)(xs)
         except (fx.errors.UnsupportedDerivativeError, ValueError, TypeError):
             pytest.skip("ours refuses it")
-        if name == "custom_linear_solve" and nesting in ("grad", "jvp"):
-            with pytest.raises(fx.errors.UnsupportedDerivativeError, match="under Batched"):
-                run(vmap, f)(xs)
-            return
         for one, other in zip(
             fx.tree.leaves(run(vmap, f)(xs)), fx.tree.leaves(expected), strict=True
         ):
@@ -77,3 +73,58 @@ def test_lanes_that_disagree():
     xs = jnp.array([0.5, 1.0, 3.0, 20.0])
     for one, other in zip(fx.tree.leaves(vmap(f)(xs)), fx.tree.leaves(fx.vmap(f)(xs)), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("kind", ["matrix", "right side", "both"])
+def test_systems(kind, transpose):
+    """Whose programs differ from lane to lane, or their right sides, or both."""
+
+    def solve(a, b):
+        return fx.lax.custom_linear_solve(
+            lambda x: a @ x,
+            b,
+            lambda matvec, b: jnp.linalg.solve(fx.jacobian(matvec)(b), b),
+            (lambda vecmat, b: jnp.linalg.solve(fx.jacobian(vecmat)(b), b)) if transpose else None,
+        )
+
+    a = jnp.arange(18.0).reshape(2, 3, 3) % 5 + 4 * jnp.eye(3)
+    b = jnp.arange(6.0).reshape(2, 3)
+    functions = {
+        "matrix": lambda m, a, b: m(lambda a: solve(a, b[0]))(a),
+        "right side": lambda m, a, b: m(lambda b: solve(a[0], b))(b),
+        "both": lambda m, a, b: m(lambda ab: solve(*ab))((a, b)),
+    }
+
+    def total(m):
+        return lambda a, b: jnp.sum(jnp.sin(functions[kind](m, a, b)))
+
+    ways = {"value": lambda f: f, "jvp": lambda f: lambda *ab: fx.jvp(f, ab, ab)[1]}
+    if transpose:
+        ways |= {"grad": lambda f: fx.grad(f, (0, 1))}
+    for way in ways.values():
+        for one, other in zip(
+            fx.tree.leaves(way(total(vmap))(a, b)),
+            fx.tree.leaves(way(total(fx.vmap))(a, b)),
+            strict=True,
+        ):
+            np.testing.assert_allclose(one, other, rtol=2e-4)
+
+
+@pytest.mark.parametrize("kind", ["jvp", "vjp"])
+def test_rules_of_functions_whose_batch_mentions_an_array(kind):
+    @fx.custom_batching.custom_vmap
+    def double(x):
+        return 2.0 * x
+
+    double.def_vmap(lambda size, batched, x: (2.0 * x + 0.0 * held, True))
+    held = jnp.ones(3)
+    f = fx.custom_jvp(double) if kind == "jvp" else fx.custom_vjp(double)
+    if kind == "jvp":
+        f.defjvp(lambda xs, ts: (f(*xs), 5.0 * ts[0]))
+    else:
+        f.defvjp(lambda x: (f(x), None), lambda _, ct: (5.0 * ct,))
+    xs = jnp.arange(3.0)
+    for run in (vmap(f), fx.jit(vmap(f))):
+        np.testing.assert_allclose(run(xs), 2.0 * xs)
+    np.testing.assert_allclose(fx.jit(fx.grad(lambda xs: jnp.sum(vmap(f)(xs))))(xs), 5.0)

@@ -233,6 +233,83 @@ def test_where_no_rest_is_to_be_had_it_is_refused(f, why):
         every(f)(1.0)
 
 
+def _many_type(x, *, n, body):
+    return body.out_types[0]
+
+
+many = extend.Effect("handle_many", family="test", typing=_many_type, higher_order=True)
+bare = extend.Effect("handle_bare", family="test", typing=_many_type, higher_order=True)
+doubted = extend.Effect("handle_doubted", family="test", typing=lambda x: x)
+
+
+@extend.expand(many)
+def many_is_a_scan(x, *, n, body):
+    return lax.scan(lambda c, _: (body.run(c)[0], None), x, None, length=n)[0]
+
+
+@extend.expand(doubted, performs=[choose])
+def doubted_is_a_choice(x):
+    return x * choose()
+
+
+def repeated(effect, n=2):
+    def f(x):
+        body = extend.stage(lambda x: [x * 2 + choose()], [extend.typeof(x)], "body").program
+        return jnp.sin(effect(x, n=n, body=body))
+
+    return f
+
+
+def written(n=2):
+    def f(x):
+        for _ in range(n):
+            x = x * 2 + choose()
+        return jnp.sin(x)
+
+    return f
+
+
+def summed(f):
+    return extend.handle(f, {choose: lambda *, resume: resume(1.0) + resume(2.0)})
+
+
+AROUND = {
+    "nothing": lambda f: f,
+    "jit": fx.jit,
+    "cond": lambda f: lambda x: lax.cond(x > 0, f, jnp.cos, x),
+    "remat": fx.checkpoint,
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_an_effect_with_programs_goes_through_what_it_means(name):
+    x = jnp.float32(0.7)
+    found, expected = (summed(AROUND[name](f)) for f in (repeated(many), written()))
+    np.testing.assert_allclose(found(x), expected(x), rtol=1e-6)
+    np.testing.assert_allclose(fx.jit(found)(x), expected(x), rtol=1e-6)
+    np.testing.assert_allclose(fx.grad(found)(x), fx.grad(expected)(x), rtol=1e-5)
+
+
+def test_an_effect_that_says_what_it_performs_goes_through_it():
+    def plain(x):
+        return x * choose() + x
+
+    x = jnp.float32(0.7)
+    found, expected = every(lambda x: doubted(x) + x), every(plain)
+    np.testing.assert_allclose(found(x), expected(x), rtol=1e-6)
+    np.testing.assert_allclose(fx.jacfwd(found)(x), fx.jacfwd(expected)(x), rtol=1e-6)
+
+
+def test_an_effect_that_nobody_has_declared_is_refused_with_what_to_write():
+    with pytest.raises(ResumptionError, match=r"'resuming_choose'.*@extend.expand\(handle_bare\)"):
+        every(repeated(bare))(jnp.float32(0.7))
+
+
+def test_a_device_map_is_refused_by_name():
+    with pytest.raises(ResumptionError, match=r"'parallel', and its clause.*as a whole"):
+        every(lambda x: fx.pmap(lambda x: x * choose())(x[None])[0])(jnp.float32(0.7))
+
+
 def test_custom_rules_are_not_opened_in_silence():
     @fx.custom_jvp
     def f(x):
