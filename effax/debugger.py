@@ -30,7 +30,7 @@ __dir__ = __all__.copy
 
 _AROUND: Final = 5
 _LISTED: Final = 11
-_VALUE: Final = "__fxdb_value__"
+_VALUE: Final = "__jdb_value__"
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -41,6 +41,8 @@ class Level:
     line: int
     function: str
     globals: dict[str, Any]
+    first: int = 1
+    """The line on which the function begins."""
 
     def __str__(self) -> str:
         return f"{self.file}({self.line}) {self.function}"
@@ -53,6 +55,14 @@ class Level:
             for n in range(max(first, 1), min(first + count, len(lines) + 1))
         ]
 
+    def context(self, around: int) -> str:
+        """The place, and the function's lines around the current one, which is marked."""
+        lines = linecache.getlines(self.file)
+        begin, end = max(self.line - around - 1, self.first), min(self.line + around, len(lines))
+        shown = range(begin, end + 1)
+        marked = [f"{'->' if n == self.line else '  '}  {lines[n - 1].rstrip()}" for n in shown]
+        return "\n".join([f"> {self.file}({self.line})", *marked])
+
 
 def levels(
     frame: FrameType | None, only_users: bool, limit: int | None
@@ -63,7 +73,8 @@ def levels(
     while frame is not None and (limit is None or len(found) < limit):
         text = frame.f_code
         if not (only_users and is_library(text.co_filename)):
-            found.append(Level(text.co_filename, frame.f_lineno, text.co_name, frame.f_globals))
+            place = text.co_filename, frame.f_lineno, text.co_name
+            found.append(Level(*place, frame.f_globals, text.co_firstlineno))
             variables.append({} if frame.f_locals is frame.f_globals else dict(frame.f_locals))
         frame = frame.f_back
     return found, variables
@@ -165,9 +176,9 @@ class _Runner(code.InteractiveInterpreter):
     def evaluate(self, line: str) -> Any:
         """The value of an expression; `nothing` for a statement, or where it failed."""
         try:
-            found = compile(f"{_VALUE} = (\n{line}\n)", "<fxdb>", "exec")
+            found = compile(f"{_VALUE} = (\n{line}\n)", "<jdb>", "exec")
         except SyntaxError:
-            self.runsource(line, "<fxdb>", "exec")
+            self.runsource(line, "<jdb>", "exec")
             return self.nothing
         self.runcode(found)
         return self.names.pop(_VALUE, self.nothing)
@@ -184,7 +195,7 @@ class _Runner(code.InteractiveInterpreter):
 class Session(cmd.Cmd):
     """Commands, as of pdb, on the frames of a breakpoint."""
 
-    prompt = "(fxdb) "
+    prompt = "(jdb) "
 
     def __init__(
         self,
@@ -202,7 +213,7 @@ class Session(cmd.Cmd):
 
     def cmdloop(self, intro: Any = None) -> None:
         """Read commands until one goes on."""
-        super().cmdloop(f"Entering fxdb:\n> {self.levels[0]}" if self.levels else "Entering fxdb:")
+        super().cmdloop("Entering jdb:")
 
     def say(self, text: str) -> None:
         """Write a line."""
@@ -218,9 +229,8 @@ class Session(cmd.Cmd):
         self._run(line.removeprefix("!").strip(), self._show)
 
     def do_EOF(self, line: str) -> bool:  # noqa: N802  (cmd's name)
-        """The end of the input: the program goes on."""
-        self.say("")
-        return True
+        """The end of the input: end the process, as nobody is there to say how to go on."""
+        raise SystemExit(0)
 
     def _run(self, line: str, show: Any) -> None:
         if not line:
@@ -262,7 +272,11 @@ class Session(cmd.Cmd):
         except ValueError:
             self.say(f"*** list takes numbers of lines, not {line!r}")
             return
-        first = numbers[0] if numbers else self.next_line or level.line - _AROUND
+        if not numbers and self.next_line is None:
+            self.next_line = level.line + _AROUND + 1
+            self.say(level.context(_AROUND))
+            return
+        first = numbers[0] if numbers else self.next_line
         last = numbers[1] if len(numbers) > 1 else max(first, 1) + _LISTED - 1
         shown = level.source(first, last - max(first, 1) + 1)
         self.next_line = last + 1
@@ -275,18 +289,19 @@ class Session(cmd.Cmd):
 
     def do_up(self, line: str) -> None:
         """u(p): go to the caller's frame."""
-        self._go(self.at + 1, "oldest")
+        self._go(self.at + 1, "topmost")
 
     def do_down(self, line: str) -> None:
         """d(own): go to the frame that this one called."""
-        self._go(self.at - 1, "newest")
+        self._go(self.at - 1, "bottommost")
 
     def _go(self, at: int, end: str) -> None:
         if not 0 <= at < len(self.levels):
-            self.say(f"*** this is the {end} frame")
-            return
-        self.at, self.next_line = at, None
-        self.say(f"> {self.levels[at]}")
+            self.say(f"At {end} frame.")
+        else:
+            self.at, self.next_line = at, None
+        if self.levels:
+            self.say(self.levels[self.at].context(2))
 
     def do_where(self, line: str) -> None:
         """bt, w(here): print the frames, the current one marked; the newest is the last."""
