@@ -111,7 +111,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     >>> gcd(12, 18)
     Array(6, dtype=int32, weak_type=True)
     """
-    x1, x2 = _integers("gcd", x1, x2)
+    x1, x2 = _integers("gcd", x1, x2, any_rank=True)
     # The least integer has no absolute value: what it is reduced to may be negative.
     return absolute(_common_divisor(absolute(x1), absolute(x2)))
 
@@ -130,8 +130,8 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     return choose(none, 0, multiple)
 
 
-def _integers(name: str, *xs: Any) -> tuple[Any, ...]:
-    promoted = promote(*xs, name=name, arrays=True)
+def _integers(name: str, *xs: Any, any_rank: bool = False) -> tuple[Any, ...]:
+    promoted = promote(*xs, name=name, arrays=True, any_rank=any_rank)
     if not is_integer(typeof(promoted[0]).dtype):
         raise ValueError(f"Arguments to jax.numpy.{name} must be integers.")
     return tuple(strong_unless_all_weak(x, *xs) for x in promoted)

@@ -103,12 +103,17 @@ def arraylike(name: str, *xs: Any) -> list[Any]:
 
 
 def promote(
-    *xs: Any, name: str = "function", to: Kind = as_they_are, arrays: bool = False
+    *xs: Any,
+    name: str = "function",
+    to: Kind = as_they_are,
+    arrays: bool = False,
+    any_rank: bool = False,
 ) -> tuple[Any, ...]:
     """Operands of one dtype and one shape; Python numbers stay, if there is an array among them.
 
     `to` says in which dtype to compute, given the one in which the operands meet. With `arrays`,
-    Python numbers become arrays too. Raises
+    Python numbers become arrays too; with `any_rank`, operands of several ranks are no matter of
+    the setting `numpy_rank_promotion`. Raises
     `TypeError` for what is no array, `BroadcastError` for shapes that don't fit, and
     `TypePromotionError` for dtypes that don't meet.
     """
@@ -135,7 +140,7 @@ def promote(
     shapes = [t.shape for t, literal in zip(types, literals, strict=True) if not literal]
     if shapes.count(shapes[0]) == len(shapes):
         return tuple(result)
-    common = broadcast_shapes(name, shapes)
+    common = broadcast_shapes(name, shapes, any_rank)
     return tuple(
         x if literal else broadcast(x, common) for x, literal in zip(result, literals, strict=True)
     )
@@ -150,11 +155,13 @@ def literal_of(x: Any, dtype: DType) -> Any:
     return x
 
 
-def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def broadcast_shapes(
+    name: str, shapes: Sequence[tuple[int, ...]], any_rank: bool = False
+) -> tuple[int, ...]:
     """The shape to which all broadcast.
 
     Raises `BroadcastError` where there is none, or where the setting `numpy_rank_promotion` says
-    that ranks must agree.
+    that ranks must agree, unless they may be any.
     """
     try:
         common = common_shape(*shapes)
@@ -165,7 +172,7 @@ def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int,
             f"broadcasting: shapes=[{shown}]"
         ) from None
     ranks = {len(s) for s in shapes if s}
-    if len(ranks) > 1 and read("numpy_rank_promotion") != "allow":
+    if not any_rank and len(ranks) > 1 and read("numpy_rank_promotion") != "allow":
         shown = " ".join(map(str, shapes))
         if read("numpy_rank_promotion") == "raise":
             raise BroadcastError(
@@ -185,9 +192,11 @@ def promote_numeric(*xs: Any, name: str = "function", arrays: bool = False) -> t
     return promote(*xs, name=name, to=numeric_dtype, arrays=arrays)
 
 
-def promote_inexact(*xs: Any, name: str = "function", arrays: bool = False) -> tuple[Any, ...]:
+def promote_inexact(
+    *xs: Any, name: str = "function", arrays: bool = False, any_rank: bool = False
+) -> tuple[Any, ...]:
     """`promote`, with Booleans and integers as floats."""
-    return promote(*xs, name=name, to=inexact_dtype, arrays=arrays)
+    return promote(*xs, name=name, to=inexact_dtype, arrays=arrays, any_rank=any_rank)
 
 
 def promote_dtypes(*xs: Any) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from effax.effects.types import bit_width, is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import strong
 from effax.numpy.decompositions import floats
+from effax.numpy.operands import broadcast_shapes
 from effax.whole import whole
 
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
@@ -19,7 +20,9 @@ _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 
 def spread(name: str, *xs: ArrayLike) -> list[Array]:
     """The operands as floats of one dtype and one shape."""
-    return jnp.broadcast_arrays(*floats(name, *xs))
+    found = floats(name, *xs)
+    broadcast_shapes(name, [typeof(x).shape for x in found])  # of ranks that may meet
+    return jnp.broadcast_arrays(*found)
 
 
 class ComplexError(TypeError, ValueError):

@@ -12,6 +12,7 @@ import effax.scipy.linalg
 import effax.scipy.ndimage
 import effax.scipy.signal
 import effax.scipy.special
+import effax.scipy.stats
 from effax.scipy.sparse.linalg import gmres
 
 jsp = effax.scipy
@@ -82,3 +83,30 @@ def test_the_users_operands_are_still_judged():
         X + V[:3]
     with effax.numpy_dtype_promotion("strict"), pytest.raises(ValueError, match="strict"):
         X + jnp.ones(3, int)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [jsp.special.beta, jsp.special.betaln, jsp.special.gammainc, jsp.special.xlogy,
+     jsp.special.zeta, jnp.add, jnp.lcm],
+)  # fmt: skip
+def test_operands_of_the_user_are_judged(f):
+    """Ranks that differ are refused under 'raise', as in JAX; numbers are no matter of it."""
+    row, table = jnp.arange(1, 5), jnp.arange(1, 13).reshape(3, 4)
+    with effax.numpy_rank_promotion("raise"):
+        for x, y in ((row, table), (table, row)):
+            with pytest.raises((ValueError, TypeError), match="numpy_rank_promotion"):
+                f(x, y)
+        f(table, 2)
+
+
+def test_functions_that_broadcast_whatever_the_setting():
+    row, table = jnp.arange(1, 5), jnp.arange(1, 13).reshape(3, 4)
+    with effax.numpy_rank_promotion("raise"):
+        assert jnp.where(row > 2, table, row).shape == jnp.heaviside(table, row).shape == (3, 4)
+        assert jnp.gcd(table, row).shape == (3, 4)
+
+
+def test_betabinom_of_no_draws_is_certain():
+    pairs = ((0.5, 0.5), (1.0, 2.0), (10.0, 0.1))
+    assert [float(jsp.stats.betabinom.logpmf(0, 0, *pair)) for pair in pairs] == [0.0] * 3
