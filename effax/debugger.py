@@ -276,7 +276,7 @@ class Session(cmd.Cmd):
             self.next_line = level.line + _AROUND + 1
             self.say(level.context(_AROUND))
             return
-        first = numbers[0] if numbers else self.next_line
+        first = numbers[0] if numbers else self.next_line or level.line
         last = numbers[1] if len(numbers) > 1 else max(first, 1) + _LISTED - 1
         shown = level.source(first, last - max(first, 1) + 1)
         self.next_line = last + 1
