@@ -12,13 +12,13 @@ from effax.api.closure import closure_convert
 from effax.api.custom_vjp import custom_vjp
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import is_float, is_inexact, typeof
+from effax.effects.value import Array
 from effax.flatten_util import ravel_pytree
 from effax.numpy.arguments import check_arrays
 
 __all__ = ["odeint"]
 __dir__ = __all__.copy
 
-Array = Any
 
 # Dormand & Prince 1980: where the slopes are taken, from which others, and two solutions of them.
 _TIMES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
@@ -74,7 +74,7 @@ def _first_step(function: Any, t: Array, y: Array, slope: Array, s: _Settings) -
 class _Step(NamedTuple):
     """Where a solution is; its last step, as a polynomial of degree 4; and the next step's size."""
 
-    count: Array
+    count: Array  # type: ignore[assignment]  # hides the method of tuples
     y: Array
     slope: Array
     t: Array

@@ -13,11 +13,11 @@ from effax.api.references import new_ref
 from effax.effects.handler import bottom, innermost
 from effax.effects.state import Ref
 from effax.effects.tree import register_pytree_node_class
+from effax.effects.value import Array, ArrayLike
 
 __all__ = ["StatefulPRNG", "stateful_rng"]
 __dir__ = __all__.copy
 
-Array = Any
 Size = int | Sequence[int] | None
 
 
@@ -63,21 +63,21 @@ class StatefulPRNG:
         return random.uniform(self.key(), _shape(size), dtype)
 
     def uniform(
-        self, low: Array = 0, high: Array = 1, size: Size = None, *, dtype: Any = float
+        self, low: ArrayLike = 0, high: ArrayLike = 1, size: Size = None, *, dtype: Any = float
     ) -> Array:
         """Numbers from `low` to `high`, left out; of the bounds' shape where there is no `size`."""
         lengths = _shape(size, low, high)
         return random.uniform(self.key(), lengths, dtype, minval=low, maxval=high)
 
     def normal(
-        self, loc: Array = 0, scale: Array = 1, size: Size = None, *, dtype: Any = float
+        self, loc: ArrayLike = 0, scale: ArrayLike = 1, size: Size = None, *, dtype: Any = float
     ) -> Array:
         """Normal numbers of mean `loc` and standard deviation `scale`."""
         drawn = random.normal(self.key(), _shape(size, loc, scale), dtype)
-        return loc + scale * drawn
+        return drawn * scale + loc
 
     def integers(
-        self, low: Array, high: Array | None = None, size: Size = None, *, dtype: Any = int
+        self, low: ArrayLike, high: ArrayLike | None = None, size: Size = None, *, dtype: Any = int
     ) -> Array:
         """Integers from `low` to `high`, left out; from 0 to `low` where that is all."""
         if high is None:

@@ -15,11 +15,10 @@ from effax.effects.complex import imag, real
 from effax.effects.conversion import convert_element_type
 from effax.effects.selection import select_n
 from effax.effects.types import int32, typeof
+from effax.effects.value import Array
 
-Array = Any
 
-
-def eig_with_derivatives(x: Array, left: bool, right: bool) -> list[Array]:
+def eig_with_derivatives(x: Any, left: bool, right: bool) -> list[Array]:
     """Eigenvalues, then left and right eigenvectors where asked, all with derivatives."""
 
     @custom_jvp

@@ -10,11 +10,10 @@ import numpy as np
 from effax.effects import elementwise, shape
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
 from effax.effects.types import int32, int64, position_dtype, typeof
+from effax.effects.value import Array
 from effax.lax.slicing import from_front, position
 from effax.numpy.arguments import cast
 from effax.numpy.index_parts import Fixed, Indices, Moving, New, Span, Truth
-
-Array = Any
 
 
 def without_slices(entries: Sequence[Any]) -> list[Any]:

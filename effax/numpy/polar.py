@@ -7,15 +7,14 @@ from typing import Any
 import effax.numpy as jnp
 from effax.effects import matrices
 from effax.effects.types import finfo, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.lax.branching import cond
 from effax.lax.control import while_loop
 from effax.lax.linalg import cholesky, qr, triangular_solve
 
-Array = Any
-
 
 def polar_factors(
-    x: Array, limit: int, eps: float | None, inside: tuple[int, int] | None
+    x: ArrayLike, limit: int, eps: float | None, inside: tuple[int, int] | None
 ) -> tuple[Array, Array, Array, Array]:
     """What `lax.linalg.qdwh` gives; `inside` is the size of the corner that counts."""
     type = typeof(x)

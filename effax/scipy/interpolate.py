@@ -10,6 +10,7 @@ from typing import Any
 import effax.numpy as jnp
 from effax.effects.tree import register_pytree_node_class
 from effax.effects.types import is_complex
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats
 from effax.whole import whole
 
@@ -17,9 +18,6 @@ __all__ = [
     "RegularGridInterpolator",
 ]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 @register_pytree_node_class

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
+from effax.effects.value import Array
 
-Array = Any
 # Bernoulli's numbers B2, B4, ..., as numerators and denominators.
 _BERNOULLI = (
     *((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510)),

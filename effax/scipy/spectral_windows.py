@@ -8,8 +8,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.effects.types import default_float
-
-Array = Any
+from effax.effects.value import Array
 
 _COSINES = {
     "boxcar": (1.0,),

@@ -8,8 +8,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.effects.tree import register_pytree_node_class
-
-Array = Any
+from effax.effects.value import Array
 
 
 class JAXSparse:

@@ -7,11 +7,10 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.effects.tree import register_pytree_node_class
+from effax.effects.value import Array
 from effax.experimental.sparse.bcoo import BCOO, JAXSparse
 from effax.experimental.sparse.elements import bcoo_fromdense, bcoo_sum_duplicates
 from effax.experimental.sparse.products import bcoo_dot_general, matmul
-
-Array = Any
 
 
 @register_pytree_node_class

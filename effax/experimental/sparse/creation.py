@@ -8,10 +8,9 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import random
+from effax.effects.value import Array
 from effax.experimental.sparse.bcoo import BCOO
 from effax.experimental.sparse.bcsr import BCSR
-
-Array = Any
 
 
 def _as_format(made: BCOO, sparse_format: str) -> Any:

@@ -11,10 +11,9 @@ from effax.api.scopes import ensure_compile_time_eval
 from effax.api.vmap import vmap
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
+from effax.effects.value import Array
 from effax.experimental.sparse.bcoo import BCOO, JAXSparse
 from effax.experimental.sparse.compiling import compiled
-
-Array = Any
 
 
 def _in_batches(function: Callable[..., Any], count: int) -> Callable[..., Any]:

@@ -7,11 +7,10 @@ from typing import Any
 import effax.numpy as jnp
 from effax.api.vmap import vmap
 from effax.effects.contraction import free_dims
+from effax.effects.value import Array
 from effax.experimental.sparse.bcoo import BCOO, JAXSparse
 from effax.experimental.sparse.compiling import compiled
 from effax.experimental.sparse.elements import inside, only_inside, sparse_shape
-
-Array = Any
 
 
 @compiled("dimension_numbers", "precision", "preferred_element_type")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import effax.numpy as jnp
 from effax import lax
+from effax.effects.value import Array
 
-Array = Any
 _DECREASE, _CURVATURE = 1e-4, 0.9
 _ZOOMS = 30
 

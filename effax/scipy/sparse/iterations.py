@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import effax.numpy as jnp
 from effax import lax
+from effax.effects.value import Array
 
-Array = Any
 Map = Callable[[Array], Array]
 
 

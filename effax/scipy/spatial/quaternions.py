@@ -6,9 +6,8 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
+from effax.effects.value import Array
 from effax.whole import whole
-
-Array = Any
 
 
 def axes_of(seq: str) -> tuple[tuple[int, ...], bool]:
@@ -152,7 +151,7 @@ def rodrigues(quat: Array) -> Array:
 def of_angles(angles: Array, axes: tuple[int, ...], extrinsic: bool, degrees: bool) -> Array:
     """Rotations around axes one after the other."""
     half = 0.5 * (jnp.deg2rad(angles) if degrees else angles)
-    total = None
+    total: Any = None
     for i, axis in enumerate(axes):
         parts = [jnp.zeros_like(half[..., i])] * 3
         parts[axis] = jnp.sin(half[..., i])
@@ -197,7 +196,7 @@ def angles(quat: Array, axes: tuple[int, ...], extrinsic: bool, degrees: bool) -
 
 
 @whole()
-def mean(quat: Array, weights: Array) -> Array:
+def mean(quat: Array, weights: Any) -> Array:
     """The first eigenvector of the weighted sum of `q q^T`."""
     weighted = quat * weights[..., None]
     _, vectors = jnp.linalg.eigh(jnp.matmul(weighted.T, quat, precision="highest"))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import effax.numpy as jnp
 from effax import random
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats
 from effax.scipy.spatial import quaternions
 from effax.whole import whole
@@ -16,9 +17,6 @@ __all__ = [
     "Slerp",
 ]
 __dir__ = __all__.copy
-
-Array = Any
-ArrayLike = Any
 
 
 def _floats(name: str, x: Any, length: int) -> Array:
@@ -121,7 +119,7 @@ class Rotation(NamedTuple):
         return Rotation(self.quat[indexer])
 
     def __iter__(self) -> Iterator[Rotation]:
-        return (self[i] for i in range(len(self)))
+        return (self[i] for i in range(len(self)))  # type: ignore[misc]  # no field of a tuple
 
     def __mul__(self, other: Any) -> Rotation:
         if not isinstance(other, Rotation):

@@ -16,13 +16,12 @@ from typing import Any, ParamSpec, overload
 
 import effax.numpy as jnp
 from effax.effects.types import is_complex, typeof
+from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import strong
 from effax.numpy.decompositions import floats
 from effax.scipy.normal import ComplexError
 from effax.whole import whole
 
-Array = Any
-ArrayLike = Any
 P = ParamSpec("P")
 
 
@@ -75,7 +74,7 @@ def _elementwise(function: Callable[P, Array], weak: str, complex: bool) -> Call
     return whole()(promoted)
 
 
-def defined(value: Array, *conditions: Array) -> Array:
+def defined(value: ArrayLike, *conditions: Any) -> Array:
     """The value where the parameters are what they may be, else NaN, as in JAX and SciPy."""
     return jnp.where(functools.reduce(operator.and_, conditions), value, math.nan)
 
@@ -120,7 +119,7 @@ def log1mexp(x: Array) -> Array:
     return jnp.where(x == 0, -math.inf, value)
 
 
-def log1mexp_of_exp(x: Array) -> Array:
+def log1mexp_of_exp(x: Any) -> Array:
     """Return `log1mexp(exp(x))` also where the inner exponential is too small or too large.
 
     It is x to half an `exp(x)`, so x itself where that is below the precision.

@@ -9,14 +9,12 @@ from typing import Any
 import effax.numpy as jnp
 from effax import random
 from effax.effects.tree import register_pytree_node_class
+from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
 from effax.nn import logsumexp
 from effax.numpy.decompositions import floats
 from effax.scipy import special
 from effax.whole import whole
-
-Array = Any
-ArrayLike = Any
 
 
 def _normal_logarithms(points: Array, centers: Array, cov: Array) -> Array:
