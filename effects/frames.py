@@ -119,8 +119,9 @@ def describe(frame: Frame | None) -> str:
 # --------------------------------------------------------------------------------- tracebacks
 
 _NOTE: Final = (
-    "(frames of effax are left out of this traceback; the setting traceback_filtering='off', or "
-    "EFFAX_TRACEBACK_FILTERING=off, shows them, and effax.errors.full_traceback(e) has them)"
+    "(For simplicity, frames of effax are left out of this traceback; the setting "
+    "traceback_filtering='off', or EFFAX_TRACEBACK_FILTERING=off, shows them, and "
+    "effax.errors.full_traceback(e) has them)"
 )
 
 

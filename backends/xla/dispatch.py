@@ -306,11 +306,11 @@ def compile_program(
     key = text, where, tuple(donate), tuple(options.items())
     executable = None if callbacks else _by_text.get(key)
     if executable is None:
-        if read("log_compiles"):
+        level = logging.WARNING if read("log_compiles") else logging.DEBUG
+        if _log.isEnabledFor(level):
             types = ", ".join(t.str_short() for t in program.in_types)
-            _log.warning(
-                "Compiling %s for %s, with arguments of types %s", program.name, where, types
-            )
+            told = "Compiling jit(%s) for %s, with arguments of types %s"
+            _log.log(level, told, program.name, where, types)
         executable = compile_text(
             text,
             placement=where,
@@ -326,9 +326,9 @@ def compile_program(
         )
         work = ledger.of_operation(program.name) if work is None else work
         work.compiled(executable.seconds, executable.from_disk)
-        if read("log_compiles"):
-            done = "Finding on disk" if executable.from_disk else "Compilation"
-            _log.warning("%s of %s took %.6f s", done, program.name, executable.seconds)
+        told = "Finished XLA compilation of jit(%s) in %.6f s%s"
+        found = ": it was found on disk" if executable.from_disk else ""
+        _log.log(level, told, program.name, executable.seconds, found)
         if not callbacks:
             _by_text[key] = executable
     executor = Executor(

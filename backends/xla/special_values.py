@@ -34,14 +34,13 @@ def look_for_special(
         if inner is not None:
             inner[0].run(*inner[1])
         name = e.effect.name
-        where = "sharded computation (shard_map)" if name == "shard_map" else name
-        raise FloatingPointError(
-            f"Invalid value ({found}) encountered in {where}, at {describe(e.frame)}"
-        )
+        sharded = f"Invalid value ({found}) encountered in sharded computation ({name})"
+        told = f"invalid value ({found}) encountered in {name}" if name != "shard_map" else sharded
+        raise FloatingPointError(f"{told}, at {describe(e.frame)}")
     if usable:
         program.run(*operands)
     raise FloatingPointError(
-        f"Invalid value ({found}) encountered in the compiled function {program.name}; its effects "
+        f"invalid value ({found}) encountered in the compiled function {program.name}; its effects "
         "one at a time gave none, so the compiler's rearrangement of them made it"
     )
 

@@ -242,8 +242,8 @@ class Jit:
         self._traces[key] = traced
         seconds = time.perf_counter() - start
         self._work.traced(seconds)
-        if config.read("log_compiles"):
-            _log.warning("Tracing of %s took %.6f s", self._name, seconds)
+        level = logging.WARNING if config.read("log_compiles") else logging.DEBUG
+        _log.log(level, "Finished tracing %s for jit in %.6f s", self._name, seconds)
         return traced
 
     def _run(self, parted: Parted, traced: Trace, found: Found | None) -> Any:

@@ -93,9 +93,9 @@ class Caches:
             reasons = ["its traces were cleared"]
         elif work.traces and work.functions > 1:
             reasons = [
-                f"a new function object every call: {work.functions} functions made at "
-                f"{work.place} were jitted, and each has traces of its own. Call jit once, outside "
-                "the loop or function that calls it"
+                f"another function defined on the same line was jitted before: {work.functions} "
+                f"functions made at {work.place}, and each has traces of its own. Call jit once, "
+                "outside the loop or function that calls it"
             ]
         self.signatures.append(now)
         if reasons:
@@ -105,10 +105,11 @@ class Caches:
                 "TRACING CACHE MISS at %s for %s because:\n  %s",
                 describe(user_frame()),
                 work.name,
-                "\n  ".join(reasons or [f"it is called for the first time ({work.place})"]),
+                "\n  ".join(reasons or [f"{_FIRST} ({work.place})"]),
             )
 
 
+_FIRST: Final = "never seen function: it is called for the first time"
 _caches: Final[WeakKeyDictionary[Any, dict[Any, Caches]]] = WeakKeyDictionary()
 
 

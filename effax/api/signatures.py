@@ -103,7 +103,8 @@ def _changed_settings(before: Settings, now: Settings) -> list[str]:
     if before is now:
         return []
     return [
-        f"the setting {name} was {getattr(before, name)!r} and is {getattr(now, name)!r}"
+        f"different tracing context: {name}, now {getattr(now, name)} and before "
+        f"{getattr(before, name)}"
         for name in Settings.__slots__
         if getattr(before, name) != getattr(now, name)
     ]
@@ -147,10 +148,18 @@ def _unequal(was: Any, new: Any) -> str:
 
 def _changed_leaves(before: dict[str, ShapedArray], now: dict[str, ShapedArray]) -> list[str]:
     return [
-        f"argument {name} was {before[name]!r} and is {t!r}{_kind(before[name], t)}"
+        f"different input types: at {name}, {_now_and_before(t, before[name])}"
         for name, t in now.items()
         if name in before and before[name] is not t
     ]
+
+
+def _now_and_before(now: ShapedArray, before: ShapedArray) -> str:
+    """The two types, and which parts of them changed."""
+    texts = [t.str_short() for t in (now, before)]
+    if now.weak_type != before.weak_type:
+        texts = [f"{t.str_short()}{{weak_type={t.weak_type}}}" for t in (now, before)]
+    return f"now {texts[0]} and before {texts[1]}{_kind(before, now)}"
 
 
 def _kind(was: ShapedArray, now: ShapedArray) -> str:
