@@ -96,6 +96,10 @@ class Lifting(Handler):
         """The types of the leaves, for a value of that type."""
         raise NotImplementedError(self.__class__.__name__)
 
+    def leaf_count(self, mode: Mode, type: ShapedArray) -> int:
+        """How many leaves a value of that type has; by default counted in `leaf_types`."""
+        return len(self.leaf_types(mode, type))
+
     def leaf_axes(self, mode: Mode) -> Sequence[int]:
         """How many leading axes each leaf has that the value does not."""
         return ()
@@ -289,7 +293,7 @@ def _flat(handler: Lifting, values: Sequence[Any], modes: Sequence[Mode]) -> lis
 
 def leaf_count(handler: Lifting, mode: Mode, type: ShapedArray) -> int:
     """How many leaves a value of that type has at that mode."""
-    return 1 if mode is PLAIN else len(handler.leaf_types(mode, type))
+    return 1 if mode is PLAIN else handler.leaf_count(mode, type)
 
 
 def rebuild(

@@ -97,11 +97,12 @@ class Stage(Handler):
     def together(
         self, key: Any, function: Callable[..., Any], values: Sequence[Any]
     ) -> tuple[list[Any], Any] | None:
-        """Record what a function performs as it was recorded the last time; see `Handler`.
+        """Record what a function performs as it was recorded before; see `Handler`.
 
-        The first time for a key and types, the function is to be called; the second, what it
-        performs is staged apart. From then on its equations are copied, with this recorder's
-        variables in them. All come from the user's line that asked.
+        From the second time for a key and types, equations are copied, with the variables of the
+        values in them. All come from the user's line that asked. None the first time, and where
+        equations are not all there is to it: the function returns None, asks for elements, uses
+        arrays, variables, references or scopes of its own, or performs what can be observed.
         """
         if self.__class__.perform is not _perform:  # someone watches, or records other things
             return None
@@ -114,7 +115,7 @@ class Stage(Handler):
             _written[full] = _MET
             return None
         if found is _MET:
-            found = _written[full] = _template(function, types)
+            found = _written[full] = self._template(function, types)
         if found is None:
             return None
         used, steps, outputs, beside = found
@@ -133,6 +134,45 @@ class Stage(Handler):
             known += made
         n = len(values)  # a value that is passed on stays what it is, elements and all
         return [values[i] if i < n else known[i] for i in outputs], beside
+
+    def _template(self, function: Callable[..., Any], types: Sequence[ShapedArray]) -> Any:
+        """What a function records for values of these types, with numbers for the variables.
+
+        The numbers of the values that are used, the equations, the numbers of the results, and what
+        the function returns beside them. It is called with variables of its own, so that no array
+        is taken for what every value is; what it records is taken off the program again.
+        """
+        inputs = [Variable(self, t) for t in types]
+        start, before, captured = len(self.equations), source.at, dict(self.captured)
+        source.at = None  # lines inside of programs that a rule makes are the rule's
+        try:
+            found = function(*inputs)
+        except _ELEMENTS_ASKED:
+            found = None
+        finally:
+            source.at = before
+            equations = self.equations[start:]
+            del self.equations[start:]
+            self.captured = captured
+        if found is None:
+            return None
+        results, beside = found
+        places: dict[Any, int] = {x: i for i, x in enumerate(inputs)}
+        used: dict[int, None] = {}
+        steps: list[Any] = []
+        for e in without_dead_code(Program(inputs, equations, results)).equations:
+            given = [x if type(x) is Literal else places.get(x) for x in e.inputs]
+            own = e.effect.references or e.scope != self.scope or (e.effect.answerable and e.row)
+            if own or None in given:
+                return None
+            for i in given:
+                if type(i) is int and i < len(inputs):
+                    used[i] = None
+            steps.append((e.effect, given, e.attributes, [x.type for x in e.outputs]))
+            for x in e.outputs:
+                places[x] = len(places)
+        outputs = [places.get(x) if type(x) is Variable else None for x in results]
+        return None if None in outputs else ([*used], steps, outputs, beside)
 
     def close(self) -> None:
         """Let go of what was recorded: variables know their handler, and would keep it all."""
@@ -179,8 +219,13 @@ _perform: Final = Stage.perform
 _LIMIT: Final = 8192
 _NEW: Final[Any] = object()
 _MET: Final[Any] = object()
+_ELEMENTS_ASKED: Final = (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerIntegerConversionError,
+)
 _written: Final[dict[Any, Any]] = {}
-"""The equations that `Stage.together` copies, with numbers for variables in order; or None."""
+"""The equations that `Stage.together` copies."""
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -215,61 +260,6 @@ def stage(
         equations = [c for e in program.equations for c in (e.inputs, e.outputs)]
         look(handler, f"the trace of {name}", [program.inputs, program.outputs, *equations])
     return staged
-
-
-def staged_apart(
-    function: Callable[..., tuple[Sequence[Any], Any] | None], types: Sequence[ShapedArray]
-) -> tuple[Program, Any] | None:
-    """What a function performs on values of these types, and what it returns beside its results.
-
-    None where a program is not all there is to it: the function returns None, asks for elements,
-    uses arrays or references of its own, or performs what can be observed.
-    """
-    beside: list[Any] = []
-
-    def results(*values: Any) -> Sequence[Any]:
-        found = function(*values)
-        if found is None:
-            return []
-        beside.append(found[1])
-        return found[0]
-
-    before, source.at = source.at, None
-    try:
-        staged = stage(results, types, "together")
-    except (
-        ConcretizationTypeError,
-        TracerArrayConversionError,
-        TracerIntegerConversionError,
-    ):
-        return None
-    finally:
-        source.at = before
-    if not beside or staged.captured or staged.program.row:
-        return None
-    return staged.program, beside[0]
-
-
-def _template(function: Callable[..., Any], types: Sequence[ShapedArray]) -> Any:
-    """The equations of a function, the places of its results, and what it returns beside them."""
-    found = staged_apart(function, types)
-    if found is None:
-        return None
-    program, beside = found
-    places: dict[Any, int] = {x: i for i, x in enumerate(program.inputs)}
-    steps: list[Any] = []
-    used: dict[int, None] = {}
-    for e in program.equations:
-        if e.scope:
-            return None
-        inputs = [places[x] if type(x) is Variable else x for x in e.inputs]
-        used.update(dict.fromkeys(x for x in inputs if type(x) is int and x < len(types)))
-        steps.append((e.effect, inputs, e.attributes, [x.type for x in e.outputs]))
-        for x in e.outputs:
-            places[x] = len(places)
-    if any(type(x) is not Variable for x in program.outputs):
-        return None
-    return [*used], steps, [places[x] for x in program.outputs], beside
 
 
 def clear() -> None:

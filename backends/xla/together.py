@@ -20,8 +20,13 @@ from effax.backends.xla.dispatch import (
 from effax.backends.xla.layout import layout_of
 from effax.backends.xla.placement import Spec
 from effax.effects.config import trace_key
+from effax.effects.errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerIntegerConversionError,
+)
 from effax.effects.handler import bottom
-from effax.interpreters.stage import staged_apart
+from effax.interpreters.stage import stage
 
 _NEW: Final[Any] = object()
 
@@ -62,13 +67,28 @@ def _joined(
     function: Callable[..., tuple[Sequence[Any], Any] | None], specs: Sequence[Spec]
 ) -> tuple[Executor, Any] | None:
     """Compile the effects of a function on values with these specs; None where that can't be."""
-    found = staged_apart(function, [s.type for s in specs])
-    if found is None:
+    beside: list[Any] = []
+
+    def results(*values: Any) -> Sequence[Any]:
+        found = function(*values)
+        if found is None:
+            return []
+        beside.append(found[1])
+        return found[0]
+
+    try:
+        staged = stage(results, [s.type for s in specs], "together")
+    except (
+        ConcretizationTypeError,
+        TracerArrayConversionError,
+        TracerIntegerConversionError,
+    ):
         return None
-    program, beside = found
-    layout = layout_of(specs, program)
+    if not beside or staged.captured or staged.program.row:
+        return None
+    layout = layout_of(specs, staged.program)
     if not layout.is_single:
         return None
-    refuse_execution(program.name)
-    made = compile_program(program, layout, single_op=True)
-    return made.gather(specs, layout), beside
+    refuse_execution(staged.program.name)
+    made = compile_program(staged.program, layout, single_op=True)
+    return made.gather(specs, layout), beside[0]

@@ -52,9 +52,7 @@ class Form:
     def data(self, parts: Sequence[Any]) -> Any:
         """Data of this form, with these leaves."""
         found = object.__new__(self.interpreter)
-        given = found.__dict__
-        given.update(self.fixed)
-        given.update(zip(self.names, parts, strict=True))
+        found.__dict__ = {**self.fixed, **dict(zip(self.names, parts, strict=True))}
         return found
 
 
@@ -64,12 +62,17 @@ class Carried(Carrier):
     __slots__ = ("_data", "_type", "form", "parts")
 
     def __init__(
-        self, handler: Any, form: Form, parts: Sequence[Any], type: ShapedArray | None = None
+        self,
+        handler: Any,
+        form: Form,
+        parts: Sequence[Any],
+        type: ShapedArray | None = None,
+        data: Any = None,
     ) -> None:
         self.handler = handler
         self.form = form
         self.parts = parts
-        self._data: Any = None
+        self._data = data
         self._type = type
 
     @property

@@ -83,6 +83,9 @@ class Interpreter(Data):
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         names = self._fields.order
+        if len(args) == len(names) and not keywords:
+            self.__dict__.update(zip(names, args, strict=True))
+            return
         if len(args) > len(names):
             raise TypeError(
                 f"{type(self).__name__} has the fields {names}, and was given {len(args)} values"

@@ -73,17 +73,17 @@ class Interpretation(Lifting):
         """Which leaves there are, with their axes in front and dtypes of their own; statics."""
         if not self.owns(value):
             return PLAIN
-        data, own = value.data, value.type
-        fields = self.interpreter._fields
+        form, own = value.form, value.type
+        parts = dict(zip(form.names, value.parts, strict=True))
         found: list[Any] = []
-        for name, leaf in fields.leaves.items():
-            x = getattr(data, name)
+        for name, leaf in self.interpreter._fields.leaves.items():
+            x = parts.get(name)
             if x is None:
                 found.append(None)
             else:
                 t = typeof(x)
                 found.append((t.shape[: leaf.axes], None if t.dtype == own.dtype else t.dtype))
-        return tuple(found), tuple(getattr(data, name) for name in fields.statics)
+        return tuple(found), tuple([form.fixed[name] for name in self.interpreter._fields.statics])
 
     def join(self, one: Any, other: Any) -> Mode:
         """A leaf is there if it is in either; statics as the interpreter says."""
@@ -116,6 +116,8 @@ class Interpretation(Lifting):
 
     def leaves(self, value: Any, mode: Any) -> Sequence[Any]:
         """The leaves that the mode has, in order; absent ones filled in."""
+        if self.mode(value) == mode:
+            return value.parts
         cls, type = self.interpreter, typeof(value)
         data = value.data if self.owns(value) else self.lifted(value, mode)
         for name, wanted in zip(cls._fields.statics, mode[1], strict=True):
@@ -144,6 +146,10 @@ class Interpretation(Lifting):
     def leaf_types(self, mode: Any, type: ShapedArray) -> Sequence[ShapedArray]:
         """The value's type, with the mode's axes in front and its dtype."""
         return [t for t in self._types(mode, type).values() if t is not None]
+
+    def leaf_count(self, mode: Any, type: ShapedArray) -> int:
+        """How many leaves the mode has."""
+        return sum([x is not None for x in mode[0]])
 
     def leaf_axes(self, mode: Any) -> Sequence[int]:
         """The axes that fields declare."""
@@ -294,12 +300,17 @@ class Interpretation(Lifting):
         attributes: dict[str, Any],
     ) -> Any:
         """Call a rule with the data of the operands; carry the data that it returns."""
-        types_ = tuple([effect.operand_type(x) for x in operands])
+        types_ = tuple([x.type if type(x) is Carried else effect.operand_type(x) for x in operands])
         expected = effect.infer(types_, attributes)
-        if getattr(rule, "lift", True):
-            given = [self._lifted(x, effect, types_, operands) for x in operands]
-        else:
-            given = [x.data if type(x) is Carried and x.handler is self else x for x in operands]
+        lifts = getattr(rule, "lift", True)
+        given = [
+            x.data
+            if type(x) is Carried and x.handler is self
+            else self._lifted(x, effect, types_, operands)
+            if lifts
+            else x
+            for x in operands
+        ]
         result = rule(effect, given, attributes, self)
         if result is NotImplemented:
             return result
@@ -310,8 +321,6 @@ class Interpretation(Lifting):
         return [self.adopt(x, t, effect, rule) for x, t in zip(result, expected, strict=True)]
 
     def _lifted(self, x: Any, effect: Effect, types: Any, peers: Sequence[Any]) -> Any:
-        if self.owns(x):
-            return x.data
         if not self.interpreter._fields.leaves:
             return x
         if type(x) in LITERALS and effect.literals:
@@ -333,12 +342,13 @@ class Interpretation(Lifting):
                 raise self._mistyped(rule, effect, expected.str_short(), self._shown(result))
             return result
         carried = self._carried(result)
-        names = carried.form.names
         parts: list[Any] = carried.parts  # type: ignore[assignment]
+        fields, names = self.interpreter._fields.leaves, carried.form.names
         for i, x in enumerate(parts):
-            leaf = self.interpreter._fields.leaves[names[i]]
+            leaf = fields[names[i]]
             if type(x) in LITERALS:
                 x = parts[i] = shape.full(expected.shape, x, leaf.dtype or expected.dtype)
+                carried._data = None
             type_ = typeof(x)
             lengths = type_.shape[leaf.axes :] if leaf.axes else type_.shape
             if lengths != expected.shape:
@@ -373,15 +383,13 @@ class Interpretation(Lifting):
         cls = self.interpreter
         if type(x) is not cls and not isinstance(x, cls) and not issubclass(cls, type(x)):
             raise TypeError(f"a rule of {cls.__name__} returned a {type(x).__name__}")
-        parts: list[Any] = []
-        present: list[bool] = []
-        for name in cls._fields.leaves:
-            part = getattr(x, name, None)
-            present.append(part is not None)
-            if part is not None:
-                parts.append(part)
-        statics = tuple([getattr(x, name, None) for name in cls._fields.statics])
-        return Carried(self, Form.of(cls, tuple(present), statics), parts)
+        fields = cls._fields
+        found: list[Any] = [getattr(x, name, None) for name in fields.leaves]
+        present = tuple([part is not None for part in found])
+        parts = found if all(present) else [part for part in found if part is not None]
+        statics = tuple([getattr(x, name, None) for name in fields.statics])
+        form = Form.of(cls, present, statics)
+        return Carried(self, form, parts, None, x if type(x) is cls else None)
 
     def missing(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Refuse, and say what to write."""
@@ -409,7 +417,7 @@ class Interpretation(Lifting):
             foreign = cls._handler.every and not isinstance(x, Value) and hasattr(x, "__array__")
             return ready(x) if foreign else x
         carried = self._carried(x)
-        carried.parts = [ready(part) for part in carried.parts]
+        carried.parts, carried._data = [ready(part) for part in carried.parts], None
         found = carried.type.shape
         for name, part in zip(carried.form.names, carried.parts, strict=True):
             if typeof(part).shape[cls._fields.leaves[name].axes :] != found:
