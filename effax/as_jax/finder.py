@@ -98,7 +98,7 @@ def enter() -> None:
     there = sys.modules.get("jax")
     if isinstance(there, Jax):
         return
-    if there is not None and getattr(there, "__file__", None) != os.path.join(DOOR, "jax.py"):
+    if there is not None and not hasattr(there, "of_effax"):
         raise ImportError(
             f"effax.as_jax: jax {getattr(there, '__version__', '')} is imported already, from "
             f"{getattr(there, '__file__', 'somewhere')}, and what has taken names from it keeps "

@@ -3,4 +3,5 @@
 if __name__ == "jax":
     from effax.as_jax import enter
 
+    of_effax = True
     enter()  # puts another module of this name in this one's place

@@ -137,6 +137,11 @@ def test_the_real_jax_is_not_taken_away(tmp_path):
     assert through("import jax; print(jax.__version__)", path=path) == "0.10.2\n"
 
 
+def test_the_distribution_is_a_door_too():
+    done = run("-c", IMPORTS, path=str(ROOT / "packages/effax-jax"))
+    assert done.stdout == "12.0\n", done.stderr
+
+
 def test_the_distribution_holds_the_same_module():
     one = (ROOT / "effax/as_jax/door/jax.py").read_text()
     assert (ROOT / "packages/effax-jax/jax.py").read_text() == one
