@@ -11,6 +11,7 @@ from typing import Any
 from effax.api.scopes import ensure_compile_time_eval as ensure_compile_time_eval
 from effax.effects.handler import Carrier as Tracer
 from effax.effects.handler import Handler as Trace
+from effax.effects.operand_classes import pytype_aval_mappings as pytype_aval_mappings
 from effax.effects.program import Atom as Atom
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray as ShapedArray
@@ -28,6 +29,7 @@ __all__ = [
     "eval_jaxpr",
     "max_dim",
     "min_dim",
+    "pytype_aval_mappings",
 ]
 __dir__ = __all__.copy
 

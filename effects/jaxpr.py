@@ -67,6 +67,11 @@ class ProgramNames:
         return self.equations
 
     @property
+    def literals(self) -> tuple[Any, ...]:
+        """The same as `consts`."""
+        return self.consts
+
+    @property
     def constvars(self) -> tuple[Variable, ...]:
         """The inputs that stand for `consts`."""
         return self.inputs[: len(self.consts)]
@@ -145,6 +150,9 @@ class EffectNames:
 
     name: str
     multiple: bool
+
+    call_primitive = map_primitive = False
+    """Whether it is a call of JAX's old kind, whose program is a parameter `call_jaxpr`."""
 
     @property
     def multiple_results(self) -> bool:

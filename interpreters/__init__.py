@@ -15,6 +15,6 @@ if __name__ != "effax.interpreters":
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in ("ad", "batching", "mlir", "partial_eval"):
+    if name in ("ad", "batching", "mlir", "partial_eval", "xla"):
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

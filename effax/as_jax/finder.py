@@ -33,6 +33,8 @@ class Jax(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name == "_src":
+            return import_module("jax._src")
         return getattr(effax, name)
 
     def __dir__(self) -> list[str]:

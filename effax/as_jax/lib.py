@@ -10,6 +10,7 @@ from effax import devices as devices
 from effax import local_devices as local_devices
 from effax import process_count as process_count
 from effax import process_index as process_index
+from effax.backends.xla.client import backend as get_backend
 
 xla_bridge = sys.modules[__name__]
 
@@ -17,6 +18,7 @@ __all__ = [
     "default_backend",
     "device_count",
     "devices",
+    "get_backend",
     "local_devices",
     "process_count",
     "process_index",

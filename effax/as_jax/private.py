@@ -19,7 +19,6 @@ INSTEAD: Final = {
 
 MEANINGLESS: Final = {
     "jax._src.sharding_impls": "it is what jaxlib's C++ looks for, to make JAX's own objects",
-    "jax.experimental.colocated_python": "it is for Pathways, which runs on JAX alone",
     "jax.experimental.source_mapper": "it maps JAX's own lowering; see effax.seeing",
 }
 """Modules that are refused, and why."""
@@ -37,6 +36,14 @@ def include_frame(frame: FrameType) -> bool:
 def trace_state_clean() -> bool:
     """Whether nothing is traced or transformed just now."""
     return innermost() is bottom
+
+
+class _Alone:
+    """What there is of other processes: none."""
+
+    process_id = 0
+    num_processes = 1
+    client = service = coordinator_address = None
 
 
 class _Registered(Mapping[type, Any]):
@@ -81,10 +88,13 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         "extended": "effax.dtypes:extended",
         "finfo": "effax.numpy:finfo",
     },
+    "distributed": {"global_state": _Alone()},  # orbax
     "earray": {},  # flax, for dtypes of its own
     "flatten_util": {"ravel_pytree": "effax.flatten_util:ravel_pytree"},  # blackjax
     "interpreters": {},
     "interpreters.pxla": {"global_result_handlers": {}},  # flax, for dtypes of its own
+    "scipy": {},
+    "scipy.special": {"gammaln": "effax.scipy.special:gammaln"},  # TensorFlow Probability
     "state": {},
     "state.types": {"AbstractRef": "effax.ref:AbstractRef"},  # flax
     "traceback_util": {  # equinox, flax, jaxtyping
@@ -93,7 +103,10 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         "register_exclusion": frames.hide,
         "_exclude_paths": [],
     },
-    "tree_util": {"_registry": _Registered()},  # flax
+    "tree_util": {  # flax, orbax
+        "_registry": _Registered(),
+        "flatten_one_level": "effax.tree_util:flatten_one_level",
+    },
     "xla_bridge": {"_backends": {}},  # chex
 }
 
@@ -109,6 +122,9 @@ class Private(ModuleType):
         self._names = names
 
     def __getattr__(self, name: str) -> Any:
+        path = f"{self.__name__}.{name}".removeprefix("jax._src.")
+        if path in _NAMES:
+            return import_module(f"jax._src.{path}")
         if name.startswith("__") or name not in self._names:
             raise AttributeError(
                 f"{self.__name__}.{name} is private to JAX, and effax, which stands for it, has "

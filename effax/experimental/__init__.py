@@ -6,6 +6,7 @@ from effax.api.callbacks import io_callback as io_callback
 
 __all__ = [
     "checkify",
+    "colocated_python",
     "compilation_cache",
     "compute_on",
     "hijax",

@@ -14,6 +14,7 @@ Nothing is registered elsewhere, and the library's own columns are filled by the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,12 @@ __all__ = [
     "unsure",
 ]
 __dir__ = __all__.copy
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("core", "linear_util", "source_info_util"):  # by JAX's names, and on demand
+        return import_module(f"effax.extend.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 # Rules from outside come after the library's own, so that they may replace them; so do effects.

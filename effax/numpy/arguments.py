@@ -87,7 +87,7 @@ def canonical_axis(axis: Any, ndim: int) -> int:
 
 def listed(x: Any) -> Any:
     """Several (axes, say) as they are given, one as a tuple of one."""
-    many = isinstance(x, tuple | list) or (isinstance(x, np.ndarray) and x.ndim > 0)
+    many = isinstance(x, tuple | list | range) or (isinstance(x, np.ndarray) and x.ndim > 0)
     return x if many else (x,)
 
 

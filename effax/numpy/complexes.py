@@ -83,7 +83,7 @@ def iscomplexobj(x: Any) -> bool:
     """
     if isinstance(x, list | tuple):
         return any(map(iscomplexobj, x))  # its elements may be traced
-    if isinstance(x, str | np.ndarray) or x is None:
+    if isinstance(x, str | np.ndarray | type | np.dtype) or x is None:
         return np.asarray(x).dtype.kind == "c"  # NumPy's objects and strings are no arrays here
     return bool(is_complex(typeof(x).dtype))
 

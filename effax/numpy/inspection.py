@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -127,13 +128,20 @@ def iterable(y: Any) -> bool:
 
 
 @opening
-def shape(a: ArrayLike) -> tuple[int, ...]:
+def shape(a: ArrayLike | None) -> tuple[int, ...]:
     """The lengths of an array's axes.
 
     >>> import effax.numpy as jnp
     >>> jnp.shape([[1, 2, 3]])
     (1, 3)
     """
+    if a is None:
+        warnings.warn(
+            "None is no array, and that it has the shape () is deprecated, in JAX as here",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        return ()
     return np.shape(a) if isinstance(a, (list, tuple)) else typeof(a).shape
 
 

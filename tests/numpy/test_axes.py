@@ -55,3 +55,15 @@ def test_trapezoids_of_one_sample_along_an_axis():
 
 def test_a_block_of_one_number_has_no_axis():
     assert jnp.block(np.float32(1)).shape == np.block(np.float32(1)).shape == ()
+
+
+def test_axes_come_as_a_range():
+    """Distrax writes them so."""
+    assert jnp.expand_dims(M, range(1)).shape == (1, 2, 3)
+    assert jnp.sum(M, axis=range(2)) == 15
+
+
+def test_what_is_no_array_has_no_axes():
+    with pytest.warns(DeprecationWarning, match="None is no array"):
+        assert jnp.shape(None) == ()
+    assert not jnp.iscomplexobj(jnp.complex64)

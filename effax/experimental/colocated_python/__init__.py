@@ -1,0 +1,28 @@
+"""`jax.experimental.colocated_python`: Python beside devices elsewhere, which Pathways has.
+
+There is no Pathways here, so each use is refused; the names are there for those who import them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+__all__ = ["colocated_cpu_devices", "colocated_python"]
+__dir__ = __all__.copy
+
+
+def _refuse(what: str) -> NoReturn:
+    raise NotImplementedError(
+        f"{what}: Python runs beside devices elsewhere under Pathways alone, which effax has no "
+        f"backend for; pure_callback and io_callback run it on this machine"
+    )
+
+
+def colocated_python(fun: Any) -> NoReturn:
+    """Raise `NotImplementedError`."""
+    _refuse("colocated_python")
+
+
+def colocated_cpu_devices(devices_or_mesh: Any) -> NoReturn:
+    """Raise `NotImplementedError`."""
+    _refuse("colocated_cpu_devices")

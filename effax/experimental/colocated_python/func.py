@@ -1,0 +1,4 @@
+"""Functions beside devices elsewhere: there are none."""
+
+__all__: list[str] = []
+__dir__ = __all__.copy

@@ -1,0 +1,10 @@
+"""What is sent to devices elsewhere: lists of devices, by name."""
+
+from __future__ import annotations
+
+__all__ = ["DeviceList"]
+__dir__ = __all__.copy
+
+
+class DeviceList:
+    """A list of devices elsewhere, of which there are none."""
