@@ -286,8 +286,11 @@ class RefError(EffaxError, ValueError):
     """A reference to mutable state was used in a way that has no meaning."""
 
 
-class UnhandledEffectError(EffaxError, RuntimeError):
-    """A program performs an effect that no installed handler, nor the back-end, answers."""
+class UnhandledEffectError(EffaxError, RuntimeError, ValueError):
+    """A program performs an effect that no installed handler, nor the back-end, answers.
+
+    A `ValueError` as well, as JAX's error for a check that no `checkify` answers.
+    """
 
     @classmethod
     def at_lowering(cls, equation: Any) -> UnhandledEffectError:

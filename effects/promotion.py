@@ -132,7 +132,7 @@ def _name(node: Node) -> str:
 
 def _refusal(nodes: Sequence[Node], strict: bool) -> str:
     names = ", ".join(map(_name, nodes))
-    message = f"dtypes {names} have no available implicit dtype promotion path"
+    message = f"Input dtypes {names} have no available implicit dtype promotion path"
     narrow = {str(n) for n in nodes if n in _SMALL_FLOATS or n in narrow_integers}
     if strict:
         return (

@@ -434,8 +434,9 @@ def check_row(program: Program) -> None:
                 f"vmap(..., axis_name={name!r}) or pmap"
             )
         wanted = answerer_of(entry, _HANDLER_FOR)
+        check = "Cannot abstractly evaluate a checkify.check: " if entry == "check" else ""
         raise UnhandledEffectError(
-            f"this program performs `{entry}`, which XLA can't answer: "
+            f"{check}this program performs `{entry}`, which XLA can't answer: "
             f"{_asked_for(program, entry)}; wrap it in {wanted} first"
         )
 

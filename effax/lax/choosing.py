@@ -43,8 +43,8 @@ def platform_dependent(
             return function(*args)
     if default is None:
         raise NotImplementedError(
-            f"platform_dependent: there is no function for {here}, only for "
-            f"{', '.join(per_platform)}, and no default; give one"
+            f"platform_dependent: a translation rule was not found for platform {here}: there is a "
+            f"function for {', '.join(per_platform)} only, and no default; give one"
         )
     return default(*args)
 

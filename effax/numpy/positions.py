@@ -152,8 +152,8 @@ def ravel_multi_index(
         for index, n in zip(multi_index, lengths, strict=True):
             if isinstance(index, Carrier):
                 raise ConcretizationTypeError(
-                    "ravel_multi_index was traced with mode='raise'. Use mode='wrap' or "
-                    "mode='clip' instead."
+                    "The error occurred because ravel_multi_index was jit-compiled with "
+                    "mode='raise'. Use mode='wrap' or mode='clip' instead."
                 )
             known = np.asarray(index)
             if ((known < 0) | (known >= n)).any():

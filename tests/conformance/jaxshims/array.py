@@ -33,7 +33,16 @@ class _LazyArrayImpl(metaclass=_ConcreteArray):
     the back end before the number of devices is settled."""
 
 
+class _PrivateConstructor(_ConcreteArray):
+    def __call__(cls, *args, **kwargs):
+        raise jaxshims.NeedsInternal("ArrayImpl(aval, sharding, arrays, committed)")
+
+
+class _Constructed(metaclass=_PrivateConstructor):
+    """The type, made from shards, which only JAX's own code and its tests do."""
+
+
 def __getattr__(name):
     if name == "ArrayImpl":
-        return _LazyArrayImpl if jaxshims.importing else _real_type()
+        return _LazyArrayImpl if jaxshims.importing else _Constructed
     raise AttributeError(name)
