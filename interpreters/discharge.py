@@ -117,8 +117,12 @@ def perform_on_contents(
     return rule(effect, operands, attributes)
 
 
-def distinct(operands: Sequence[Any], name: str) -> tuple[list[Ref], Places]:
+def distinct(
+    operands: Sequence[Any], name: str, labels: Callable[[], Sequence[str]] | None = None
+) -> tuple[list[Ref], Places]:
     """The references among operands, and which of them stands at each.
+
+    `labels` tells what the last operands are called: arguments, before which are captured values.
 
     Raises `RefError` for one that is there twice: each write would have to change both.
     """
@@ -128,11 +132,17 @@ def distinct(operands: Sequence[Any], name: str) -> tuple[list[Ref], Places]:
         if at is None:
             continue
         if at in seen:
+            named = labels() if labels is not None else [f"input {k}" for k in range(len(operands))]
+            one, other = (k - len(operands) + len(named) for k in (seen[at], i))
+            where = (
+                f"appeared at both {named[one]} and {named[other]}"
+                if one >= 0
+                else f"was both closed over and passed as the argument {named[other]}"
+            )
             raise RefError(
                 "only one reference to a mutable array may be passed as an argument to a function, "
                 f"but when tracing {name} the mutable array reference of type {refs[at].type!r} "
-                f"appeared at both inputs {seen[at]} and {i}, or was both closed over and passed "
-                "as the argument; pass it once, or close over it"
+                f"{where}; pass it once, or close over it"
             )
         seen[at] = i
     return refs, places

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from effax.api.arguments import name_of, with_references
+from effax.api.signatures import Parameters, leaf_names
 from effax.effects import key_use
 from effax.effects.errors import ClosedOverError
 from effax.effects.program import Program
@@ -67,7 +68,12 @@ class CustomCall:
         if len(self.refs) > 1:
             from effax.interpreters.discharge import distinct
 
-            distinct(everything, name_of(function))
+            dynamic = tuple(x for i, x in enumerate(args) if i not in self.fixed)
+            tree = tree_flatten((dynamic, {}))[1]
+            parameters = Parameters.of(function)
+            distinct(
+                everything, name_of(function), lambda: leaf_names(parameters, tree, self.fixed)
+            )
         self.leaves = [x for x in everything if not isinstance(x, Ref)]
         self.types = [typeof(x) for x in self.leaves]
         self.function = function

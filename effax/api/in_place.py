@@ -16,16 +16,19 @@ from effax.interpreters.masks import pick
 
 
 def run_in_place(
-    program: Program, operands: Sequence[Any], compiled: Callable[..., Executor]
+    program: Program,
+    operands: Sequence[Any],
+    compiled: Callable[..., Executor],
+    labels: Callable[[], Sequence[str]] | None = None,
 ) -> list[Any]:
     """Run a program on arrays and references: those that it writes hold what they do in the end.
 
     `compiled(program, captured, arrays, donate)` gives what runs it. The new contents take over the
-    memory of the old, unless these were read and may be in use.
+    memory of the old, unless these were read and may be in use. `labels` are as of `distinct`.
     """
     from effax.interpreters.discharge import discharged, distinct
 
-    distinct(operands, program.name)
+    distinct(operands, program.name, labels)
     pure, written = discharged(program)
     places = [i for i, x in enumerate(operands) if isinstance(x, Ref)]
     donate = pick(places, written, True)

@@ -169,9 +169,13 @@ class Jit:
             if not traced.mutates:
                 return self._run(parted, traced, found)
             operands = (*traced.captured, *parted.leaves)
-            return tree_unflatten(
-                traced.out_tree, run_in_place(traced.program, operands, self._executor)
-            )
+
+            def labels() -> list[str]:
+                fixed = [at for at, _ in parted.statics]
+                return leaf_names(Parameters.of(self._function), parted.tree, fixed)
+
+            results = run_in_place(traced.program, operands, self._executor, labels)
+            return tree_unflatten(traced.out_tree, results)
         if self._options:
             raise ValueError(
                 "`compiler_options` can only be passed to top-level `jax.jit`: at "

@@ -9,6 +9,7 @@ from effax.api.arguments import name_of, wearing
 from effax.api.differentiable import float0_zeros
 from effax.api.float0 import is_nothing
 from effax.api.mapped_axes import batch_size, checked_axis
+from effax.api.signatures import Parameters, leaf_names
 from effax.backends.xla.array import Array
 from effax.effects.effect import REFERENCES
 from effax.effects.errors import RefError
@@ -100,7 +101,7 @@ def mapped_over(
             )
         leaves, tree = tree_flatten((args, keywords))
         if not REFERENCES.isdisjoint(map(type, leaves)):
-            _check_references(leaves, (args, keywords), name_of(fun))
+            _check_references(leaves, args, keywords, fun)
         if type(in_axes) is int and not keywords and all([type(x) is Array for x in args]):
             axes: list[Any] = [in_axes] * len(args)
         else:
@@ -135,12 +136,13 @@ def mapped_over(
     return mapped
 
 
-def _check_references(leaves: Sequence[Any], tree: Any, name: str) -> None:
+def _check_references(leaves: Sequence[Any], args: Any, keywords: Any, fun: Any) -> None:
     """Raise `RefError` for a reference given twice, `TypeError` for a part of one."""
     from effax.api.references import refuse_parts
 
-    refuse_parts(tree, f"vmap of {name}")
-    distinct(leaves, name)
+    refuse_parts((args, keywords), f"vmap of {name_of(fun)}")
+    tree = tree_flatten((args, keywords))[1]
+    distinct(leaves, name_of(fun), lambda: leaf_names(Parameters.of(fun), tree))
 
 
 def _is_tree(x: Any) -> bool:

@@ -24,6 +24,7 @@ from effax.lax.carrying import (
     branch_differences,
     describe_difference,
     on_leaves,
+    refuse_aliases,
     same_types,
     with_captures,
 )
@@ -138,6 +139,7 @@ def _branch(
     what: str, index: Any, branches: Sequence[Callable[..., Any]], operands: Sequence[Any]
 ) -> Any:
     leaves, tree = tree_flatten(tuple(operands))
+    refuse_aliases(what, branches[-1], tuple(operands), leaves)
     distinct = {id(b): b for b in branches}.values()  # what is given twice is staged once
     flats = [on_leaves(b, tree) for b in distinct]
     parts, leaves = staged_over([f for f, _ in flats], leaves, [name_of(b) for b in distinct])
@@ -167,6 +169,7 @@ def _branch(
                 told=branch_differences(i, *(tree_unflatten(t, list(types)) for t, types in sides)),
             )
     values, programs = with_captures([s for s, _ in staged])
+    refuse_aliases(what, branches[-1], tuple(operands), leaves, values)
     return tree_unflatten(first_tree, _perform_cond(index, [*values, *leaves], programs))
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from effax.api.arguments import name_of
 from effax.api.custom_calls import typed
-from effax.api.signatures import Parameters
+from effax.api.signatures import Parameters, leaf_names
 from effax.effects import key_use
 from effax.effects.conversion import convert_element_type
+from effax.effects.effect import REFERENCES
 from effax.effects.mismatch import mismatches, one_level
 from effax.effects.program import Program, Variable
 from effax.effects.promotion import result_type
@@ -21,6 +22,7 @@ from effax.effects.tree import (
     tree_unflatten,
 )
 from effax.effects.types import ShapedArray, typeof
+from effax.interpreters.discharge import distinct
 from effax.interpreters.stage import Staged, stage
 
 
@@ -32,6 +34,22 @@ def traced(
     name = name_of(function)
     staged = key_use.repeated(lambda: stage(flat, types, name), lambda s: s.program.outputs, name)
     return staged, out[0]
+
+
+def refuse_aliases(
+    what: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    leaves: Sequence[Any],
+    captured: Sequence[Any] = (),
+) -> None:
+    """Raise `RefError` for a reference that is twice among arguments, whose leaves are given too,
+    or among these and what a function captured."""
+    if not REFERENCES.isdisjoint(map(type, leaves)):
+        tree = tree_flatten((args, {}))[1]
+        name = f"{name_of(function)} for {what}"
+        parameters = Parameters.of(function)
+        distinct([*captured, *leaves], name, lambda: leaf_names(parameters, tree))
 
 
 def on_leaves(

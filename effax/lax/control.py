@@ -27,7 +27,7 @@ from effax.interpreters.masks import merge, pick
 from effax.interpreters.stage import Staged
 from effax.lax.branching import cond as cond
 from effax.lax.branching import switch as switch
-from effax.lax.carrying import as_type, loop_body, traced
+from effax.lax.carrying import as_type, loop_body, refuse_aliases, traced
 
 
 @overload
@@ -208,6 +208,7 @@ def scan(
         from effax.api.references import refuse_parts
 
         refuse_parts(xs, "lax.scan, xs")
+    refuse_aliases("scan", f, (init, xs), [*leaves, *rows])
     row_types = [typeof(x) for x in rows]
     n = _scan_length(row_types, xs_tree, length)
     if settings.read("disable_jit"):

@@ -14,6 +14,6 @@ def ref_set_jvp(primals: list[Any], tangents: list[Any]) -> NoReturn:
     raise RefError(
         "performing a set operation with a differentiated value on a non-differentiated array "
         f"reference of type {primals[0].type!r}, which was made outside of the function that is "
-        "being differentiated. Make it inside, pass it to jvp as an argument, or write "
-        "stop_gradient of the value"
+        "being differentiated. Move the array reference inside, pass it to jvp as an argument, or "
+        "write stop_gradient of the value"
     )

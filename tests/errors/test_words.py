@@ -133,3 +133,36 @@ def test_a_vectorized_function_says_what_it_was():
     assert re.match("Vectorized version of f.*Does things", effax.vmap(f).__doc__, re.DOTALL)
     f.__doc__ = None
     assert effax.vmap(f).__doc__ is None
+
+
+REF = effax.new_ref(0.0)
+ALIASES = {
+    "jit": (
+        lambda: effax.jit(lambda x_ref, y_ref: x_ref[...] + y_ref[...])(REF, REF),
+        "both x_ref and y_ref",
+    ),
+    "vmap": (lambda: effax.vmap(lambda x, y: None)(MANY, MANY), "both x and y"),
+    "cond": (
+        lambda: lax.cond(True, lambda x1, x2: ..., lambda x1, x2: ..., REF, REF), "both x1 and x2",
+    ),
+    "scan": (
+        lambda: lax.scan(lambda c, _: (None, None), (REF, REF), None, length=1),
+        r"both c\[0\] and c\[1\]",
+    ),
+    "closure": (
+        lambda: effax.jit(lambda y_ref: REF[...] + y_ref[...])(REF),
+        "closed over and passed as the argument y_ref",
+    ),
+    "branch": (
+        lambda: lax.cond(True, lambda y: REF[...] + y[...], lambda y: y[...], REF),
+        "closed over and passed as the argument y",
+    ),
+}  # fmt: skip
+MANY = effax.new_ref(jnp.zeros(3))
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_a_reference_given_twice_is_named(name):
+    call, where = ALIASES[name]
+    with pytest.raises(ValueError, match=f"only one reference to a mutable array.*{where}"):
+        call()
