@@ -11,6 +11,7 @@ from effax.effects import elementwise
 from effax.effects.effect import Effect
 from effax.effects.tree import tree_leaves
 from effax.interpreters.interpreter import Interpreter
+from effax.laws.failures import FAILURES
 from effax.laws.law import LAWS, SAME, Case, Law, dot
 
 _NEEDS: Final = frozenset({"no while", "mixed", "text"})
@@ -56,4 +57,4 @@ ASKED: Final = Law("T (jvp f) asks T about the effects of f", asked_outside_of_j
 
 def laws_of_one_effect() -> list[Law]:
     """The library's laws that are asked about programs of one effect."""
-    return [*(x for x in LAWS.values() if x.needs <= _NEEDS), LINEAR, ASKED]
+    return [*(x for x in LAWS.values() if x.needs <= _NEEDS), LINEAR, ASKED, FAILURES]

@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 
 from effax.effects.effect import all_effects
+from effax.effects.failures import DivisionByZeroError, NaNError, OOBError
 from effax.effects.types import float0, typeof
 from effax.interpreters.batch.batched import Batch
 from effax.interpreters.checkify.checking import Checkify
@@ -156,6 +157,28 @@ def _check(change):
     return make
 
 
+def _unchecked(kind):
+    """The rule without the checks of one kind of failure, where it makes any."""
+
+    def make(rule, noticed):
+        def wrong(handler, effect, operands, attributes):
+            if kind not in handler.kinds:
+                return rule(handler, effect, operands, attributes)
+            other = handler.fresh(handler.outer)
+            rule(other, effect, operands, attributes)
+            claims = (*other.pending, *other.unseen)
+            noticed.between(0, sum(site.kind is kind for site, *_ in claims))
+            kinds, handler.kinds = handler.kinds, handler.kinds - {kind}
+            try:
+                return rule(handler, effect, operands, attributes)
+            finally:
+                handler.kinds = kinds
+
+        return wrong
+
+    return make
+
+
 @attrs.frozen
 class Column:
     """A column of the library: its rules, and the mistakes that are made in each."""
@@ -196,7 +219,13 @@ COLUMNS = {
     ),
     "checkify": Column(
         Checkify.rules,
-        {"result scaled": _check(changes.scaled), "result slightly": _check(changes.slightly)},
+        {
+            "result scaled": _check(changes.scaled),
+            "result slightly": _check(changes.slightly),
+            "NaN check dropped": _unchecked(NaNError),
+            "division check dropped": _unchecked(DivisionByZeroError),
+            "bounds check dropped": _unchecked(OOBError),
+        },
     ),
 }
 
