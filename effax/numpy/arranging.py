@@ -339,6 +339,8 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     [[0, 3]]
     """
     check_arrays("trim_zeros", filt)
+    if not isinstance(trim, str):
+        raise TypeError(f"trim_zeros: trim must be 'f', 'b' or both, not {trim!r}")
     if isinstance(filt, Carrier):
         raise ConcretizationTypeError(
             filt, "trim_zeros: the length of the result depends on the elements."

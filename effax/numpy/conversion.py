@@ -10,6 +10,7 @@ import numpy as np
 from effax.backends.xla.array import Array
 from effax.backends.xla.array import asarray as device_array
 from effax.effects import conversion, elementwise, shape
+from effax.effects.dtypes import is_integer
 from effax.effects.effect import LITERALS
 from effax.effects.handler import Carrier, bottom, current
 from effax.effects.types import is_bool, is_complex, is_inexact, typeof, user_dtype
@@ -119,6 +120,8 @@ def _number(x: Any, wanted: Any) -> Any:
         if kind_fits and current.get() is bottom:
             return device_array(x, type_.update(dtype=wanted, weak_type=False))
         if kind_fits:
+            if isinstance(x, float) and is_integer(wanted):
+                int(x)  # raises for NaN and infinities, as where nothing is traced
             return conversion.convert_element_type(x, dtype=wanted, weak_type=False)
     if current.get() is bottom:
         return device_array(x)

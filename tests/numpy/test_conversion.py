@@ -341,3 +341,12 @@ def test_a_ufunc_of_a_ufunc_has_numbers_of_its_own():
     assert (function.nin, function.nout, function.identity) == (2, 1, 3)
     assert function != jnp.frompyfunc(jnp.add, nin=2, nout=1, identity=0)
     assert jnp.add.identity == 0
+
+
+@pytest.mark.parametrize(("number", "error"), [(np.nan, ValueError), (np.inf, OverflowError)])
+def test_what_is_no_integer_is_none_in_a_trace_either(number, error):
+    """It was 0, or the greatest of all."""
+    for make in (lambda: jnp.int32(number), lambda: jnp.array(number, "int8")):
+        for call in (make, effax.jit(make)):
+            with pytest.raises(error, match="cannot convert float"):
+                call()
