@@ -16,12 +16,13 @@ WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
 
-.PHONY: help test test-all check lint types layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
+.PHONY: help test test-all check lint types pyright layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
 	libraries array-api docs dist format sizes names clean
 
 help:
 	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
 	@echo "make test-all  the same with the slow ones"
+	@echo "make pyright   examples, papers and programs of users under the second type checker"
 	@echo "make mutants   small mistakes in each rule, and which law finds them"
 	@echo "make paths     the tests with fast paths switched off, all and each, and on at all sizes"
 	@echo "make hostile   sizes, threads, forks, interpreter exit, hostile files: the slow ones too"
@@ -66,6 +67,12 @@ $(VENV)-conformance/.conformance: requirements/conformance.txt requirements/runt
 	@$(VENV)-conformance/bin/python $(INSTALL) --require-hashes -r requirements/conformance.txt
 	@touch $@
 
+$(VENV)-pyright/.pyright: requirements/pyright.txt
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
+	@$(VENV)-pyright/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-pyright
+	@$(VENV)-pyright/bin/python $(INSTALL) --require-hashes -r requirements/pyright.txt
+	@touch $@
+
 # ---- checks
 #
 # On two quiet cores: test, 12 minutes; paths, 30; test-all, 45 and what the grid's search takes
@@ -73,7 +80,7 @@ $(VENV)-conformance/.conformance: requirements/conformance.txt requirements/runt
 
 test: check unit
 
-test-all: check $(VENV)/.test
+test-all: check pyright $(VENV)/.test
 	$(PYTEST)
 
 check: lint types layers
@@ -84,6 +91,10 @@ lint: $(VENV)/.test
 
 types: $(VENV)/.test
 	$(PY) -m mypy
+
+# mypy, which `make types` runs, checks the library; pyright what is written with it.
+pyright: $(VENV)/.test $(VENV)-pyright/.pyright
+	$(PY) -m tests.typing.checkers $(VENV)-pyright/bin/pyright
 
 layers: $(VENV)/.test
 	$(VENV)/bin/lint-imports
@@ -184,4 +195,4 @@ sizes:
 	@find effax effects interpreters backends -name '*.py' -exec wc -l {} + | sort -rn | head -30
 
 clean:
-	rm -rf $(VENV) $(VENV)-bench $(VENV)-conformance build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-conformance $(VENV)-pyright build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

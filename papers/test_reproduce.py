@@ -19,9 +19,9 @@ def test_a_figure_is_a_picture(figure):
     root = ElementTree.fromstring(figure(reproduce.script(figure.__name__), False))
     curves = root.findall(f"{SVG}polyline")
     assert len(curves) >= 3
-    width, height = map(float, root.get("viewBox").split()[2:])
+    width, height = map(float, root.attrib["viewBox"].split()[2:])
     for curve in curves:
-        points = [tuple(map(float, p.split(","))) for p in curve.get("points").split()]
+        points = [tuple(map(float, p.split(","))) for p in curve.attrib["points"].split()]
         assert len(points) >= 3
         assert all(0 <= x <= width and 0 <= y <= height for x, y in points)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from effax.api.arguments import name_of, normalise, wearing
 from effax.api.custom_calls import (
@@ -23,7 +23,6 @@ from effax.effects import custom
 from effax.effects.frames import filtered
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import float0, typeof
-from effax.effects.value import Array, NumPyArray
 from effax.interpreters.jvp.dual import moves, tangent_type
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -202,10 +201,6 @@ class custom_jvp(Generic[P, R]):  # noqa: N801  (JAX's name)
         return tree_unflatten(call.out_tree, results)
 
 
-@overload
-def stop_gradient(x: Array | NumPyArray) -> Array: ...
-@overload
-def stop_gradient(x: Any) -> Any: ...
 def stop_gradient(x: Any) -> Any:
     """The value, as a constant to every derivative.
 

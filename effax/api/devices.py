@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -24,30 +24,12 @@ from effax.effects.tree import (
     tree_map,
     tree_unflatten,
 )
-from effax.effects.value import Array, ArrayLike, NumPyArray, Value
+from effax.effects.value import Value
 from effax.memory import Space
 
 T = TypeVar("T")
 
 
-@overload
-def device_put(
-    x: ArrayLike,
-    device: Any = ...,
-    *,
-    src: Any = ...,
-    donate: bool = ...,
-    may_alias: bool | None = ...,
-) -> Array: ...
-@overload
-def device_put(
-    x: Any,
-    device: Any = ...,
-    *,
-    src: Any = ...,
-    donate: bool = ...,
-    may_alias: bool | None = ...,
-) -> Any: ...
 @filtered
 def device_put(
     x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: Any = None
@@ -124,10 +106,6 @@ def _in_space(x: Any, space: Space) -> Any:
     return x if there is None else naming.moved(x, src="any", dst=there)
 
 
-@overload
-def device_get(x: Array) -> NumPyArray: ...
-@overload
-def device_get(x: Any) -> Any: ...
 @filtered
 def device_get(x: Any) -> Any:
     """The arrays of a tree as NumPy arrays.

@@ -442,7 +442,6 @@ def jit(
 ) -> Jitted[P, R]: ...
 @overload
 def jit(
-    fun: None = ...,
     *,
     in_shardings: Any = ...,
     out_shardings: Any = ...,

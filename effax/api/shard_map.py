@@ -358,8 +358,6 @@ def shard_map(
 ) -> Callable[P, R]: ...
 @overload
 def shard_map(
-    f: None = ...,
-    /,
     *,
     out_specs: Any,
     in_specs: Any = ...,

@@ -44,9 +44,9 @@ class Series(fx.Interpreter):
 def series(order: int, collapsed: bool = False) -> Any:
     """The class of series up to an order; `collapsed`: of a sum of series over directions."""
     inner, later = range(1, order if collapsed else 1), range(1, order + 1)
-    leaves = {f"c{k}": fx.Leaf(axes=int(k in inner)) | None for k in later}
+    leaves = {f"c{k}": fx.Leaf(axes=int(k in inner)) | None for k in later}  # pyright: ignore[reportCallIssue]
     body = {"__module__": __name__, "order": order, "inner": inner}
-    body["__annotations__"] = {"c0": fx.Leaf(primal=True)} | leaves
+    body["__annotations__"] = {"c0": fx.Leaf(primal=True)} | leaves  # pyright: ignore[reportCallIssue]
     return type("Series", (Series,), body)
 
 

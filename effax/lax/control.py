@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from effax.effects.promotion import result_type
 from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
-from effax.effects.value import Array, ArrayLike
+from effax.effects.value import ArrayLike
 from effax.interpreters.masks import merge, pick
 from effax.interpreters.stage import Staged
 from effax.lax.branching import cond as cond
@@ -30,25 +30,9 @@ from effax.lax.branching import switch as switch
 from effax.lax.carrying import as_type, loop_body, refuse_aliases, traced
 
 
-@overload
-def while_loop(
-    cond_fun: Callable[[Array], ArrayLike],
-    body_fun: Callable[[Array], ArrayLike],
-    init_val: ArrayLike,
-    *,
-    checkpoints: int | None = ...,
-) -> Array: ...
-@overload
-def while_loop(
-    cond_fun: Callable[[Any], ArrayLike],
-    body_fun: Callable[[Any], Any],
-    init_val: Any,
-    *,
-    checkpoints: int | None = ...,
-) -> Any: ...
 @filtered
 def while_loop(
-    cond_fun: Callable[[Any], Any],
+    cond_fun: Callable[[Any], ArrayLike],
     body_fun: Callable[[Any], Any],
     init_val: Any,
     *,
@@ -146,29 +130,9 @@ def _with_constants(part: Staged, kept: Sequence[bool], outputs: Sequence[Any]) 
     return Program(inputs, p.equations, outputs, p.name)
 
 
-@overload
-def scan(
-    f: Callable[[Array, Any], tuple[ArrayLike, Any]],
-    init: ArrayLike,
-    xs: Any = ...,
-    length: int | None = ...,
-    reverse: bool = ...,
-    unroll: int | bool = ...,
-    _split_transpose: bool = ...,
-) -> tuple[Array, Any]: ...
-@overload
-def scan(
-    f: Callable[[Any, Any], tuple[Any, Any]],
-    init: Any,
-    xs: Any = ...,
-    length: int | None = ...,
-    reverse: bool = ...,
-    unroll: int | bool = ...,
-    _split_transpose: bool = ...,
-) -> tuple[Any, Any]: ...
 @filtered
 def scan(
-    f: Callable[..., Any],
+    f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
     xs: Any = None,
     length: int | None = None,
@@ -317,30 +281,10 @@ def _row(x: Any, i: int) -> Any:
     return x.at[i] if isinstance(x, Ref) else x[i]
 
 
-@overload
-def fori_loop(
-    lower: ArrayLike,
-    upper: ArrayLike,
-    body_fun: Callable[[Any, Array], ArrayLike],
-    init_val: ArrayLike,
-    *,
-    unroll: int | bool | None = ...,
-    checkpoints: int | None = ...,
-) -> Array: ...
-@overload
-def fori_loop(
-    lower: ArrayLike,
-    upper: ArrayLike,
-    body_fun: Callable[[Any, Any], Any],
-    init_val: Any,
-    *,
-    unroll: int | bool | None = ...,
-    checkpoints: int | None = ...,
-) -> Any: ...
 @filtered
 def fori_loop(
-    lower: Any,
-    upper: Any,
+    lower: ArrayLike,
+    upper: ArrayLike,
     body_fun: Callable[[Any, Any], Any],
     init_val: Any,
     *,
@@ -369,7 +313,8 @@ def fori_loop(
     known = not (isinstance(lower, Carrier) or isinstance(upper, Carrier))
     count = _steps(lower, upper, is_integer(wide.dtype)) if known and checkpoints is None else None
     if count is not None:
-        first = int(lower) if is_integer(wide.dtype) else as_type(lower, wide)
+        least: Any = lower
+        first = int(least) if is_integer(wide.dtype) else as_type(lower, wide)
         if settings.read("disable_jit"):
             for i in range(count):
                 init_val = body_fun(first + i, init_val)

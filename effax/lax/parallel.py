@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from math import prod
-from typing import Any, overload
+from typing import Any
 
 from effax.api.parted import axes_in_scope, tracked_axes
 from effax.effects import collective, comparison, shape
@@ -80,10 +80,6 @@ def axis_index(axis_name: Any) -> Array:
     return total
 
 
-@overload
-def psum(x: Array, axis_name: Any, *, axis_index_groups: Any = ...) -> Array: ...
-@overload
-def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = ...) -> Any: ...
 def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The sum over all places of a named axis, at each of them; of every leaf of a pytree.
 
@@ -110,10 +106,6 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     return tree_map(leaf, x)
 
 
-@overload
-def pmean(x: Array, axis_name: Any, *, axis_index_groups: Any = ...) -> Array: ...
-@overload
-def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = ...) -> Any: ...
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The mean over all places of a named axis.
 
@@ -134,10 +126,6 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     return tree_map(leaf, psum(x, axis_name))
 
 
-@overload
-def pmax(x: Array, axis_name: Any, *, axis_index_groups: Any = ...) -> Array: ...
-@overload
-def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = ...) -> Any: ...
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The largest over all places of a named axis, element by element.
 
@@ -150,10 +138,6 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     return tree_map(lambda y: collective.pmax(asarray(y), axes=_names(axis_name)), x)
 
 
-@overload
-def pmin(x: Array, axis_name: Any, *, axis_index_groups: Any = ...) -> Array: ...
-@overload
-def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = ...) -> Any: ...
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The smallest over all places of a named axis, element by element.
 

@@ -15,6 +15,7 @@ backpropagator". Theirs keeps adjoints in references; here the answer holds them
 
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 import effax.numpy as jnp
 from effax import extend
@@ -33,8 +34,8 @@ node = extend.Effect(
 class Number:
     """A scalar, and the place of its adjoint."""
 
-    value: object
-    place: object
+    value: Any
+    place: Any
 
     def __add__(self, other):
         return _number(self.value + other.value, (self, 1.0), (other, 1.0))

@@ -21,7 +21,7 @@ from effax.extend import effects, stage, traits, typeof
 class Batched(fx.Interpreter, pure=True):
     """The values of all lanes, along the first axis."""
 
-    many: fx.Leaf(axes=1)
+    many: fx.Leaf(axes=1)  # pyright: ignore[reportCallIssue, reportInvalidTypeForm]
 
     @classmethod
     def lift(cls, value, mode):

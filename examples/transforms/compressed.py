@@ -18,6 +18,7 @@ of three orders; a symmetric matrix needs fewer, by a star coloring (Gebremedhin
 import heapq
 import math
 from collections import Counter
+from typing import Any
 
 from sparsity import pattern
 
@@ -60,7 +61,7 @@ def ordered(graph, order):
 
 def colored(graph, order="smallest_last", star=False):
     """The colors of the vertices: neighbors differ; with `star`, every path of four has three."""
-    colors = [None] * len(graph)
+    colors: list[Any] = [None] * len(graph)
     for v in ordered(graph, order):
         near = [colors[w] for w in graph[v]]
         taken = set(near)

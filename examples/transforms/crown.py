@@ -61,7 +61,7 @@ def tight(x):
     if getattr(x, "node", None) is None:
         return Interval(x.lo, x.hi) if isinstance(x, Interval) else x
     rows = jnp.eye(x.lo.size, dtype=x.dtype).reshape(x.lo.size, *x.shape)
-    lo, hi = (sign * least(x.node, sign * rows).reshape(x.shape) for sign in (1, -1))
+    lo, hi = (sign * least(x.node, sign * rows).reshape(x.shape) for sign in (1, -1))  # pyright: ignore[reportAttributeAccessIssue]
     # Rounding may bring a bound past the other end: a point stays a point, where more is known of it.
     lo = jnp.where(lo > x.lo, jnp.minimum(lo, x.hi), x.lo)
     return Interval(lo, jnp.where(hi < x.hi, jnp.maximum(lo, hi), x.hi))
@@ -142,8 +142,8 @@ def curved(x, *, effect, **how):
     lo, hi, mid, apart = box.lo, box.hi, middle(box), box.hi > box.lo
     first, second = (boxed(g, box) for g in (slope, derivative(slope)))
     chord = jnp.where(apart, (f(hi) - f(lo)) / jnp.where(apart, hi - lo, 1), 0)
-    flattest = jnp.minimum(slope(lo), slope(hi)) if effect in BELLS else first.lo
-    convex, concave = second.lo >= 0, (second.lo < 0) & (second.hi <= 0)
+    flattest = jnp.minimum(slope(lo), slope(hi)) if effect in BELLS else first.lo  # pyright: ignore[reportAttributeAccessIssue]
+    convex, concave = second.lo >= 0, (second.lo < 0) & (second.hi <= 0)  # pyright: ignore[reportAttributeAccessIssue]
     below = jnp.where(convex, slope(mid), jnp.where(concave, chord, flattest))
     above = jnp.where(convex, chord, jnp.where(concave, slope(mid), flattest))
     lower, upper = line(below, jnp.where(convex, mid, lo)), line(above, jnp.where(concave, mid, hi))

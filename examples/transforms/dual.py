@@ -21,7 +21,7 @@ from effax.extend import effects, find_effect, traits, typeof
 class Dual(fx.Interpreter, pure=True):
     """A value, and the direction it moves in."""
 
-    value: fx.Leaf(primal=True)
+    value: fx.Leaf(primal=True)  # pyright: ignore[reportCallIssue, reportInvalidTypeForm]
     tangent: fx.Leaf | None
 
 

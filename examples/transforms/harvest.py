@@ -39,7 +39,7 @@ class Harvest(fx.Interpreter):
     plants: fx.State = dict
     used: fx.State = dict
     sown: fx.State = dict
-    listed: fx.Log
+    listed: fx.Log  # pyright: ignore[reportGeneralTypeIssues]
 
 
 @Harvest.rule(sow_effect)

@@ -13,6 +13,7 @@ last digits. NaN is no number: where an operation may leave its domain, no claim
 """
 
 from functools import reduce
+from typing import Any
 
 import effax as fx
 import effax.numpy as jnp
@@ -137,7 +138,7 @@ def ball_bounds(x, y, *, effect, **how):
 @Interval.rule(effects.fft)
 def fft_bounds(x, **how):
     center, axes = effects.fft(middle(x), **how), tuple(range(-len(how["fft_lengths"]), 0))
-    slack = jnp.sum(jnp.abs(radius(x)), axes, keepdims=True)  # no coefficient is larger than one
+    slack = jnp.sum(jnp.abs(radius(x)), axes, keepdims=True)  # no coefficient is larger than one  # pyright: ignore[reportArgumentType]
     return ball(center, jnp.broadcast_to(slack, center.shape))
 
 
@@ -189,8 +190,8 @@ def indexed_bounds(*xs, effect, **how):
 
 
 @Interval.rule(effects.sort)
-def sort_bounds(*xs, **how):
+def sort_bounds(*xs: Any, **how):
     """Order statistics are monotone."""
     if len(xs) > 1:
         return exact_at_points(effects.sort, *xs, **how)
-    return [Interval(effects.sort(xs[0].lo, **how)[0], effects.sort(xs[0].hi, **how)[0])]
+    return [Interval(effects.sort(xs[0].lo, **how)[0], effects.sort(xs[0].hi, **how)[0])]  # pyright: ignore[reportGeneralTypeIssues]

@@ -88,7 +88,7 @@ class Inverse(extend.Propagation):
             return super().visit(e)
         if all(map(self.whole, e.outputs)):
             return []
-        ys = tree.leaves(e.effect(*(x for x, _ in operands), **e.attributes))
+        ys = tree.leaves(e.effect(*(x for x, _ in operands), **e.attributes))  # pyright: ignore[reportGeneralTypeIssues]
         return [(x, (ALL, y, 0.0)) for x, y in zip(e.outputs, ys, strict=True)]
 
 

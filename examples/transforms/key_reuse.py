@@ -20,7 +20,7 @@ from effax.extend import effects, traits
 def fresh(xs):
     """A cell for each key that a variable may hold: [the place that used it up, or nothing]."""
     words = [x.shape[-1:] if x.dtype == "uint32" else () for x in xs]
-    sizes = [x.size // n[0] if n in ((2,), (4,)) else 0 for x, n in zip(xs, words, strict=True)]
+    sizes = [x.size // n[0] if n in ((2,), (4,)) else 0 for x, n in zip(xs, words, strict=True)]  # pyright: ignore[reportGeneralTypeIssues]
     return [[[""] for _ in range(n)] for n in sizes]
 
 

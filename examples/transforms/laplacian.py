@@ -32,8 +32,8 @@ OWN = effects.custom_jvp_call, effects.custom_vjp_call, effects.custom_linear, e
 class Laplacian(fx.Interpreter):
     """A value; its derivatives along each input; the sum of its second ones."""
 
-    value: fx.Leaf(primal=True)
-    rows: fx.Leaf(axes=1) | None
+    value: fx.Leaf(primal=True)  # pyright: ignore[reportCallIssue, reportInvalidTypeForm]
+    rows: fx.Leaf(axes=1) | None  # pyright: ignore[reportCallIssue, reportInvalidTypeForm]
     sum: fx.Leaf | None
 
 
@@ -118,11 +118,11 @@ def forward_laplacian(f):
         axes = jnp.reshape(jnp.eye(x.size, dtype=x.dtype), (x.size, *x.shape))
 
         def filled(y):
-            y = y if isinstance(y, Laplacian) else Laplacian(y)
+            y = y if isinstance(y, Laplacian) else Laplacian(y)  # pyright: ignore[reportCallIssue]
             zeros = jnp.zeros((x.size, *y.shape), y.dtype)
             return Laplacian(y.value, total(y.rows, zeros), total(y.sum, zeros[0]))
 
-        ys = Laplacian.transform(f)(Laplacian(x, axes))
+        ys = Laplacian.transform(f)(Laplacian(x, axes))  # pyright: ignore[reportCallIssue]
         return tree.map(filled, ys, is_leaf=lambda y: isinstance(y, Laplacian))
 
     return derivatives

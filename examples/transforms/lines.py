@@ -52,7 +52,7 @@ def code_lines(text: str) -> int:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
             string = node.body[0]
-            prose.update(range(string.lineno, string.end_lineno + 1))
+            prose.update(range(string.lineno, (string.end_lineno or string.lineno) + 1))
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in NOT_CODE:

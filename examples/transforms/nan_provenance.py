@@ -22,13 +22,13 @@ sites = {"an argument": 0, "a constant": 1}  # text: number, in order of appeara
 class Traced(fx.Interpreter, every=True):
     """A value, and where each of its NaNs began; values that can't be NaN are plain."""
 
-    value: fx.Leaf(primal=True)
-    origin: fx.Leaf(dtype="int32") | None
+    value: fx.Leaf(primal=True)  # pyright: ignore[reportCallIssue, reportInvalidTypeForm]
+    origin: fx.Leaf(dtype="int32") | None  # pyright: ignore[reportCallIssue, reportInvalidTypeForm]
 
     @classmethod
     def lift(cls, value, site="a constant", before=NONE):
         if not jnp.issubdtype(value.dtype, jnp.inexact):
-            return cls(value)
+            return cls(value)  # pyright: ignore[reportCallIssue]
         number = sites.setdefault(site, len(sites))
         born = jnp.where(jnp.asarray(before) == NONE, number, before)
         return cls(value, jnp.where(value == value, NONE, born).astype("int32"))
@@ -46,7 +46,7 @@ def follow(effect, *operands, place, **how):
         apart = effect.family in POINTWISE
         origins = origins if apart else [jnp.min(x, initial=NONE) for x in origins]
         before = reduce(jnp.minimum, origins, NONE)
-    results = [Traced.lift(y, f"{effect} at {place}", before) for y in fx.tree.leaves(found)]
+    results = [Traced.lift(y, f"{effect} at {place}", before) for y in fx.tree.leaves(found)]  # pyright: ignore[reportArgumentType]
     results = [y.value if y.origin is None else y for y in results]
     return results if effect.multiple else results[0]
 
@@ -60,5 +60,5 @@ def provenance(f):
 def explain(result):
     """For each `Traced` in a result, how many of its elements are NaN because of which line."""
     found = fx.tree.leaves(result, is_leaf=lambda x: isinstance(x, Traced))
-    codes = [jnp.ravel(x.origin).tolist() for x in found if isinstance(x, Traced)]
+    codes = [jnp.ravel(x.origin).tolist() for x in found if isinstance(x, Traced)]  # pyright: ignore[reportArgumentType]
     return [Counter(list(sites)[k] for k in ks if k != NONE) for ks in codes]

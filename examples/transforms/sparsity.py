@@ -22,7 +22,7 @@ class Sparsity(fx.Interpreter, open_rules=True):
     """A value, and the inputs each element depends on, first axis; known where there are none."""
 
     value: fx.Leaf
-    sets: fx.Leaf(axes=1, dtype=bool) | None
+    sets: fx.Leaf(axes=1, dtype=bool) | None  # pyright: ignore[reportCallIssue, reportInvalidTypeForm]
 
 
 def pattern(f, local=False):
@@ -32,7 +32,7 @@ def pattern(f, local=False):
         x, cls = jnp.asarray(x), Local if local else Sparsity
         start = cls(x, jnp.eye(x.size, dtype=bool).reshape(x.size, *x.shape))
         y = either(none([start]), cls.transform(f)(start))
-        return jnp.moveaxis(y.sets, 0, -1).reshape(y.shape + x.shape)
+        return jnp.moveaxis(y.sets, 0, -1).reshape(y.shape + x.shape)  # pyright: ignore[reportArgumentType]
 
     return of
 
@@ -156,7 +156,7 @@ def while_sets(*xs, cond, body, cond_consts, body_consts, run, **how):
     def step(state):
         now = [*map(Sparsity, values, state[0])]
         grown = [y.sets for y in map(join, now, run(body, *consts, *now))]
-        return grown, sum(map(jnp.sum, grown)) > sum(map(jnp.sum, state[0]))
+        return grown, sum(map(jnp.sum, grown)) > sum(map(jnp.sum, state[0]))  # pyright: ignore[reportArgumentType]
 
     first = [join(x).sets for x in start], True
     return [*map(Sparsity, values, fx.lax.while_loop(lambda state: state[1], step, first)[0])]

@@ -29,7 +29,7 @@ class UnitError(fx.errors.EffaxError, TypeError):
 class Quantity(fx.Interpreter):
     """A value, and its unit: pairs of a base unit's name and its exponent."""
 
-    value: fx.Leaf(primal=True)
+    value: fx.Leaf(primal=True)  # pyright: ignore[reportCallIssue, reportInvalidTypeForm]
     unit: fx.Static = ()
 
     @classmethod

@@ -94,8 +94,8 @@ def rows():
 def _rows():
     theta = jnp.asarray(2.0)
     exact = fx.jacfwd(closed)(theta)
-    errors = [float(jnp.abs(fx.jacfwd(f)(theta) - exact).max()) for f in (ridge, ridge_outside)]
-    errors += [float(jnp.abs(fx.jacrev(f)(theta) - exact).max()) for f in (ridge, ridge_outside)]
+    errors = [float(jnp.abs(fx.jacfwd(f)(theta) - exact).max()) for f in (ridge, ridge_outside)]  # pyright: ignore[reportArgumentType]
+    errors += [float(jnp.abs(fx.jacrev(f)(theta) - exact).max()) for f in (ridge, ridge_outside)]  # pyright: ignore[reportArgumentType]
     yield (
         "the implicit derivative is exact, whatever the solver, forward and reverse",
         f"descent and a solver of NumPy's: differences up to {max(errors):.0e}",
@@ -137,7 +137,9 @@ def lines():
     import inspect
 
     tree = ast.parse(inspect.getsource(implicit))
-    docs = len(ast.get_docstring(tree.body[0]).splitlines()) + 1
+    (function,) = tree.body
+    assert isinstance(function, ast.FunctionDef)
+    docs = len((ast.get_docstring(function) or "").splitlines()) + 1
     return sum(1 for x in inspect.getsource(implicit).splitlines() if x.strip()) - docs
 
 

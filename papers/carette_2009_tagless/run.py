@@ -49,7 +49,7 @@ class Size(effax.Interpreter):
     """The size of the term that a value is: one more than its parts have."""
 
     value: effax.extend.Leaf
-    size: effax.extend.Leaf(dtype="int32")
+    size: effax.extend.Leaf(dtype="int32")  # pyright: ignore[reportCallIssue, reportInvalidTypeForm]
 
     @classmethod
     def lift(cls, value: Any) -> Any:

@@ -64,7 +64,8 @@ def by_hand(layers: Weights, x: Any, r: float) -> tuple[Any, Any]:
     """The paper's equations (6): centers go through W, radii through |W|."""
     mu, radius = np.float64(x), np.full(np.shape(x), r)
     for i, (w, b) in enumerate(layers):
-        mu, radius = np.float64(w) @ mu + b, np.abs(np.float64(w)) @ radius
+        matrix = np.asarray(w, np.float64)
+        mu, radius = matrix @ mu + b, np.abs(matrix) @ radius
         if i < len(layers) - 1:
             low, high = np.maximum(mu - radius, 0), np.maximum(mu + radius, 0)
             mu, radius = (high + low) / 2, (high - low) / 2
@@ -100,7 +101,7 @@ def trained(r: float, share: float, steps: int, n: int) -> Weights:
     """A network after gradient descent, the radius and the share growing from zero."""
     x, label = data(n, 1)
 
-    def step(layers: Any, i: Any) -> Any:
+    def step(layers: Any, i: Any) -> tuple[Any, None]:
         part = jnp.minimum(1.0, 2.0 * i / steps)
         slope = effax.grad(loss)(layers, x, label, r * part, share * part)
         return effax.tree.map(lambda w, g: w - 0.3 * g, layers, slope), None

@@ -61,7 +61,7 @@ class Raised(effax.Interpreter):
     """A value, or the exception in its place: 0 is none."""
 
     value: effax.extend.Leaf
-    code: effax.extend.Leaf(dtype="int32")
+    code: effax.extend.Leaf(dtype="int32")  # pyright: ignore[reportCallIssue, reportInvalidTypeForm]
 
     @classmethod
     def lift(cls, value: Any) -> Any:
@@ -104,7 +104,7 @@ names = itertools.count()
 class Many(effax.Interpreter):
     """All that a value may be, along an axis in front: one for each outcome of some choices."""
 
-    outcomes: effax.extend.Leaf(axes=1)
+    outcomes: effax.extend.Leaf(axes=1)  # pyright: ignore[reportCallIssue, reportInvalidTypeForm]
     choices: effax.extend.Static = ()
 
     @classmethod
@@ -216,7 +216,7 @@ def rows() -> Iterator[tuple[str, str, bool]]:
 def _state() -> Iterator[tuple[str, str, bool]]:
     ways = {"alone": lambda f: f, "jit": effax.jit}
     held = {
-        law: [way for way, wrap in ways.items() if same_state(*sides, wrap)]
+        law: [way for way, wrap in ways.items() if same_state(*sides, wrap)]  # pyright: ignore[reportCallIssue]
         for law, sides in STATE_LAWS.items()
     }
     yield (

@@ -9,6 +9,7 @@ import pytest
 def load():
     place = Path(__file__).with_name("run.py")
     spec = importlib.util.spec_from_file_location("salmon_2011_threefry_run", place)
+    assert spec is not None and spec.loader is not None
     run = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(run)
     return run

@@ -256,7 +256,7 @@ def _adbench(size: int, timed: bool) -> Iterator[tuple[str, str, bool]]:
     for w, m, q, below in zip(weights, means, logs, lower, strict=True):
         root = np.diag(np.exp(q))
         root[at] = below
-        density = density + w * multivariate_normal(m, np.linalg.inv(root.T @ root)).pdf(x)
+        density = density + w * multivariate_normal(m, np.linalg.inv(root.T @ root)).pdf(x)  # pyright: ignore[reportArgumentType]
     found = float(gaussians((alphas, means, logs, lower), x))
     yield (
         "GMM is a mixture of Gaussians",

@@ -410,7 +410,8 @@ def adjoint(f: Any, args: Any, cts: Any, pulled_back: Any) -> bool:
         sum(np.vdot(a, b) for a, b in zip(*pair, strict=True))
         for pair in ((cts, pushed), (pulled_back, u))
     ]
-    return bool(np.isclose(*sides, 1e-8, 1e-10))
+    forwards, backwards = sides
+    return bool(np.isclose(forwards, backwards, 1e-8, 1e-10))
 
 
 def _on_loops_and_trees() -> Iterator[tuple[str, str, bool]]:

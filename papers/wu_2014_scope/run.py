@@ -147,7 +147,7 @@ def code(path: Path, *names: str) -> int:
     source, total = path.read_text(encoding="utf-8"), 0
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:
-            decorators = sum(d.end_lineno - d.lineno + 1 for d in node.decorator_list)
+            decorators = sum((d.end_lineno or d.lineno) - d.lineno + 1 for d in node.decorator_list)
             total += decorators + code_lines(ast.get_source_segment(source, node) or "")
     return total
 

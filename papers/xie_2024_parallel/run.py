@@ -75,7 +75,7 @@ def choose_in_each_lane(handler: Any, values: Any, batched: Any) -> Any:
 class Amb(effax.Interpreter):
     """All outcomes of a value along an axis in front, for the choices that it depends on."""
 
-    outcomes: effax.extend.Leaf(axes=1)
+    outcomes: effax.extend.Leaf(axes=1)  # pyright: ignore[reportCallIssue, reportInvalidTypeForm]
     choices: effax.extend.Static = ()
 
     @classmethod

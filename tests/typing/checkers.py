@@ -1,4 +1,7 @@
-"""Type checkers, asked about programs: which lines they refuse, and which they should."""
+"""Type checkers, asked about programs: which lines they refuse, and which they should.
+
+`python -m tests.typing.checkers PYRIGHT` is what `make pyright` runs.
+"""
 
 import json
 import subprocess
@@ -44,6 +47,14 @@ def refused_by_pyright(pyright: str, paths: list[Path]) -> Lines:
     }
 
 
+def main(pyright: str) -> str:
+    """What pyright finds in examples, papers and the programs that should not be, or should be, there."""
+    examples = refused_by_pyright(pyright, [])  # what pyproject.toml names
+    return disagreement(examples, set()) + disagreement(
+        refused_by_pyright(pyright, PROGRAMS), expected()
+    )
+
+
 def disagreement(found: Lines, wanted: set[tuple[str, int]]) -> str:
     """What a checker refuses and should not, and the reverse, line by line; empty for nothing."""
     wrongly = [
@@ -51,3 +62,7 @@ def disagreement(found: Lines, wanted: set[tuple[str, int]]) -> str:
     ]
     passed = [f"{file}:{line}: is not refused" for file, line in sorted(wanted - found.keys())]
     return "\n".join(wrongly + passed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]) or 0)

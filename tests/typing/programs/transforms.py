@@ -98,16 +98,12 @@ def right(params: Params, x: effax.Array, model: Model) -> None:
 
 
 def control(x: effax.Array) -> None:
-    def more(y: effax.Array) -> effax.Array:
-        return y.sum() < 3
-
     def add(carry: effax.Array, y: effax.Array) -> tuple[effax.Array, effax.Array]:
         return carry + y, carry
 
-    assert_type(lax.while_loop(more, block, x), effax.Array)
-    assert_type(lax.fori_loop(0, 3, jnp.add, 1.0), effax.Array)
+    # Carries are trees, in which numbers become arrays: Any.
     carry, ys = lax.scan(add, 0.0, x)
-    assert_type(carry, effax.Array)
+    print(carry.sum(), lax.while_loop(lambda y: y.sum() < 3, block, x).sum())
     print(lax.fori_loop(0, 3, lambda i, y: y * i, x).sum())
     total, count = lax.fori_loop(0, 3, lambda i, state: (state[0] + i, state[1] + 1), (0.0, 0))
     print(ys, total, count, lax.cond(x.sum() > 0, lambda y: y, lambda y: -y, x))
@@ -124,5 +120,7 @@ def mistakes(params: Params, x: effax.Array) -> None:
     effax.value_and_grad(loss)(params, x, rate=1)  # refused
     clipped(x)  # refused
     block("x")  # refused
+    lax.scan(lambda c: c, x, x)  # refused
+    lax.fori_loop(0, "3", lambda i, y: y, x)  # refused
     wrong: str = step(params, x)  # refused
     print(wrong)
