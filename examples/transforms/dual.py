@@ -63,13 +63,15 @@ def jvp(f, primals, tangents):
     return tuple(fx.tree.map(part, ys, is_leaf=known) for part in (value, moving))
 
 
-@Dual.rule(*traits.partials, lift=False)
+UNKNOWN = {e for e, by in traits.partials.items() if all(hasattr(p, "reason") for p in by)}
+
+
+@Dual.rule(*{*traits.partials} - UNKNOWN, lift=False)
 def chain_rule(*xs, effect, **how):
     values = [*map(value, xs)]
     y = effect(*values, **how)
     moved = [(i, t) for i, t in enumerate(map(tangent, xs)) if t is not None]
-    terms = [traits.along(effect, i, t, y, values, how) for i, t in moved]
-    terms = [t for t in terms if t is not None]
+    terms = [u for i, t in moved if (u := traits.along(effect, i, t, y, values, how)) is not None]
     return dual(y, reduce(effects.add, terms) if terms else None)
 
 
