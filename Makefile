@@ -120,7 +120,7 @@ processors: $(VENV)/.test
 unit: $(VENV)/.test
 	$(PYTEST) -m "not slow"
 
-# Small mistakes in each rule, and which law finds them: about three minutes without crown, which was not measured.
+# Small mistakes in each rule, and which law finds them (docs/mutants.md has the seconds); test-all asks them too.
 mutants: $(VENV)/.test
 	$(PY) -m tests.mutants
 

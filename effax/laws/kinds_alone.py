@@ -7,6 +7,7 @@ of others are large. In programs of one effect every effect with a rule is to be
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -221,29 +222,36 @@ def _matrix(b: Builder, x: Known, symmetric: bool) -> Known:
     return plus(base, times(moved, 0.2))
 
 
-def factored(b: Builder) -> None:
-    """Factors, eigenvalues and condensed forms of a matrix, and a tridiagonal system."""
+_FACTORS: Final[dict[Effect, dict[str, Any]]] = {
+    linalg.eigh: {"lower": True},
+    condensed.tridiagonal: {"lower": True},
+    linalg.lu: {},
+    linalg.qr: {"full_matrices": False},
+    linalg.svd: {"full_matrices": False, "compute_uv": True},
+    linalg.eig: {"compute_left": False, "compute_right": False},
+    condensed.schur: {"compute_vectors": True},
+    condensed.hessenberg: {},
+    condensed.reflections: {},
+    condensed.pivoted_qr: {"full_matrices": False},
+}
+
+
+def factored(b: Builder, effects: tuple[Effect, ...]) -> None:
+    """Factors, eigenvalues or a condensed form of a matrix, by one of some effects."""
     x = b.a_float()
     if x is None or not x.type.size:
         return
-    symmetric = {
-        linalg.eigh: {"lower": True},
-        condensed.tridiagonal: {"lower": True},
-    }
-    general: dict[Effect, dict[str, Any]] = {
-        linalg.lu: {},
-        linalg.qr: {"full_matrices": False},
-        linalg.svd: {"full_matrices": False, "compute_uv": True},
-        linalg.eig: {"compute_left": False, "compute_right": False},
-        condensed.schur: {"compute_vectors": True},
-        condensed.hessenberg: {},
-        condensed.pivoted_qr: {"full_matrices": False},
-    }
-    effect = b.draw(st.sampled_from((*symmetric, *general)))
-    matrix = _matrix(b, x, effect in symmetric)
-    found = b.perform(effect, matrix, **{**general, **symmetric}[effect], bound=20.0)
-    if effect is linalg.lu:
-        b.perform(linalg.pivots_to_permutation, found[1], size=_N)
+    effect = b.draw(st.sampled_from(effects))
+    matrix = _matrix(b, x, effect in (linalg.eigh, condensed.tridiagonal))
+    b.perform(effect, matrix, **_FACTORS[effect], bound=20.0)
+
+
+def permuted(b: Builder) -> None:
+    """The order of the rows after a factorization."""
+    x = b.a_float()
+    if x is not None and x.type.size:
+        pivots = b.perform(linalg.lu, _matrix(b, x, False), bound=20.0)[1]
+        b.perform(linalg.pivots_to_permutation, pivots, size=_N)
 
 
 def tridiagonal_system(b: Builder) -> None:
@@ -304,20 +312,19 @@ def named(b: Builder) -> None:
         b.perform(naming.named, x, name="drawn", bound=x.bound)
 
 
-ALONE: Final = (
+ALONE: Final[tuple[Callable[[Builder], Any], ...]] = (
     of_bits,
     shifted_bits,
     of_many,
     of_elements,
     of_parameters,
     scattered,
-    factored,
+    *(partial(factored, effects=tuple(_FACTORS)[i::4]) for i in range(4)),
+    permuted,
     tridiagonal_system,
     windows,
     random_bits,
     named,
+    widened,
 )
-"""These kinds; each is for the effects that no kind of a whole program performs."""
-
-BESIDE: Final = (widened,)
-"""Kinds that are for effects which others perform, too."""
+"""These kinds; each is for the effects that it ends with."""

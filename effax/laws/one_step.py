@@ -49,26 +49,24 @@ def environments(draw: Draw, dtype: Any = None, floats: bool = False) -> Builder
 def _kinds() -> Mapping[Effect, Sequence[Kind]]:
     """For each effect the kinds of steps that perform it, found by trying each of them."""
     from effax.laws.kinds import KINDS
-    from effax.laws.kinds_alone import ALONE, BESIDE
+    from effax.laws.kinds_alone import ALONE
 
     found: dict[Effect, list[Kind]] = {}
     for p in (*float_effects(), *other_effects()):
         found.setdefault(p.effect, []).append(partial(Builder.pointwise, choices=[p]))
-    for kind in dict.fromkeys(k for k in (*KINDS, *BESIDE) if k not in POINTWISE):
+    for kind in dict.fromkeys(k for k in KINDS if k not in POINTWISE):
         for effect in performed_by(kind):
             kinds = found.setdefault(effect, [])
             if kind not in kinds:
                 kinds.append(kind)
-    of_programs = frozenset(found)
-    for kind in ALONE:
-        for effect in performed_by(kind):
-            if effect not in of_programs:
-                found.setdefault(effect, []).append(kind)
+    for alone in ALONE:
+        for effect in performed_by(alone, last=True):
+            found.setdefault(effect, []).append(alone)
     return found
 
 
-def performed_by(kind: Kind) -> list[Effect]:
-    """The effects that a kind of steps performs, in some environment or other."""
+def performed_by(kind: Kind, last: bool = False) -> list[Effect]:
+    """The effects that a kind of steps performs, or ends with, in some environment or other."""
     found: dict[Effect, None] = {}
 
     @settings(
@@ -82,7 +80,7 @@ def performed_by(kind: Kind) -> list[Effect]:
     @given(environments(float64))
     def note(b: Builder) -> None:
         kind(b)
-        found.update(dict.fromkeys(step.effect for step in b.steps))
+        found.update(dict.fromkeys(step.effect for step in (b.steps[-1:] if last else b.steps)))
 
     with config.enable_x64(True):
         note()

@@ -269,11 +269,22 @@ def depends(cls):
 
         return covers(f, *c.values(c.loop))
 
+    def of_loops(c):
+        def f(*xs):
+            def on(state):
+                return (state[0] < 3) & (jnp.sum(state[1][0]) < 1.7)
+
+            steps = lambda s: (s[0] + 1, tuple(c.loop(*s[1])))  # noqa: E731
+            return fx.lax.while_loop(on, steps, (0, xs))[1]
+
+        return covers(f, *c.values(c.loop))
+
     name = "a pattern has what the Jacobian has"
     needs = frozenset({"loop", "branches"})
     return [
         Law(f"each rule: {name}", of_rules),
         Law(f"{name}, of cond p f g", of_branches, needs=needs),
+        Law(f"{name}, of while p f", of_loops, needs=frozenset({"loop"})),
     ]
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from pathlib import Path
 
-from tests.examples.samples import load
+from effax.interpreters.interpreter import Interpreter
+from tests.examples.samples import FOLDER, load
 from tests.mutants import columns
-from tests.mutants.survivors import SURVIVORS
+from tests.mutants.survivors import SURVIVORS, UNASKED
 from tests.mutants.transforms import finds, mutants
 
 ASKED = load("asked").ASKED
 """How each of the examples' transforms is asked."""
+NOT_ASKED = load("asked").NOT_ASKED
+"""Why others are not asked about the laws of transformations."""
 BEGIN, END = (
     "<!-- mutants: written by python -m tests.mutants --into -->",
     "<!-- end of mutants -->",
@@ -77,13 +81,56 @@ def row(counted):
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
+def written_in(name):
+    """How many rules and clauses a module of the examples has, in words."""
+    module = load(name)
+    own = [x for x in vars(module).values() if isinstance(x, type) and x.__module__ == name]
+    handlers = [x._handler for x in own if issubclass(x, Interpreter)]
+    rules = sum(len(h.rules) + (h.catch_all is not None) for h in handlers)
+    tree = ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))
+    calls = [x.func for x in ast.walk(tree) if isinstance(x, ast.Call)]
+    clauses = sum(getattr(f, "attr", "") == "handle" for f in calls)
+    found = [f"rules for {rules} effects"] * bool(rules) + ["clauses of `extend.handle`"] * bool(
+        clauses
+    )
+    return " and ".join(found) or "no rules of an interpreter"
+
+
+def not_mutated():
+    """The modules of the examples without mutants, what they are written in, and why not."""
+    mutated = {cls.__module__ for cls in map(class_of, ASKED.values()) if cls is not None}
+    names = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem not in ("asked", "lines"))
+    return [
+        f"| `{n}` | {written_in(n)} | {NOT_ASKED.get(n, 'no class to be changed')} |"
+        for n in names
+        if n not in mutated
+    ]
+
+
+def not_asked():
+    """The effects with a rule that no program of one effect performs: by columns, and why."""
+    missing: dict[str, list[str]] = {}
+    for column in columns.COLUMNS:
+        for name in columns.unasked(column):
+            missing.setdefault(name, []).append(column)
+    return [f"| `{n}` | {', '.join(of)} | {UNASKED[n]} |" for n, of in sorted(missing.items())]
+
+
 def write_into(page: Path, rows):
-    """Put the table between its marks on a page; rows that were not counted now are kept."""
+    """Put the tables between their marks on a page; rows that were not counted now are kept."""
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     old, _, after = rest.partition(END)
-    kept = {line.split("`")[1]: line for line in old.splitlines() if line.startswith("| `")}
+    counts = old.partition("\n\n")[0]
+    kept = {line.split("`")[1]: line for line in counts.splitlines() if line.startswith("| `")}
     kept |= {one["name"]: row(one) for one in rows}
     head = "| rules of | found | equivalent | unreached | CPU seconds |\n|---|---|---|---|---|"
-    table = "\n".join([head, *kept.values()])
+    others = "| no mutants of | it has | why |\n|---|---|---|"
+    effects = "| not asked alone | rules in | because it |\n|---|---|---|"
+    tables = (
+        [head, *kept.values()],
+        [others, *not_mutated()],
+        [effects, *not_asked()],
+    )
+    table = "\n\n".join("\n".join(lines) for lines in tables)
     page.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")

@@ -6,8 +6,8 @@ import pytest
 
 from effax.laws.failures import FAILURES
 from tests.mutants import columns
-from tests.mutants.survivors import SURVIVORS
-from tests.mutants.table import ASKED, class_of
+from tests.mutants.survivors import SURVIVORS, UNASKED
+from tests.mutants.table import ASKED, class_of, of_column, of_transform
 from tests.mutants.transforms import finds, mutants
 
 EACH = 8
@@ -38,6 +38,20 @@ def test_mutants_of_the_day_are_found(name):
 def test_a_check_that_is_dropped_is_missed(name):
     (mutant,) = (x for x in columns.mutants("checkify") if x.name == name)
     assert columns.finds("checkify", mutant) == FAILURES.name
+
+
+def test_each_effect_that_is_not_asked_has_a_reason():
+    missing = {name for column in columns.COLUMNS for name in columns.unasked(column)}
+    assert missing == set(UNASKED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*ASKED, *columns.COLUMNS])
+def test_mutants_that_no_law_finds_have_reasons(name):
+    counted = of_column(name) if name in columns.COLUMNS else of_transform(name)
+    if counted is not None:
+        assert not counted["unexplained"]
+        assert counted["found"] >= 0.95 * counted["of"] or counted["of"] < 20
 
 
 def test_the_mutants_that_survive_exist():
