@@ -20,7 +20,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.effects.value import Array, ArrayLike, DTypeLike
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding
 from effax.whole import whole
 
 DotDimensionNumbers = tuple[
@@ -198,6 +198,8 @@ def dot_general(
     dimension_numbers: DotDimensionNumbers,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Sums of products over paired axes.
 
@@ -235,6 +237,7 @@ def dot(
     dimension_numbers: DotDimensionNumbers | None = None,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Vector and matrix products: the last axis of lhs with the first of rhs.
 

@@ -17,7 +17,7 @@ from effax.effects.types import (
     is_unsigned,
     typeof,
 )
-from effax.effects.value import Array, DTypeLike, PrecisionLike
+from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
 from effax.lax.folds import padtype_to_pads
 from effax.whole import whole
@@ -164,6 +164,8 @@ def conv_general_dilated(
     batch_group_count: int = 1,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """A convolution over any number of spatial axes, with all of XLA's options.
 

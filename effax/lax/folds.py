@@ -266,6 +266,8 @@ def reduce(
     init_values: Any,
     computation: Callable[[Any, Any], Any],
     dimensions: Sequence[int],
+    *,
+    out_sharding: OutSharding = None,
 ) -> Any:
     """Fold some axes by an associative function whose identity is the initial value.
 

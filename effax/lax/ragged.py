@@ -9,7 +9,7 @@ import attrs
 
 import effax.numpy as jnp
 from effax.effects.types import typeof
-from effax.effects.value import Array, DTypeLike, PrecisionLike
+from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import dot_general
 from effax.whole import whole
 
@@ -34,6 +34,8 @@ def ragged_dot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     group_offset: Array | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """The rows of lhs, group after group, times the matrix of their group.
 
@@ -69,6 +71,8 @@ def ragged_dot_general(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     group_offset: Array | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """`dot_general` where one axis of lhs is cut into groups.
 

@@ -24,7 +24,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.effects.value import Array, ArrayLike, DTypeLike, Shape, Value
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape, Value
 from effax.numpy.arguments import on_device
 from effax.numpy.operands import asarray
 from effax.whole import whole
@@ -117,7 +117,7 @@ def full_like(
     return beside(result, x)
 
 
-def empty(shape: Any, dtype: Any) -> Array:
+def empty(shape: Any, dtype: Any, *, out_sharding: OutSharding = None) -> Array:
     """An array whose elements are not to be relied on; they are zeros.
 
     >>> import effax.lax as lax
@@ -137,7 +137,9 @@ def iota(dtype: DTypeLike, size: int) -> Array:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> Array:
+def broadcasted_iota(
+    dtype: DTypeLike, shape: Shape, dimension: int, *, out_sharding: OutSharding = None
+) -> Array:
     """An array whose elements are their own positions along one axis.
 
     >>> import effax.lax as lax
@@ -225,7 +227,9 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
     )
 
 
-def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Array:
+def broadcast(
+    operand: ArrayLike, sizes: Sequence[int], *, out_sharding: OutSharding = None
+) -> Array:
     """The array repeated along new first axes.
 
     >>> import effax.lax as lax
@@ -248,7 +252,11 @@ def _broadcast(x: ArrayLike, lengths: tuple[int, ...], dims: tuple[int, ...]) ->
 
 
 def broadcast_in_dim(
-    operand: ArrayLike, shape: Shape, broadcast_dimensions: Sequence[int]
+    operand: ArrayLike,
+    shape: Shape,
+    broadcast_dimensions: Sequence[int],
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """The array in a larger shape; its axis i lies along axis `broadcast_dimensions[i]`.
 
@@ -311,7 +319,13 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     return repeated(arr, wanted)
 
 
-def reshape(operand: ArrayLike, new_sizes: Shape, dimensions: Sequence[int] | None = None) -> Array:
+def reshape(
+    operand: ArrayLike,
+    new_sizes: Shape,
+    dimensions: Sequence[int] | None = None,
+    *,
+    out_sharding: OutSharding = None,
+) -> Array:
     """The elements in another shape, read in row-major order of `dimensions`.
 
     >>> import effax.lax as lax, effax.numpy as jnp

@@ -134,12 +134,6 @@ if _TYPE_CHECKING:
     from effax.numpy.creation import arange as arange
     from effax.numpy.creation import empty as empty
     from effax.numpy.creation import empty_like as empty_like
-    from effax.numpy.creation import from_dlpack as from_dlpack
-    from effax.numpy.creation import frombuffer as frombuffer
-    from effax.numpy.creation import fromfile as fromfile
-    from effax.numpy.creation import fromfunction as fromfunction
-    from effax.numpy.creation import fromiter as fromiter
-    from effax.numpy.creation import fromstring as fromstring
     from effax.numpy.creation import full as full
     from effax.numpy.creation import full_like as full_like
     from effax.numpy.creation import geomspace as geomspace
@@ -189,6 +183,12 @@ if _TYPE_CHECKING:
     from effax.numpy.elementary import sqrt as sqrt
     from effax.numpy.elementary import tan as tan
     from effax.numpy.elementary import tanh as tanh
+    from effax.numpy.foreign import from_dlpack as from_dlpack
+    from effax.numpy.foreign import frombuffer as frombuffer
+    from effax.numpy.foreign import fromfile as fromfile
+    from effax.numpy.foreign import fromfunction as fromfunction
+    from effax.numpy.foreign import fromiter as fromiter
+    from effax.numpy.foreign import fromstring as fromstring
     from effax.numpy.grids import diag as diag
     from effax.numpy.grids import diagflat as diagflat
     from effax.numpy.grids import diagonal as diagonal

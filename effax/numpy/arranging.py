@@ -13,7 +13,7 @@ from effax.effects import shape as effects
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.types import canonical_shape, int32, typeof
-from effax.effects.value import Array, ArrayLike, Axis, Shape
+from effax.effects.value import Array, ArrayLike, Axis, OutSharding, Shape
 from effax.numpy.arguments import (
     broadcast,
     canonical_axes,
@@ -213,6 +213,7 @@ def repeat(
     axis: int | None = None,
     *,
     total_repeat_length: int | None = None,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Each element repeated, all equally often or each by a number of its own.
 

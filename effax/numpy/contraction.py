@@ -18,7 +18,7 @@ from effax.effects.types import (
     is_unsigned,
     typeof,
 )
-from effax.effects.value import Array, ArrayLike, DTypeLike
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding
 from effax.lax.contraction import canonical_precision, preferred
 from effax.numpy.arguments import BroadcastError, canonical_axis, cast, check_arrays, refuse_out
 from effax.numpy.operands import array, broadcast_to_common, promote_dtypes
@@ -61,6 +61,7 @@ def dot(
     *,
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """The last axis of a with the last but one of b (its only one, for a vector).
 
@@ -138,6 +139,7 @@ def matmul(
     *,
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """The matrix product, for all of the leading axes, which are broadcast: `a @ b`.
 
@@ -268,6 +270,7 @@ def tensordot(
     *,
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Sums of products over some axes of both.
 

@@ -14,7 +14,7 @@ from effax.effects.dtypes import is_integer
 from effax.effects.effect import LITERALS
 from effax.effects.handler import Carrier, bottom, current
 from effax.effects.types import is_bool, is_complex, is_inexact, typeof, user_dtype
-from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, Value
+from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, OutSharding, Value
 from effax.numpy.arguments import cast, check_arrays, on_device
 
 
@@ -26,6 +26,7 @@ def array(
     ndmin: int = 0,
     *,
     device: DeviceLike = None,
+    out_sharding: OutSharding = None,
 ) -> Value:
     """An array of an array-like: a number, an array, or nested lists of them.
 
@@ -135,6 +136,7 @@ def asarray(
     *,
     copy: bool | None = None,
     device: DeviceLike = None,
+    out_sharding: OutSharding = None,
 ) -> Value:
     """An array of an array-like; see `array`.
 

@@ -23,7 +23,7 @@ from effax.effects.types import (
     is_unsigned,
     typeof,
 )
-from effax.effects.value import Array, ArrayLike
+from effax.effects.value import Array, ArrayLike, OutSharding
 from effax.numpy.arguments import (
     broadcast,
     cast,
@@ -45,7 +45,12 @@ from effax.whole import opening, whole
 
 @opening
 def bincount(
-    x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *, length: int | None = None
+    x: ArrayLike,
+    weights: ArrayLike | None = None,
+    minlength: int = 0,
+    *,
+    length: int | None = None,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """How often each of 0, 1, 2, ... is among the elements; with weights, how much they add up to.
 

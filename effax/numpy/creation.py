@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import ceil
-from typing import Any, Literal, NoReturn, SupportsIndex, overload
+from typing import Any, Literal, SupportsIndex, overload
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, Shape, Value
+from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, OutSharding, Shape, Value
 from effax.numpy.arguments import (
     asked_dtype,
     broadcast,
@@ -113,7 +112,11 @@ def _shape(name: str, lengths: Any, dtype: Any = None) -> tuple[int, ...]:
 
 
 def zeros(
-    shape: SupportsIndex | Shape, dtype: DTypeLike | None = None, *, device: DeviceLike = None
+    shape: SupportsIndex | Shape,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike = None,
+    out_sharding: OutSharding = None,
 ) -> Value:
     """An array of zeros.
 
@@ -124,7 +127,11 @@ def zeros(
 
 
 def ones(
-    shape: SupportsIndex | Shape, dtype: DTypeLike | None = None, *, device: DeviceLike = None
+    shape: SupportsIndex | Shape,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike = None,
+    out_sharding: OutSharding = None,
 ) -> Value:
     """An array of ones.
 
@@ -135,7 +142,11 @@ def ones(
 
 
 def empty(
-    shape: SupportsIndex | Shape, dtype: DTypeLike | None = None, *, device: DeviceLike = None
+    shape: SupportsIndex | Shape,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike = None,
+    out_sharding: OutSharding = None,
 ) -> Value:
     """An array of zeros: XLA has no arrays without contents.
 
@@ -157,6 +168,7 @@ def full(
     dtype: DTypeLike | None = None,
     *,
     device: DeviceLike = None,
+    out_sharding: OutSharding = None,
 ) -> Value:
     """An array of a value everywhere; an array is broadcast.
 
@@ -222,6 +234,7 @@ def zeros_like(
     shape: SupportsIndex | Shape | None = None,
     *,
     device: DeviceLike = None,
+    out_sharding: OutSharding = None,
 ) -> Value:
     """Zeros in the shape and dtype of an array, or of anything that has those.
 
@@ -237,6 +250,7 @@ def ones_like(
     shape: SupportsIndex | Shape | None = None,
     *,
     device: DeviceLike = None,
+    out_sharding: OutSharding = None,
 ) -> Value:
     """Ones in the shape and dtype of an array, or of anything that has those.
 
@@ -268,6 +282,7 @@ def full_like(
     shape: SupportsIndex | Shape | None = None,
     *,
     device: DeviceLike = None,
+    out_sharding: OutSharding = None,
 ) -> Value:
     """A value everywhere, in the shape and dtype of an array, or of anything that has those.
 
@@ -292,6 +307,7 @@ def arange(
     dtype: DTypeLike | None = None,
     *,
     device: DeviceLike = None,
+    out_sharding: OutSharding = None,
 ) -> Value:
     """Evenly spaced numbers from `start` (0 when one number is given) up to before `stop`.
 
@@ -501,89 +517,10 @@ def geomspace(
     return result if kind is None else cast(result, kind)
 
 
-def fromfunction(
-    function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, **kwargs: Any
-) -> Value:
-    """What a function of indices gives at each place of a shape.
-
-    The function is called once, on all indices along each axis by `vmap`.
-
-    >>> fromfunction(lambda i, j: i + 2 * j, (2, 2), dtype=int).tolist()
-    [[0, 2], [1, 3]]
-    """
-    from effax.api.vmap import vmap
-
-    lengths = canonical_shape(shape)
-    kind = None if dtype is None else user_dtype(dtype, "fromfunction")
-
-    def bound(*indices: Any) -> Any:
-        return function(*indices, **kwargs)
-
-    mapped = bound
-    for i in reversed(range(len(lengths))):
-        axes = [0 if j == i else None for j in range(len(lengths))]
-        mapped = vmap(mapped, in_axes=tuple(axes))
-    indices = map(arange, lengths)
-    return mapped(*(indices if kind is None else (cast(x, kind) for x in indices)))
-
-
-def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Value:
-    """A vector of the numbers in a buffer's bytes.
-
-    >>> frombuffer(bytes([1, 2]), dtype="uint8").tolist()
-    [1, 2]
-    """
-    return constant(np.frombuffer(buffer, np.dtype(dtype), count, offset))
-
-
-def fromiter(*_: Any, **__: Any) -> NoReturn:
-    """Refused, as in JAX: it empties an iterator; call `numpy.fromiter` and then `asarray`."""
-    raise NotImplementedError(
-        "fromiter() is not supported because it uses up an iterator, a side effect; use "
-        "numpy.fromiter and then asarray"
-    )
-
-
-def fromfile(*_: Any, **__: Any) -> NoReturn:
-    """Refused, as in JAX: reading is a side effect; call `numpy.fromfile` and then `asarray`."""
-    raise NotImplementedError(
-        "fromfile() is not supported because it reads a file, a side effect; use numpy.fromfile "
-        "and then asarray"
-    )
-
-
-def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Value:
-    """A vector of the numbers written in a text, parted by `sep`.
-
-    >>> fromstring("1 2", dtype=int, sep=" ").tolist()
-    [1, 2]
-    """
-    return constant(np.fromstring(string, np.dtype(dtype), count, sep=sep))
-
-
-def from_dlpack(x: Any, /, *, device: DeviceLike = None, copy: bool | None = None) -> Value:
-    """An array from one of another library, over DLPack.
-
-    >>> import numpy
-    >>> from_dlpack(numpy.ones(2, numpy.float32)).tolist()
-    [1.0, 1.0]
-    """
-    from effax.backends.xla.dlpack import from_dlpack as imported
-
-    where: Any = device
-    return imported(x, where, copy=copy)
-
-
 __all__ = [
     "arange",
     "empty",
     "empty_like",
-    "from_dlpack",
-    "frombuffer",
-    "fromfile",
-    "fromfunction",
-    "fromiter",
-    "fromstring",
     "full",
     "full_like",
     "geomspace",

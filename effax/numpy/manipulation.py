@@ -10,7 +10,7 @@ import numpy as np
 
 from effax.effects import shape as effects
 from effax.effects.types import canonical_shape
-from effax.effects.value import Array, ArrayLike, Axis, Shape
+from effax.effects.value import Array, ArrayLike, Axis, OutSharding, Shape
 from effax.numpy.arguments import (
     broadcast,
     canonical_axes,
@@ -53,7 +53,12 @@ def _wanted_shape(lengths: Any, given: tuple[int, ...]) -> tuple[int, ...]:
 
 @whole("shape", "order", "copy")
 def reshape(
-    a: ArrayLike, shape: SupportsIndex | Shape, order: str = "C", *, copy: bool | None = None
+    a: ArrayLike,
+    shape: SupportsIndex | Shape,
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """The elements in another shape; one length may be -1, and follows from the others.
 
@@ -79,7 +84,7 @@ def reshape(
 
 
 @whole("order")
-def ravel(a: ArrayLike, order: str = "C") -> Array:
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: OutSharding = None) -> Array:
     """The elements along one axis.
 
     >>> ravel(np.ones((2, 3))).shape
@@ -229,7 +234,9 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
 
 
 @whole("shape")
-def broadcast_to(array: ArrayLike, shape: SupportsIndex | Shape) -> Array:
+def broadcast_to(
+    array: ArrayLike, shape: SupportsIndex | Shape, *, out_sharding: OutSharding = None
+) -> Array:
     """The array repeated along axes of length 1 and along new ones, to a shape.
 
     >>> broadcast_to(np.arange(3), (2, 3)).tolist()

@@ -10,7 +10,7 @@ from typing import Any
 import effax.numpy as jnp
 from effax.api.placed import placed
 from effax.effects.types import finfo, typeof
-from effax.effects.value import Array, ArrayLike, DTypeLike, PrecisionLike
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, PrecisionLike
 from effax.numpy.arguments import canonical_axis
 from effax.numpy.decompositions import floats, svd, svdvals
 from effax.numpy.operands import arraylike
@@ -281,6 +281,7 @@ def tensordot(
     axes: Any = 2,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Sums of products over paired axes, as `jnp.tensordot`.
 

@@ -9,7 +9,7 @@ import numpy as np
 from effax.effects import comparison, cumulative, elementwise, logical, reduction, selection, shape
 from effax.effects.sorting import sort, take_along
 from effax.effects.types import default_int, inexact_dtype, is_complex, typeof
-from effax.effects.value import Array, ArrayLike
+from effax.effects.value import Array, ArrayLike, OutSharding
 from effax.numpy.arguments import (
     broadcast,
     canonical_axes,
@@ -230,6 +230,7 @@ def percentile(
     keepdims: bool = False,
     *,
     weights: ArrayLike | None = None,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """The q-th percentiles (0 to 100) along some axes.
 

@@ -16,6 +16,7 @@ from effax.effects import config
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, settle, strip
 from effax.effects.handler import bottom, current
+from effax.effects.value import OutSharding
 from effax.numpy.indexing import getitem, to_be_gathered
 from effax.numpy.manipulation import reshape
 from effax.whole import compiled, remembered
@@ -52,7 +53,9 @@ def array_getitem(x: Array, index: Any) -> Any:
 
 @boundary
 @placed
-def array_reshape(self: Array, *args: Any, order: str = "C", copy: Any = None) -> Any:
+def array_reshape(
+    self: Array, *args: Any, order: str = "C", copy: Any = None, out_sharding: OutSharding = None
+) -> Any:
     """The same elements in another shape, given as one tuple or as integers."""
     try:
         lengths = args[0] if len(args) == 1 else args

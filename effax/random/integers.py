@@ -25,7 +25,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.effects.value import Array, ArrayLike, DTypeLike, Shape
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
 from effax.numpy.arguments import known_index
 from effax.random.bits import UNSIGNED, int_dtype, random_bits, result_shape, shape_of
 from effax.random.keys import split_words, words_of
@@ -95,6 +95,8 @@ def randint(
     minval: ArrayLike,
     maxval: ArrayLike,
     dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Uniform integers in [minval, maxval); `minval` where that is empty.
 
@@ -143,7 +145,14 @@ def _axis(axis: Any, ndim: int) -> int:
 
 
 @placed
-def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool = False) -> Array:
+def permutation(
+    key: ArrayLike,
+    x: ArrayLike,
+    axis: int = 0,
+    independent: bool = False,
+    *,
+    out_sharding: OutSharding = None,
+) -> Array:
     """The numbers below `x` in random order, or an array with an axis in random order.
 
     With `independent`, each vector along the axis has an order of its own.
@@ -280,7 +289,12 @@ def _bernoulli(words: Any, p: Any, shape: tuple[int, ...], mode: str) -> Any:
 
 @placed
 def bernoulli(
-    key: ArrayLike, p: ArrayLike = 0.5, shape: Shape | None = None, mode: str = "low"
+    key: ArrayLike,
+    p: ArrayLike = 0.5,
+    shape: Shape | None = None,
+    mode: str = "low",
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Booleans that are true with probability `p`.
 
@@ -308,7 +322,13 @@ def rademacher_words(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 
 @placed
-def rademacher(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
+def rademacher(
+    key: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
+) -> Array:
     """-1 or 1, each as often.
 
     >>> from effax import random
@@ -345,6 +365,8 @@ def categorical(
     shape: Shape | None = None,
     replace: bool = True,
     mode: str | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Indices along `axis`, with probabilities `softmax(logits, axis)`.
 
@@ -386,7 +408,12 @@ def _geometric(words: Any, p: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 @placed
 def geometric(
-    key: ArrayLike, p: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+    key: ArrayLike,
+    p: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """How many trials of probability `p` it takes until one succeeds: 1, 2, ...
 

@@ -15,7 +15,7 @@ from effax.api.placed import placed
 from effax.api.vmap import vmap
 from effax.custom_batching import custom_vmap
 from effax.effects.types import DType, canonical_shape, finfo, float32, iinfo
-from effax.effects.value import Array, ArrayLike, DTypeLike, Shape
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
 from effax.key_arrays import KeyArray
 from effax.random.bits import float_dtype, int_dtype, parameter, result_shape, shape_of, spread
 from effax.random.keys import split_words, twin, words_of
@@ -129,7 +129,12 @@ def _gamma_many_jvp(log_space: bool, primals: Any, tangents: Any) -> Any:
 
 @placed
 def gamma(
-    key: ArrayLike, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+    key: ArrayLike,
+    a: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Gamma numbers with the parameter `a` and rate 1.
 
@@ -145,7 +150,12 @@ def gamma(
 
 @placed
 def loggamma(
-    key: ArrayLike, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+    key: ArrayLike,
+    a: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Logarithms of gamma numbers, exact where the numbers are too small for their dtype.
 
@@ -179,6 +189,8 @@ def beta(
     b: ArrayLike,
     shape: Shape | None = None,
     dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Beta numbers with the parameters `a` and `b`.
 
@@ -205,7 +217,12 @@ def _dirichlet(words: Any, alpha: Any, shape: tuple[int, ...], dtype: DType) -> 
 
 @placed
 def dirichlet(
-    key: ArrayLike, alpha: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+    key: ArrayLike,
+    alpha: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Vectors of positive numbers that sum to one, with the parameters `alpha`.
 
@@ -231,7 +248,12 @@ def _chisquare(words: Any, df: Any, shape: tuple[int, ...], dtype: DType) -> Any
 
 @placed
 def chisquare(
-    key: ArrayLike, df: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+    key: ArrayLike,
+    df: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Chi-square numbers with `df` degrees of freedom.
 
@@ -262,6 +284,8 @@ def f(
     dfden: ArrayLike,
     shape: Shape | None = None,
     dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Numbers of the F distribution with `dfnum` and `dfden` degrees of freedom.
 
@@ -287,7 +311,12 @@ def _t(words: Any, df: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 @placed
 def t(
-    key: ArrayLike, df: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+    key: ArrayLike,
+    df: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Numbers of Student's t distribution with `df` degrees of freedom.
 
@@ -374,7 +403,12 @@ def _poisson(words: Any, lam: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 @placed
 def poisson(
-    key: ArrayLike, lam: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+    key: ArrayLike,
+    lam: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Poisson numbers of the rate `lam`, which is computed with in float32.
 

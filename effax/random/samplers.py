@@ -18,7 +18,7 @@ from effax.effects.types import (
     real_dtype,
     uint32,
 )
-from effax.effects.value import Array, ArrayLike, DTypeLike, Shape
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
 from effax.random.bits import (
     UNSIGNED,
     float_dtype,
@@ -62,6 +62,8 @@ def uniform(
     dtype: DTypeLike | None = None,
     minval: ArrayLike = 0.0,
     maxval: ArrayLike = 1.0,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Uniform floats in [minval, maxval).
 
@@ -110,7 +112,13 @@ def _normal_real(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 
 @placed
-def normal(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
+def normal(
+    key: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
+) -> Array:
     """Standard normal numbers, real or complex.
 
     >>> from effax import random
@@ -148,6 +156,8 @@ def truncated_normal(
     upper: ArrayLike,
     shape: Shape | None = None,
     dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Standard normal numbers that lie between `lower` and `upper`, both excluded.
 
@@ -168,7 +178,13 @@ def exponential_words(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 
 @placed
-def exponential(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
+def exponential(
+    key: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
+) -> Array:
     """Exponential numbers of rate 1.
 
     >>> from effax import random
@@ -236,7 +252,12 @@ def gumbel_mode(mode: str | None) -> str:
 
 @placed
 def gumbel(
-    key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None, mode: str | None = None
+    key: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    mode: str | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Gumbel numbers: `-log(-log(u))`.
 
@@ -260,7 +281,13 @@ def _laplace(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 
 @placed
-def laplace(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
+def laplace(
+    key: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
+) -> Array:
     """Laplace numbers of scale 1.
 
     >>> from effax import random
@@ -279,7 +306,13 @@ def _logistic(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 
 @placed
-def logistic(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
+def logistic(
+    key: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
+) -> Array:
     """Logistic numbers: `log(u / (1 - u))`.
 
     >>> from effax import random
@@ -299,7 +332,13 @@ def _cauchy(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 
 @placed
-def cauchy(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
+def cauchy(
+    key: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
+) -> Array:
     """Cauchy numbers: `tan(pi * (u - 1/2))`.
 
     >>> from effax import random
@@ -319,7 +358,12 @@ def _pareto(words: Any, b: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 @placed
 def pareto(
-    key: ArrayLike, b: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+    key: ArrayLike,
+    b: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Pareto numbers with exponent `b`, at least 1.
 
@@ -370,7 +414,12 @@ def _rayleigh(words: Any, scale: Any, shape: tuple[int, ...], dtype: DType) -> A
 
 @placed
 def rayleigh(
-    key: ArrayLike, scale: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+    key: ArrayLike,
+    scale: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Rayleigh numbers of the given scale.
 
@@ -404,6 +453,8 @@ def triangular(
     right: ArrayLike,
     shape: Shape | None = None,
     dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Numbers between `left` and `right` whose density rises to `mode` and falls after it.
 
@@ -429,6 +480,8 @@ def lognormal(
     sigma: ArrayLike = _ONE,
     shape: Shape | None = None,
     dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Exponentials of normal numbers with the standard deviation `sigma`.
 

@@ -11,7 +11,7 @@ from effax import lax
 from effax import numpy as jnp
 from effax.api.placed import placed
 from effax.effects.types import DType, canonical_shape
-from effax.effects.value import Array, ArrayLike, DTypeLike, Shape
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
 from effax.random.bits import float_dtype, result_shape, shape_of, spread
 from effax.random.integers import rademacher_words
 from effax.random.keys import split_words, words_of
@@ -45,6 +45,8 @@ def multivariate_normal(
     shape: Shape | None = None,
     dtype: DTypeLike | None = None,
     method: str = "cholesky",
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Normal vectors with a mean and a covariance.
 
@@ -88,7 +90,13 @@ def _maxwell(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 
 @placed
-def maxwell(key: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None) -> Array:
+def maxwell(
+    key: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
+) -> Array:
     """Lengths of standard normal vectors in three dimensions.
 
     >>> from effax import random
@@ -143,7 +151,13 @@ def _orthogonal(words: Any, n: int, m: int, shape: tuple[int, ...], dtype: DType
 
 @placed
 def orthogonal(
-    key: ArrayLike, n: int, shape: Shape = (), dtype: DTypeLike | None = None, m: int | None = None
+    key: ArrayLike,
+    n: int,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    m: int | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Matrices drawn uniformly from the orthogonal (or unitary) group.
 
@@ -170,7 +184,12 @@ def _generalized_normal(words: Any, p: Any, shape: tuple[int, ...], dtype: DType
 
 @placed
 def generalized_normal(
-    key: ArrayLike, p: float, shape: Shape = (), dtype: DTypeLike | None = None
+    key: ArrayLike,
+    p: float,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Numbers with a density proportional to `exp(-|x| ** p)`.
 
@@ -194,7 +213,13 @@ def _ball(words: Any, p: Any, d: int, shape: tuple[int, ...], dtype: DType) -> A
 
 @placed
 def ball(
-    key: ArrayLike, d: int, p: float = 2, shape: Shape = (), dtype: DTypeLike | None = None
+    key: ArrayLike,
+    d: int,
+    p: float = 2,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Points drawn uniformly from the unit ball of the p-norm in `d` dimensions.
 
@@ -222,7 +247,12 @@ def _wald(words: Any, mean: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 @placed
 def wald(
-    key: ArrayLike, mean: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+    key: ArrayLike,
+    mean: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Wald (inverse Gaussian) numbers of the given mean.
 

@@ -1,6 +1,7 @@
 """What type checkers are told of arrays is what there is at run time."""
 
 import ast
+import importlib
 import inspect
 
 import pytest
@@ -57,3 +58,23 @@ def test_what_is_declared_is_there(name):
         assert isinstance(inspect.getattr_static(Array, name), property), f"{name}: {found!r}"
     else:
         assert declared_parameters(DECLARED[name]) == real_parameters(name)
+
+
+def wrappers(function):
+    while function is not None:
+        yield function
+        function = getattr(function, "__wrapped__", None)
+
+
+@pytest.mark.parametrize("module", ["numpy", "numpy.linalg", "numpy.fft", "lax", "random", "nn"])
+def test_a_function_that_names_out_sharding_takes_it(module):
+    """Its body does not look at it: the wrapper `placed` does."""
+    found = importlib.import_module(f"effax.{module}")
+    naming, taking = set(), set()
+    for name in dir(found):
+        chain = [f for f in wrappers(getattr(found, name)) if inspect.isfunction(f)]
+        if chain and "out_sharding" in chain[-1].__code__.co_varnames:
+            naming.add(name)
+        if any(f.__code__.co_qualname == "placed.<locals>.call" for f in chain):
+            taking.add(name)
+    assert naming - {"rng_bit_generator"} == taking  # which refuses it

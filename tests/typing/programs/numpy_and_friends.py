@@ -30,6 +30,12 @@ def made(key: effax.Array, dtype: DTypeLike) -> None:
     print(first, second, jnp.zeros_like(key), jnp.empty(()), jnp.identity(2))
 
 
+def placed(x: effax.Array, key: effax.Array, where: effax.NamedSharding) -> None:
+    print(jnp.zeros((4, 2), out_sharding=where), jnp.reshape(x, (4, 2), out_sharding=effax.P("x")))
+    print(random.normal(key, (4,), out_sharding=where), x.at[0].set(1.0, out_sharding=where))
+    print(jnp.einsum("ij->ji", x, out_sharding=where), lax.dot(x, x, out_sharding=where))
+
+
 def computed(x: effax.Array, y: ArrayLike, host: np.ndarray[Any, np.dtype[np.float32]]) -> None:
     assert_type(jnp.sin(x), effax.Array)
     assert_type(jnp.sin(1.0), effax.Array)
