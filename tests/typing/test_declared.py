@@ -3,6 +3,8 @@
 import ast
 import importlib
 import inspect
+from functools import partial
+from typing import get_type_hints
 
 import pytest
 
@@ -78,3 +80,31 @@ def test_a_function_that_names_out_sharding_takes_it(module):
         if any(f.__code__.co_qualname == "placed.<locals>.call" for f in chain):
             taking.add(name)
     assert naming - {"rng_bit_generator"} == taking  # which refuses it
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "",
+        ".numpy",
+        ".numpy.linalg",
+        ".numpy.fft",
+        ".lax",
+        ".random",
+        ".nn",
+        ".scipy.special",
+        ".scipy.linalg",
+    ],
+)
+def test_annotations_can_be_evaluated(module):
+    """Tools that look at them at run time, such as beartype, find every name."""
+    found = importlib.import_module(f"effax{module}")
+    functions = [
+        f
+        for f in map(inspect.unwrap, map(partial(getattr, found), dir(found)))
+        if inspect.isfunction(f)
+    ]
+    assert functions
+    for function in functions:
+        if function.__name__ != "pmap":  # what it returns is declared for checkers alone
+            get_type_hints(function)
