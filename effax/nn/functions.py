@@ -13,7 +13,7 @@ from effax.effects.complex import real
 from effax.effects.reduction import without
 from effax.effects.selection import select_n
 from effax.effects.types import default_float, is_bool, is_complex, typeof, user_dtype
-from effax.effects.value import Array, ArrayLike
+from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.numpy.arguments import (
     broadcast,
     canonical_axes,
@@ -296,7 +296,9 @@ def _mean(x: ArrayLike, axes: tuple[int, ...], where: Any) -> Array:
     return elementwise.div(total, _over(reduction.reduce_sum, ones, axes))
 
 
-def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> Array:
+def one_hot(
+    x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: Any = -1
+) -> Array:
     """Each integer as a vector of zeros with one 1, along a new axis; out of range: all zeros.
 
     `axis` may be the name of a mapped axis, over whose members the classes then lie.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 
 @opening
-def roll(a: ArrayLike, shift: Any, axis: Axis = None) -> Array:
+def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> Array:
     """The elements moved along some axes; those that leave at one end come in at the other.
 
     >>> roll(np.arange(4), 1).tolist()
@@ -183,7 +183,7 @@ def _rolled_by(a: Any, shift: Any, axis: int) -> Any:
 
 
 @opening
-def tile(A: ArrayLike, reps: Any) -> Array:  # noqa: N803  (NumPy's name)
+def tile(A: ArrayLike, reps: SupportsIndex | Sequence[SupportsIndex]) -> Array:  # noqa: N803  (NumPy's name)
     """The array repeated as a whole, `reps` times along each axis.
 
     >>> tile(np.arange(2), (2, 2)).tolist()
@@ -359,7 +359,11 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
 
 @opening
 def delete(
-    arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+    arr: ArrayLike,
+    obj: ArrayLike | Sequence[int] | slice,
+    axis: int | None = None,
+    *,
+    assume_unique_indices: bool = False,
 ) -> Array:
     """Without the elements at some positions: an integer, a slice, positions or a mask.
 
@@ -412,7 +416,12 @@ def _delete_unknown(arr: Any, places: Any, axis: int | None) -> Any:
 
 
 @opening
-def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
+def insert(
+    arr: ArrayLike,
+    obj: ArrayLike | Sequence[int] | slice,
+    values: ArrayLike,
+    axis: int | None = None,
+) -> Array:
     """The values put in before some positions: an integer, a slice or positions.
 
     >>> insert(np.arange(3), 1, 9).tolist()

@@ -18,7 +18,7 @@ from effax.effects.types import (
     is_unsigned,
     typeof,
 )
-from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
 from effax.numpy.arguments import BroadcastError, canonical_axis, cast, check_arrays, refuse_out
 from effax.numpy.operands import array, broadcast_to_common, promote_dtypes
@@ -33,7 +33,7 @@ def product(
     rhs: Any,
     rhs_names: Sequence[Any],
     result: Sequence[Any],
-    precision: Any,
+    precision: PrecisionLike,
     preferred_element_type: Any,
     stretch: Sequence[Any] = (),
 ) -> Array:
@@ -59,7 +59,7 @@ def dot(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
@@ -137,7 +137,7 @@ def matmul(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
@@ -199,7 +199,7 @@ def vdot(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """The product of two arrays read as vectors, the first conjugated.
@@ -221,7 +221,7 @@ def vecdot(
     /,
     *,
     axis: int = -1,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Products of vectors along an axis, the first conjugated; other axes are broadcast.
@@ -268,7 +268,7 @@ def tensordot(
     b: ArrayLike,
     axes: Any = 2,
     *,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
@@ -324,7 +324,7 @@ def inner(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Sums of products over the last axes of both; with a number, the product.

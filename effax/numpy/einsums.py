@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from effax.effects.promotion import lattice_result
 from effax.effects.types import typeof
-from effax.effects.value import Array, DTypeLike, OutSharding
+from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
 from effax.numpy.arguments import cast, refuse_out
 from effax.numpy.operands import asarray, promote_dtypes
@@ -111,7 +111,7 @@ def einsum(
     *operands: Any,
     out: None = None,
     optimize: Any = _DEFAULT_PATH,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     _dot_general: Any = None,
     out_sharding: OutSharding = None,

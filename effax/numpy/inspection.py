@@ -85,7 +85,7 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     return False
 
 
-def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike, casting: str = "safe") -> bool:
     """Whether a dtype can be converted to another under a casting rule of NumPy's.
 
     >>> import effax.numpy as jnp

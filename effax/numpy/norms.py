@@ -27,7 +27,7 @@ def _euclidean(x: Array, axis: Axis, keepdims: bool) -> Array:
 @whole("ord", "axis", "keepdims")
 def norm(
     x: ArrayLike,
-    ord: Any = None,
+    ord: int | float | str | None = None,
     axis: Axis = None,
     keepdims: bool = False,
 ) -> Array:
@@ -106,7 +106,9 @@ def _matrix_norm(x: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> A
     return jnp.expand_dims(folded, tuple(sorted(axes))) if keepdims else folded
 
 
-def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+def matrix_norm(
+    x: ArrayLike, /, *, keepdims: bool = False, ord: int | float | str | None = "fro"
+) -> Array:
     """The norm of the matrices in the last two axes.
 
     >>> import effax.numpy as jnp
@@ -131,7 +133,7 @@ def vector_norm(
 
 
 @whole("p")
-def cond(x: ArrayLike, p: Any = None) -> Array:
+def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
     """The condition number: the norm of a matrix times that of its inverse.
 
     >>> import effax.numpy as jnp
@@ -278,7 +280,7 @@ def tensordot(
     x2: ArrayLike,
     /,
     *,
-    axes: Any = 2,
+    axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: OutSharding = None,

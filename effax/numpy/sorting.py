@@ -96,7 +96,7 @@ def order_of(a: Any, axis: int, stable: bool = True, descending: bool = False) -
 
 
 @whole("axis")
-def lexsort(keys: Any, axis: int = -1) -> Array:
+def lexsort(keys: ArrayLike | Sequence[ArrayLike], axis: int = -1) -> Array:
     """The positions that sort by several keys, the last of which counts most.
 
     >>> import numpy as np

@@ -27,7 +27,7 @@ from effax.effects.types import (
     uint64,
     user_dtype,
 )
-from effax.effects.value import Array, ArrayLike, OutSharding, Shape
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
 from effax.key_arrays import KeyArray
 from effax.random import rbg
 from effax.random.keys import words_of
@@ -78,7 +78,11 @@ def _bits(words: Any, width: int, shape: tuple[int, ...]) -> Any:
 
 @placed
 def bits(
-    key: ArrayLike, shape: Shape = (), dtype: Any = None, *, out_sharding: OutSharding = None
+    key: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: OutSharding = None,
 ) -> Array:
     """Random bits, as unsigned integers of the given dtype (of the default width if None).
 

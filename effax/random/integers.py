@@ -226,7 +226,7 @@ def choice(
     a: ArrayLike,
     shape: Shape = (),
     replace: bool = True,
-    p: Any = None,
+    p: ArrayLike | None = None,
     axis: int = 0,
     mode: str | None = None,
 ) -> Array:
