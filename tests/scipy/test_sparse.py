@@ -103,3 +103,9 @@ class Times:
 @pytest.mark.parametrize("solver", [bicgstab, gmres])
 def test_an_object_with_a_shape_and_a_product_is_an_operator(solver):
     assert np.allclose(solver(Times(), B)[0], solver(GENERAL, B)[0])
+
+
+def test_solutions_are_as_weak_as_the_right_side():
+    for method in (cg, bicgstab, gmres):
+        assert method(lambda x: 2 * x, 1.0)[0].weak_type
+        assert not method(lambda x: 2 * x, jnp.ones(2))[0].weak_type

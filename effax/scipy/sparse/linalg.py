@@ -13,6 +13,7 @@ from typing import Any
 import effax.numpy as jnp
 from effax import lax
 from effax.api.custom_jvp import stop_gradient
+from effax.effects.conversion import convert_element_type
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import inexact_dtype, is_complex, typeof
 from effax.effects.value import Array
@@ -72,6 +73,7 @@ def _solved(
 ) -> Any:
     """The solution by a method that acts on vectors: trees are laid out as one."""
     matvec = _operator(A)
+    weak = [typeof(x) for x in tree_flatten(b)[0]]
     better = _itself if M is None else _operator(M)
     b, x0 = _right_side(b, x0)
     types = [typeof(x) for x in tree_flatten(b)[0]]
@@ -93,12 +95,21 @@ def _solved(
         return solve(turned, None, matvec, b)
 
     real = not any(is_complex(t.dtype) for t in types)
-    return lax.custom_linear_solve(
+    found = lax.custom_linear_solve(
         matvec,
         b,
         partial(solve, better, stop_gradient(x0)),
         transpose_solve=solve_transposed,
         symmetric=symmetric and real,
+    )
+    leaves, tree = tree_flatten(found)
+    # As weak as b, whatever the method did to it.
+    return tree_unflatten(
+        tree,
+        [
+            convert_element_type(x, dtype=typeof(x).dtype, weak_type=True) if t.weak_type else x
+            for x, t in zip(leaves, weak, strict=True)
+        ],
     )
 
 
