@@ -309,6 +309,12 @@ class Array(Value):
 
     # -- other libraries
 
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        raise AttributeError(
+            "__cuda_array_interface__ is only defined for NVIDIA GPU buffers; __dlpack__ for all"
+        )
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (np.array(self.host()), self.spec.type.weak_type)
 

@@ -166,3 +166,9 @@ def test_a_reference_given_twice_is_named(name):
     call, where = ALIASES[name]
     with pytest.raises(ValueError, match=f"only one reference to a mutable array.*{where}"):
         call()
+
+
+def test_arrays_on_the_cpu_have_no_cuda_interface():
+    with pytest.raises(AttributeError, match=r"only defined for .*GPU buffers"):
+        _ = jnp.ones(1).__cuda_array_interface__
+    assert not hasattr(jnp.ones(1), "__cuda_array_interface__")
