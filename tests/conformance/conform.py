@@ -92,7 +92,7 @@ def record(runner: Runner, groups: list[str]) -> int:
 
 def sample_of_the_day(runner: Runner) -> int:
     """Run files in the day's order until the time is spent; fail on what is not known to fail."""
-    day = datetime.date.today().isoformat()
+    day = runner.args.date
     recorded = {file for group in report.recorded() for file in suite.GROUPS[group]}
     files = sorted(recorded.intersection(suite.GROUPS["priority"]))  # the larger, public ones
     random.Random(zlib.crc32(day.encode())).shuffle(files)
@@ -128,6 +128,8 @@ def main() -> int:
     parser.add_argument("--groups", default="all", help="comma-separated; all")
     parser.add_argument("--day", action="store_true", help="a sample of the day")
     parser.add_argument("--page", action="store_true", help="only write the page anew")
+    today = datetime.date.today().isoformat()
+    parser.add_argument("--date", default=today, help="the day of the sample")
     parser.add_argument("--seconds", type=float, default=90, help="time of the day's sample")
     parser.add_argument("--effax-python", default=str(ROOT / ".venv-conformance/bin/python"))
     parser.add_argument("--jax-python", default=str(ROOT / ".venv-bench/bin/python"))
