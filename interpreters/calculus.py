@@ -380,6 +380,11 @@ def along(effect: Effect, i: int, tangent: Any, ans: Any, operands: Any, attribu
     """The change of the result when operand i changes by `tangent`; None when there is none.
 
     Raises `UnsupportedDerivativeError` where no formula is implemented.
+
+    >>> import effax.numpy as jnp
+    >>> from effax import effects, traits
+    >>> traits.along(effects.sin, 0, jnp.float32(2), None, (jnp.float32(0),), {})
+    Array(2., dtype=float32)
     """
     partial = partials[effect][i]
     if isinstance(partial, float):

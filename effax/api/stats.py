@@ -123,7 +123,7 @@ def stats() -> Statistics:
     ...     _ = halved(x)
     >>> entry = effax.stats().named("halved")
     >>> entry.traces, entry.cache_hits, entry.misses
-    (2, 1, ('argument x was f32[2] and is f32[3] (the shape)',))
+    (2, 1, ('different input types: at x, now f32[3] and before f32[2] (the shape)',))
     """
     entries = [
         Entry.of(work) for work in ledger.entries() if not is_library(work.place.rpartition(":")[0])

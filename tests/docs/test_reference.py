@@ -39,7 +39,8 @@ NO_EXAMPLE = {
     "need a device's profiler, or a server": """
         profiler.save_device_memory_profile profiler.start_server profiler.start_trace
         profiler.stop_server profiler.stop_trace profiler.trace""",
-    "act on the process as a whole, or on a terminal": "clear_caches debug.visualize_sharding",
+    "act on the process as a whole, or on a terminal": """
+        as_jax.enter clear_caches debug.visualize_sharding""",
     "act on the process as a whole": """
         monitoring.clear_event_listeners
         monitoring.record_event monitoring.record_event_duration_secs

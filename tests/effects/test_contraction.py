@@ -57,7 +57,7 @@ def test_cotangents_have_the_operands_dtype():
 
 def test_refusals_name_both_types():
     attributes = {"precision": None, "preferred_element_type": None}
-    with pytest.raises(TypeError, match=r"contracted axes.*f32\[2,3\].*f32\[2,4\]"):
+    with pytest.raises(TypeError, match=r"contracting dimensions.*f32\[2,3\].*f32\[2,4\]"):
         dot_general(
             floats(2, 3),
             floats(2, 4),

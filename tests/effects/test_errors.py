@@ -201,7 +201,7 @@ def test_at_lowering():
     from effax.effects.program import Equation
 
     class Fake:
-        row, higher_order, collective = "check", False, False
+        row, performs, higher_order, collective = "check", (), False, False
 
         def __str__(self):
             return "check"

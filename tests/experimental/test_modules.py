@@ -102,7 +102,7 @@ def test_executables_are_written_and_read():
     assert_array_equal(out["f"], [True, False, True])
     assert read.in_avals == made.in_avals
     assert "HloModule" in read.as_text()
-    with pytest.raises(TypeError, match="compiled for"):
+    with pytest.raises(TypeError, match="for which this computation was compiled"):
         read({"b": 2.0}, X[:1])
     again = serialize_executable.serialize(read)
     assert_array_equal(

@@ -137,7 +137,7 @@ def test_the_high_half_of_a_product(dtype):
 
 def test_a_function_for_each_platform():
     assert lax.platform_dependent(1.0, cpu=lambda x: x + 1, tpu=lambda x: x) == 2.0
-    with pytest.raises(NotImplementedError, match="no function for cpu"):
+    with pytest.raises(NotImplementedError, match="not found for platform cpu"):
         lax.platform_dependent(1.0, tpu=lambda x: x)
 
 

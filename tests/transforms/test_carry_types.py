@@ -14,7 +14,9 @@ F = np.float32(0.0)
 def refused(match, function, *args, **keywords):
     with pytest.raises(TypeError, match=match) as caught:
         function(*args, **keywords)
-    return str(caught.value).splitlines()
+    lines = str(caught.value).splitlines()
+    header = next((i for i, line in enumerate(lines) if " | " in line), 1)
+    return lines[header - 1 :]
 
 
 def test_structures_side_by_side():

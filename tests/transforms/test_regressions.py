@@ -471,7 +471,7 @@ def _log_of_negatives():
         (lambda: lax.switch(jnp.array(7), [jnp.sin, jnp.log], jnp.array(-1.0)), "log, at"),
         (lambda: lax.while_loop(lambda x: x < 0, jnp.log, jnp.array(-1.0)), "while, at"),
         (lambda: lax.scan(lambda c, _: (jnp.log(c), c), -1.0, None, 2), "scan, at"),
-        (lambda: effax.pmap(jnp.log)(-jnp.ones(1)), "sharded computation log, at"),
+        (lambda: effax.pmap(jnp.log)(-jnp.ones(1)), "sharded computation. It is that of log, at"),
         (
             lambda: effax.shard_map(
                 jnp.log,
@@ -479,7 +479,7 @@ def _log_of_negatives():
                 in_specs=effax.P("x"),
                 out_specs=effax.P("x"),
             )(-jnp.ones(1)),
-            "shard_map, at",
+            r"\(shard_map\), at",
         ),
     ],
 )

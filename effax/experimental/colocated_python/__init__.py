@@ -19,10 +19,20 @@ def _refuse(what: str) -> NoReturn:
 
 
 def colocated_python(fun: Any) -> NoReturn:
-    """Raise `NotImplementedError`."""
+    """Raise `NotImplementedError`.
+
+    >>> colocated_python(print)
+    Traceback (most recent call last):
+    NotImplementedError: colocated_python: Python runs beside devices elsewhere under Pathways...
+    """
     _refuse("colocated_python")
 
 
 def colocated_cpu_devices(devices_or_mesh: Any) -> NoReturn:
-    """Raise `NotImplementedError`."""
+    """Raise `NotImplementedError`.
+
+    >>> colocated_cpu_devices([])
+    Traceback (most recent call last):
+    NotImplementedError: colocated_cpu_devices: Python runs beside devices elsewhere under...
+    """
     _refuse("colocated_cpu_devices")
