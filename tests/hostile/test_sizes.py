@@ -3,7 +3,6 @@
 Each program runs in a process of its own, 2 GB an array, under a limit of its address space.
 """
 
-import resource
 import subprocess
 import sys
 
@@ -11,7 +10,12 @@ import pytest
 
 pytestmark = pytest.mark.slow
 LIMIT = 16 << 30
-START = """
+START = (
+    f"""
+import resource
+resource.setrlimit(resource.RLIMIT_AS, ({LIMIT}, {LIMIT}))
+"""
+    + """
 import numpy as np
 import effax
 import effax.numpy as jnp
@@ -34,6 +38,7 @@ def is_(found, wanted):
     assert np.asarray(found).tolist() == wanted, (found, wanted)
 
 """
+)
 PROGRAMS = {
     "integers": "is_(x[last], 7), is_(x[-3], 7), is_(effax.jit(lambda x, i: x[i])(x, -3), 7)",
     "slices": "is_(x[last - 1 : last + 2], [0, 7, 0]), is_(x[: last - 2 : -1], [0, 0, 7, 0])",
@@ -68,7 +73,6 @@ def run(body):
         capture_output=True,
         text=True,
         timeout=900,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT)),
     )
 
 
