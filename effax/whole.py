@@ -164,7 +164,7 @@ def opening(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _as_values(result: Any) -> Any:
-    """What a body returned, an operand of NumPy's that it left as it is made an array.
+    """Return what a body returned, an operand of NumPy's that it left as it is made an array.
 
     So results are arrays whether or not a handler is installed.
     """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Declared:
-    """What arrays can do."""
+    """The operators, methods and properties of arrays."""
 
     __slots__ = ()
 

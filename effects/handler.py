@@ -83,7 +83,7 @@ class Carrier(Value):
         return None
 
     def left(self) -> Any:
-        """What stands for the value where its handler has ended: itself, which is of no more use.
+        """Return what stands for the value where its handler has ended: itself, of no more use.
 
         An interpreter whose carrier holds the value itself (a primal) returns it. Auxiliary results
         of derivatives leave them so.

@@ -54,7 +54,7 @@ class ProgramNames:
 
         @property
         def row(self) -> frozenset[str]:
-            """What remains to be answered."""
+            """The row that remains to be answered."""
 
     @property
     def jaxpr(self) -> Any:

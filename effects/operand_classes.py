@@ -1,4 +1,4 @@
-"""Which classes of values are operands, by the tables of `jax.interpreters.xla`.
+"""Classes of values that are operands, by the tables of `jax.interpreters.xla`.
 
 Libraries enter classes of their own beside NumPy's. What makes their objects operands here is
 `__jax_array__`; the tables take note, and are not asked.

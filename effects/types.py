@@ -209,6 +209,15 @@ def tangent_type(type: ShapedArray) -> ShapedArray:
     return type if dtype is type.dtype else ShapedArray(type.shape, dtype)
 
 
+def str_long(type: Any) -> str:
+    """The type of an array, or of a reference to one, in full.
+
+    >>> str_long(ShapedArray((2, 3), np.float32))
+    'float32[2,3]'
+    """
+    return f"{type.dtype.name}[{','.join(map(str, type.shape))}]"
+
+
 def typeof(x: Any) -> ShapedArray:
     """The type of a value: an array or carrier, a NumPy array or scalar, a Python number.
 

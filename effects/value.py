@@ -37,7 +37,7 @@ class SupportsDType(Protocol):
 
 
 DTypeLike: TypeAlias = str | type[Any] | np.dtype[Any] | SupportsDType
-"""What can stand where a dtype is asked for."""
+"""Whatever can stand where a dtype is asked for."""
 
 Shape: TypeAlias = Sequence[SupportsIndex]
 """The lengths of axes."""
@@ -104,7 +104,7 @@ Array: TypeAlias = Value
 """An array, or what stands for one while a function is traced, batched or differentiated."""
 
 ArrayLike: TypeAlias = Value | NumPyArray | np.generic | bool | int | float | complex
-"""What can stand where an array is asked for; no list."""
+"""Whatever can stand where an array is asked for; no list."""
 
 if TYPE_CHECKING:
     IndexPart: TypeAlias = SupportsIndex | slice | EllipsisType | NumPyArray | Slice | Value | None

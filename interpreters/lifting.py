@@ -97,7 +97,7 @@ class Lifting(Handler):
         raise NotImplementedError(self.__class__.__name__)
 
     def leaf_count(self, mode: Mode, type: ShapedArray) -> int:
-        """How many leaves a value of that type has; by default counted in `leaf_types`."""
+        """Count the leaves of a value of that type; by default those of `leaf_types`."""
         return len(self.leaf_types(mode, type))
 
     def leaf_axes(self, mode: Mode) -> Sequence[int]:

@@ -46,8 +46,8 @@ def meaning(
 
         found = stage(body, types, effect.name)
         if not any(isinstance(x, (Carrier, Ref)) for x in found.captured):
-            if len(_of_types) >= _LIMIT:
-                _of_types.clear()
+            if memo is _of_types and len(memo) >= _LIMIT:
+                memo.clear()
             memo[key] = found
     return found
 

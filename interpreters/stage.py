@@ -136,7 +136,7 @@ class Stage(Handler):
         return [values[i] if i < n else known[i] for i in outputs], beside
 
     def _template(self, function: Callable[..., Any], types: Sequence[ShapedArray]) -> Any:
-        """What a function records for values of these types, with numbers for the variables.
+        """Record a function for values of these types, with numbers for the variables.
 
         The numbers of the values that are used, the equations, the numbers of the results, and what
         the function returns beside them. It is called with variables of its own, so that no array
@@ -147,7 +147,7 @@ class Stage(Handler):
         source.at = None  # lines inside of programs that a rule makes are the rule's
         try:
             found = function(*inputs)
-        except _ELEMENTS_ASKED:
+        except ELEMENTS_ASKED:
             found = None
         finally:
             source.at = before
@@ -219,11 +219,12 @@ _perform: Final = Stage.perform
 _LIMIT: Final = 8192
 _NEW: Final[Any] = object()
 _MET: Final[Any] = object()
-_ELEMENTS_ASKED: Final = (
+ELEMENTS_ASKED: Final = (
     ConcretizationTypeError,
     TracerArrayConversionError,
     TracerIntegerConversionError,
 )
+"""The errors of a function that asks for elements which are not known."""
 _written: Final[dict[Any, Any]] = {}
 """The equations that `Stage.together` copies."""
 

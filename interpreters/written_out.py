@@ -22,7 +22,7 @@ from effax.interpreters.meanings import performed
 
 Expansion = Callable[..., Any]
 expansions: Final[dict[Effect, Expansion]] = {}
-"""What each effect is written out as."""
+"""The function that each effect is written out as."""
 
 
 def expansion(effect: Effect) -> Callable[[Expansion], Expansion]:

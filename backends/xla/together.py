@@ -20,13 +20,8 @@ from effax.backends.xla.dispatch import (
 from effax.backends.xla.layout import layout_of
 from effax.backends.xla.placement import Spec
 from effax.effects.config import trace_key
-from effax.effects.errors import (
-    ConcretizationTypeError,
-    TracerArrayConversionError,
-    TracerIntegerConversionError,
-)
 from effax.effects.handler import bottom
-from effax.interpreters.stage import stage
+from effax.interpreters.stage import ELEMENTS_ASKED, stage
 
 _NEW: Final[Any] = object()
 
@@ -78,11 +73,7 @@ def _joined(
 
     try:
         staged = stage(results, [s.type for s in specs], "together")
-    except (
-        ConcretizationTypeError,
-        TracerArrayConversionError,
-        TracerIntegerConversionError,
-    ):
+    except ELEMENTS_ASKED:
         return None
     if not beside or staged.captured or staged.program.row:
         return None

@@ -13,7 +13,7 @@ from effax.effects.errors import ClosedOverError
 from effax.effects.program import Program
 from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
-from effax.effects.types import ShapedArray, float0, typeof
+from effax.effects.types import ShapedArray, float0, str_long, typeof
 from effax.interpreters.jvp.dual import tangent_type, zeros
 from effax.interpreters.stage import Staged, stage
 from effax.key_arrays import RuleLeaf
@@ -127,7 +127,7 @@ def pass_on_rules(wrapper: Any, function: Any) -> None:
 
 def typed(tree: Any, types: Sequence[ShapedArray]) -> str:
     """A tree of types as messages show it."""
-    shown = [_TypeText(f"{t.dtype.name}[{','.join(map(str, t.shape))}]") for t in types]
+    shown = [_TypeText(str_long(t)) for t in types]
     return str(tree_unflatten(tree, shown))
 
 

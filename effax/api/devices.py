@@ -67,7 +67,7 @@ def device_put(
 
 
 def _places(device: Any, x: Any) -> list[Any]:
-    """Where each leaf is put, from a prefix of the tree. Raises `ValueError` for another tree."""
+    """Find each leaf's place in a prefix of the tree. Raises `ValueError` for another tree."""
     try:
         return list(broadcast_prefix(device, x, is_leaf=lambda d: d is None))
     except ValueError:

@@ -9,10 +9,11 @@ from typing import Any
 from effax.api.arguments import name_of
 from effax.api.signatures import Parameters
 from effax.effects.tree import keystr, tree_flatten_with_path
+from effax.effects.types import str_long
 
 
 def leaf_of(fun: Callable[..., Any], args: Any, keywords: Any, i: int) -> str:
-    """What a message calls a leaf of the arguments: `argument x[0]`, or `kwargs['y']`."""
+    """Name a leaf of the arguments for a message: `argument x[0]`, or `kwargs['y']`."""
     inside, first, *rest = tree_flatten_with_path((args, keywords))[0][i][0]
     if getattr(inside, "idx", 0) == 1:
         return f"kwargs{keystr((first, *rest))}"
@@ -54,9 +55,8 @@ def batch_size(
     found: list[tuple[int, str]] = []
     for i, (a, t) in enumerate(zip(axes, types, strict=True)):
         if a is not None:
-            typed = f"{t.dtype.name}[{','.join(map(str, t.shape))}]"
             where = leaf_of(fun, args, keywords, i)
-            found.append((t.shape[a], f"axis {a} of {where} of type {typed}"))
+            found.append((t.shape[a], f"axis {a} of {where} of type {str_long(t)}"))
     if given is not None:
         found.append((given, "the argument axis_size of vmap"))
     if not found and not axes:

@@ -77,7 +77,7 @@ class Surface:
             for name, value in namespace.items()
             if name in written or not isinstance(value, ModuleType)
         ]
-        """What the package itself imports or makes; not the modules that are attributes of it."""
+        """Names that the package itself imports or makes; not modules that are its attributes."""
         self.homes = {name: home for name, home in written.items() if name not in namespace}
         for name, other in (aliases or {}).items():
             self.homes[name] = self.homes[other]
@@ -85,7 +85,7 @@ class Surface:
         self.finish = finish
 
     def public(self) -> list[str]:
-        """What `dir` of the package says, and `from package import *` takes."""
+        """Return the names that `dir` shows, and that `from package import *` takes."""
         return sorted(name for name in {*self.held, *self.homes} if not name.startswith("_"))
 
     def get(self, name: str) -> Any:

@@ -29,7 +29,7 @@ from effax.effects.mismatch import mismatches
 from effax.effects.program import Program
 from effax.effects.state import takes_references
 from effax.effects.tree import registry, tree_flatten, tree_unflatten
-from effax.effects.types import ShapedArray, typeof
+from effax.effects.types import ShapedArray, str_long, typeof
 
 OutInfo = ShapeDtypeStruct
 
@@ -274,7 +274,7 @@ class Compiled(_Stage):
             raise TypeError(_other_tree(call, (args, keywords)))
         found = [self._type(i, x) for i, x in enumerate(leaves)]
         wrong = [
-            f"Argument '{name}' compiled with {_shown(e)} and called with {_shown(f)}"
+            f"Argument '{name}' compiled with {str_long(e)} and called with {str_long(f)}"
             for name, e, f in zip(call.names, call.in_types, found, strict=True)
             if e.shape != f.shape or e.dtype != f.dtype
         ]
@@ -388,10 +388,6 @@ def _other_tree(call: Call, given: Any) -> str:
         "Function compiled with input pytree does not match the input pytree it was called with "
         f"({call.fun_name}; static arguments are left out of the call):\n" + "\n".join(found)
     )
-
-
-def _shown(type: ShapedArray) -> str:
-    return f"{type.dtype.name}[{','.join(map(str, type.shape))}]"
 
 
 def _place(path: Sequence[Any]) -> str:

@@ -80,7 +80,7 @@ _finder: Final = Finder()
 
 
 def _found(name: str) -> str | ModuleType | None:
-    """What stands for a submodule of jax: a module of effax's, by name, or one made for it."""
+    """Find what stands for a submodule of jax: a module of effax's, by name, or one made for it."""
     if name in INSTEAD:
         return INSTEAD[name]
     if name == "jax._src" or name.startswith("jax._src."):

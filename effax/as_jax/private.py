@@ -39,7 +39,7 @@ def trace_state_clean() -> bool:
 
 
 class _Alone:
-    """What there is of other processes: none."""
+    """The state of a process that is alone."""
 
     process_id = 0
     num_processes = 1

@@ -23,7 +23,7 @@ def expanded(
     attributes: dict[str, Any],
     multiple: bool,
 ) -> Staged:
-    """What an effect is written out as, of operands of these types, for a backend.
+    """Write an effect out, of operands of these types, for a backend.
 
     The function returns one result or, if `multiple`, a sequence of them.
 

@@ -44,7 +44,7 @@ def hear(effect: Effect, *operands: Any, **attributes: Any) -> Any:
 
 
 def asked_outside_of_jvp(c: Case) -> Any:
-    """What forward mode makes of an effect performs that effect on primals, too."""
+    """Compare the effects of f with those that are asked outside of its forward mode."""
     args, u = c.args, tuple(c.directions())
     _heard.clear()
     Heard.transform(lambda *xs: effax.jvp(lambda *ys: tuple(c.f(*ys)), xs, u))(*args)

@@ -21,7 +21,7 @@ from effax.effects.tree import (
     tree_flatten_with_path,
     tree_unflatten,
 )
-from effax.effects.types import ShapedArray, typeof
+from effax.effects.types import ShapedArray, str_long, typeof
 from effax.interpreters.discharge import distinct
 from effax.interpreters.stage import Staged, stage
 
@@ -110,7 +110,7 @@ def describe_difference(
 
 
 def carry_differences(body: Any, given: Any, returned: Any) -> str:
-    """How the carry that a loop's body returns differs from the one it is given, in words.
+    """Say in words how the carry that a loop's body returns differs from the one it is given.
 
     Both are trees of types.
     """
@@ -126,8 +126,8 @@ def carry_differences(body: Any, given: Any, returned: Any) -> str:
             for m in mismatches(registry, given, returned, None, prefix=False)
         ]
         or [
-            f"{component(path)} has type {_typed(one)} but the corresponding output carry "
-            f"component has type {_typed(other)}, so {_unequal(one, other)}"
+            f"{component(path)} has type {str_long(one)} but the corresponding output carry "
+            f"component has type {str_long(other)}, so {_unequal(one, other)}"
             for (path, one), other in zip(
                 tree_flatten_with_path(given)[0], tree_flatten(returned)[0], strict=True
             )
@@ -137,7 +137,7 @@ def carry_differences(body: Any, given: Any, returned: Any) -> str:
 
 
 def branch_differences(number: int, first: Any, other: Any) -> str:
-    """How the result of a branch differs from that of branch 0, in words.
+    """Say in words how the result of a branch differs from that of branch 0.
 
     Both are trees of types.
     """
@@ -152,8 +152,8 @@ def branch_differences(number: int, first: Any, other: Any) -> str:
             for m in mismatches(registry, first, other, None, prefix=False)
         ]
         or [
-            f"The output of branch 0{at(path)} has type {_typed(one)} but the corresponding output "
-            f"of branch{number} has type {_typed(two)}, so {_unequal(one, two)}"
+            f"The output of branch 0{at(path)} has type {str_long(one)} but the corresponding "
+            f"output of branch{number} has type {str_long(two)}, so {_unequal(one, two)}"
             for (path, one), two in zip(
                 tree_flatten_with_path(first)[0], tree_flatten(other)[0], strict=True
             )
@@ -175,10 +175,6 @@ def _list(found: list[str]) -> str:
 
 def _node(named: str) -> str:
     return "pytree leaf" if named == str(ShapedArray) else named
-
-
-def _typed(type: ShapedArray) -> str:
-    return f"{type.dtype.name}[{','.join(map(str, type.shape))}]"
 
 
 def _unequal(one: ShapedArray, other: ShapedArray) -> str:

@@ -16,7 +16,7 @@ from effax.numpy.creation import arange, constant
 def fromfunction(
     function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, **kwargs: Any
 ) -> Array:
-    """What a function of indices gives at each place of a shape.
+    """An array of what a function of indices gives at each place of a shape.
 
     The function is called once, on all indices along each axis by `vmap`.
 

@@ -35,7 +35,7 @@ class Batched(Carrier):
         return outer.update(shape=outer.shape[1:])
 
     def left(self) -> Any:
-        """What all directions of a derivative share; the value itself in any other batch."""
+        """The value that all directions of a derivative share; in any other batch, this one."""
         return self.many if self.handler.directions else self
 
 
@@ -53,7 +53,7 @@ class Batch(Lifting):
     rules: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     in_lanes: ClassVar[Callable[..., Any]]
-    """How an effect that a function writes out is done in each lane; given by `lanes`."""
+    """Does an effect that a function writes out in each lane; given by `lanes`."""
 
     def __init__(
         self,

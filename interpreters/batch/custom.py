@@ -138,7 +138,7 @@ class BatchedVjp:
 
 
 def _which(done: Lifted) -> tuple[bool, ...]:
-    """Which results of a program for a batch are batched."""
+    """Find the results of a program for a batch that are batched."""
     return tuple(m is not PLAIN for m in done.out_modes)
 
 

@@ -15,7 +15,7 @@ _LIMIT: Final = 1024
 
 
 class Form:
-    """What data of an interpreter is apart from its leaves: which there are, and the statics.
+    """Data of an interpreter apart from the leaves: which of these there are, and the statics.
 
     Forms are interned for each class, so that they are part of a key by identity.
     """

@@ -148,7 +148,7 @@ class Interpretation(Lifting):
         return [t for t in self._types(mode, type).values() if t is not None]
 
     def leaf_count(self, mode: Any, type: ShapedArray) -> int:
-        """How many leaves the mode has."""
+        """Count the leaves that the mode has."""
         return sum([x is not None for x in mode[0]])
 
     def leaf_axes(self, mode: Any) -> Sequence[int]:

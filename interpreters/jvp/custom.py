@@ -47,7 +47,7 @@ def custom_vjp_call_jvp(
         "backward": rule.backward_of(tuple(moving), tuple(moves(typeof(p)) for p in primals)),
     }
     top = innermost()
-    if not (top is bottom or top.linear) or (top is bottom and decided(residuals)):
+    if decided(residuals) if top is bottom else not top.linear:
         operands, attributes = closed(operands, attributes)
     out = custom.custom_linear(*operands, **attributes)
     found: list[Any] = [None] * len(results)

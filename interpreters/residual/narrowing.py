@@ -14,6 +14,7 @@ from typing import Any, Final
 from effax.effects import control, custom
 from effax.effects.effect import Effect
 from effax.effects.program import Equation, Program, Variable, used_inputs
+from effax.interpreters.masks import pick
 
 
 def narrowed(program: Program, keep: Sequence[bool] | None = None) -> Program:
@@ -31,7 +32,7 @@ def narrowed(program: Program, keep: Sequence[bool] | None = None) -> Program:
 
 
 def _narrowed(program: Program, keep: Sequence[bool]) -> Program:
-    outputs = _pick(program.outputs, keep)
+    outputs = pick(program.outputs, keep, True)
     live = {x for x in outputs if type(x) is Variable}
     kept, changed = [], not all(keep)
     for e in reversed(program.equations):
@@ -47,10 +48,6 @@ def _narrowed(program: Program, keep: Sequence[bool]) -> Program:
     return Program(program.inputs, kept, outputs, program.name) if changed else program
 
 
-def _pick(items: Sequence[Any], keep: Sequence[bool]) -> list[Any]:
-    return [x for x, k in zip(items, keep, strict=True) if k]
-
-
 def _of_inputs(program: Program, keep: Sequence[bool]) -> Program:
     """The program without the inputs that nothing in it mentions."""
     if all(keep):
@@ -58,7 +55,7 @@ def _of_inputs(program: Program, keep: Sequence[bool]) -> Program:
     key = "of inputs", tuple(keep)
     found: Program | None = program.memo.get(key)
     if found is None:
-        inputs = _pick(program.inputs, keep)
+        inputs = pick(program.inputs, keep, True)
         found = Program(inputs, program.equations, program.outputs, program.name)
         program.memo[key] = found
     return found
@@ -77,7 +74,7 @@ def _call(e: Equation, used: Sequence[bool]) -> Equation:
     if not _OF_CALLS.issuperset(e.attributes):
         ins = (True,) * len(ins)
     attributes = {**e.attributes, "program": _of_inputs(program, ins)}
-    return _with(e, _pick(e.inputs, ins), attributes, _pick(e.outputs, used))
+    return _with(e, pick(e.inputs, ins, True), attributes, pick(e.outputs, used, True))
 
 
 def _forward(e: Equation, used: Sequence[bool]) -> Equation:
@@ -88,7 +85,7 @@ def _forward(e: Equation, used: Sequence[bool]) -> Equation:
     inner = attributes["forward"] if residuals else attributes["program"]
     told = {"program": narrowed(inner, given), "name": attributes["name"]}
     return Equation(
-        control.call, e.inputs, told, _pick(e.outputs[: len(given)], given), e.frame, e.scope
+        control.call, e.inputs, told, pick(e.outputs[: len(given)], given, True), e.frame, e.scope
     )
 
 
@@ -99,7 +96,7 @@ def _cond(e: Equation, used: Sequence[bool]) -> Equation:
         return e
     ins = [any(some) for some in zip(*map(used_inputs, branches), strict=True)]
     attributes = {**e.attributes, "branches": tuple(_of_inputs(b, ins) for b in branches)}
-    return _with(e, _pick(e.inputs, [True, *ins]), attributes, _pick(e.outputs, used))
+    return _with(e, pick(e.inputs, [True, *ins], True), attributes, pick(e.outputs, used, True))
 
 
 def _scan(e: Equation, used: Sequence[bool]) -> Equation:
@@ -112,7 +109,9 @@ def _scan(e: Equation, used: Sequence[bool]) -> Equation:
     ins = *ins[:n], *[True] * k, *ins[n + k :]
     attributes = {**e.attributes, "body": _of_inputs(body, ins), "consts": sum(ins[:n]), "carry": k}
     given = *ins[:n], *kept, *ins[n + k :]
-    return _with(e, _pick(e.inputs, given), attributes, _pick(e.outputs, [*kept, *used[m:]]))
+    return _with(
+        e, pick(e.inputs, given, True), attributes, pick(e.outputs, [*kept, *used[m:]], True)
+    )
 
 
 def _while(e: Equation, used: Sequence[bool]) -> Equation:
@@ -131,7 +130,7 @@ def _while(e: Equation, used: Sequence[bool]) -> Equation:
         "body_consts": sum(of_body),
     }
     given = *of_test, *of_body, *kept
-    return _with(e, _pick(e.inputs, given), attributes, _pick(e.outputs, kept))
+    return _with(e, pick(e.inputs, given, True), attributes, pick(e.outputs, kept, True))
 
 
 def narrowed_while(
@@ -147,7 +146,7 @@ def narrowed_while(
     key = "narrowed test", n, kept
     found: Program | None = test.memo.get(key)
     if found is None:
-        inputs = [*test.inputs[:n], *_pick(test.inputs[n:], kept)]
+        inputs = [*test.inputs[:n], *pick(test.inputs[n:], kept, True)]
         found = test.memo[key] = Program(inputs, test.equations, test.outputs, test.name)
     return {**attributes, "cond": found, "body": body}, kept
 
@@ -170,7 +169,11 @@ def _step(
     found: Program | None = body.memo.get(key)
     if found is None:
         ins = step.inputs
-        inputs = [*ins[:consts], *_pick(ins[consts : consts + carry], kept), *ins[consts + carry :]]
+        inputs = [
+            *ins[:consts],
+            *pick(ins[consts : consts + carry], kept, True),
+            *ins[consts + carry :],
+        ]
         found = body.memo[key] = Program(inputs, step.equations, step.outputs, step.name)
     return found, kept
 
@@ -189,4 +192,4 @@ narrowers: Final[dict[Effect, Callable[[Equation, Sequence[bool]], Equation]]] =
     control.while_loop: _while,
     custom.custom_vjp_forward: _forward,
 }
-"""How an equation gives fewer results; those of other effects with programs give all or none."""
+"""Rules for fewer results of an equation; those of other effects with programs give all or none."""

@@ -53,7 +53,7 @@ def mentioned(equation: Equation, effects: frozenset[Effect]) -> frozenset[Effec
 
 
 def meant(equation: Equation) -> Staged | None:
-    """What an equation is written out as; None where nobody has said it."""
+    """Write an equation out; None where nobody has said it."""
     types = [x.type for x in equation.inputs]
     return meaning(equation.effect, types, equation.attributes)
 

@@ -1,1 +1,1 @@
-"""What `effax.as_jax` puts on the path: this folder, not this package."""
+"""A folder that `effax.as_jax` puts on the path, as a folder and not as this package."""

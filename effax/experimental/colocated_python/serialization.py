@@ -1,4 +1,4 @@
-"""What is sent to devices elsewhere: lists of devices, by name."""
+"""Names of what is sent to devices elsewhere: lists of devices."""
 
 from __future__ import annotations
 
