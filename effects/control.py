@@ -88,7 +88,10 @@ call = Effect("call", family="control", typing=_call_type, multiple=True, higher
 """`call(*operands, program, name)`: a program as one operation; what `jit` performs."""
 
 remat = Effect("remat", family="control", typing=_call_type, multiple=True, higher_order=True)
-"""`remat(*operands, program, policy, name, prevent_cse)`: a call done again backwards."""
+"""`remat(*operands, program, policy, name, prevent_cse)`: a call done again backwards.
+
+The half that is done again has the attribute `again=True`.
+"""
 
 cond = Effect("cond", family="control", typing=_cond_type, multiple=True, higher_order=True)
 """`cond(index, *operands, branches)`: the branch of that number, clamped to those there are."""

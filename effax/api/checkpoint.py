@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar
 
@@ -25,7 +25,7 @@ Policy = Callable[..., bool]
 def checkpoint(
     fun: Callable[P, R],
     *,
-    prevent_cse: bool = True,
+    prevent_cse: bool | Sequence[bool] = True,
     policy: Policy | None = None,
     static_argnums: int | Iterable[int] = (),
     static_argnames: str | Iterable[str] = (),
@@ -35,7 +35,7 @@ def checkpoint(
     Args:
       fun: the function.
       prevent_cse: keep the compiler from merging the second computation with the first. Inside a
-        loop it can't, and False is cheaper.
+        loop it can't, and False is cheaper. One bool per argument counts as True if any is.
       policy: which results are stored after all: a member of `checkpoint_policies`, or a function
         `policy(effect, *types, **attributes)` that says whether an operation's results are.
       static_argnums: positions of arguments that are no arrays.
@@ -48,6 +48,7 @@ def checkpoint(
     """
     if policy is not None and not callable(policy):
         raise TypeError(f"checkpoint: policy must be a function, not {policy!r}")
+    prevented = any(prevent_cse) if isinstance(prevent_cse, Sequence) else bool(prevent_cse)
     numbers, names = as_tuple(static_argnums), as_tuple(static_argnames)
 
     @wearing(fun)
@@ -79,7 +80,7 @@ def checkpoint(
             program=staged.program,
             policy=policy,
             name=name,
-            prevent_cse=bool(prevent_cse),
+            prevent_cse=prevented,
         )
         return tree_unflatten(out[0], results)
 

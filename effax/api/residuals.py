@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from effax.api.arguments import name_of
 from effax.api.forward import Linearized
@@ -16,6 +18,8 @@ from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.stage import stage
 
 Residual = tuple[ShapedArray, str]
+
+_CONSTANT: Final = "from a constant"
 
 
 def saved_residuals(fun: Callable[..., Any], *args: Any, **keywords: Any) -> list[Residual]:
@@ -31,18 +35,18 @@ def saved_residuals(fun: Callable[..., Any], *args: Any, **keywords: Any) -> lis
         stored: dict[int, Any] = {}
         for e in done.tape.equations:
             for x in e.inputs:
-                if not done.tape.owns(x) and hasattr(x, "type"):
+                if not done.tape.owns(x) and (hasattr(x, "type") or np.ndim(x)):
                     stored[id(x)] = x
         return list(stored.values())
 
     staged = stage(look, [typeof(x) for x in leaves], name_of(fun))
     program, captured = staged.program, len(staged.captured)
-    places = dict(zip(program.inputs[captured:], _names(fun, args, keywords), strict=True))
-    places.update((x, "a constant") for x in program.inputs[:captured])
+    places: dict[Any, str] = dict.fromkeys(program.inputs[:captured], _CONSTANT)
+    places.update(zip(program.inputs[captured:], _names(fun, args, keywords), strict=True))
     makers = _makers(program)
     outputs: list[Any] = list(program.outputs)
     found = [(x.type, places.get(x) or _origin(x, makers)) for x in outputs]
-    order = {name: i for i, name in enumerate(places.values())}
+    order = {name: i for i, name in enumerate([_CONSTANT, *places.values()])}
     return sorted(found, key=lambda residual: order.get(residual[1], len(order)))
 
 
@@ -73,7 +77,7 @@ def _makers(program: Program) -> dict[Variable, tuple[Equation, int]]:
 def _origin(x: Any, makers: dict[Variable, tuple[Equation, int]]) -> str:
     """The operation that made a value, in the programs of loops, branches and calls."""
     if type(x) is not Variable:
-        return f"the literal {x}"
+        return _CONSTANT if x.type.shape else f"the literal {x}"
     if x not in makers:
         return "an input of a loop or a call"
     e, i = makers[x]

@@ -11,7 +11,7 @@ import attrs
 from effax.effects import naming
 from effax.effects.config import read
 from effax.effects.frames import describe
-from effax.effects.program import Equation, Program, Variable, used_inputs, without_dead_code
+from effax.effects.program import Equation, Program, Variable, used_inputs
 from effax.interpreters.masks import pick
 from effax.interpreters.residual.exposing import Exposed, expose, opened
 from effax.interpreters.residual.narrowing import narrowed
@@ -74,16 +74,19 @@ def _plan(
 ) -> Plan:
     later = split(program, unknown).unknown_outputs
     kept = {x: v if isinstance(v, Offloadable) else None for x, v in parts.kept.items()}
-    linear_program = without_dead_code(
+    linear_program = narrowed(
         Program([*program.inputs, *kept], parts.again, program.outputs, program.name), later
     )
-    wanted = used_inputs(linear_program)[len(program.inputs) :]
-    stored = {x: place for (x, place), used in zip(kept.items(), wanted, strict=True) if used}
+    used = used_inputs(linear_program)
+    own = len(program.inputs)
+    stored = {x: place for (x, place), u in zip(kept.items(), used[own:], strict=True) if u}
+    given = tuple([u or moves for u, moves in zip(used, unknown, strict=False)])
     if read("log_checkpoint_residuals"):
-        _log_residuals(program, parts.first, unknown, list(stored))
+        known_inputs = [g and not u for g, u in zip(given, unknown, strict=True)]
+        _log_residuals(program, parts.first, known_inputs, list(stored))
     away, back, residuals = _moves(stored)
     linear_program = Program(
-        [*program.inputs, *residuals],
+        [*pick(program.inputs, given, True), *residuals],
         [*back, *linear_program.equations],
         linear_program.outputs,
         program.name,
@@ -95,16 +98,16 @@ def _plan(
         program.name,
     )
     known = split(whole, unknown).known
-    own = later.count(False) + len(residuals)
+    results = later.count(False) + len(residuals)
     known_program = narrowed(
-        Program(known.inputs, known.equations, known.outputs[:own], program.name)
+        Program(known.inputs, known.equations, known.outputs[:results], program.name)
     )
     return Plan(
         {**attributes, "program": known_program},
-        {**attributes, "program": linear_program},
+        {**attributes, "program": linear_program, "again": True},
         later,
         lambda operands: pick(operands, unknown, False),
-        lambda operands, residuals: [*operands, *residuals],
+        lambda operands, residuals: [*pick(operands, given, True), *residuals],
     )
 
 
@@ -124,16 +127,15 @@ def _moves(
 
 
 def _log_residuals(
-    program: Program, equations: Sequence[Any], unknown: tuple[bool, ...], kept: Sequence[Variable]
+    program: Program, equations: Sequence[Any], inputs: Sequence[bool], kept: Sequence[Variable]
 ) -> None:
     """Say what a checkpointed function leaves in memory until the backward pass."""
     made = {x: e for e in equations for x in e.outputs}
-    used = used_inputs(program)
     lines = [f"  {x.type!r} from {made[x].effect} at {describe(made[x].frame)}" for x in kept]
     lines += [
         f"  {x.type!r} from argument {i} of {program.name}"
-        for i, (x, u) in enumerate(zip(program.inputs, unknown, strict=True))
-        if not u and used[i]
+        for i, (x, stored) in enumerate(zip(program.inputs, inputs, strict=True))
+        if stored
     ]
     _log.warning(
         "remat of %s saves %d values for the backward pass:\n%s",

@@ -173,3 +173,62 @@ def test_names_are_kept_inside_of_a_scan_that_goes_backwards() -> None:
     expected = effax.vmap(effax.grad(function))(jnp.stack([x, -x]))
     assert np.allclose(effax.vmap(effax.grad(kept))(jnp.stack([x, -x])), expected, rtol=1e-5)
     assert np.allclose(effax.hessian(kept)(x), effax.hessian(function)(x), atol=1e-5)
+
+
+def computed(f, *args):
+    """The text of what a derivative does at each tangent."""
+    return str(effax.make_program(effax.linearize(f, *args)[1])(*args))
+
+
+def both_sines(c):
+    return jnp.sin(c), jnp.sin(c)
+
+
+BRANCHED = {
+    "branches": lambda x: lax.cond(x > 0.0, both_sines, both_sines, x),
+    "steps": lambda x: lax.scan(lambda c, _: both_sines(c), x, None, length=1),
+    "calls": lambda x: effax.jit(both_sines)(x),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHED)
+@pytest.mark.parametrize("cosines", [True, False])
+def test_results_are_not_computed_again(name, cosines):
+    """The second computation gives the residuals, not the results that were given already."""
+    policy = (lambda effect, *_, **__: effect.name == "cos") if cosines else None
+    f = effax.checkpoint(BRANCHED[name], policy=policy)
+    text = computed(f, 1.0)
+    carried = name == "steps" and not cosines  # the cosine of a step is that of the carry before
+    assert text.count(" sin ") == carried
+    assert (" cos " in text) is not cosines
+    slopes = effax.jvp(f, (1.0,), (1.0,))[1]
+    np.testing.assert_allclose(np.hstack(slopes), [np.cos(1.0)] * 2, rtol=1e-6)
+
+
+def test_arguments_that_are_not_needed_are_not_stored():
+    def f(x):
+        return x * checkpoint_name(jnp.multiply(2.0, 2.0), "four")
+
+    named = policies.save_only_these_names("four")
+    ((_, place),) = saved_residuals(effax.checkpoint(f, policy=named), 1.0)
+    assert place.startswith("named 'four'")
+    assert saved_residuals(effax.checkpoint(f), 1.0) == []
+
+
+def test_arrays_mentioned_in_a_function_are_among_what_is_stored():
+    first, *_ = saved_residuals(lambda x: jnp.sin(x) * np.array([3.0]), 1.0)
+    assert (first[0].shape, first[1]) == ((1,), "from a constant")
+
+
+def test_only_what_is_computed_again_is_kept_apart():
+    """Without a first computation there is nothing for the compiler to merge with."""
+    f = effax.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
+    assert "optimization_barrier" not in effax.jit(f).lower(1.0).as_text()
+    assert "optimization_barrier" in effax.jit(effax.grad(f)).lower(1.0).as_text()
+    assert "optimization_barrier" in effax.jit(effax.vmap(effax.grad(f))).lower(X).as_text()
+
+
+@pytest.mark.parametrize("prevent_cse", [False, (False, False)])
+def test_the_compiler_may_merge_if_asked_to(prevent_cse):
+    f = effax.checkpoint(lambda x, y: jnp.sin(jnp.sin(x)) * y, prevent_cse=prevent_cse)
+    assert "optimization_barrier" not in effax.jit(effax.grad(f)).lower(1.0, 2.0).as_text()

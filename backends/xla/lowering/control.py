@@ -30,9 +30,10 @@ def lower_remat(
     *operands: Name,
     program: Program,
     prevent_cse: bool = True,
+    again: bool = False,
     **_: Any,
 ) -> list[Name]:
-    if prevent_cse and operands:
+    if again and prevent_cse and operands:  # nothing else has a first computation to merge with
         ins = ", ".join(x.text for x in operands)
         operands = tuple(
             w.ops(
