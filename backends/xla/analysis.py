@@ -10,7 +10,7 @@ from effax.backends.xla.client import Backend, XlaRuntimeError
 from effax.backends.xla.compile import parse
 from effax.backends.xla.executable import Executable
 from effax.backends.xla.placement import Placement
-from effax.effects.runtime import _jax
+from effax.effects.runtime import _hlo, _jax
 
 
 def module(text: str) -> Any:
@@ -28,9 +28,14 @@ def computation(text: str) -> Any:
     return _jax.mlir.mlir_module_to_xla_computation(text)
 
 
-def hlo_text(text: str) -> str:
-    """The program as HLO, not optimised."""
-    return str(computation(text).as_hlo_text())
+def hlo_text(text: str, located: bool = False) -> str:
+    """The program as HLO, not optimised; with each operation's scopes and line if `located`."""
+    if not located:
+        return str(computation(text).as_hlo_text())
+    options = _hlo.HloPrintOptions()
+    options.print_metadata = True
+    options.print_percent = options.print_program_shape = options.print_operand_shape = False
+    return str(computation(text).get_hlo_module().to_string(options))
 
 
 def costs_before(text: str, backend: Backend) -> dict[str, float] | None:

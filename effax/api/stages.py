@@ -195,18 +195,17 @@ class Lowered(_Stage):
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The module as text: of StableHLO, or of HLO (`dialect="hlo"`), not yet optimised.
 
-        With `debug_info` each operation of StableHLO has its location: scopes by name and the
-        effect, and the user's file and line.
+        With `debug_info` each operation has its location: scopes by name and the effect, and the
+        user's file and line.
         Raises `ValueError` for another dialect.
         """
-        match _dialect(dialect):
-            case "hlo":
-                return analysis.hlo_text(self._text)
-            case _ if debug_info:
-                call = self._call
-                return lower(call.program, call.layout, platform=self._platform, located=True)[0]
-            case _:
-                return analysis.plain_text(self._text)
+        dialect, text = _dialect(dialect), self._text
+        if debug_info:
+            call = self._call
+            text, _ = lower(call.program, call.layout, platform=self._platform, located=True)
+        if dialect == "hlo":
+            return analysis.hlo_text(text, debug_info)
+        return text if debug_info else analysis.plain_text(text)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The module as an object of jaxlib: MLIR's, or an `XlaComputation` for "hlo"."""

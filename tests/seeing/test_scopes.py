@@ -99,7 +99,7 @@ def test_a_user_s_interpreter_labels_scopes():
     [
         (lambda x: lax.scan(lambda c, _: (layered(c), None), x, None, length=3)[0], "scan/body/a"),
         (lambda x: lax.while_loop(lambda c: c < 3, lambda c: layered(c) + 1, x), "while/body/a"),
-        (lambda x: lax.cond(x > 0, layered, lambda x: x, x), "cond/branch_1/a"),
+        (lambda x: lax.cond(x > 0, layered, lambda x: x, x), "cond/branch_1_fun/a"),
     ],
     ids=["scan", "while", "cond"],
 )
@@ -139,6 +139,24 @@ def test_locations_name_file_and_line():
     compiled = lowered.compile().as_text()
     assert f'"{__file__}"' in compiled
     assert f"line={line_of('# the line of sin')} " in compiled
+
+
+def test_hlo_says_scopes_if_asked():
+    lowered = effax.jit(effax.grad(layered)).lower(X)
+    assert "op_name" not in lowered.as_text("hlo")
+    text = lowered.as_text("hlo", debug_info=True)
+    assert 'op_name="jit(layered)/jvp(a)/sin"' in text
+    assert os.path.basename(__file__) in text
+
+
+def test_the_second_computation_of_a_checkpointed_function_is_named():
+    f = effax.checkpoint(layered)
+    forward, gradient = (
+        effax.jit(g).lower(X).as_text("hlo", debug_info=True) for g in (f, effax.grad(f))
+    )
+    assert 'op_name="jit(layered)/checkpoint"' in forward
+    assert "rematted" not in forward
+    assert "checkpoint/rematted_computation" in gradient
 
 
 def test_no_locations_where_no_one_asks():

@@ -58,7 +58,7 @@ def lower_cond(
     zero = w.constant(0, _INDEX)
     clamped = w.simple("clamp", [zero, index, last], _INDEX)
     regions = [
-        w.region((), lambda b=b, i=i: w.body(b, operands, f"branch_{i}"), "stablehlo.return")
+        w.region((), lambda b=b, i=i: w.body(b, operands, f"branch_{i}_fun"), "stablehlo.return")
         for i, b in enumerate(branches)
     ]
     outs = ", ".join(map(tensor, types))

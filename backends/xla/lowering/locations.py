@@ -59,7 +59,9 @@ def _title(equation: Equation) -> str:
     name = equation.effect.name
     if name == "call":
         return f"jit({attributes.get('name') or attributes['program'].name})"
-    return "checkpoint" if name == "remat" else name
+    if name == "remat":
+        return "checkpoint/rematted_computation" if "again" in attributes else "checkpoint"
+    return name
 
 
 def _path(*names: str) -> str:
