@@ -1,17 +1,20 @@
 """Names of a package that are imported when they are first asked for.
 
-A package writes where its names are from once, as imports under `if TYPE_CHECKING:`, which is what
-type checkers read, and this module, in what the compiler made of them. So nobody waits for two
-hundred modules to use ten:
+A package lists its names once, as imports in its module `names`. Type checkers read that file as it
+is. At run time the file is executed with an `__import__` that notes what each statement asks for
+and imports nothing, so that nobody waits for two hundred modules to use ten:
 
     if TYPE_CHECKING:
-        from effax.numpy.sorting import sort as sort
+        from effax.numpy.names import *
 
-    _surface = Surface(globals(), sys._getframe().f_code)
+    _surface = Surface(globals())
     __dir__ = _surface.public
 
     def __getattr__(name: str) -> Any:
         return _surface.get(name)
+
+The table is thus made by Python's own import statement, from the file's cached byte code, whichever
+loader finds it (a folder, a zip file, PyInstaller's archive, whose collector follows the imports).
 """
 
 from __future__ import annotations
@@ -19,77 +22,69 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec
-from opcode import opmap
-from types import CodeType, ModuleType
+from importlib.util import find_spec, module_from_spec
+from types import SimpleNamespace
 from typing import Any, Final
 
 Namespace = dict[str, Any]
-
-_EXTENDED_ARG: Final = opmap["EXTENDED_ARG"]
-_IMPORT_FROM: Final = opmap["IMPORT_FROM"]
-_IMPORT_NAME: Final = opmap["IMPORT_NAME"]
-_STORE_NAME: Final = opmap["STORE_NAME"]
+Home = tuple[str, str]
+"""The module that a name is imported from, and its name there."""
 
 _binding: Final = threading.RLock()
 
 
-def written_imports(code: CodeType) -> dict[str, tuple[str, str]]:
-    """name -> module and the name there, of each `from module import ...` of a module's code.
+def noted_imports(module: str) -> dict[str, Home]:
+    """Return the public names that a module imports, with their homes; nothing is imported.
 
-    Run or not: the compiler has written, for each module, IMPORT_NAME, and for each name taken
-    from it IMPORT_FROM and STORE_NAME, two bytes each, or more if their arguments are large.
+    Args:
+      module: the name of a module that consists of `from ... import ...` and `name = other`.
+
+    >>> noted_imports("effax.lax.names")["cond"]
+    ('effax.lax.branching', 'cond')
     """
-    found: dict[str, tuple[str, str]] = {}
-    module, taken, large = "", "", 0
-    for kind, argument in zip(code.co_code[::2], code.co_code[1::2], strict=True):
-        place = large | argument
-        large = place << 8 if kind == _EXTENDED_ARG else 0
-        if kind == _IMPORT_NAME:
-            module = code.co_names[place]
-        elif kind == _IMPORT_FROM:
-            taken = code.co_names[place]
-        elif kind == _STORE_NAME and taken:
-            found[code.co_names[place]] = module, taken
-            taken = ""
-    return found
+    spec = find_spec(module)
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+    homes = SimpleNamespace()
+
+    def note(home: str, _: Any, __: Any, names: tuple[str, ...], ___: int) -> SimpleNamespace:
+        for name in names:  # which the statement reads from the object it is given, at once
+            setattr(homes, name, (home, name))
+        return homes
+
+    made = module_from_spec(spec)  # not in `sys.modules`: an import of it is a real one
+    found = vars(made)
+    # The second is what import statements call in Python 3.15 where all imports are made lazy.
+    found["__builtins__"] = {"__import__": note, "__lazy_import__": note}
+    spec.loader.exec_module(made)
+    return {n: home for n, home in found.items() if type(home) is tuple and not n.startswith("_")}
 
 
 class Surface:
-    """The names of a package: those it holds, and those that are imported on demand.
+    """The public names of a package, which are imported on demand.
 
     `finish` is given the public names that a module brings, all at once, before they are bound.
     It is called for each module once, whichever thread asks.
     """
 
     def __init__(
-        self,
-        namespace: Namespace,
-        code: CodeType,
-        finish: Callable[[Namespace], None] | None = None,
-        aliases: dict[str, str] | None = None,
+        self, namespace: Namespace, finish: Callable[[Namespace], None] | None = None
     ) -> None:
         self.namespace = namespace
         self.package: str = namespace["__name__"]
-        written = written_imports(code)
-        self.held = [
-            name
-            for name, value in namespace.items()
-            if name in written or not isinstance(value, ModuleType)
-        ]
-        """Names that the package itself imports or makes; not modules that are its attributes."""
-        self.homes = {name: home for name, home in written.items() if name not in namespace}
-        for name, other in (aliases or {}).items():
-            self.homes[name] = self.homes[other]
-        """Where each name is from that is imported on demand: the module, and its name there."""
+        self.homes = noted_imports(f"{self.package}.names")
+        """The module each name is imported from, and its name there."""
         self.finish = finish
 
     def public(self) -> list[str]:
         """Return the names that `dir` shows, and that `from package import *` takes."""
-        return sorted(name for name in {*self.held, *self.homes} if not name.startswith("_"))
+        return sorted(self.homes)
 
     def get(self, name: str) -> Any:
-        """The value of a name, which is bound from now on. Raises `AttributeError` for others."""
+        """Return the value of a name, which is bound from now on.
+
+        Raises `AttributeError` for a name that is neither public nor a module of the package.
+        """
         if name in self.homes:
             home, inner = self.homes[name]
             if home == self.package:

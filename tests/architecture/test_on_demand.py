@@ -5,10 +5,12 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from effax.api.on_demand import noted_imports
 from tests.architecture.sources import ROOT
 
 PACKAGES = ("effax", "effax.numpy", "effax.lax")
@@ -32,7 +34,7 @@ HEAVY = ("difflib", "hashlib", "json", "concurrent.futures", "pkgutil", "shutil"
 ADVICE = (
     "each module costs every process about half a millisecond, and each class of attrs as much: "
     "import it in the function that needs it, or under TYPE_CHECKING if types alone do; a public "
-    "name goes under TYPE_CHECKING in its package (effax/api/on_demand.py), a cell into its "
+    "name goes into its package's names.py (effax/api/on_demand.py), a cell into its "
     "column's folder. If every program needs it, say so in EAGER or CALLS"
 )
 FIRST = "assert float(effax.jit(lambda x: jnp.sin(x) * 2 + 1)(0.0)) == 1"
@@ -65,31 +67,45 @@ def test_first_calls_load_little(code):
     assert len(ours) <= CALLS[code], f"{len(ours)} modules: {sorted(ours)}; {ADVICE}"
 
 
-def written(package) -> dict[str, tuple[str, str]]:
-    """name -> module and the name there, of what the package's file imports for type checkers."""
-    blocks = ast.parse(Path(package.__file__).read_text(encoding="utf-8")).body
-    return {
-        alias.asname: (line.module, alias.name)
-        for block in blocks
-        if isinstance(block, ast.If)
-        for line in block.body
-        if isinstance(line, ast.ImportFrom)
-        for alias in line.names
-    }
+def written(name: str) -> dict[str, tuple[str, str]]:
+    """name -> module and the name there, of what a package's `names.py` says."""
+    path = Path(importlib.import_module(name).__file__).with_name("names.py")
+    found = {}
+    for line in ast.parse(path.read_text(encoding="utf-8")).body[1:]:
+        if isinstance(line, ast.ImportFrom):
+            found |= {alias.asname: (line.module, alias.name) for alias in line.names}
+        else:
+            assert isinstance(line, ast.Assign)
+            found[line.targets[0].id] = found[line.value.id]
+    return {name: home for name, home in found.items() if not name.startswith("_")}
 
 
 @pytest.mark.parametrize("name", PACKAGES)
 def test_names_are_what_the_imports_say(name):
     package = importlib.import_module(name)
-    expected = written(package)
+    expected = written(name)
     assert len(expected) > 50
-    aliases = {"bool": expected["bool_"]} if name == "effax.numpy" else {}
-    homes = package._surface.homes
-    assert homes.items() <= (expected | aliases).items()
-    assert expected.keys() - homes.keys() <= {"effects"}  # there already
-    for each in expected:
-        assert each in dir(package) or each.startswith("_")
-        assert getattr(package, each) is vars(package)[each]
+    assert package._surface.homes == expected
+    assert dir(package) == sorted(expected)
+    for each, (home, inner) in expected.items():
+        found = getattr(package, each)
+        assert found is vars(package)[each]
+        assert home == name or type(found) is type(getattr(importlib.import_module(home), inner))
+
+
+def test_names_are_noted_from_a_zip_file(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "library.zip", "w") as archive:
+        archive.writestr("zipped/__init__.py", "")
+        archive.writestr("zipped/names.py", "from zipped.far import f as f, g as h\nk = f\n")
+    monkeypatch.syspath_prepend(tmp_path / "library.zip")
+    far = "zipped.far"
+    assert noted_imports("zipped.names") == {"f": (far, "f"), "h": (far, "g"), "k": (far, "f")}
+    assert {"zipped.names", far}.isdisjoint(sys.modules)
+
+
+def test_a_package_without_names_is_refused():
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'effax\.nn\.names'"):
+        noted_imports("effax.nn.names")
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -104,8 +120,7 @@ def test_no_module_hides_a_name(name):
 @pytest.mark.parametrize("name", PACKAGES)
 def test_all_names_come_with_a_star(name):
     code = f"space = {{}}; exec('from {name} import *', space); print(*space)"
-    missing = written(importlib.import_module(name)).keys() - set(run(code))
-    assert not {each for each in missing if not each.startswith("_")}
+    assert not written(name).keys() - set(run(code))
 
 
 def test_what_is_missing_is_told():

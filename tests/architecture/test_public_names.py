@@ -99,7 +99,7 @@ INTERNAL = {
     "effax.key_leaves",
     "effax.seeing",
 }
-INTERNAL |= {"effax.start", "effax.version", "effax.whole"}
+INTERNAL |= {"effax.names", "effax.start", "effax.version", "effax.whole"}
 """Modules beside the public ones, which programs have no reason to look into."""
 
 
