@@ -49,6 +49,18 @@ def test_a_parabola_is_learned():
     assert [found.nit.dtype, found.status.dtype, found.success.dtype] == ["int32", "int32", "bool"]
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e2, 1e3, 1e4, 1e5])
+def test_functions_of_any_size(scale):
+    """The search begins with the identity, which is far from the inverse that it looks for."""
+    start = np.array([1.0, 1.0], "float32")
+    found = minimize(lambda x: jnp.mean((scale * x) ** 2), start, method="BFGS")
+    assert found.success
+    np.testing.assert_allclose(found.x, [0, 0], atol=1e-5)
+    uneven = np.array([1.0, 30.0], "float32")
+    found = minimize(lambda x: jnp.sum(uneven * (scale * x) ** 2), start, method="BFGS")
+    assert found.success or found.fun < 1e-9 * scale**2
+
+
 def test_minima_are_staged_and_batched():
     def best(target):
         return minimize(

@@ -109,7 +109,12 @@ def _bfgs(
     maxiter: int | None = None,
     line_search_maxiter: int = 10,
 ) -> OptimizeResults:
-    """Broyden, Fletcher, Goldfarb & Shanno (Nocedal & Wright 2006, algorithm 6.1)."""
+    """Broyden, Fletcher, Goldfarb & Shanno (Nocedal & Wright 2006, algorithm 6.1).
+
+    The first step tells the size of the inverse (equation 6.20). Beside an identity of another size
+    its corrections are rounded off: where the second derivative is 1e8, the inverse of float32 had
+    none of the step's direction left, and the search stood still.
+    """
     from effax import value_and_grad
 
     both = value_and_grad(fun)
@@ -138,7 +143,7 @@ def _bfgs(
         return _State(
             found.point,
             s.x + moved,
-            _updated(s.inverse, moved, bent),
+            _updated(s.inverse, moved, bent, s.k == 0),
             s.point.value,
             small(found.point.gradient),
             found.status > 0,
@@ -175,11 +180,13 @@ def _bfgs(
     )
 
 
-def _updated(inverse: Array, moved: Array, bent: Array) -> Array:
+def _updated(inverse: Array, moved: Array, bent: Array, first: Array) -> Array:
     """The inverse that takes the change of the gradient to the step, near the old one."""
     curvature = jnp.vdot(bent, moved)
     usable = jnp.isfinite(1 / curvature)
     rho = jnp.where(usable, 1 / jnp.where(usable, curvature, 1), 0)
+    size = curvature / jnp.vdot(bent, bent)
+    inverse = jnp.where(first & jnp.isfinite(size) & (size > 0), size * inverse, inverse)
     identity = jnp.eye(moved.size, dtype=inverse.dtype)
     turn = identity - rho * jnp.outer(moved, bent)
     new = turn @ inverse @ turn.T + rho * jnp.outer(moved, moved)
