@@ -25,12 +25,15 @@ FAMILY: Final = "state"
 class AbstractRef:
     """The type of a reference to an array of a type. Interned, as array types are.
 
+    A `constant` one is written without derivatives: what is read from it does not move.
+
     >>> AbstractRef(ShapedArray((3,), "float32"))
     Ref{f32[3]}
     """
 
     __slots__ = (
         "__weakref__",
+        "constant",
         "dtype",
         "inner_aval",
         "ndim",
@@ -47,21 +50,22 @@ class AbstractRef:
     size: int
     varying: frozenset[Any]
     weak_type: bool
+    constant: bool
 
-    def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
+    def __new__(cls, inner_aval: ShapedArray, constant: bool = False) -> AbstractRef:
         """The type of references to arrays of that type."""
-        found = _types.get(inner_aval)
+        found = _types.get((inner_aval, constant))
         if found is None:
             found = object.__new__(cls)
-            found.inner_aval = inner_aval
+            found.inner_aval, found.constant = inner_aval, constant
             for name in ("shape", "dtype", "ndim", "size", "varying", "weak_type"):
                 setattr(found, name, getattr(inner_aval, name))
-            found = _types.setdefault(inner_aval, found)
+            found = _types.setdefault((inner_aval, constant), found)
         return found
 
     def update(self, **parts: Any) -> AbstractRef:
         """The type with some parts of the array's replaced."""
-        return AbstractRef(self.inner_aval.update(**parts))
+        return AbstractRef(self.inner_aval.update(**parts), self.constant)
 
     def str_short(self) -> str:
         """The usual abbreviation, as in `Ref{f32[3]}`."""
@@ -71,10 +75,10 @@ class AbstractRef:
         return f"Ref{{{self.inner_aval!r}}}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return AbstractRef, (self.inner_aval,)
+        return AbstractRef, (self.inner_aval, self.constant)
 
 
-_types: Final[dict[ShapedArray, AbstractRef]] = {}
+_types: Final[dict[tuple[ShapedArray, bool], AbstractRef]] = {}
 
 
 class Ref:
@@ -186,9 +190,10 @@ class Window(Ref):
         type: ShapedArray,
         get: Callable[[], Any],
         put: Callable[[Any], None],
+        constant: bool = False,
     ) -> None:
         self.handler = handler
-        self.type = AbstractRef(type)
+        self.type = AbstractRef(type, constant)
         self.get_value = get
         self.put_value = put
 

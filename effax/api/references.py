@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from effax.api.custom_jvp import stop_gradient
 from effax.api.differentiable import as_value, typeof_like
 from effax.api.reference_indices import index_of, structure_of
 from effax.effects.conversion import convert_element_type
@@ -12,7 +13,7 @@ from effax.effects.errors import ConcretizationTypeError, RefError
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom
 from effax.effects.shape import full
-from effax.effects.state import Cell, ref_get, ref_set
+from effax.effects.state import AbstractRef, Cell, ref_get, ref_set
 from effax.effects.state import Ref as Ref
 from effax.effects.state import new_ref as _new_ref
 from effax.effects.tree import registry, tree_leaves
@@ -41,7 +42,9 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
     Args:
       init_val: an array, or a number; it is not changed by what is written to the reference.
       memory_space: must be None.
-      kind: None, or 'no_grad_no_remat', which means the same here.
+      kind: None, or 'no_grad_no_remat': derivatives take what is written for a constant, so that
+        a differentiated function may write to a reference made outside of it. (No reference is
+        written again where `checkpoint` computes something again.)
 
     Raises:
       TypeError: where `init_val` is no array.
@@ -65,7 +68,12 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
         )
     if kind not in (None, "no_grad_no_remat"):
         raise ValueError(f"new_ref: kind is None or 'no_grad_no_remat', not {kind!r}")
-    return _new_ref(init_val if isinstance(init_val, Ref) else _as_array(init_val))
+    if kind is not None and not isinstance(init_val, Ref):
+        init_val = stop_gradient(init_val)
+    ref = _new_ref(init_val if isinstance(init_val, Ref) else _as_array(init_val))
+    if kind is not None:
+        ref.type = AbstractRef(ref.type.inner_aval, constant=True)
+    return ref
 
 
 @filtered
@@ -147,7 +155,7 @@ def set(ref: Ref | TransformedRef, idx: Index, value: Any) -> None:
         part.write(value, "swap")
     else:  # all of it: nothing needs to be read
         whole = part.ref.type.inner_aval
-        ref_set(part.ref, _fitting(value, whole, whole, "swap"))
+        _store(part.ref, _fitting(value, whole, whole, "swap"))
 
 
 @filtered
@@ -207,7 +215,7 @@ class TransformedRef:
             found.pop()
             value = update(found[-1], index, value, "add" if adds else "set", mode="clip")
             adds = False
-        ref_set(self.ref, value)
+        _store(self.ref, value)
         return before
 
     @property
@@ -313,6 +321,10 @@ class At:
 
     def __repr__(self) -> str:
         return f"At({self.whole!r})"
+
+
+def _store(ref: Ref, value: Any) -> None:
+    ref_set(ref, stop_gradient(value) if ref.type.constant else value)
 
 
 def _part(ref: Any, idx: Index, what: str) -> TransformedRef:

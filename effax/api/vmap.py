@@ -190,7 +190,7 @@ def _window(handler: Batch, ref: Ref, axis: int) -> Window:
 
     lengths = ref.type.shape
     one = ref.type.inner_aval.update(shape=lengths[:axis] + lengths[axis + 1 :])
-    return Window(handler, one, read, write)
+    return Window(handler, one, read, write, ref.type.constant)
 
 
 def _ref_of_batch(handler: Batch, ref: Ref, axis: Any, size: int) -> Ref:

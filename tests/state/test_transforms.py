@@ -222,6 +222,30 @@ def test_derivatives_read_but_keep_nothing_outside():
         assert float(effax.grad(f)(3.0)) == 6.0 and float(ref[0]) == 7.0
 
 
+@pytest.mark.parametrize("around", [lambda f: f, effax.jit, effax.checkpoint])
+def test_constant_references_are_written_without_derivatives(around):
+    """What is read from one after it was written is a constant too, as JAX 0.10.2 has it."""
+
+    def f(x, ref):
+        ref[...] += 5.0 * x
+        return x * ref[...]
+
+    ref = effax.new_ref(2.0, kind="no_grad_no_remat")
+    assert float(effax.grad(around(f))(3.0, ref)) == 17.0 and float(ref[...]) == 17.0
+    tangent = effax.jvp(around(lambda x: f(x, ref)), (1.0,), (1.0,))[1]
+    assert float(tangent) == float(ref[...]) == 22.0
+    rows = effax.new_ref(jnp.arange(3.0), kind="no_grad_no_remat")
+    effax.vmap(effax.grad(around(f)), (None, 0))(2.0, rows)
+    np.testing.assert_array_equal(rows[...], [10.0, 11.0, 12.0])
+
+    def made_inside(x):
+        ref = effax.new_ref(x, kind="no_grad_no_remat")
+        ref[...] *= x
+        return ref[...] * x
+
+    assert float(effax.grad(around(made_inside))(3.0)) == 9.0
+
+
 def test_a_checkpointed_function_counts_its_calls_once():
     calls = effax.new_ref(0)
 
