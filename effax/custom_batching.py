@@ -99,6 +99,9 @@ class _Rule:
         self.tree = tree
         self.out_tree = out_tree
 
+    def __repr__(self) -> str:
+        return f"<rule of {self.name}>"
+
     def __call__(
         self, size: int, batched: Sequence[bool], values: Sequence[Any]
     ) -> tuple[list[Any], list[bool]]:
@@ -134,7 +137,7 @@ class _Rule:
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
-    """A function that `vmap` applies to each of the batch in turn, by `lax.map`.
+    """A function that `vmap` applies to each of the batch in turn, by `lax.map`; nested ones too.
 
     >>> import effax, effax.numpy as jnp
     >>> f = sequential_vmap(jnp.square)
@@ -151,7 +154,7 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
 
         def one(row: Sequence[Any]) -> Any:
             left = iter(row)
-            return f(
+            return mapped(  # an outer vmap is to go one by one, too
                 *tree_unflatten(
                     tree, [next(left) if b else x for x, b in zip(leaves, flags, strict=True)]
                 )

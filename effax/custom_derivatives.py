@@ -3,9 +3,11 @@
 from effax.api.closure import closure_convert as closure_convert
 from effax.api.closure import custom_gradient as custom_gradient
 from effax.api.custom_calls import SymbolicZero as SymbolicZero
+from effax.api.custom_calls import zero_from_primal as zero_from_primal
 from effax.api.custom_jvp import custom_jvp as custom_jvp
 from effax.api.custom_vjp import CustomVJPPrimal as CustomVJPPrimal
 from effax.api.custom_vjp import custom_vjp as custom_vjp
+from effax.api.custom_vjp import custom_vjp_primal_tree_values as custom_vjp_primal_tree_values
 from effax.effects.effect import Effect
 from effax.extend.core import primitives
 
@@ -16,6 +18,8 @@ __all__ = [
     "custom_gradient",
     "custom_jvp",
     "custom_vjp",
+    "custom_vjp_primal_tree_values",
+    "zero_from_primal",
 ]
 __dir__ = __all__.copy
 

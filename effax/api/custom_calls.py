@@ -12,7 +12,7 @@ from effax.effects import key_use
 from effax.effects.errors import ClosedOverError
 from effax.effects.program import Program
 from effax.effects.state import Ref
-from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.effects.types import ShapedArray, float0, str_long, typeof
 from effax.interpreters.jvp.dual import tangent_type, zeros
 from effax.interpreters.stage import Staged, stage
@@ -165,6 +165,20 @@ class SymbolicZero(RuleLeaf):
     def of_keys(self, implementation: str) -> SymbolicZero:
         """The zero tangent of the keys made of those words."""
         return SymbolicZero(self.type.update(shape=self.type.shape[:-1]))
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """Return the zero tangents of a tree of values, for rules of `custom_jvp`.
+
+    Args:
+      val: a tree of arrays and numbers.
+      symbolic_zeros: give a `SymbolicZero` for each leaf, in place of an array.
+
+    >>> import effax
+    >>> effax.custom_derivatives.zero_from_primal((2.0, 3))
+    (Array(0., dtype=float32, weak_type=True), array((b'',), dtype=[('float0', 'V')]))
+    """
+    return tree_map(lambda x: direction_of(typeof(x), None, symbolic_zeros), val)
 
 
 def is_symbolic(x: Any) -> bool:

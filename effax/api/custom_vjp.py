@@ -25,7 +25,13 @@ from effax.effects import custom
 from effax.effects.conversion import convert_element_type
 from effax.effects.frames import filtered
 from effax.effects.state import Ref
-from effax.effects.tree import broadcast_prefix, tree_flatten, tree_structure, tree_unflatten
+from effax.effects.tree import (
+    broadcast_prefix,
+    tree_flatten,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
 from effax.effects.types import ShapedArray, is_inexact, typeof
 from effax.interpreters.jvp.dual import tangent_type, zeros
 from effax.key_arrays import KeyArray, KeyType, RuleLeaf, is_keys
@@ -45,6 +51,31 @@ class CustomVJPPrimal(RuleLeaf):
         """The same for the keys made of those words."""
         keys = KeyArray(self.value, implementation=implementation)
         return CustomVJPPrimal(keys, self.perturbed)
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """Return the values alone of what a forward rule with `symbolic_zeros=True` is given.
+
+    Args:
+      tree: an argument of the rule, with a `CustomVJPPrimal` for each leaf.
+
+    Raises:
+      TypeError: for other leaves.
+
+    >>> import effax
+    >>> primal = effax.custom_derivatives.CustomVJPPrimal(2.0, True)
+    >>> effax.custom_derivatives.custom_vjp_primal_tree_values([primal])
+    [2.0]
+    """
+
+    def value(leaf: Any) -> Any:
+        if type(leaf) is not CustomVJPPrimal:
+            raise TypeError(
+                f"custom_vjp_primal_tree_values: each leaf must be a CustomVJPPrimal, got {leaf!r}"
+            )
+        return leaf.value
+
+    return tree_map(value, tree)
 
 
 class _VjpRule:

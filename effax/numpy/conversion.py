@@ -13,7 +13,7 @@ from effax.effects import conversion, elementwise, shape
 from effax.effects.dtypes import is_integer
 from effax.effects.effect import LITERALS
 from effax.effects.handler import Carrier, bottom, current
-from effax.effects.types import is_bool, is_complex, is_inexact, typeof, user_dtype
+from effax.effects.types import float0, is_bool, is_complex, is_inexact, typeof, user_dtype
 from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, OutSharding, Value
 from effax.numpy.arguments import cast, check_arrays, on_device
 
@@ -52,6 +52,9 @@ def array(
         raise NotImplementedError(f"array: order={order!r} is not supported; layouts are XLA's")
     if object is None:
         raise ValueError("None is not a valid value for jnp.array")
+    if dtype is None and type(object) is np.ndarray and object.dtype is float0:
+        nothing: Any = object  # no device holds arrays without elements
+        return nothing.copy() if copy else nothing
     wanted = None if dtype is None else user_dtype(dtype, "array")
     result = _value(object, wanted)
     if wanted is not None:

@@ -17,6 +17,7 @@ from effax.effects.promotion import result_type
 from effax.effects.types import (
     canonical_shape,
     default_float,
+    float0,
     inexact_dtype,
     is_bool,
     is_complex,
@@ -68,6 +69,8 @@ _hosts: dict[Any, Any] = remembered()
 
 def _everywhere(name: str, value: int, lengths: Any, dtype: Any, device: Any) -> Any:
     """An array of one number everywhere; how small ones are made is remembered."""
+    if dtype is float0:  # tangents of integers: they have no elements, and no number
+        return np.zeros(_shape(name, lengths), float0)
     if device is not None or current.get() is not bottom or config.guarded:
         return filled(_shape(name, lengths, dtype), value, _dtype(name, dtype), device)
     kinds = tuple(map(type, lengths)) if type(lengths) is tuple else type(lengths)
@@ -212,6 +215,8 @@ def _like(name: str, a: Any, dtype: Any, lengths: Any) -> tuple[tuple[int, ...],
 
 def _filled_like(name: str, a: Any, value: Any, dtype: Any, lengths: Any, device: Any) -> Any:
     wanted, kind, weak = _like(name, a, dtype, lengths)
+    if kind == float0:
+        return np.zeros(wanted, float0)
     result = filled(wanted, value, kind, device)
     result = cast(result, kind, True) if weak else result
     return beside(result, a) if device is None else result

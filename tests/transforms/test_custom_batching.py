@@ -134,6 +134,26 @@ def test_one_lane_at_a_time() -> None:
     assert np.allclose(effax.vmap(f)(X, jnp.eye(3)), X)
 
 
+def test_nested_batches_go_one_by_one_too():
+    shapes = []
+
+    def on_host(x):
+        shapes.append(np.shape(x))
+        return np.asarray(x) + 1
+
+    f = sequential_vmap(
+        lambda x: effax.pure_callback(
+            on_host, effax.ShapeDtypeStruct((), "float32"), x, vmap_method="expand_dims"
+        )
+    )
+    found = effax.vmap(effax.vmap(f))(jnp.ones((2, 3)))
+    np.testing.assert_array_equal(found, np.full((2, 3), 2.0))
+    assert shapes == [()] * 6
+    rows = jnp.ones(3)
+    batched, looped = effax.make_program(effax.vmap(f)), effax.make_program(lambda x: lax.map(f, x))
+    assert str(batched(rows)) == str(looped(rows))
+
+
 def test_closures_become_arguments() -> None:
     def outer(x, y):
         g, values = closure_convert(lambda z: z * y + jnp.sum(X), x)

@@ -273,3 +273,68 @@ def test_a_result_that_neither_function_nor_rule_map_is_not_mapped(kind) -> None
         f.defvjp(lambda x: (f(x), None), lambda residuals, ct: (ct,))
     total = effax.vmap(effax.jit(f), axis_name="i", out_axes=None)(X)
     assert float(total) == 3.0
+
+
+@pytest.mark.parametrize("dtype", [None, effax.dtypes.float0])
+@pytest.mark.parametrize("around", [lambda f: f, effax.jit])
+def test_arrays_of_float0_are_made_anywhere(dtype, around):
+    like = np.zeros((2,), effax.dtypes.float0) if dtype is None else jnp.arange(2)
+    made = [
+        around(lambda: jnp.zeros((2,), effax.dtypes.float0))(),
+        around(lambda: jnp.ones(2, dtype=effax.dtypes.float0))(),
+        around(lambda: jnp.zeros_like(like, dtype=dtype))(),
+        around(lambda: jnp.asarray(np.zeros(2, effax.dtypes.float0)))(),
+        around(lambda: effax.custom_derivatives.zero_from_primal(jnp.arange(2)))(),
+    ]
+    for x in made:
+        assert x.shape == (2,) and x.dtype == effax.dtypes.float0
+
+
+@pytest.mark.parametrize("around", [lambda f: f, effax.jit])
+def test_rules_give_zeros_from_primals(around):
+    zero_from_primal = effax.custom_derivatives.zero_from_primal
+
+    @effax.custom_jvp
+    def f(x, n):
+        return {"x": x, "n": n}
+
+    @f.defjvp
+    def f_jvp(primals, tangents):
+        x, n = primals
+        return f(x, n), {"x": 3 * tangents[0], "n": zero_from_primal(n)}
+
+    def step(c, _):
+        found = f(*c)
+        return (found["x"], found["n"]), None
+
+    def steps(x, n):
+        return lax.scan(step, (x, n), None, length=2)[0]
+
+    tangents = 1.0, np.zeros((), effax.dtypes.float0)
+    moved, nothing = around(lambda x, n: effax.jvp(steps, (x, n), tangents)[1])(2.0, 3)
+    assert float(moved) == 9.0 and nothing.dtype == effax.dtypes.float0
+    symbolic = zero_from_primal((2.0, 3), symbolic_zeros=True)
+    assert [x.dtype for x in symbolic] == ["float32", effax.dtypes.float0]
+    assert all(type(x) is effax.custom_derivatives.SymbolicZero for x in symbolic)
+
+
+def test_values_of_what_a_forward_rule_is_given():
+    values = effax.custom_derivatives.custom_vjp_primal_tree_values
+
+    @effax.custom_vjp
+    def f(pair):
+        return pair["a"] * pair["b"]
+
+    def forward(pair):
+        plain = values(pair)
+        return f(plain), (plain, pair["a"].perturbed)
+
+    def backward(residuals, ct):
+        pair, perturbed = residuals
+        assert perturbed is True
+        return ({"a": ct * pair["b"], "b": ct * pair["a"]},)
+
+    f.defvjp(forward, backward, symbolic_zeros=True)
+    assert float(effax.grad(lambda x: f({"a": x, "b": 5.0}))(2.0)) == 5.0
+    with pytest.raises(TypeError, match="CustomVJPPrimal"):
+        values({"a": 2.0})
