@@ -17,88 +17,113 @@ from effax.key_arrays import KeyArray, flattened, is_keys
 Leaves = tuple[list[Any], trees.PyTreeDef]
 
 
-def _stop(tree: Any, is_leaf: IsLeaf, takes_path: bool = False) -> IsLeaf:
-    """Where to stop in a tree: as asked, and at keys.
-
-    Asking at every node is slow, so it is found out first whether any key is met.
-    """
-    before = flattened.count
-    trees.tree_structure(tree)
-    if flattened.count == before:
-        return is_leaf
+def _stops(is_leaf: IsLeaf) -> IsLeaf:
+    """Return a predicate that stops at keys, and where `is_leaf` does."""
     if is_leaf is None:
-        return (lambda _, x: is_keys(x)) if takes_path else is_keys  # type: ignore[return-value,misc]
-    if takes_path:
-        return lambda path, x: is_keys(x) or is_leaf(path, x)  # type: ignore[call-arg,misc,return-value]
+        return is_keys
     return lambda x: is_keys(x) or is_leaf(x)
+
+
+def _flatten(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], trees.PyTreeDef, IsLeaf]:
+    """Return the leaves of a tree, its structure, and the predicate that found them.
+
+    Asking a predicate at every node is slow, so a tree is flattened without one first, and again
+    only if keys were met. With `is_leaf` one walk asks for both: below what it calls a leaf
+    nothing may be touched, as a tree may be cyclic there.
+    """
+    if is_leaf is None:
+        before = flattened.count
+        leaves, treedef = trees.tree_flatten(tree)
+        if flattened.count == before:
+            return leaves, treedef, None
+    stops = _stops(is_leaf)
+    return *trees.tree_flatten(tree, stops), stops
 
 
 @wraps(trees.tree_flatten)
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> Leaves:
-    return trees.tree_flatten(tree, _stop(tree, is_leaf))
+    return _flatten(tree, is_leaf)[:2]
 
 
 @wraps(trees.tree_leaves)
 def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
-    return trees.tree_leaves(tree, _stop(tree, is_leaf))
+    return _flatten(tree, is_leaf)[0]
 
 
 @wraps(trees.tree_structure)
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> trees.PyTreeDef:
-    return trees.tree_structure(tree, _stop(tree, is_leaf))
+    return _flatten(tree, is_leaf)[1]
 
 
 @wraps(trees.tree_map)
 def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
-    return trees.tree_map(f, tree, *rest, is_leaf=_stop(tree, is_leaf))
+    leaves, treedef, stops = _flatten(tree, is_leaf)
+    columns = trees.flatten_up_to(treedef, tree, rest, stops, "tree_map tree")
+    return treedef.unflatten(f(*row) for row in zip(leaves, *columns, strict=True))
 
 
 @wraps(trees.tree_all)
 def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
-    return trees.tree_all(tree, is_leaf=_stop(tree, is_leaf))
+    return all(tree_leaves(tree, is_leaf))
 
 
 @wraps(trees.tree_reduce)
 def tree_reduce(
-    function: Callable[[Any, Any], Any], tree: Any, *initial: Any, **options: Any
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = trees.UNSPECIFIED,
+    is_leaf: IsLeaf = None,
 ) -> Any:
-    options["is_leaf"] = _stop(tree, options.get("is_leaf"))
-    return trees.tree_reduce(function, tree, *initial, **options)
+    leaves = tree_leaves(tree, is_leaf)
+    return trees.reduce_leaves(function, leaves, initializer)
 
 
 @wraps(trees.tree_reduce_associative)
 def tree_reduce_associative(operation: Callable[[Any, Any], Any], tree: Any, **options: Any) -> Any:
-    options["is_leaf"] = _stop(tree, options.get("is_leaf"))
-    return trees.tree_reduce_associative(operation, tree, **options)
+    stops = _flatten(tree, options.pop("is_leaf", None))[2]
+    return trees.tree_reduce_associative(operation, tree, is_leaf=stops, **options)
 
 
 @wraps(trees.tree_transpose)
 def tree_transpose(
     outer_treedef: trees.PyTreeDef, inner_treedef: trees.PyTreeDef | None, pytree_to_transpose: Any
 ) -> Any:
-    stop = _stop(pytree_to_transpose, None)
-    return trees.tree_transpose(outer_treedef, inner_treedef, pytree_to_transpose, stop)
+    stops = _flatten(pytree_to_transpose, None)[2]
+    return trees.tree_transpose(outer_treedef, inner_treedef, pytree_to_transpose, stops)
 
 
 @wraps(trees.tree_broadcast)
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
-    leaves = trees.broadcast_prefix(prefix_tree, full_tree, _stop(prefix_tree, is_leaf))
+    stops = _flatten(prefix_tree, is_leaf)[2]
+    leaves = trees.broadcast_prefix(prefix_tree, full_tree, stops)
     return tree_structure(full_tree).unflatten(leaves)
+
+
+def _flatten_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None, takes_path: bool
+) -> tuple[list[tuple[trees.KeyPath, Any]], trees.PyTreeDef]:
+    if is_leaf is None:
+        before = flattened.count
+        found = trees.tree_flatten_with_path(tree)
+        if flattened.count == before:
+            return found
+    if is_leaf is not None and takes_path:
+        return trees.tree_flatten_with_path(tree, lambda p, x: is_keys(x) or is_leaf(p, x), True)
+    return trees.tree_flatten_with_path(tree, _stops(is_leaf))
 
 
 @wraps(trees.tree_flatten_with_path)
 def tree_flatten_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[trees.KeyPath, Any]], trees.PyTreeDef]:
-    stop = _stop(tree, is_leaf, is_leaf_takes_path)
-    return trees.tree_flatten_with_path(tree, stop, is_leaf_takes_path)
+    return _flatten_with_path(tree, is_leaf, is_leaf_takes_path)
 
 
 @wraps(trees.tree_leaves_with_path)
 def tree_leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[trees.KeyPath, Any]]:
-    return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
+    return _flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
 @wraps(trees.tree_map_with_path)
@@ -109,9 +134,11 @@ def tree_map_with_path(
     is_leaf: Callable[..., bool] | None = None,
     is_leaf_takes_path: bool = False,
 ) -> Any:
-    stop = _stop(tree, is_leaf, is_leaf_takes_path)
-    options: dict[str, Any] = {"is_leaf": stop, "is_leaf_takes_path": is_leaf_takes_path}
-    return trees.tree_map_with_path(f, tree, *rest, **options)
+    pairs, treedef = _flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    stops = _stops(None if is_leaf_takes_path else is_leaf)
+    columns = trees.flatten_up_to(treedef, tree, rest, stops, "tree_map_with_path tree")
+    rows = zip(pairs, *columns, strict=True)
+    return treedef.unflatten(f(path, leaf, *others) for (path, leaf), *others in rows)
 
 
 @wraps(trees.all_leaves)

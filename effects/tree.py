@@ -180,13 +180,17 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     (11, [22])
     """
     leaves, treedef = registry.flatten(tree, is_leaf)
-    columns = [leaves, *_flatten_up_to(treedef, tree, rest, is_leaf, "tree_map tree")]
+    columns = [leaves, *flatten_up_to(treedef, tree, rest, is_leaf, "tree_map tree")]
     return treedef.unflatten(f(*row) for row in zip(*columns, strict=True))
 
 
-def _flatten_up_to(
+def flatten_up_to(
     treedef: PyTreeDef, tree: Any, rest: Sequence[Any], is_leaf: IsLeaf, name: str
 ) -> list[list[Any]]:
+    """Flatten each tree of `rest` down to the leaves of `treedef`, the structure of `tree`.
+
+    Raises `ValueError` with the path where a tree differs; `name` says what the trees are.
+    """
     columns = []
     for other in rest:
         try:
@@ -211,13 +215,13 @@ class Unspecified:
     """Stands for an argument that was not given."""
 
 
-_UNSPECIFIED: Final = Unspecified()
+UNSPECIFIED: Final = Unspecified()
 
 
 def tree_reduce(
     function: Callable[[Any, Any], Any],
     tree: Any,
-    initializer: Any = _UNSPECIFIED,
+    initializer: Any = UNSPECIFIED,
     is_leaf: IsLeaf = None,
 ) -> Any:
     """Combine the leaves from left to right.
@@ -227,7 +231,11 @@ def tree_reduce(
     >>> tree_reduce(lambda x, y: x + y, {"a": 1, "b": [2, 3]})
     6
     """
-    leaves = tree_leaves(tree, is_leaf)
+    return reduce_leaves(function, tree_leaves(tree, is_leaf), initializer)
+
+
+def reduce_leaves(function: Callable[[Any, Any], Any], leaves: list[Leaf], initializer: Any) -> Any:
+    """Combine a list from left to right, from an initial value unless it is unspecified."""
     if isinstance(initializer, Unspecified):
         return functools.reduce(function, leaves)
     return functools.reduce(function, leaves, initializer)
@@ -237,7 +245,7 @@ def tree_reduce_associative(
     operation: Callable[[Any, Any], Any],
     tree: Any,
     *,
-    identity: Any = _UNSPECIFIED,
+    identity: Any = UNSPECIFIED,
     is_leaf: IsLeaf = None,
 ) -> Any:
     """Combine the leaves by an associative operation, pairwise: in logarithmic depth.
@@ -327,7 +335,7 @@ def tree_map_with_path(
     """
     pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     plain = None if is_leaf_takes_path else is_leaf
-    columns = _flatten_up_to(treedef, tree, rest, plain, "tree_map_with_path tree")
+    columns = flatten_up_to(treedef, tree, rest, plain, "tree_map_with_path tree")
     rows = zip(pairs, *columns, strict=True)
     return treedef.unflatten(f(path, leaf, *others) for (path, leaf), *others in rows)
 
@@ -389,7 +397,7 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -
     """
     leaves, treedef = registry.flatten(prefix_tree, is_leaf)
     name = "broadcast_prefix prefix_tree"
-    (below,) = _flatten_up_to(treedef, prefix_tree, (full_tree,), is_leaf, name)
+    (below,) = flatten_up_to(treedef, prefix_tree, (full_tree,), is_leaf, name)
     return _repeat(leaves, below)
 
 
@@ -419,7 +427,7 @@ def flatten_axes(name: str, treedef: PyTreeDef, axes: Any) -> list[Any]:
     >>> flatten_axes("in_axes", tree_structure((1, [2, 3])), (None, 0))
     [None, 0, 0]
     """
-    full = treedef.unflatten([_UNSPECIFIED] * treedef.num_leaves)
+    full = treedef.unflatten([UNSPECIFIED] * treedef.num_leaves)
     if type(full) is tuple and type(axes) is list:
         axes = tuple(axes)
     leaves, prefix = none_leaf_registry.flatten(axes)
@@ -466,7 +474,7 @@ def equality_errors_pytreedef(
     tree1: PyTreeDef, tree2: PyTreeDef
 ) -> list[tuple[KeyPath, str, str, str]]:
     """`equality_errors` of two structures."""
-    first, second = (t.unflatten([_UNSPECIFIED] * t.num_leaves) for t in (tree1, tree2))
+    first, second = (t.unflatten([UNSPECIFIED] * t.num_leaves) for t in (tree1, tree2))
     return equality_errors(first, second)
 
 
