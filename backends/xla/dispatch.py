@@ -334,6 +334,10 @@ def compile_program(
     executor = Executor(
         executable, _result_specs(program, layout, executable), captured, bool(donate)
     )
+    if donate:
+        from effax.backends.xla.donation import warn_of_unusable
+
+        warn_of_unusable(program, donate)
     if read("debug_nans") or read("debug_infs"):
         executor.checked = program
     return executor
