@@ -272,8 +272,17 @@ class Pmap:
         traced = self._trace(call)
         devices = running.places(call.size, self._devices, self._backend)
         mapped = (*(False for _ in traced.captured), *call.mapped)
-        write = partial(running.text_of, traced.program, mapped, call.size, self._axis, devices)
-        return Lowered(write, traced.program)
+        form = traced.program, mapped, call.size, self._axis, devices
+        donate = tuple(len(traced.captured) + i for i in call.donated)
+        static = {i for i, _ in call.statics}
+        dynamic = tuple(x for i, x in enumerate(args) if i not in static)
+        types = tuple(map(typeof, tree_flatten((dynamic, keywords))[0]))
+        return Lowered(
+            partial(running.text_of, *form),
+            traced.program,
+            partial(running.spread, *form, donate),
+            partial(Compiled, self, call.statics, call.tree, types),
+        )
 
     def clear_cache(self) -> None:
         """Forget what was staged and compiled."""
@@ -289,12 +298,63 @@ class Lowered:
 
     write: Callable[..., str]
     program: Program
+    _spread: Callable[[], running.Spread]
+    _compiled: Callable[[running.Spread], Compiled]
+
+    @filtered
+    def compile(self) -> Compiled:
+        """Compile for the devices that the places are on."""
+        return self._compiled(self._spread())
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The module in StableHLO; with `debug_info`, each line with its location."""
         if dialect not in (None, "stablehlo"):
             raise ValueError(f"lower().as_text has dialect 'stablehlo', not {dialect!r}")
         return self.write(located=debug_info)
+
+
+@attrs.frozen(slots=True, eq=False)
+class Compiled:
+    """A mapped function compiled for arguments of the types it was lowered for."""
+
+    _mapped: Pmap
+    _statics: tuple[tuple[int, Any], ...]
+    in_tree: Any
+    in_types: tuple[Any, ...]
+    _spread: running.Spread
+
+    @filtered
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Run at all places, given the arguments that are not static.
+
+        Raises `TypeError` for arguments of another tree or of other types.
+        """
+        leaves, tree = tree_flatten((args, keywords))
+        types = tuple(map(typeof, leaves))
+        same = [(t.shape, t.dtype) for t in types] == [(t.shape, t.dtype) for t in self.in_types]
+        if tree != self.in_tree or not same:
+            expected = tree_unflatten(self.in_tree, [t.str_short() for t in self.in_types])
+            given = tree_unflatten(tree, [t.str_short() for t in types])
+            raise TypeError(
+                f"{self._spread.name} was lowered for arguments {expected} and called with "
+                f"{given}; lower and compile it again for these"
+            )
+        filled = list(args)
+        for i, x in self._statics:
+            filled.insert(i, x)
+        return self._mapped(*filled, **keywords)
+
+    def as_text(self) -> str:
+        """Return the optimised HLO."""
+        return str(self._spread.executable.as_text())
+
+    def cost_analysis(self) -> Any:
+        """Return what XLA reckons one place's program costs, or None."""
+        return self._spread.executable.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Return the memory that the executable takes at one place, as attributes, or None."""
+        return self._spread.executable.memory_analysis()
 
 
 def _checked(axis: Any, type: Any, name: str) -> int | None:
