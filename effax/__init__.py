@@ -31,6 +31,11 @@ def _finish(names: dict[str, _Any]) -> None:
 _surface = _Surface(globals(), _finish)
 __dir__ = _surface.public
 
+# opt_einsum and its kin look for these in the package that an array's class comes from.
+_FOR_DISPATCHERS = ("einsum", "tensordot", "transpose")
+
 
 def __getattr__(name: str) -> _Any:
+    if name in _FOR_DISPATCHERS:
+        return getattr(numpy, name)
     return _surface.get(name)

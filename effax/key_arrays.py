@@ -111,7 +111,7 @@ class KeyArray(Value):
     There is no arithmetic on keys; `key_data` gives the words.
     """
 
-    __slots__ = ("implementation", "place", "words")
+    __slots__ = ("__weakref__", "implementation", "place", "words")
 
     words: Any
     place: tuple[Any, Any] | None

@@ -56,6 +56,14 @@ STRUCTURAL: Final[dict[str, tuple[str, ...]]] = {
 """Functions of `numpy` and `lax` that take keys: which parameters hold them, the first if none."""
 
 
+def _isclose(a: Any, b: Any, *tolerances: Any, **options: Any) -> Any:
+    return a == b
+
+
+def _allclose(a: Any, b: Any, *tolerances: Any, **options: Any) -> Any:
+    return (a == b).all()
+
+
 def _array_equal(a: Any, b: Any, equal_nan: bool = False) -> Any:
     from effax import numpy as jnp
 
@@ -76,6 +84,8 @@ ANSWERS: Final[dict[str, Callable[..., Any]]] = {
     "equal": lambda a, b: a == b,
     "not_equal": lambda a, b: a != b,
     "array_equal": _array_equal,
+    "isclose": _isclose,
+    "allclose": _allclose,
     "eq": lambda a, b: a == b,
     "ne": lambda a, b: a != b,
 }

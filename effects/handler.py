@@ -69,7 +69,7 @@ class Carrier(Value):
     Unlike arrays, carriers hash by identity: they may key dictionaries while their handler lives.
     """
 
-    __slots__ = ("handler",)
+    __slots__ = ("__weakref__", "handler")
 
     handler: Any
 

@@ -100,6 +100,28 @@ class Value(Declared):
         return self.type.weak_type
 
 
+class _OfArrays:
+    """An attribute that arrays have and carriers need not: it can be looked up on the class."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, value: Value | None, owner: type[Value]) -> Any:
+        if value is None:
+            return self
+        raise AttributeError(f"{owner.__name__!r} object has no attribute {self.name!r}")
+
+    def __call__(self, value: Value, *arguments: Any) -> Any:
+        return getattr(value, self.name)(*arguments)
+
+
+# `jax.Array.item` and its kin are named by programs that wrap or document the class.
+for _name in (
+    *("addressable_data", "addressable_shards", "committed", "copy_to_host_async", "device"),
+    *("global_shards", "is_fully_addressable", "is_fully_replicated", "item", "sharding"),
+):
+    setattr(Value, _name, _OfArrays(_name))
+
 Array: TypeAlias = Value
 """An array, or what stands for one while a function is traced, batched or differentiated."""
 

@@ -125,7 +125,8 @@ def flat_function(
 def name_of(function: Callable[..., Any]) -> str:
     """The function's name, for programs and messages."""
     inner = getattr(function, "func", function)
-    return getattr(inner, "__name__", type(inner).__name__)
+    name = getattr(inner, "__name__", None)
+    return name if isinstance(name, str) else type(inner).__name__
 
 
 def wearing(
@@ -145,6 +146,9 @@ def wearing(
     """
 
     assigned = WRAPPER_ASSIGNMENTS if annotated else ("__name__", "__doc__", "__module__")
+
+    if not isinstance(getattr(function, "__name__", ""), str):  # a callable that has its own idea
+        assigned = tuple(x for x in assigned if x not in ("__name__", "__qualname__"))
 
     def dressed(wrapper: _Wrapper) -> _Wrapper:
         update_wrapper(wrapper, function, assigned=assigned, updated=())

@@ -11,7 +11,6 @@ from effax.backends.xla import array as arrays
 from effax.backends.xla import guard
 from effax.backends.xla.mesh import NamedSharding
 from effax.effects import naming
-from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mesh import PartitionSpec
@@ -108,9 +107,7 @@ def _in_space(x: Any, space: Space) -> Any:
 
 @filtered
 def device_get(x: Any) -> Any:
-    """The arrays of a tree as NumPy arrays.
-
-    Raises `ConcretizationTypeError` for a traced value.
+    """Return a tree with its arrays as NumPy arrays; traced values stay as they are.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.device_get(jnp.arange(2))
@@ -118,9 +115,7 @@ def device_get(x: Any) -> Any:
     """
 
     def get(v: Any) -> Any:
-        if isinstance(v, Carrier):
-            raise ConcretizationTypeError(v)
-        return np.asarray(v) if hasattr(v, "__array__") else v
+        return np.asarray(v) if hasattr(v, "__array__") and not isinstance(v, Carrier) else v
 
     with guard.asked_for():
         return tree_map(get, x)

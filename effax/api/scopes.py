@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from effax.api.arguments import name_of, wearing
 from effax.effects.effect import Effect
 from effax.effects.handler import Carrier, Handler, bottom, innermost, outside, stack
 from effax.effects.provenance import scope_opened
@@ -54,9 +54,9 @@ def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R
     >>> named_call(lambda x: x + 1.0, name="step")(2.0)
     3.0
     """
-    label = getattr(fun, "__name__", "function") if name is None else name
+    label = name_of(fun) if name is None else name
 
-    @wraps(fun)
+    @wearing(fun)
     def named(*args: Any, **keywords: Any) -> Any:
         with named_scope(label):
             return fun(*args, **keywords)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
-from effax.api.arguments import as_tuple, flat_function, name_of, normalise
+from effax.api.arguments import as_tuple, flat_function, name_of, normalise, wearing
 from effax.effects.frames import filtered
 from effax.effects.program import Program
 from effax.effects.shape import full
@@ -149,7 +149,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
     """
     from effax.api.jit import jit
 
-    @wraps(fun, updated=())
+    @wearing(fun)
     def of_arrays(*a: Any, **k: Any) -> Any:
         return tree_map(_as_array, fun(*a, **k))
 

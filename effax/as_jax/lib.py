@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version
 
 from effax import default_backend as default_backend
 from effax import device_count as device_count
@@ -12,6 +13,7 @@ from effax import process_count as process_count
 from effax import process_index as process_index
 from effax.backends.xla.client import backend as get_backend
 
+__version__ = version("jaxlib")
 xla_bridge = sys.modules[__name__]
 
 __all__ = [

@@ -10,7 +10,7 @@ from effax.effects import comparison, complex, elementwise, logical, reduction
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.promotion import lattice_result
 from effax.effects.shape import full
-from effax.effects.types import bool_, is_bool, is_complex, is_extended, is_float, typeof
+from effax.effects.types import bool_, is_bool, is_complex, is_float, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy import folds
 from effax.numpy.arguments import cast, refuse_out
@@ -295,8 +295,6 @@ def isclose(
     Array(True, dtype=bool)
     """
     a, b = arraylike("isclose", a, b)
-    if is_extended(typeof(a).dtype):
-        return equal(a, b)
     exact_a, exact_b = promote(a, b, name="isclose", arrays=True)
     a, b = promote_inexact(exact_a, exact_b)
     size, distance = elementwise.abs(b), elementwise.abs(elementwise.sub(a, b))

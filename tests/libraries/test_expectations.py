@@ -1,0 +1,162 @@
+"""Behaviour of JAX's that no page of its reference promises, and that libraries rely on."""
+
+import enum
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+
+
+@pytest.mark.parametrize("transform", [effax.jit, effax.grad, lambda f: lambda x: f(x)])
+def test_traced_values_can_be_weakly_referenced(transform):
+    def alive(x):
+        return x * (weakref.ref(x)() is x)
+
+    assert transform(alive)(jnp.float32(2.0)) in (1.0, 2.0)
+
+
+def test_batched_values_and_keys_can_be_weakly_referenced():
+    assert effax.vmap(lambda x: x * (weakref.ref(x)() is x))(jnp.ones(2)).sum() == 2.0
+    key = effax.random.key(0)
+    assert weakref.ref(key)() is key
+
+
+@pytest.mark.parametrize(
+    "name", ["item", "sharding", "device", "addressable_shards", "is_fully_addressable"]
+)
+def test_attributes_of_arrays_are_found_on_the_class(name):
+    assert hasattr(effax.Array, name)
+
+
+def test_an_attribute_of_arrays_is_not_one_of_tracers():
+    assert effax.Array.item(jnp.float32(2.0)) == 2.0
+    seen = []
+    effax.jit(lambda x: seen.append(hasattr(x, "addressable_shards")) or x)(1.0)
+    assert seen == [False]
+
+
+class Cyclic:
+    """A node of trees that is its own child."""
+
+    def __init__(self):
+        self.children = [self]
+
+
+effax.tree_util.register_pytree_node(Cyclic, lambda c: (c.children, None), lambda _, c: Cyclic())
+
+
+@pytest.mark.parametrize(
+    "walk",
+    [
+        effax.tree.leaves,
+        effax.tree.structure,
+        effax.tree.flatten,
+        effax.tree.flatten_with_path,
+        effax.tree.leaves_with_path,
+        lambda tree, is_leaf: effax.tree.map(lambda x: 1, tree, is_leaf=is_leaf),
+        lambda tree, is_leaf: effax.tree.map_with_path(lambda p, x: 1, tree, is_leaf=is_leaf),
+        lambda tree, is_leaf: effax.tree.reduce(lambda x, y: x, tree, is_leaf=is_leaf),
+    ],
+)
+def test_nothing_below_a_leaf_is_looked_at(walk):
+    walk([Cyclic()], is_leaf=lambda x: isinstance(x, Cyclic))
+
+
+def test_a_tree_without_keys_is_flattened_once():
+    class Counted:
+        flattened = 0
+
+    def flatten(node):
+        Counted.flattened += 1
+        return (), None
+
+    effax.tree_util.register_pytree_node(Counted, flatten, lambda *_: Counted())
+    for walk in (effax.tree.leaves, effax.tree.structure, lambda x: effax.tree.map(id, x)):
+        Counted.flattened = 0
+        walk([Counted()])
+        assert Counted.flattened == 1
+
+
+def test_keys_are_leaves_where_is_leaf_is_given_too():
+    tree = [effax.random.key(0), [1, 2]]
+    assert len(effax.tree.leaves(tree, is_leaf=lambda x: x is tree[1])) == 2
+    assert len(effax.tree.leaves(tree)) == 3
+    assert effax.tree.reduce(lambda n, _: n + 1, tree, 0) == 3
+
+
+class OddlyNamed:
+    __name__ = 3
+
+    def __call__(self, x):
+        return x + 1.0
+
+
+@pytest.mark.parametrize(
+    "transform", [effax.jit, effax.grad, effax.vmap, effax.checkpoint, effax.named_call]
+)
+def test_a_callable_may_have_a_name_that_is_no_string(transform):
+    assert transform(OddlyNamed())(jnp.ones(1)[0] if transform is effax.grad else jnp.ones(1)) >= 1
+    assert effax.eval_shape(OddlyNamed(), 1.0).shape == ()
+
+
+def test_opt_einsum_contracts_arrays_to_arrays():
+    opt_einsum = pytest.importorskip("opt_einsum")
+    x, y = jnp.ones((2, 3)), jnp.ones((3, 4))
+    assert isinstance(opt_einsum.contract("ij,jk->ik", x, y), effax.Array)
+    assert effax.jit(lambda x, y: opt_einsum.contract("ij,jk->ik", x, y))(x, y).shape == (2, 4)
+    assert "tensordot" not in dir(effax)
+
+
+def test_device_get_leaves_traced_values():
+    assert effax.jit(effax.device_get)(1.0) == 1.0
+
+
+def test_an_enum_of_ints_is_an_int():
+    class Axis(enum.IntEnum):
+        ROWS = 0
+
+    assert jnp.sum(jnp.ones((2, 3)), axis=Axis.ROWS).shape == (3,)
+    assert jnp.sum(jnp.ones((2, 3)), axis=range(1)).shape == (3,)
+
+
+@pytest.mark.parametrize("compare", [jnp.allclose, jnp.isclose])
+def test_keys_are_close_where_they_are_equal(compare):
+    keys = effax.random.split(effax.random.key(0))
+    assert compare(keys, keys).all()
+    assert not compare(keys[0], keys[1])
+    with pytest.raises(TypeError):
+        compare(keys, jnp.ones(2))
+
+
+def test_a_mapped_function_is_compiled_ahead():
+    mapped = effax.pmap(lambda x, n, y: (x + y) * n, static_broadcasted_argnums=1)
+    x = jnp.ones((1, 2))
+    compiled = mapped.lower(x, 3, x).compile()
+    np.testing.assert_array_equal(compiled(x, x), np.full((1, 2), 6.0))
+    assert "HloModule" in compiled.as_text()
+    assert compiled.memory_analysis().argument_size_in_bytes == 16
+    with pytest.raises(TypeError, match=r"f32\[1,2\].*and called with"):
+        compiled(jnp.ones((1, 3)), x)
+
+
+def said(function, *arguments):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        effax.jit(function, donate_argnums=tuple(range(len(arguments))))(*arguments)
+    return [str(w.message) for w in found]
+
+
+def test_donations_that_save_nothing_are_warned_of():
+    x, row = jnp.ones((5, 1)), jnp.ones((1, 5))
+    (message,) = said(lambda x, y: x + y, x, row)
+    assert message.startswith("Some donated buffers were not usable: float32[5,1], float32[1,5].")
+    (message,) = said(lambda x, y: x + y, jnp.ones(5), jnp.ones(5))
+    assert "float32[5]. " in message
+    assert said(lambda x: x > 0, jnp.ones(5))
+    assert not said(lambda x: x.reshape(5), x)
+    assert not said(lambda x, y: (x, y.astype(int)), jnp.ones(5), jnp.ones(5))
+    assert not said(lambda x, y: x, jnp.ones(5), jnp.ones(3))
