@@ -17,7 +17,7 @@ PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
 
 .PHONY: help test test-all check lint types pyright layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
-	libraries array-api docs dist format sizes names clean
+	libraries libraries-own array-api docs dist format sizes names clean
 
 help:
 	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
@@ -33,6 +33,7 @@ help:
 	@echo "make bench     measurements, against jax where it can be installed"
 	@echo "make conformance  JAX's own tests, asked of effax: GROUPS=lax,numpy, JAX_REPO=a bare copy of its repository"
 	@echo "make libraries  optax, flax and others, as published, where jax is effax"
+	@echo "make libraries-own  tests that libraries have themselves, on JAX and on effax: LIBRARY=\"optax chex\""
 	@echo "make array-api  the array API standard's conformance suite, known failures apart"
 	@echo "make docs      the reference of all public names, in build/reference"
 	@echo "make dist      wheel and sdist, in dist/"
@@ -160,6 +161,13 @@ bench: $(VENV)-bench/.bench
 libraries: $(VENV)/.test
 	$(PY) $(INSTALL) --no-deps --upgrade --target build/libraries --require-hashes -r requirements/libraries.txt
 	$(PY) -m pytest -q tests/libraries
+
+# Their own tests, on JAX and then on effax, with a row of docs/libraries.md for each (tests/libraries/suites.py).
+LIBRARY ?=
+libraries-own: $(VENV)/.test $(VENV)-bench/.bench
+	$(PY) $(INSTALL) --no-deps --upgrade --target build/libraries --require-hashes -r requirements/libraries.txt
+	$(PY) $(INSTALL) --no-deps --upgrade --target build/own-needs -r tests/libraries/needs.txt
+	$(PY) tests/libraries/own_suites.py --path build/libraries --path build/own-needs $(LIBRARY)
 
 # The suite of the array API standard, at a commit whose reports known_failures.txt records.
 ARRAY_API_TESTS ?= https://github.com/data-apis/array-api-tests

@@ -145,7 +145,9 @@ def wearing(
     1
     """
 
-    assigned = WRAPPER_ASSIGNMENTS if annotated else ("__name__", "__doc__", "__module__")
+    assigned: tuple[str, ...] = (
+        WRAPPER_ASSIGNMENTS if annotated else ("__name__", "__doc__", "__module__")
+    )
 
     if not isinstance(getattr(function, "__name__", ""), str):  # a callable that has its own idea
         assigned = tuple(x for x in assigned if x not in ("__name__", "__qualname__"))

@@ -1,0 +1,54 @@
+"""Suites of libraries' own tests: where their sources are, what is run of each, and why tests fail here."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The tests of a library, at a tag of its repository."""
+
+    name: str
+    repository: str
+    tag: str
+    tests: tuple[str, ...]
+    one_in: int = 1  # which part is run: of large suites, one test in so many
+    without: tuple[str, ...] = ()  # files and tests that are not run under either
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+DEEPMIND = "https://github.com/google-deepmind/"
+KIDGER = "https://github.com/patrick-kidger/"
+
+SUITES = (
+    Suite("blackjax", "https://github.com/blackjax-devs/blackjax", "1.7.1", ("tests",), 40),
+    Suite("chex", DEEPMIND + "chex", "v0.1.92", ("chex",)),
+    Suite("diffrax", KIDGER + "diffrax", "v0.7.2", ("test",), 60),
+    Suite("distrax", DEEPMIND + "distrax", "f51bffc", ("distrax",), 60),
+    Suite(
+        "einops",
+        "https://github.com/arogozhnikov/einops",
+        "v0.8.2",
+        ("einops/tests",),
+        environment=(("EINOPS_TEST_BACKENDS", "numpy,jax"),),
+    ),
+    Suite("equinox", KIDGER + "equinox", "v0.13.8", ("tests",), 4),
+    Suite("evosax", "https://github.com/RobertTLange/evosax", "d4b41277", ("tests",), 10),
+    Suite("flax", "https://github.com/google/flax", "18f8f311", ("tests",), 30),
+    Suite("flowjax", "https://github.com/danielward27/flowjax", "cabcb42", ("tests",), 2),
+    Suite("haiku", DEEPMIND + "dm-haiku", "f4d858a", ("haiku",), 20),
+    Suite("jaxopt", "https://github.com/google/jaxopt", "jaxopt-v0.8.5", ("tests",), 15),
+    Suite("jaxtyping", KIDGER + "jaxtyping", "v0.3.11", ("test",)),
+    Suite("lineax", KIDGER + "lineax", "v0.1.1", ("tests",), 60),
+    Suite("numpyro", "https://github.com/pyro-ppl/numpyro", "0b935d48", ("test",), 150),
+    Suite("optax", DEEPMIND + "optax", "v0.2.8", ("optax",), 40),
+    Suite("optimistix", KIDGER + "optimistix", "v0.1.0", ("tests",), 40),
+    Suite("penzai", DEEPMIND + "penzai", "v0.2.5", ("tests",), 4),
+    Suite("quax", KIDGER + "quax", "145a395", ("tests",)),
+    Suite("rlax", DEEPMIND + "rlax", "4c5d25b", ("rlax",), 6),
+    Suite("tinygp", "https://github.com/dfm/tinygp", "v0.3.1", ("tests",)),
+)
+
+# Reasons of failures: what is found in `library::test: text`, and what it means. The first that is found counts.
+REASONS: tuple[tuple[str, str], ...] = (
+    (r"is private to JAX|No module named 'jax\._src", "asks for JAX's private names"),
+)
