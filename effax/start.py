@@ -1,4 +1,4 @@
-"""Start-up: the bottom of the stack is given its backend."""
+"""Start-up: the kernel is given what it asks of the layers above (`Bottom`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from effax.effects.handler import bottom
 from effax.effects.mesh import AbstractMesh, PartitionSpec
 from effax.effects.types import ShapedArray
 
-bottom.perform = evaluate
+_NO_MESH = AbstractMesh((), ())
 
 
 def _first_together(*given: Any) -> Any:
@@ -25,25 +25,20 @@ def _first_together(*given: Any) -> Any:
     return together(*given)
 
 
-bottom.together = _first_together
-
-
 def _discharge(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
     from effax.interpreters.discharge import perform_on_contents
 
     return perform_on_contents(effect, operands, attributes)
 
 
-Effect.discharge = staticmethod(_discharge)
-
-_NO_MESH = AbstractMesh((), ())
-
-
 def _uncut(type: ShapedArray) -> NamedSharding:
     return NamedSharding(_NO_MESH, PartitionSpec(*[None] * type.ndim))
 
 
-ShapedArray.sharding_of = staticmethod(_uncut)
+bottom.perform = evaluate
+bottom.together = _first_together
+bottom.discharge = _discharge
+bottom.sharding_of = _uncut
 
 
 def _watch_collections(level: str | None) -> None:

@@ -27,12 +27,13 @@ from weakref import WeakSet
 
 from effax.effects.absent_settings import ABSENT
 from effax.effects.contexts import put
+from effax.effects.interning import Interned, Referable
 
 Check = Callable[[Any], Any]
 Parse = Callable[[str], Any]
 
 
-class Settings:
+class Settings(Referable):
     """The settings that a trace or a cached call depends on.
 
     Interned: equal settings are one object, so that it hashes and compares by identity and can
@@ -127,7 +128,7 @@ class _Scope:
 _lock: Final = threading.RLock()
 _defaults: Final[dict[str, Any]] = {}
 _values: Final[dict[str, Any]] = {}
-_interned: Final[dict[tuple[Any, ...], Settings]] = {}
+_interned: Final = Interned[tuple[Any, ...], Settings]()
 _scopes: Final[WeakSet[_Scope]] = WeakSet()
 _scope: Final[ContextVar[_Scope | None]] = ContextVar("effax.config", default=None)
 _options: Final[dict[str, Option]] = {}
@@ -137,13 +138,14 @@ _key: Settings
 def _settings(overrides: dict[str, Any]) -> Settings:
     values = _values if not overrides else {**_values, **overrides}
     key = tuple(values[name] for name in Settings.__slots__)
-    found = _interned.get(key)
-    if found is None:
-        found = Settings()
+
+    def make() -> Settings:
+        made = Settings()
         for name, value in zip(Settings.__slots__, key, strict=True):
-            setattr(found, name, value)
-        found = _interned.setdefault(key, found)
-    return found
+            setattr(made, name, value)
+        return made
+
+    return _interned.find(key, make)
 
 
 def trace_key() -> Settings:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
 from effax.effects.columns import load
-from effax.effects.handler import current, innermost
+from effax.effects.handler import bottom, current, innermost
+from effax.effects.interning import keep
 from effax.effects.jaxpr import EffectNames
 from effax.effects.types import ShapedArray, typeof
 
@@ -45,12 +46,7 @@ class Effect(EffectNames):
 
     `varying(axes, attributes)` says along which axes of a mesh results may differ under
     `shard_map`, where operands may along `axes`; by default along the same.
-
-    `discharge(effect, operands, attributes)` performs a higher-order effect on references, of whose
-    contents it makes values; it is given at start-up.
     """
-
-    discharge: ClassVar[Callable[[Effect, tuple[Any, ...], dict[str, Any]], Any]]
 
     __slots__ = (
         "__weakref__",
@@ -112,7 +108,7 @@ class Effect(EffectNames):
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Perform the effect: ask the handler on top of the stack."""
         if self.higher_order and not REFERENCES.isdisjoint(map(type, operands)):
-            return Effect.discharge(self, operands, attributes)
+            return bottom.discharge(self, operands, attributes)
         handler = current.get()
         if not handler.live:
             handler = innermost()
@@ -123,12 +119,10 @@ class Effect(EffectNames):
         key = (types, *attributes.items())
         found = self._memo.get(key)
         if found is None:
-            if len(self._memo) > _MEMO_LIMIT:
-                self._memo.clear()
             if not self.higher_order and not self.references:
                 self._refuse_references(types)
-            found = self._typed(types, attributes)
-            self._memo[key] = found = tuple(found) if self.multiple else found
+            typed = self._typed(types, attributes)
+            found = keep(self._memo, key, tuple(typed) if self.multiple else typed, _MEMO_LIMIT)
         return found
 
     def _typed(self, types: Types, attributes: dict[str, Any]) -> Any:

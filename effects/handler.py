@@ -21,25 +21,34 @@ from effax.effects.value import Value, require_one_element
 
 if TYPE_CHECKING:
     from effax.effects.effect import Effect
+    from effax.effects.types import ShapedArray
 
 Rule = Callable[..., Any]
 
 
 class Bottom:
-    """The handler under all others. What it does is given at start-up by the evaluator.
+    """The handler under all others, and all that the kernel is given by the layers above it.
 
     It is the stack's value where nothing is installed, so `current.get() is bottom` is the whole
-    test for the fast path.
+    test for the fast path. The kernel imports nothing from above: where it needs an answer from
+    there, it asks `bottom`, whose attributes `effax.start` sets.
     """
 
-    __slots__ = ("__weakref__", "perform", "together")
+    __slots__ = ("__weakref__", "discharge", "perform", "sharding_of", "together")
 
     outer: ClassVar[None] = None
     live: ClassVar[bool] = True
     label: ClassVar[str] = ""
     records: ClassVar[bool] = False
+
     perform: Callable[[Effect, tuple[Any, ...], dict[str, Any]], Any]
+    """Computes an effect on arrays: the evaluator of a back-end."""
     together: Callable[[Any, Callable[..., Any], Sequence[Any]], tuple[list[Any], Any] | None]
+    """Computes what a function of several effects performs as one operation; see `Handler`."""
+    discharge: Callable[[Effect, tuple[Any, ...], dict[str, Any]], Any]
+    """Performs a higher-order effect on references, of whose contents it makes values."""
+    sharding_of: Callable[[ShapedArray], Any]
+    """Makes the `sharding` that a type tells."""
 
 
 bottom: Final = Bottom()

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, NoReturn
 import attrs
 
 from effax.effects import config
+from effax.effects.interning import Interned
 
 
 class AxisType(enum.Enum):
@@ -50,7 +51,7 @@ class ManualAxisType:
     True
     """
 
-    __slots__ = ("varying",)
+    __slots__ = ("__weakref__", "varying")
 
     varying: frozenset[Any]
 
@@ -68,12 +69,13 @@ class ManualAxisType:
                 "yet, which belong to explicit sharding types; use shard_map and psum"
             )
         axes = frozenset(varying)
-        found = _manual_types.get(axes)
-        if found is None:
-            found = object.__new__(cls)
-            object.__setattr__(found, "varying", axes)
-            found = _manual_types.setdefault(axes, found)
-        return found
+
+        def make() -> ManualAxisType:
+            made = object.__new__(cls)
+            object.__setattr__(made, "varying", axes)
+            return made
+
+        return _manual_types.find(axes, make)
 
     @property
     def unreduced(self) -> frozenset[Any]:
@@ -92,7 +94,7 @@ class ManualAxisType:
         return _manual_type, (self.varying,)
 
 
-_manual_types: Final[dict[frozenset[Any], ManualAxisType]] = {}
+_manual_types: Final = Interned[frozenset[Any], ManualAxisType]()
 
 
 def _manual_type(axes: frozenset[Any]) -> ManualAxisType:

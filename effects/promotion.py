@@ -22,6 +22,7 @@ import numpy as np
 
 from effax.effects.config import Settings, trace_key
 from effax.effects.dtypes import ELEMENTS, DType, bool_, float0, narrow_floats, narrow_integers
+from effax.effects.interning import keep
 from effax.effects.types import (
     ShapedArray,
     canonical_dtype,
@@ -167,7 +168,6 @@ def _default(node: Node) -> DType:
 
 
 _memo: Final[dict[tuple[Any, ...], tuple[DType, bool]]] = {}
-_MEMO_LIMIT: Final = 1 << 14
 
 
 def lattice_result(types: Sequence[ShapedArray]) -> tuple[DType, bool]:
@@ -178,9 +178,7 @@ def lattice_result(types: Sequence[ShapedArray]) -> tuple[DType, bool]:
     key = (trace_key(), *types)
     found = _memo.get(key)
     if found is None:
-        if len(_memo) > _MEMO_LIMIT:
-            _memo.clear()
-        found = _memo[key] = _meet([(t.dtype, t.weak_type) for t in types])
+        found = keep(_memo, key, _meet([(t.dtype, t.weak_type) for t in types]))
     return found
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from effax.effects.effect import REFERENCES, Effect
 from effax.effects.errors import RefError, UnexpectedTracerError
 from effax.effects.handler import Carrier, bottom, innermost, outside
+from effax.effects.interning import Interned
 from effax.effects.types import ShapedArray, register_type, typeof
 
 if TYPE_CHECKING:
@@ -54,14 +55,15 @@ class AbstractRef:
 
     def __new__(cls, inner_aval: ShapedArray, constant: bool = False) -> AbstractRef:
         """The type of references to arrays of that type."""
-        found = _types.get((inner_aval, constant))
-        if found is None:
-            found = object.__new__(cls)
-            found.inner_aval, found.constant = inner_aval, constant
-            for name in ("shape", "dtype", "ndim", "size", "varying", "weak_type"):
-                setattr(found, name, getattr(inner_aval, name))
-            found = _types.setdefault((inner_aval, constant), found)
-        return found
+        return _types.find((inner_aval, constant), lambda: cls._of(inner_aval, constant))
+
+    @classmethod
+    def _of(cls, inner_aval: ShapedArray, constant: bool) -> AbstractRef:
+        made = object.__new__(cls)
+        made.inner_aval, made.constant = inner_aval, constant
+        for name in ("shape", "dtype", "ndim", "size", "varying", "weak_type"):
+            setattr(made, name, getattr(inner_aval, name))
+        return made
 
     def update(self, **parts: Any) -> AbstractRef:
         """The type with some parts of the array's replaced."""
@@ -78,7 +80,7 @@ class AbstractRef:
         return AbstractRef, (self.inner_aval, self.constant)
 
 
-_types: Final[dict[tuple[ShapedArray, bool], AbstractRef]] = {}
+_types: Final = Interned[tuple[ShapedArray, bool], AbstractRef]()
 
 
 class Ref:

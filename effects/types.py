@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from math import prod
-from typing import Any, ClassVar, Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from effax.effects.dtypes import (
     scalar_dtype,
     tangent_dtype,
 )
+from effax.effects.handler import bottom
+from effax.effects.interning import Interned
 from effax.effects.mesh import ManualAxisType
 from effax.effects.value import Value
 
@@ -56,9 +58,6 @@ class ShapedArray:
     size: int
     varying: frozenset[Any]
 
-    sharding_of: ClassVar[Callable[[ShapedArray], Any]]
-    """Makes the `sharding` that a type tells; given at start-up."""
-
     def __new__(
         cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None
     ) -> ShapedArray:
@@ -67,14 +66,14 @@ class ShapedArray:
         `sharding` is taken for JAX's sake: types here do not say how arrays are cut.
         """
         try:
-            return _types[shape, dtype, weak_type]
+            return _recent[shape, dtype, weak_type]
         except (KeyError, TypeError):
             return _new_type(shape, dtype, weak_type)
 
     @property
     def sharding(self) -> Any:
         """The sharding that cuts no axis: where arrays lie is the compiler's to say."""
-        return ShapedArray.sharding_of(self)
+        return bottom.sharding_of(self)
 
     @property
     def vma(self) -> frozenset[Any]:
@@ -100,13 +99,10 @@ class ShapedArray:
         """
         if axes == self.varying:
             return self
-        plain = _types[self.shape, self.dtype, self.weak_type]
         if not axes:
-            return plain
-        found = _varying.get((plain, axes))
-        if found is None:
-            found = _varying.setdefault((plain, axes), _make((*_key_of(plain), axes)))
-        return found
+            return ShapedArray(self.shape, self.dtype, self.weak_type)
+        parts = self.shape, self.dtype, self.weak_type, axes
+        return _varying.find(parts, lambda: _make(parts))
 
     @property
     def manual_axis_type(self) -> ManualAxisType:
@@ -147,13 +143,10 @@ class ShapedArray:
         return ShapedArray, (self.shape, self.dtype, self.weak_type)
 
 
-_types: Final[dict[tuple[Any, Any, Any], ShapedArray]] = {}
-_varying: Final[dict[tuple[ShapedArray, frozenset[Any]], ShapedArray]] = {}
+_types: Final = Interned[tuple[Any, Any, Any], ShapedArray]()
+_varying: Final = Interned[tuple[Any, Any, Any, frozenset[Any]], ShapedArray]()
+_recent: Final = _types.recent
 _PARTS: Final = ("shape", "dtype", "weak_type", "varying", "ndim", "size")
-
-
-def _key_of(type: ShapedArray) -> tuple[Any, Any, Any]:
-    return type.shape, type.dtype, type.weak_type
 
 
 def _make(parts: tuple[Any, Any, Any, frozenset[Any]]) -> ShapedArray:
@@ -166,10 +159,7 @@ def _make(parts: tuple[Any, Any, Any, frozenset[Any]]) -> ShapedArray:
 
 def _new_type(shape: Any, dtype: Any, weak_type: Any) -> ShapedArray:
     canonical = canonical_shape(shape), as_dtype(dtype), bool(weak_type)
-    found = _types.get(canonical)
-    if found is None:
-        found = _types.setdefault(canonical, _make((*canonical, frozenset())))
-    return found
+    return _types.find(canonical, lambda: _make((*canonical, frozenset())))
 
 
 def canonical_shape(shape: Any) -> Shape:

@@ -17,6 +17,7 @@ from effax.effects.control import while_loop
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
 from effax.effects.elementwise import abs, add, div, floor, max, mul, neg, rem, sqrt, sub
+from effax.effects.interning import keep
 from effax.effects.logical import and_, not_, or_
 from effax.effects.program import Program
 from effax.effects.reduction import reduce_or
@@ -360,5 +361,6 @@ def expand(effect: Effect, types: Sequence[ShapedArray]) -> Program:
             wide = [convert_element_type(x, dtype=float32, weak_type=False) for x in operands]
             return [convert_element_type(function(*wide), dtype=dtype, weak_type=False)]
 
-        found = _programs[key] = stage(widened, [t.strong() for t in types], effect.name).program
+        made = stage(widened, [t.strong() for t in types], effect.name).program
+        found = keep(_programs, key, made)
     return found

@@ -19,6 +19,7 @@ from effax.effects.errors import (
 )
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, Handler, current
+from effax.effects.interning import keep
 from effax.effects.leaks import look
 from effax.effects.program import (
     Equation,
@@ -110,9 +111,7 @@ class Stage(Handler):
         full = trace_key(), key, *types
         found = _written.get(full, _NEW)
         if found is _NEW:
-            if len(_written) >= _LIMIT:
-                _written.clear()
-            _written[full] = _MET
+            keep(_written, full, _MET, _LIMIT)
             return None
         if found is _MET:
             found = _written[full] = self._template(function, types)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
@@ -12,6 +11,7 @@ import numpy as np
 from effax.backends.xla.client import VERSION
 from effax.backends.xla.device import Device, default_device
 from effax.effects import config
+from effax.effects.interning import Interned
 from effax.effects.runtime import _hlo, _jax
 from effax.effects.types import ShapedArray
 
@@ -255,9 +255,9 @@ class SingleDeviceSharding(Placement):
         return f"SingleDeviceSharding(device={self.devices[0]!r})"
 
 
-_lock: Final = threading.Lock()
-_placements: Final[dict[Any, Placement]] = {}
-_specs: Final[dict[Any, Spec]] = {}
+_placements: Final = Interned[Any, Placement]()
+_specs: Final = Interned[Any, "Spec"]()
+_recent: Final = _specs.recent
 
 
 def tiled(
@@ -281,16 +281,19 @@ def tiled(
         rows = [sorted(positions[i : i + copies]) for i in range(0, n, copies)]
         positions = tuple(position for row in rows for position in row)
     key = (devices, pieces, copies, positions)
-    found = _placements.get(key)
-    if found is None:
+    found = _placements.recent.get(key)
+    if found is not None:
+        return found
+
+    def make() -> Placement:
         if not n or prod(pieces) * copies != n:
             raise ValueError(f"{pieces} pieces of {copies} copies do not fill {n} devices")
         if sorted(positions) != list(range(n)):
             raise ValueError(f"{positions} is not an order of {n} devices")
-        with _lock:
-            kind = SingleDeviceSharding if n == 1 else Placement
-            found = _placements.setdefault(key, kind(devices, pieces, copies, positions))
-    return found
+        kind = SingleDeviceSharding if n == 1 else Placement
+        return kind(devices, pieces, copies, positions)
+
+    return _placements.find(key, make)
 
 
 def single(device: Device) -> Placement:
@@ -382,16 +385,20 @@ class Spec:
     ) -> Spec:
         """The spec with these parts."""
         key = (type, placement, committed, named)
-        found = _specs.get(key)
-        if found is None:
-            found = object.__new__(cls)
-            found.type = type
-            found.placement = placement
-            found.committed = committed
-            found.named = named
-            found.handler = result_handler(type, placement)
-            found = _specs.setdefault(key, found)
-        return found
+        found = _recent.get(key)
+        return _specs.find(key, lambda: cls._of(*key)) if found is None else found
+
+    @classmethod
+    def _of(
+        cls, type: ShapedArray, placement: Placement, committed: bool, named: Sharding | None
+    ) -> Spec:
+        made = object.__new__(cls)
+        made.type = type
+        made.placement = placement
+        made.committed = committed
+        made.named = named
+        made.handler = result_handler(type, placement)
+        return made
 
     type: ShapedArray
     placement: Placement

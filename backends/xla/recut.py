@@ -9,6 +9,7 @@ from effax.backends.xla.executable import Executable, compile_text
 from effax.backends.xla.layout import Layout, ModuleMesh
 from effax.backends.xla.lowering.writer import module_text
 from effax.backends.xla.placement import Placement, replicated
+from effax.effects.interning import keep
 from effax.effects.program import Program, Variable
 from effax.effects.types import ShapedArray
 
@@ -36,7 +37,6 @@ def recut(buffer: Any, type: ShapedArray, source: Placement, target: Placement) 
         except NotImplementedError:
             return move(buffer, type, source, target, copy=False)
         text, _ = module_text(program, target.device.platform, layout=layout, mesh=mesh)
-        found = _made[key] = compile_text(
-            text, placement=layout.where, out_types=[type], out_placements=[target]
-        )
+        made = compile_text(text, placement=layout.where, out_types=[type], out_placements=[target])
+        found = keep(_made, key, made, 1024)
     return found.execute([buffer])[0]

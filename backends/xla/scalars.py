@@ -8,6 +8,7 @@ from effax.backends.xla.array import asarray
 from effax.backends.xla.placement import Placement, Spec, default
 from effax.effects import config
 from effax.effects.effect import distinct
+from effax.effects.interning import keep
 from effax.effects.types import ShapedArray, typeof
 
 _LIMIT: Final = 4096
@@ -36,9 +37,7 @@ def number(x: Any) -> Number:
     key = x.__class__, distinct(x), config.trace_key()
     found = _numbers.get(key)
     if found is None or config.guarded or found.buffer.is_deleted():
-        if len(_numbers) >= _LIMIT:
-            _numbers.clear()
-        found = _numbers[key] = Number(x)
+        found = keep(_numbers, key, Number(x), _LIMIT)
     return found
 
 
@@ -51,9 +50,7 @@ def constant(x: Any, type: ShapedArray | None = None, placement: Placement | Non
     key = (x.__class__, distinct(x), type, placement, config.trace_key())
     found = _constants.get(key)
     if found is None or found.is_deleted() or config.guarded:
-        if len(_constants) >= _LIMIT:
-            _constants.clear()
-        found = _constants[key] = asarray(x, type, placement).buffer
+        found = keep(_constants, key, asarray(x, type, placement).buffer, _LIMIT)
     return found
 
 

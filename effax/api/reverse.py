@@ -34,6 +34,7 @@ from effax.effects.conversion import number
 from effax.effects.dtypes import is_inexact, is_integer
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, innermost
+from effax.effects.interning import keep
 from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
@@ -258,7 +259,7 @@ def _one(type: ShapedArray) -> Any:
     if found is None or config.guarded:
         host = np.ones((), type.dtype)
         one = asarray(host, type)
-        _ones[key] = host, one.spec
+        keep(_ones, key, (host, one.spec))
         return one
     host, spec = found
     return Array(put(host, type, spec.placement), spec)

@@ -12,6 +12,7 @@ from effax.backends.xla.array import asarray as device_array
 from effax.backends.xla.buffer import put
 from effax.effects import config, elementwise, shape, transcendental
 from effax.effects.handler import bottom, current
+from effax.effects.interning import keep
 from effax.effects.mesh import placing_mesh
 from effax.effects.promotion import result_type
 from effax.effects.types import (
@@ -84,9 +85,8 @@ def _everywhere(name: str, value: int, lengths: Any, dtype: Any, device: Any) ->
         made = filled(_shape(name, lengths, dtype), value, _dtype(name, dtype))
         # A dtype that becomes another is told each time.
         if key is not None and made.size <= _KEPT and _is(dtype, made.dtype):
-            if len(_hosts) >= _REMEMBERED:
-                _hosts.clear()
-            _hosts[key] = np.full(made.shape, value, made.dtype), made.spec
+            kept = np.full(made.shape, value, made.dtype), made.spec
+            keep(_hosts, key, kept, _REMEMBERED)
         return made
     host, spec = found
     return Array(put(host, spec.type, spec.placement), spec)

@@ -15,6 +15,7 @@ import numpy as np
 from effax.effects.config import enable_x64, read
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
+from effax.effects.interning import keep
 from effax.effects.promotion import NoPromotionError, lattice_result
 from effax.effects.types import (
     DType,
@@ -260,8 +261,8 @@ def array(x: Any) -> Array:
     return weak(x) if type(x) in LITERALS else x
 
 
-_numbers: Final[set[ShapedArray]] = set()
-_floats: Final[set[ShapedArray]] = set()
+_numbers: Final[dict[ShapedArray, bool]] = {}
+_floats: Final[dict[ShapedArray, bool]] = {}
 
 
 def direct(x: Any, y: Any) -> bool:
@@ -293,6 +294,6 @@ def learn(x: Any, y: Any) -> None:
         if isinstance(value, Value):
             type = value.type
             if not is_bool(type.dtype):
-                _numbers.add(type)
+                keep(_numbers, type, True)
             if is_inexact(type.dtype):
-                _floats.add(type)
+                keep(_floats, type, True)

@@ -16,6 +16,7 @@ from effax.effects import config
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, settle, strip
 from effax.effects.handler import bottom, current
+from effax.effects.interning import keep
 from effax.effects.value import OutSharding
 from effax.numpy.indexing import getitem, to_be_gathered
 from effax.numpy.manipulation import reshape
@@ -90,9 +91,7 @@ _INTEGERS: Final = frozenset({int})
 
 
 def _remember(key: Any, found: Any) -> None:
-    if len(_known) >= _LIMIT:
-        _known.clear()
-    _known[key] = found
+    keep(_known, key, found, _LIMIT)
 
 
 def _first(x: Array, index: Any, key: Any) -> Any:

@@ -15,6 +15,7 @@ from effax.backends.xla.lowering.locations import Locations
 from effax.effects.columns import load_family
 from effax.effects.effect import Effect
 from effax.effects.errors import ArraySizeError, UnhandledEffectError
+from effax.effects.interning import keep
 from effax.effects.naming import sink
 from effax.effects.program import Program, Variable
 from effax.effects.types import ShapedArray, element_name, is_integer
@@ -37,7 +38,7 @@ def tensor(type: ShapedArray) -> str:
         if size >= 2**63 or max(type.shape, default=0) >= 2**63:
             raise ArraySizeError.of(type, size)
         dims = "".join(f"{n}x" for n in type.shape)
-        _texts[type] = found = f"tensor<{dims}{element_name(type.dtype)}>"
+        found = keep(_texts, type, f"tensor<{dims}{element_name(type.dtype)}>")
     return found
 
 
