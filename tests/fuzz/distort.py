@@ -111,6 +111,15 @@ def distorted(case: Case, name: str, rng: Random) -> Case:
     return case
 
 
+def revalued(case: Case, rng: Random) -> Case:
+    """The case with other values, of the same kinds, or where any will do perhaps of other ones."""
+    operands = []
+    for o in case.operands:
+        kind = rng.choice(VALUES) if o.kind in VALUES and rng.random() < 0.3 else o.kind
+        operands.append(o._replace(kind=kind, seed=rng.randrange(1000)))
+    return case._replace(operands=tuple(operands))
+
+
 def bare(name: str, rng: Random) -> Case:
     """A call of a function with one operand to three, of any shapes; of one dtype, or of any."""
     count = rng.choice((1, 2, 2, 3))

@@ -1,7 +1,8 @@
 """A question put to effax and to JAX, and how the answers differ.
 
 Types come first, which costs nothing to compile: shapes, dtypes, weak types, refusals. Values are
-asked of effax, then of NumPy or SciPy; JAX computes only where those have no opinion, or another.
+asked of effax, then of NumPy or SciPy; JAX computes only where those have no opinion, or another:
+one program compiled for a case and all others of its types, and step by step only if that differs.
 """
 
 from __future__ import annotations
@@ -70,18 +71,21 @@ class Judge:
             return None, True  # only the eager call tells
         kind, why = difference_of_types(found, wanted)
         if kind == "refuses":  # JAX may refuse only what it compiles
-            kind, why = difference_of_errors(found, self.theirs.ask(case))
+            kind, why = difference_of_errors(found, self.theirs.ask(case, "eager"))
         goes_on = not kind and wanted.leaves is not None and found.leaves is not None
         return self.finding(function, entry, kind, case, why), goes_on
 
     def values(self, function: str, entry: Entry, case: Case) -> Finding | None:
         """A difference of the results themselves."""
         self.asked["values"] += 1
-        found = self.ours.ask(case)
+        found = self.ours.ask(case, "eager")
         if found.leaves is not None and entry.wide and numpy_agrees(case, found, entry.slack):
             return None
-        wanted = self.theirs.ask(case)
-        kind, why = difference_of_values(entry, case, found, wanted)
+        kind, why = "", ""
+        for mode in ("compiled", "eager"):
+            kind, why = difference_of_values(entry, case, found, self.theirs.ask(case, mode))
+            if not kind:
+                break
         return self.finding(function, entry, kind, case, why)
 
     def difference(self, function: str, entry: Entry, case: Case) -> Finding | None:

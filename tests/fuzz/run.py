@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.fuzz.distort import bare, distorted, transformed
+from tests.fuzz.distort import bare, distorted, revalued, transformed
 from tests.fuzz.journal import Journal
 from tests.fuzz.judge import Finding, Judge
 from tests.fuzz.worker import names_of_laws
@@ -27,6 +27,7 @@ TRANSFORMS = ("jit", "vmap", "jvp", "vjp")
 PATIENCE = 30.0
 RENEWED = 20_000  # questions after which processes are started anew: caches grow
 LAWS = 40  # visits between two laws
+MORE = 3  # further values asked of what is compiled
 
 
 def tables() -> dict[str, Entry]:
@@ -42,9 +43,10 @@ class Run:
 
     def __init__(self, jax: str, journal: Journal) -> None:
         own = {"EFFAX_CACHE_DIR": str(ROOT / "build/fuzz/cache")}
+        quick = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
         self.judge = Judge(
             Oracle(sys.executable, "tests.fuzz.worker", PATIENCE * 2, own),
-            Oracle(jax, patience=PATIENCE),
+            Oracle(jax, patience=PATIENCE, environment=quick),
         )
         self.journal = journal
         self.table = tables()
@@ -96,7 +98,7 @@ class Run:
         asked = {mode: n - before[mode] for mode, n in self.judge.asked.items() if n > before[mode]}
         spent = round(self.cpu() - cpu, 3)
         self.journal.visit(
-            function=name, seed=seed, turn=turn, asked=asked, found=len(new), cpu=max(spent, 0)
+            function=name, seed=seed, turn=turn, asked=asked, found=len(new), cpu=spent
         )
         if sum(self.judge.asked.values()) % RENEWED < sum(asked.values()):
             self.judge.ours.restarted("enough")
@@ -125,10 +127,11 @@ class Run:
         if not goes_on:
             return
         if rng.random() < eager:
-            value = self.judge.values(name, entry, case)
-            if value:
-                yield value
-                return
+            for asked in (case, *(revalued(case, rng) for _ in range(MORE))):
+                value = self.judge.values(name, entry, asked)
+                if value:
+                    yield value
+                    return
         if entry.smooth and rng.random() < eager / 4:
             wrong = self.judge.difference(name, entry, case)
             if wrong:
@@ -148,9 +151,11 @@ class Run:
         if found:
             yield found
         elif goes_on and rng.random() < 0.5:
-            value = self.judge.values(name, loose, case)
-            if value:
-                yield value
+            for asked in (case, *(revalued(case, rng) for _ in range(MORE))):
+                value = self.judge.values(name, loose, asked)
+                if value:
+                    yield value
+                    return
 
     def recheck(self, only: str = "*") -> None:
         """Ask the findings again, and keep those that are still so, or that `only` leaves out."""
@@ -178,9 +183,10 @@ class Run:
         return self.judge.values(name, entry, finding.case) is not None
 
     def cpu(self) -> float:
-        """Seconds of processor time of this process and the two."""
+        """Seconds of processor time of this process and the two, and of those that ended."""
         ids = (self.judge.ours.process.pid, self.judge.theirs.process.pid)
-        return time.process_time() + sum(_seconds(pid) for pid in ids)
+        ended = os.times()
+        return sum(ended[:4]) + sum(_seconds(pid) for pid in ids)
 
 
 def _seconds(pid: int) -> float:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.grid.case import PYTHON, Case, Operand
+from tests.grid.case import PYTHON, Case, Operand, dtype_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = {"jnp": "numpy", "lax": "lax", "nn": "nn", "jsp": "scipy", "random": "random"}
@@ -113,7 +113,7 @@ def operands(library: Library, case: Case, lane: int = 0) -> list[Any]:
     return [library.operand(o, o.numpy(lane)) for o in case.operands]
 
 
-def answer(library: Library, case: Case) -> Answer:
+def answer(library: Library, case: Case, also_traced: bool = True) -> Answer:
     """What a library answers to a case."""
     with warnings.catch_warnings(), np.errstate(all="ignore"), library.top.enable_x64(case.x64):
         warnings.simplefilter("ignore")
@@ -125,7 +125,7 @@ def answer(library: Library, case: Case) -> Answer:
             leaves = [leaf(x) for x in library.top.tree.leaves(function(*given))]
         except Exception as raised:
             error = classes(raised)
-        if leaves is not None:
+        if leaves is not None and also_traced:
             try:
                 library.top.eval_shape(lambda *xs: arrays(library, function(*xs)), *given)
             except Exception as raised:
@@ -133,18 +133,59 @@ def answer(library: Library, case: Case) -> Answer:
     return Answer(leaves, error, traced)
 
 
+def eager(library: Library, case: Case) -> Answer:
+    """What a library answers to a case; nothing is traced."""
+    return answer(library, case, also_traced=False)
+
+
 def types(library: Library, case: Case) -> Answer:
     """What a library answers when only asked for types, as `float32*[2,3]`: nothing is compiled."""
     with warnings.catch_warnings(), library.top.enable_x64(case.x64):
         warnings.simplefilter("ignore")
-        function = case.function(library.names)
-        given = operands(library, case)
         try:
-            found = library.top.jit(lambda *xs: arrays(library, function(*xs))).eval_shape(*given)
+            found = _jitted(library, case).eval_shape(*_kinds(library, case))
         except Exception as raised:
             return Answer(None, classes(raised), [])
-    spelled = [_spelled(x) for x in found]
-    return Answer(list(spelled), [], [])
+    return Answer([_spelled(x) for x in found], [], [])
+
+
+def compiled(library: Library, case: Case) -> Answer:
+    """What a library answers under jit: one program for a case, and for others of its types."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"), library.top.enable_x64(case.x64):
+        warnings.simplefilter("ignore")
+        jitted = _jitted(library, case)
+        try:
+            return Answer([leaf(x) for x in jitted(*operands(library, case))], [], [])
+        except Exception as raised:
+            return Answer(None, classes(raised), [])
+
+
+def _kinds(library: Library, case: Case) -> list[Any]:
+    """The operands of a case; of arrays the types, which cost nothing to make."""
+    return [
+        library.top.ShapeDtypeStruct(
+            o.shape,
+            library.top.dtypes.canonicalize_dtype(dtype_of(o.dtype)),
+            weak_type=o.form == "weak",
+        )
+        if o.form in ("array", "weak")
+        else library.operand(o, o.numpy())
+        for o in case.operands
+    ]
+
+
+COMPILED: dict[Any, Any] = {}
+"""The jitted functions of the last cases, by all but their values."""
+
+
+def _jitted(library: Library, case: Case) -> Any:
+    key = case.code, case.x64, tuple((o.dtype, o.shape, o.form) for o in case.operands)
+    if key not in COMPILED:
+        while len(COMPILED) >= 16:
+            del COMPILED[next(iter(COMPILED))]
+        function = case.function(library.names)
+        COMPILED[key] = library.top.jit(lambda *xs: arrays(library, function(*xs)))
+    return COMPILED[key]
 
 
 def _spelled(x: Any) -> str:
@@ -242,7 +283,7 @@ def jax_python() -> str | None:
 
 
 Mode = Callable[[Library, Case], Answer]
-MODES: dict[str, Mode] = {"answer": answer, "types": types}
+MODES: dict[str, Mode] = {"answer": answer, "eager": eager, "types": types, "compiled": compiled}
 
 
 def serve(library: Library, modes: Mapping[str, Mode]) -> None:
