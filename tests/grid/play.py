@@ -13,7 +13,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,6 +113,20 @@ def same_types(found: Answer, wanted: Answer) -> bool:
     return kinds[0] == kinds[1]
 
 
+def _mapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the lanes of its arguments, one after the other."""
+
+    def call(*stacks: Any) -> Any:
+        lanes = [_flat(function(*lane)) for lane in zip(*stacks, strict=True)]
+        return tuple(np.stack(parts) for parts in zip(*lanes, strict=True))
+
+    return call
+
+
+TRANSFORMS = SimpleNamespace(jit=lambda function: function, vmap=_mapped)
+"""What `jax` is for NumPy."""
+
+
 def opinion(case: Case, wanted: Answer) -> list[np.ndarray[Any, Any]] | None:
     """What NumPy or SciPy computes in 64 bits, or None if it can't be asked this."""
     if wanted.leaves is None:
@@ -122,7 +136,7 @@ def opinion(case: Case, wanted: Answer) -> list[np.ndarray[Any, Any]] | None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            found = case.function({"jnp": np, "jsp": scipy})(*given)
+            found = case.function({"jnp": np, "jsp": scipy, "jax": TRANSFORMS})(*given)
         except Exception:  # other arguments than NumPy's, or other limits: no opinion
             return None
     return [np.asarray(x) for x in _flat(found)]
