@@ -362,12 +362,15 @@ def lu_solve(factors: Array, permutation: Array, b: Array, transposed: bool = Fa
 def solve(a: Array, b: Array) -> Array:
     """x with `a @ x = b` for matrices with one batch; its derivative solves one more system."""
     factors, _, permutation = lu(stop_gradient(a))
-    return custom_linear_solve(
+    solution = custom_linear_solve(
         lambda x: matrices.product(a, x),
         b,
         lambda _, y: lu_solve(factors, permutation, y),
         lambda _, y: lu_solve(factors, permutation, y, transposed=True),
     )
+    if typeof(a).weak_type and typeof(b).weak_type:
+        return convert_element_type(solution, dtype=typeof(b).dtype, weak_type=True)
+    return solution
 
 
 @whole("is_hermitian", "max_iterations", "eps", "dynamic_shape")

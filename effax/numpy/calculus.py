@@ -41,7 +41,7 @@ from effax.numpy.arguments import (
 )
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import moveaxis, ravel
-from effax.numpy.operands import array, promote_dtypes, promote_dtypes_inexact
+from effax.numpy.operands import array, asarray, promote_dtypes, promote_dtypes_inexact
 from effax.numpy.sorting import order_of, searchsorted
 from effax.whole import opening, whole
 
@@ -208,7 +208,7 @@ def trapezoid(
     check_arrays("trapezoid", y)
     if x is None:
         (y,) = promote_dtypes_inexact(y)
-        y, width = promote_dtypes(y, dx)
+        y, width = promote_dtypes(y, asarray(dx))
     else:
         check_arrays("trapezoid", y, x)
         y, x = promote_dtypes_inexact(y, x)

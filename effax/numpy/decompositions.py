@@ -57,7 +57,7 @@ def floats(name: str, *xs: ArrayLike) -> list[Array]:
 
 def opened_list(x: ArrayLike) -> ArrayLike:
     """The operand, or the array of a list of numbers: functions of SciPy's names take these too."""
-    return jnp.asarray(x) if isinstance(x, list) else x
+    return jnp.asarray(x) if isinstance(x, list | tuple) else x
 
 
 def floats_or_lists(name: str, *xs: ArrayLike) -> list[Array]:

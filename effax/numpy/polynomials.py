@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from effax.effects import elementwise, shape
+from effax.effects.conversion import convert_element_type
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.types import finfo, int32, is_bool, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
@@ -118,7 +119,9 @@ def _added(name: str, a1: ArrayLike, a2: Array) -> Array:
         )
         for a in given
     ]
-    return combine(elementwise.add, *padded)
+    total = combine(elementwise.add, *padded)
+    weak = typeof(given[0]).weak_type and typeof(given[1]).weak_type
+    return convert_element_type(total, dtype=typeof(total).dtype, weak_type=weak)
 
 
 @whole()

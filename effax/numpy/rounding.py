@@ -291,4 +291,4 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x1, x2 = promote_inexact(x1, x2, name="heaviside", arrays=True, any_rank=True)
     at_zero = choose(comparison.ne(x1, x1), x1, x2)
     step = choose(comparison.lt(x1, 0.0), 0.0, choose(comparison.gt(x1, 0.0), 1.0, at_zero))
-    return strong_unless_all_weak(step, *given)
+    return strong(step) if typeof(step).ndim else strong_unless_all_weak(step, *given)

@@ -14,7 +14,7 @@ import numpy as np
 from effax.effects import comparison, cumulative, elementwise, indexing, selection, shape
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
-from effax.effects.types import default_int, default_position_dtype, position_dtype, typeof
+from effax.effects.types import default_position_dtype, position_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import (
     broadcast,
@@ -177,8 +177,8 @@ def argwhere(
     """
     check_arrays("argwhere", a)
     if not shape_of(a):
-        number = _mask(shape.reshape(a, shape=(1,)))[1]
-        return shape.full((known_count("argwhere", number, size), 0), 0, default_int())
+        rows = nonzero(shape.reshape(a, shape=(1,)), size=size, fill_value=fill_value)[0]
+        return shape.slice_axis(shape.reshape(rows, shape=(*shape_of(rows), 1)), 1, 0, 0)
     return stack(list(nonzero(a, size=size, fill_value=fill_value)), axis=1)
 
 

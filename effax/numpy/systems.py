@@ -12,8 +12,9 @@ from effax import lax
 from effax.api.custom_jvp import custom_jvp
 from effax.effects import matrices, shape
 from effax.effects.complex import complex as complex_of
+from effax.effects.conversion import convert_element_type
 from effax.effects.elementwise import mul
-from effax.effects.types import finfo, is_complex, real_dtype, typeof
+from effax.effects.types import bit_width, finfo, float32, is_complex, real_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
 from effax.lax.shapes import broadcast_shapes, repeated
@@ -129,7 +130,16 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
         raise ValueError(
             f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'."
         )
-    return SlogdetResult(*_slogdet(x))
+    if x.shape[-1] not in (1, 2):
+        return SlogdetResult(*_slogdet(x))
+    # So small a determinant needs no decomposition: it has all dtypes, and keeps a weak type.
+    wide = x if bit_width(x.dtype) >= 32 else x.astype(float32)
+    sign, logarithm = _slogdet(wide)
+    weak = typeof(x).weak_type
+    return SlogdetResult(
+        convert_element_type(sign, dtype=x.dtype, weak_type=weak),
+        convert_element_type(logarithm, dtype=real_dtype(x.dtype), weak_type=weak),
+    )
 
 
 @custom_jvp

@@ -15,7 +15,7 @@ from effax.whole import whole
 
 
 def _length(M: Any, name: str) -> int:  # noqa: N803
-    if isinstance(M, float) and M.is_integer():  # NumPy's takes floats
+    if isinstance(M, float):  # NumPy's takes floats; JAX leaves the fraction out
         M = int(M)  # noqa: N806
     count = concrete_int(M, f"M argument of jnp.{name}")
     if count < 0:

@@ -11,7 +11,7 @@ from effax.effects import elementwise, special
 from effax.effects.types import bit_width, is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import strong
-from effax.numpy.decompositions import floats
+from effax.numpy.decompositions import floats, opened_list
 from effax.numpy.operands import broadcast_shapes
 from effax.whole import whole
 
@@ -54,7 +54,7 @@ def ndtr(x: ArrayLike) -> Array:
     >>> float(special.ndtr(0.0))
     0.5
     """
-    return strong(_ndtr(*real("ndtr", x)))
+    return strong(_ndtr(*real("ndtr", opened_list(x))))
 
 
 def _log_ndtr(x: Array, order: int) -> Array:
@@ -93,7 +93,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
         value = function(x)
         return value, t * jnp.exp(-0.5 * x * x - _LOG_ROOT_2PI - value)
 
-    return strong(function(*real("log_ndtr", x)))
+    return strong(function(*real("log_ndtr", opened_list(x))))
 
 
 @whole()

@@ -8,6 +8,7 @@ import effax.numpy as jnp
 from effax import lax
 from effax.effects import matrices
 from effax.effects.conversion import convert_element_type
+from effax.effects.dtypes import inexact_dtype
 from effax.effects.types import complex_dtype, is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
@@ -32,10 +33,10 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
         raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got {output=}.")
     (x,) = arraylike("schur", a)
     x = jnp.asarray(x)
+    if output == "complex" and not is_complex(x.dtype):
+        x = x.astype(complex_dtype(inexact_dtype(x.dtype)))
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         raise TypeError(f"schur takes floats or complex numbers, not {x.dtype}: convert before")
-    if output == "complex" and not is_complex(x.dtype):
-        x = x.astype(complex_dtype(x.dtype))
     t, q = linalg.schur(x)
     return t, q
 
@@ -136,9 +137,8 @@ def hessenberg(
     h = matrices.triu(packed, -1)
     if not calc_q:
         return h
-    n = x.shape[-1]
     q = matrices.identity_like(h)
-    if n > 2:
+    if x.shape[-1] > 1:  # of two complex rows, too, a reflection makes the subdiagonal real
         inner = linalg.householder_product(packed[..., 1:, :-1], taus)
         q = q.at[..., 1:, 1:].set(inner)
     return h, q

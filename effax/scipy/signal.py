@@ -216,18 +216,25 @@ def _by_fft(x: Array, y: Array, mode: str, axes: Sequence[int]) -> Array:
         for i, n in zip(axes, lengths, strict=True):
             shape[i] = max(n, 0)
         return jnp.zeros(shape, dtype)
-    if is_complex(dtype):
-        product = jnp.fft.fftn(x, lengths, axes) * jnp.fft.fftn(y, lengths, axes)
-        full = jnp.fft.ifftn(product, lengths, axes)
+    # Along an axis of length 1 the product is exact, and leaves infinite elements where they are.
+    long = [
+        (i, n) for i, n in zip(axes, lengths, strict=True) if x.shape[i] != 1 and y.shape[i] != 1
+    ]
+    along, sizes = [i for i, _ in long], [n for _, n in long]
+    if not long:
+        full = x * y
+    elif is_complex(dtype):
+        product = jnp.fft.fftn(x, sizes, along) * jnp.fft.fftn(y, sizes, along)
+        full = jnp.fft.ifftn(product, sizes, along).astype(dtype)
     else:
-        product = jnp.fft.rfftn(x, lengths, axes) * jnp.fft.rfftn(y, lengths, axes)
-        full = jnp.fft.irfftn(product, lengths, axes)
+        product = jnp.fft.rfftn(x, sizes, along) * jnp.fft.rfftn(y, sizes, along)
+        full = jnp.fft.irfftn(product, sizes, along).astype(dtype)
     wanted = {"full": lengths, "same": [x.shape[i] for i in axes]}
     wanted["valid"] = [x.shape[i] - y.shape[i] + 1 for i in axes]
     for i, have, length in zip(axes, lengths, wanted[mode], strict=True):
         start = (have - length) // 2
         full = lax.slice_in_dim(full, start, start + length, axis=i)
-    return full.astype(dtype)
+    return full
 
 
 @whole("mode", "axes")

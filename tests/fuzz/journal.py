@@ -1,7 +1,7 @@
 """What was asked and what was found, as JSON lines; a run goes on from there.
 
 `asked.jsonl` has a line for each visit of a function (its seed draws the questions again),
-`findings.jsonl` one for each cause.
+`findings.jsonl` one for each cause, and `forgiven.jsonl` one for each cause that was let pass.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.asked, self.found = folder / "asked.jsonl", folder / "findings.jsonl"
+        self.passed = folder / "forgiven.jsonl"
         self.visits = _lines(self.asked)
+        self.forgiven = {(line["reason"], line["cause"]) for line in _lines(self.passed)}
         self.findings = {line["cause"]: line for line in _lines(self.found)}
 
     def visited(self, seed: int, turn: int) -> set[str]:
@@ -39,14 +41,16 @@ class Journal:
         """Write a finding down; False if its cause is known."""
         if finding.cause in self.findings:
             return False
-        line = {
-            "cause": finding.cause,
-            **finding._asdict(),
-            "case": json.loads(finding.case.line()),
-        }
+        line = _line(finding)
         self.findings[finding.cause] = line
         _append(self.found, line)
         return True
+
+    def forgive(self, finding: Finding, reason: str) -> None:
+        """Write down what is let pass, once for each cause: a reason without any can be deleted."""
+        if (reason, finding.cause) not in self.forgiven:
+            self.forgiven.add((reason, finding.cause))
+            _append(self.passed, {"reason": reason, **_line(finding)})
 
     def recall(self) -> list[Finding]:
         """The findings, the worst first."""
@@ -80,6 +84,14 @@ def family(function: str) -> str:
     """The part of the library that a function is of: `jsp.stats`, `jnp`, `Array`, `law`."""
     head = function.split(" ")[0]
     return head.rpartition(".")[0] or head
+
+
+def _line(finding: Finding) -> dict[str, Any]:
+    return {
+        "cause": finding.cause,
+        **finding._asdict(),
+        "case": json.loads(finding.case.line()),
+    }
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

@@ -47,6 +47,7 @@ class Run:
         self.judge = Judge(
             Oracle(sys.executable, "tests.fuzz.worker", PATIENCE * 2, own),
             Oracle(jax, patience=PATIENCE, environment=quick),
+            journal.forgive,
         )
         self.journal = journal
         self.table = tables()

@@ -82,6 +82,22 @@ def test_differences_of_values():
     assert difference_of_values(PLAIN, SUM, ours, theirs)[0] == "value"
 
 
+def test_a_nan_of_jax_says_nothing_of_a_derivative():
+    case = transformed(SUM, "jvp")
+    ours = Answer([Leaf("float32", False, np.float32([1, 2]))], [], [])
+    theirs = Answer([Leaf("float32", False, np.float32([1, np.nan]))], [], [])
+    assert difference_of_values(PLAIN, case, ours, theirs) == ("", "")
+    assert difference_of_values(PLAIN, case, theirs, ours)[0] == "value"
+    assert difference_of_values(PLAIN, SUM, ours, theirs)[0] == "value"
+
+
+def test_what_is_let_pass_is_written_down_once(tmp_path):
+    journal = Journal(tmp_path)
+    for _ in "ab":
+        journal.forgive(Finding("jnp.sum", "value", SUM, "1 instead of 2"), "a reason")
+    assert len((tmp_path / "forgiven.jsonl").read_text().splitlines()) == 1
+
+
 def test_tangents_of_integers_are_compared_by_shape():
     def tangent(*shape: int) -> Answer:
         return Answer([Leaf("float0", False, np.zeros(shape, effax.dtypes.float0))], [], [])

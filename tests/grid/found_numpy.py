@@ -102,6 +102,15 @@ Booleans of numbers | jnp.logspace | ["jnp.logspace(0, 2, dtype=bool)", [], fals
 wide weights | jnp.cov | ["jnp.cov(a, aweights=b)", [["bool", [3]], ["float64", [3], "positive"]], true]
 wide weights of many | jnp.cov | ["jnp.cov(a, aweights=b)", [["complex64", [2, 3]], ["float64", [3], "positive"]], true]
 too many indices first | Array.at[].min | ["a.at[0, 0].min(b)", [["float8_e4m3fn", [3]], ["float32", []]], false]
+an array is strong | jnp.heaviside | ["jnp.heaviside(a, a)", [["float32", [3], "few", 1, "weak"]], false]
+two rows are weak | jnp.linalg.slogdet | ["jnp.linalg.slogdet(a)", [["float32", [2, 2], "regular", 1, "weak"]], false]
+narrow floats | jnp.linalg.slogdet | ["jnp.linalg.slogdet(a)", [["bfloat16", [1, 1], "regular", 1]], false]
+weak where all operands are | jnp.linalg.solve | ["jnp.linalg.solve(a, b)", [["float32", [3, 3], "regular", 1, "weak"], ["float32", [3], "normal", 2, "weak"]], false]
+... | jnp.polyadd | ["jnp.polyadd(a, b)", [["int8", [1], "few"], ["complex64", [2], "normal", 4, "weak"]], false]
+... | jnp.polysub | ["jnp.polysub(a, b)", [["float32", [3], "few", 1, "weak"], ["int32", [1], "few"]], false]
+a list of distances | jnp.trapezoid | ["jnp.trapezoid(a, dx=(0, -1))", [["uint64", [1, 1, 3]]], true]
+the dtype of the filling | jnp.argwhere | ["jnp.argwhere(a, fill_value=1.5)", [["uint16", [], "positive"]], true]
+no whole number of points | jnp.hanning | ["jnp.hanning(4.5)", [], false]
 """
 
 FOUND: dict[str, list[Case]] = {}

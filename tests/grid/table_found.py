@@ -362,4 +362,25 @@ TABLE = {
         ("int4", (2, 1), "index:0:5"),
         smooth=False,
     ),
+    "the unitary matrix of two complex rows": _entry(
+        "jsp.linalg.hessenberg(a, calc_q=True)", ("complex64", (2, 2), "regular"), smooth=False
+    ),
+    "Schur's complex form of integers": _entry(
+        "jnp.abs(jsp.linalg.schur(a, output='complex')[0].trace())",
+        ("int8", (3, 3), "regular"),
+        smooth=False,
+    ),
+    "an infinite signal by transforms, along an axis of length 1": _entry(
+        "jsp.signal.fftconvolve(a, b), jsp.signal.fftconvolve(b, a, mode='valid'), "
+        "jsp.signal.fftconvolve(a[None], a[None], axes=0)",
+        ("float32", (7,), EDGES),
+        ("float32", (1,), "positive"),
+        smooth=False,
+    ),
+    "lists of numbers": _entry(
+        "jsp.special.ndtr([1.0, a]), jsp.special.log_ndtr((a, 2))", ("float32", (), "normal")
+    ),
+    "Poisson's probability of what meets in weak floats": _entry(
+        "jsp.stats.poisson.pmf(a, b)", ("uint64", (3,), "few"), ("int32", (3,), "positive")
+    ),
 }

@@ -15,6 +15,7 @@ from functools import wraps
 from typing import Any, ParamSpec, overload
 
 import effax.numpy as jnp
+from effax.effects.conversion import convert_element_type
 from effax.effects.types import is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.arguments import strong
@@ -67,7 +68,8 @@ def _elementwise(function: Callable[P, Array], weak: str, complex: bool) -> Call
         # Added, not selected, so that derivatives of NaN stay what they are.
         value = function(*operands) + jnp.where(gap, math.nan, 0)  # type: ignore[call-arg]
         if weak == "kept":
-            return value
+            kept = all(typeof(x).weak_type for x in operands)
+            return convert_element_type(value, dtype=typeof(value).dtype, weak_type=kept)
         seen = value if weak == "scalars" else operands[0]
         return strong(value) if weak == "never" or typeof(seen).ndim > 0 else value
 
