@@ -41,10 +41,10 @@ _GONE = {
 
 def __getattr__(name: str) -> Any:
     if name in _GONE:
-        raise AttributeError(f"ops.{name} has been removed (from JAX too); write {_GONE[name]}")
+        raise AttributeError(f"ops.{name} has been removed; write {_GONE[name]}")
     if name == "index":
         raise AttributeError(
-            "ops.index has been removed (from JAX too); index with .at[...], as in x.at[1:3].set(y)"
+            "ops.index has been removed; index with .at[...], as in x.at[1:3].set(y)"
         )
     raise AttributeError(f"module 'effax.ops' has no attribute {name!r}")
 

@@ -263,8 +263,8 @@ def _answered(name: str, default: Any, check: Check) -> Check:
         found = check(value)
         if found != default:
             raise NotImplementedError(
-                f"the setting {name}={found!r} is JAX's, but nothing in effax answers it; leave it "
-                f"at {default!r}"
+                f"effax has no setting {name}={found!r}: only its default value, {default!r}, is "
+                "accepted; leave it there"
             )
         return found
 

@@ -210,7 +210,9 @@ def as_dtype(dtype: Any) -> DType:
         raise TypeError(f"{dtype!r} is not a dtype: {error}") from None
     found = found.newbyteorder("=") if not found.isnative else found
     if found not in ELEMENTS:
-        raise TypeError(f"dtype {found} is not a valid JAX type: arrays hold numbers and Booleans")
+        raise TypeError(
+            f"dtype {found} is not a valid effax type: arrays hold numbers and Booleans"
+        )
     return found
 
 

@@ -54,8 +54,7 @@ def _top_k_type(x: ShapedArray, *, k: int, axis: int) -> Sequence[ShapedArray]:
         raise ValueError(f"top_k: axis {axis} is not one of the axes of {x.str_short()}")
     if k > x.shape[axis]:
         raise ValueError(
-            "k argument to top_k must be no larger than size along axis; "
-            f"got k={k} with shape={x.shape} and axis={axis}"
+            f"top_k: k={k} is more than the {x.shape[axis]} elements along axis {axis}"
         )
     shape = tuple(k if i == axis else n for i, n in enumerate(x.shape))
     return [x.update(shape=shape), ShapedArray(shape, int32)]

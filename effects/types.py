@@ -233,8 +233,8 @@ def typeof(x: Any) -> ShapedArray:
             _rules[type(x)] = rule
             return rule(x)
     raise TypeError(
-        f"value {_shown(x)} of type {type(x)} is not a valid JAX type: it is not an array, a NumPy "
-        "array or scalar, or a Python number"
+        f"value {_shown(x)} of type {type(x)} is not a valid effax type: it is not an array, a "
+        "NumPy array or scalar, or a Python number"
     )
 
 

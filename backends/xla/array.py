@@ -160,9 +160,8 @@ class Array(Value):
     @filtered
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         raise TypeError(
-            "JAX arrays are immutable and do not support in-place item assignment. Instead of "
-            "x[idx] = y, use x = x.at[idx].set(y) or another .at[] method: "
-            "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html"
+            "effax arrays are immutable: x[idx] = y can't change one. Write x = x.at[idx].set(y), "
+            "which gives a new array; .at[idx] has add, multiply, min, max and others too"
         )
 
     # -- text
@@ -453,8 +452,8 @@ def _type_of(x: Any) -> ShapedArray:
     except TypeError:
         if isinstance(x, np.ndarray | np.generic):
             raise TypeError(
-                f"Value {str(x)!r} with dtype {x.dtype} is not a valid JAX array type. "
-                "Only arrays of numeric types are supported by JAX."
+                f"Value {str(x)!r} with dtype {x.dtype} is not a valid effax array "
+                "type: arrays hold numbers and Booleans"
             ) from None
         raise
 

@@ -46,9 +46,8 @@ class Mesh(MeshShape):
         grid = np.array(devices, dtype=object)
         if grid.ndim != len(names):
             raise ValueError(
-                "Mesh requires the ndim of its first argument (`devices`) to equal the length of "
-                f"its second argument (`axis_names`), but got devices.ndim == {grid.ndim} and "
-                f"len(axis_names) == {len(names)}."
+                f"Mesh: the ndim of its first argument, the array of devices, is {grid.ndim}, and "
+                f"there are {len(names)} axis_names; give a name for each axis"
             )
         empty = not names and grid.item() is None
         if not empty and not all(isinstance(device, Device) for device in grid.flat):
@@ -274,8 +273,8 @@ class NamedSharding(Sharding):
         """Raise `ValueError` where an array of this shape has too few axes."""
         if len(self.spec) > len(aval_shape):
             raise ValueError(
-                f"Sharding {self} is only valid for values of rank at least {len(self.spec)}, but "
-                f"was applied to a value of rank {len(aval_shape)}."
+                f"{self} is only valid for values of rank at least {len(self.spec)}, but was "
+                f"applied to a value of rank {len(aval_shape)}"
             )
 
     def shard_shape(self, shape: Sequence[int]) -> tuple[int, ...]:

@@ -81,17 +81,15 @@ class Sharding:
             return shape
         if len(cuts) > len(shape):
             raise ValueError(
-                f"Sharding {self} is only valid for values of rank at least {len(cuts)}, "
-                f"but was applied to a value of rank {len(shape)}."
+                f"{self} is only valid for values of rank at least {len(cuts)}, but was applied "
+                f"to a value of rank {len(shape)}"
             )
         splits = cuts + (1,) * (len(shape) - len(cuts))
         for axis, (length, pieces) in enumerate(zip(shape, splits, strict=True)):
             if length % pieces:
                 raise IndivisibleError(
-                    f"Sharding {self} implies that array axis {axis} is partitioned {pieces} "
-                    f"times, but the dimension size is {length} (full shape: {shape}, "
-                    f"per-dimension tiling factors: {list(cuts)} should evenly divide the "
-                    "shape)"
+                    f"{self} cuts axis {axis} into {pieces} pieces, and its length is {length}: "
+                    f"the numbers of pieces {list(cuts)} should evenly divide the shape {shape}"
                 )
         return tuple(length // pieces for length, pieces in zip(shape, splits, strict=True))
 

@@ -59,39 +59,30 @@ class _JvpRule:
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(
                 f"Custom JVP rule {name_of(self.function)} for function {name} must produce a pair "
-                f"(list or tuple of length two) representing primal and tangent outputs, but got "
-                f"{result}"
+                f"(result, tangent), but got {result}"
             )
         outs, out_tree = tree_flatten(result[0])
         moved = directions_like(out_tree, result[1], is_leaf=is_symbolic)
         if moved is None:
             raise TypeError(
-                f"Custom JVP rule {name_of(self.function)} for function {name} must produce primal "
-                f"and tangent outputs with equal container (pytree) structures, but got {out_tree} "
-                f"and {tree_structure(result[1], is_leaf=is_symbolic)} respectively"
+                f"Custom JVP rule {name_of(self.function)} for function {name}: the result has the "
+                f"tree {out_tree}, and its tangent must have the same, not "
+                f"{tree_structure(result[1], is_leaf=is_symbolic)}"
             )
         if call.out_tree is None:  # the function itself was not called
             call.out_tree = out_tree
         if out_tree != call.out_tree:
             raise TypeError(
                 f"Custom JVP rule {name_of(self.function)} for function {name} must produce a pair "
-                "(list or tuple of length two) where the first element represents the primal "
-                f"output (equal in value to the output of the custom_jvp-decorated function {name},"
-                " and in particular of the same container/pytree structure), but instead the JVP "
-                "rule output's first element had container/pytree structure:\n"
-                f"    {typed(out_tree, list(map(typeof, outs)))}\n"
-                f"while the custom_jvp-decorated function {name} had output container/pytree "
-                f"structure:\n    {typed(call.out_tree, call.out_types)}."
+                "(result, tangent); the result has the tree\n"
+                f"    {typed(out_tree, list(map(typeof, outs)))}\nand that of {name}\n"
+                f"    {typed(call.out_tree, call.out_types)}"
             )
         if not call.returns_types(outs):
             raise TypeError(
                 f"Custom JVP rule {name_of(self.function)} for function {name} must produce a pair "
-                "(list or tuple of length two) where the first element represents the primal "
-                f"output (equal in value to the output of the custom_jvp-decorated function {name},"
-                " and in particular with leaves of the same shape/dtype), but instead the JVP rule "
-                "output's first element had shapes/dtypes of:\n"
-                f"    {typed(out_tree, list(map(typeof, outs)))}\n"
-                f"while the custom_jvp-decorated function {name} had output shapes/dtypes of:\n"
+                "(result, tangent); the result has the types\n"
+                f"    {typed(out_tree, list(map(typeof, outs)))}\nand that of {name}\n"
                 f"    {typed(call.out_tree, call.out_types)}"
             )
         return outs, [
@@ -109,10 +100,9 @@ def _checked_tangent(primal: Any, tangent: Any, name: str, rule: Any) -> Any:
     if found.shape != expected.shape or found.dtype != expected.dtype:
         wanted = typed(tree_structure(0), [expected])
         raise TypeError(
-            "Custom JVP rule must produce primal and tangent outputs with corresponding shapes "
-            f"and dtypes. Expected {wanted} (tangent type of "
-            f"{typed(tree_structure(0), [typeof(primal)])}) but got "
-            f"{typed(tree_structure(0), [found])}. The rule is {name_of(rule)}, for {name}"
+            f"Custom JVP rule {name_of(rule)} for function {name}: the tangent of a result of type "
+            f"{typed(tree_structure(0), [typeof(primal)])} must have the type {wanted}, but got "
+            f"{typed(tree_structure(0), [found])}"
         )
     return tangent
 

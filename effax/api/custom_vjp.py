@@ -125,9 +125,8 @@ class _VjpRule:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
                 f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
-                "(list or tuple of length two) where the first element represents the primal "
-                "output and the second element represents residuals (i.e. values stored from the "
-                f"forward pass for use on the backward pass), but got {type(pair).__name__}"
+                f"(result, residuals), but got {type(pair).__name__}; residuals are what the "
+                "backward function needs, () if nothing"
             )
         outs, out_tree = tree_flatten(pair[0])
         if call.out_tree is None:  # the function itself was not called
@@ -135,8 +134,8 @@ class _VjpRule:
         if out_tree != call.out_tree:
             raise TypeError(
                 f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
-                "where the first element represents the primal output with the same container "
-                f"(pytree) structure as the function's, {call.out_tree}, but it has {out_tree}"
+                f"(result, residuals); the result has the tree {out_tree}, and that of {name} "
+                f"{call.out_tree}"
             )
         self._check_types(outs, name)
         residuals, self.residual_tree = tree_flatten(pair[1])
@@ -150,14 +149,8 @@ class _VjpRule:
             shown = [typed(call.out_tree, types) for types in (found, call.out_types)]
             raise TypeError(
                 f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
-                "(list or tuple of length two) where the first element represents the primal "
-                f"output (equal to the output of the custom_vjp-decorated function {name}) and the "
-                "second element represents residuals (i.e. values stored from the forward pass for "
-                "use on the backward pass), but instead the fwd rule output's first element had "
-                f"shapes/dtypes of:\n    {shown[0]}\n"
-                f"while the custom_vjp-decorated function {name} had output shapes/dtypes of:\n"
-                f"    {shown[1]}\n"
-                f"(got fwd output type {shown[0]} which doesn't match {shown[1]})"
+                f"(result, residuals); the result has the types\n    {shown[0]}\nand that of "
+                f"{name}\n    {shown[1]}"
             )
 
     def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> _Backward:

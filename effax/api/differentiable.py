@@ -145,8 +145,8 @@ def check_input(x: Any, holomorphic: bool, allow_int: bool, what: str) -> None:
     if is_complex(t.dtype) and what == "jacfwd":
         raise TypeError(
             f"{what} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
-            f"but got {t.dtype.name}. For holomorphic differentiation, pass holomorphic=True. For "
-            "differentiation of non-holomorphic functions involving complex inputs, use vjp"
+            f"but got {t.dtype.name}; pass holomorphic=True for a function that is holomorphic, or "
+            "use vjp for one that is not"
         )
     if not is_inexact(t.dtype) and not allow_int:
         raise TypeError(
@@ -171,8 +171,8 @@ def check_output(x: Any, holomorphic: bool, what: str) -> None:
     if is_complex(t.dtype):
         raise TypeError(
             f"{what} requires real-valued outputs (output dtype that is a sub-dtype of "
-            f"np.floating), but got {t.dtype.name}. For holomorphic differentiation, pass "
-            "holomorphic=True; else use vjp"
+            f"np.floating), but got {t.dtype.name}; pass holomorphic=True for a function that is "
+            "holomorphic, or use vjp for one that is not"
         )
     if not is_inexact(t.dtype):
         raise TypeError(
@@ -222,9 +222,8 @@ def check_cotangent(ct: Any, type: ShapedArray) -> Any:
     found = typeof(ct)
     if found.shape != expected.shape or found.dtype != expected.dtype:
         raise ValueError(
-            "unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got "
-            f"{found.str_short()}, but expected {expected.str_short()}, because the corresponding "
-            f"output of the function is {type.str_short()}"
+            f"the vjp function got a cotangent of type {found.str_short()}, and needs one of type "
+            f"{expected.str_short()}, as the function's result is {type.str_short()}"
         )
     return as_value(ct)
 

@@ -178,7 +178,7 @@ class Jit:
             return tree_unflatten(traced.out_tree, results)
         if self._options:
             raise ValueError(
-                "`compiler_options` can only be passed to top-level `jax.jit`: at "
+                "`compiler_options` can only be passed to top-level `effax.jit`: at "
                 f"{describe(user_frame())}, {self._name}, which has compiler_options="
                 f"{dict(self._options)}, was called inside another transformed function, whose "
                 "program is compiled as one; give the options to the outermost jit"

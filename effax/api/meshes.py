@@ -70,10 +70,10 @@ class set_mesh:  # noqa: N801 (JAX's name)
 
     def __init__(self, mesh: Mesh | None) -> None:
         if mesh is not None and not isinstance(mesh, Mesh):
-            raise ValueError(f"Expected mesh of type `jax.sharding.Mesh`. Got type {type(mesh)}")
+            raise ValueError(f"Expected mesh of type `effax.sharding.Mesh`. Got type {type(mesh)}")
         if innermost() is not bottom:
             raise ValueError(
-                "`set_mesh` can only be used outside of `jax.jit` and other transformations; "
+                "`set_mesh` can only be used outside of `effax.jit` and other transformations; "
                 "enter it around the call"
             )
         self._scope = under_mesh(mesh)

@@ -146,9 +146,8 @@ class Pmap:
     def _call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
         if isinstance(self._in_axes, tuple) and len(self._in_axes) != len(args):
             raise ValueError(
-                "pmap in_axes must be an int, None, or a tuple of entries corresponding to the "
-                f"positional arguments passed to the function, but got "
-                f"len(in_axes)={len(self._in_axes)}, len(args)={len(args)}"
+                "pmap in_axes must be an int, None, or a tuple with an entry for each positional "
+                f"argument, but got len(in_axes)={len(self._in_axes)}, len(args)={len(args)}"
             )
         if any(not -len(args) <= n < len(args) for n in self._static):
             count = f"{len(args)} positional argument{'s' if len(args) != 1 else ''}"
@@ -364,9 +363,8 @@ def _checked(axis: Any, type: Any, name: str) -> int | None:
         raise TypeError(f"pmap in_axes must be an int or None, but got {axis!r}")
     if not -type.ndim <= axis < type.ndim:
         raise ValueError(
-            f"pmap of {name} was requested to map an argument along axis {axis}, which implies "
-            f"that its rank should be at least {axis + 1 if axis >= 0 else -axis}, but is only "
-            f"{type.ndim} (its shape is {type.shape})"
+            f"pmap of {name}: in_axes maps an argument along axis {axis}, and its shape is "
+            f"{type.shape}, of rank {type.ndim}"
         )
     return axis % int(type.ndim)
 

@@ -142,13 +142,10 @@ class ShardMap:
             if lengths[axis] % pieces:
                 path = keystr(tree_flatten_with_path(args)[0][i][0])
                 raise ValueError(
-                    f"shard_map applied to the function '{self._name}' was given argument arrays "
-                    "with axis sizes that are not evenly divisible by the corresponding mesh axis "
-                    f"sizes:\n\nThe mesh given has shape {mesh.axis_sizes} with corresponding axis "
-                    f"names {mesh.axis_names}.\n\nthe passed args{path} of shape "
-                    f"{type.str_short()} corresponds to in_specs of value {spec}, which maps array "
-                    f"axis {axis} (of size {lengths[axis]}) to mesh axis {names} (of size "
-                    f"{pieces}), but {pieces} does not evenly divide {lengths[axis]}"
+                    f"shard_map of {self._name!r}: args{path} of type {type.str_short()} is not "
+                    f"evenly divisible as in_specs says, {spec}: axis {axis} of length "
+                    f"{lengths[axis]} is to be cut along {names} into {pieces} pieces. The mesh "
+                    f"has axes {dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))}"
                 )
             lengths[axis] //= pieces
         piece = type.update(shape=tuple(lengths))
@@ -205,16 +202,11 @@ class ShardMap:
             differs = [n for n in binds if n in typeof(x).varying and n not in spec.used]
             if differs:
                 raise ValueError(
-                    f"shard_map applied to the function '{self._name}' was given out_specs which "
-                    "require replication which can't be statically inferred given the mesh:\n\n"
-                    f"The mesh given has shape {mesh.axis_sizes} with corresponding axis names "
-                    f"{mesh.axis_names}.\n\nout_specs is {spec} which implies that the "
-                    "corresponding output value is replicated across mesh axes "
-                    f"{set(binds) - set(spec.used)}, but it was inferred to be possibly varying "
-                    f"over {set(differs)}\n\nCheck if these output values are meant to be "
-                    "replicated over those mesh axes (psum, pmean or pmax make them so). If not, "
-                    "consider revising the corresponding out_specs entries. If so, consider "
-                    "disabling the check by passing the check_vma=False argument to shard_map."
+                    f"shard_map of {self._name!r}: {spec} in out_specs says that a result is the "
+                    f"same along {sorted(set(binds) - set(spec.used))}, and it may differ along "
+                    f"{sorted(differs)}. Name these axes in out_specs; or make the result the "
+                    "same, by psum, pmean or pmax; or, where it is the same for a reason that "
+                    "effax can't see, pass check_vma=False"
                 )
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -243,7 +235,7 @@ def _mesh(given: MeshShape | None) -> Mesh:
         )
     if context is None or context.empty:
         raise ValueError(
-            "The context mesh cannot be empty. Use `jax.set_mesh(mesh)` to enter into a mesh "
+            "The context mesh cannot be empty. Use `effax.set_mesh(mesh)` to enter into a mesh "
             "context"
         )
     if isinstance(context, Mesh):
@@ -280,7 +272,7 @@ def _binds(mesh: Mesh, names: frozenset[Any]) -> tuple[Any, ...]:
     strange = names - set(mesh.axis_names)
     if strange:
         raise ValueError(
-            f"jax.shard_map requires axis_names={set(names)} to be a subset of "
+            f"shard_map requires axis_names={set(names)} to be a subset of "
             f"mesh.axis_names={mesh.axis_names}"
         )
     context = current_mesh()
@@ -304,7 +296,7 @@ def _prefix(what: str, specs: Any, full: Any) -> list[PartitionSpec]:
     for spec in (*forgotten, *tree_flatten(specs)[0]):
         if not isinstance(spec, PartitionSpec):
             raise TypeError(
-                f"shard_map {what} argument must be a pytree of `jax.sharding.PartitionSpec` "
+                f"shard_map {what} argument must be a pytree of `effax.sharding.PartitionSpec` "
                 f"instances, but there is {spec!r} of type {type(spec)} in it; P() is the spec of "
                 "what all places share"
             )
@@ -415,7 +407,7 @@ def shard_map(
     if not callable(f):
         raise TypeError(f"Expected a callable value, got {f}")
     if mesh is not None and not isinstance(mesh, MeshShape):
-        raise TypeError(f"shard_map requires a `jax.sharding.Mesh` instance, got {type(mesh)}")
+        raise TypeError(f"shard_map requires a `effax.sharding.Mesh` instance, got {type(mesh)}")
     if isinstance(axis_names, str):
         raise TypeError(f"axis_names is a set of names, {{{axis_names!r}}}")
     return ShardMap(f, mesh, in_specs, out_specs, frozenset(axis_names), bool(check_vma))

@@ -47,11 +47,9 @@ class Shardings:
         given, n = self.ins, len(positional.children())
         if isinstance(given, tuple) and len(given) != n:
             raise ValueError(
-                "pjit in_shardings specification must be a tree prefix of the positional arguments "
-                "tuple. In particular, pjit in_shardings must either be a Sharding, a "
-                "PartitionSpec, or a tuple of length equal to the number of positional arguments. "
-                f"But pjit in_shardings is the wrong length: got a tuple or list of length "
-                f"{len(given)} for an args tuple of length {n}."
+                "pjit in_shardings specification must be a tree prefix of the tuple of positional "
+                f"arguments: it has {len(given)} entries, and there are {n} arguments; give one "
+                "sharding for all of them, or one for each"
             )
         return _leaves("pjit in_shardings", positional, given, "jit", "in_shardings")
 
@@ -91,10 +89,9 @@ def resolve(x: Any, function: str, option: str) -> Sharding:
         mesh = current_mesh()
         if mesh is None or mesh.empty:
             raise RuntimeError(
-                f"{function} requires a non-empty mesh in context if you are passing "
-                f"`PartitionSpec`s to {option}. You can define a context mesh via "
-                "`jax.set_mesh(mesh)`. Alternatively, provide `Sharding`s to "
-                f"{option} and then the mesh context manager is not required."
+                f"{function} requires a non-empty mesh in context for the PartitionSpecs in "
+                f"{option}: call it under `with effax.set_mesh(mesh):`, or give Shardings, which "
+                "name their mesh"
             )
         return NamedSharding(mesh, x)
     return x if isinstance(x, Sharding) else place(x)
@@ -108,9 +105,9 @@ def check_arguments(asked: Leaves, values: Sequence[Any]) -> None:
         sharding.shard_shape(x.shape)
         if type(x) is Array and x.committed and x.spec.placement is not sharding.placement():
             raise ValueError(
-                "Sharding passed to jit does not match the sharding on the respective arg. Got "
-                f"jit sharding: {sharding},\narg sharding: {x.sharding} for arg type: "
-                f"{x.type.str_short()}"
+                "Sharding passed to jit does not match the sharding on the respective arg: in "
+                f"in_shardings it is {sharding}, and the argument of type {x.type.str_short()} was "
+                f"put on {x.sharding}; move it by device_put, or leave in_shardings out"
             )
 
 

@@ -302,16 +302,15 @@ class Compiled(_Stage):
         name = self._call.names[i]
         if isinstance(x, Carrier):
             raise TypeError(
-                "Cannot apply JAX transformations to a function lowered and compiled for a "
-                f"particular signature. Detected {type(x).__name__}, a traced value: argument "
-                f"{name} of {self._call.fun_name} is {x!r}. Transform the function before it is "
-                "lowered, or call the jitted function"
+                f"{self._call.fun_name} was lowered and compiled for particular types of arrays, "
+                f"and its argument {name} is {x!r}, a traced value of type {type(x).__name__}: "
+                "transform the function before it is lowered, or call the jitted function"
             )
         try:
             return typeof(x)
         except TypeError:
             raise TypeError(
-                f"Argument {name} of type {type(x)} is not a valid JAX type; compiled for "
+                f"Argument {name} of type {type(x)} is not a valid effax type; compiled for "
                 f"{self._call.in_types[i].str_short()}"
             ) from None
 

@@ -69,8 +69,8 @@ def vmap(
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, (int, tuple, dict)) or _is_tree(in_axes)):
         raise TypeError(
-            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
-            f"positional arguments passed to the function, but got {in_axes}"
+            "vmap in_axes must be an int, None, or a tuple with an entry for each positional "
+            f"argument, but got {in_axes}"
         )
     if not isinstance(out_axes, int | None) and not all(
         isinstance(a, int) for a in tree_flatten(out_axes)[0]
@@ -95,9 +95,8 @@ def mapped_over(
     def mapped(*args: Any, **keywords: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
-                "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
-                f"positional arguments passed to the function, but got {len(in_axes)=}, "
-                f"{len(args)=}"
+                "vmap in_axes must be an int, None, or a tuple with an entry for each positional "
+                f"argument of {name_of(fun)}, but got {len(in_axes)=}, {len(args)=}"
             )
         leaves, tree = tree_flatten((args, keywords))
         if not REFERENCES.isdisjoint(map(type, leaves)):
@@ -229,7 +228,7 @@ def _unbatch(handler: Batch, x: Any, axis: Any, size: int) -> Any:
         ndim = len(typeof(x).shape) + 1
     except TypeError:
         raise TypeError(
-            f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type"
+            f"Output from batched function {x!r} with type {type(x)} is not a valid effax type"
         ) from None
     if not -ndim <= axis < ndim:
         raise ValueError(

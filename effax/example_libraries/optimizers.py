@@ -116,17 +116,16 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
             leaves, tree = tree_flatten(grads)
             if tree != opt_state.tree_def:
                 raise TypeError(
-                    "optimizer update function was passed a gradient tree that did not match the "
-                    "parameter tree structure with which it was initialized: parameter tree "
-                    f"{opt_state.tree_def} and grad tree {tree}."
+                    f"optimizers: the gradients have the tree {tree}, and the parameters that the "
+                    f"state was made of {opt_state.tree_def}"
                 )
             states = opt_state.states()
             done = packed([update(i, g, s) for g, s in zip(leaves, states, strict=True)], tree)
             for before, after in zip(opt_state.subtree_defs, done.subtree_defs, strict=True):
                 if before != after:
                     raise TypeError(
-                        "optimizer update function produced an output structure that did not "
-                        f"match its input structure: input {before} and output {after}."
+                        f"optimizers: an update of a state with the tree {before} gave one with "
+                        f"the tree {after}; it must keep the tree"
                     )
             return done
 

@@ -375,9 +375,8 @@ def Dropout(rate: float, mode: str = "train") -> Layer:  # noqa: N802
         rng = keywords.get("rng")
         if rng is None:
             raise ValueError(
-                "Dropout layer requires apply_fun to be called with a PRNG key argument. That is, "
-                "instead of `apply_fun(params, inputs)`, call it like `apply_fun(params, inputs, "
-                "rng=rng)` where `rng` is a PRNG key."
+                "stax.Dropout draws random numbers: call apply_fun(params, inputs, rng=key) with a "
+                "key of effax.random"
             )
         if mode != "train":
             return inputs

@@ -10,8 +10,8 @@ F = TypeVar("F")
 
 def _refuse(what: str) -> None:
     raise NotImplementedError(
-        f"{what}: types of one's own in programs are JAX's experiment, and effax has a way of its "
-        f"own, a carrier (docs/extending.md); in flax, leave hijax=False"
+        f"{what}: effax has no hijax types; values of a kind of your own are carriers "
+        "(docs/extending.md); in flax, leave hijax=False"
     )
 
 

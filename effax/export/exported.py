@@ -267,9 +267,8 @@ class Exported:
             for m in mismatches(registry, expected, given, None, prefix=False)
         ]
         return (
-            "The invocation args and kwargs must have the same pytree structure as when the "
-            f"function '{self.fun_name}' was exported, but they have the following structural "
-            "differences:\n" + "\n".join(found)
+            "The invocation args and kwargs must have the same pytree structure as those that "
+            f"{self.fun_name!r} was exported with, and differ:\n" + "\n".join(found)
         )
 
     def __str__(self) -> str:

@@ -99,10 +99,9 @@ class _Attribute:
     def __init__(self, value: Any, composite: str) -> None:
         if isinstance(value, Value):
             raise UnexpectedTracerError(
-                f"Found a JAX Tracer as an attribute in the decomposition for the composite op "
-                f"{composite!r}: {typeof(value).str_short()}. What is not known at compile time is "
-                "passed as an argument. Note: If you are passing jax arrays as attributes, use "
-                "numpy arrays instead."
+                f"composite {composite!r}: an attribute is an effax array or a traced value of "
+                f"type {typeof(value).str_short()}, and attributes are known when the function is "
+                "compiled; pass it as an argument, or as a NumPy array"
             )
         self.value = value.copy() if isinstance(value, np.ndarray) else value
         self._key = (

@@ -200,8 +200,8 @@ def conv_general_dilated(
     if isinstance(padding, str):
         if any(d != 1 for d in of_lhs):
             raise ValueError(
-                "String padding is not implemented for transposed convolution using this op. "
-                "Please either exactly specify the required padding or use conv_transpose."
+                f"padding={padding!r} with lhs_dilation={of_lhs}: give pairs of numbers, or use "
+                "conv_transpose, whose padding may be a string"
             )
         kernel = [
             dilated(k, d) for k, d in zip(_spatial(rhs, numbers.rhs_spec), of_rhs, strict=False)

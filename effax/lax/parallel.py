@@ -370,10 +370,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
             "sharding types; psum adds them up"
         )
     if to != "varying":
-        raise ValueError(
-            f"Got unexpected `to` value {to!r}. Allowed `to` values are: 'varying', and JAX's "
-            "'unreduced' and 'reduced'"
-        )
+        raise ValueError(f"pcast: `to` must be 'varying', got {to!r}")
     axis_size(axis_name)
     names = _names(axis_name)
 

@@ -108,8 +108,8 @@ def ragged_dot_general(
     if ragged in contracted[0] or ragged in batched[0]:
         if group:
             raise TypeError(
-                "ragged_dot_general requires zero group dimensions in the rhs when lhs ragged "
-                f"dimension is contracting or batch, got {tuple(group)}"
+                "ragged_dot_general: rhs_group_dimensions must be empty where the ragged dimension "
+                f"of lhs is contracted or a batch, got {tuple(group)}"
             )
     else:
         _check_group_axis(rhs, tuple(group), (*contracted[1], *batched[1]), count)
@@ -126,8 +126,8 @@ def ragged_dot_general(
 def _check_axis(what: str, name: str, axis: int, x: Array) -> None:
     if not 0 <= axis < typeof(x).ndim:
         raise TypeError(
-            f"ragged_dot_general requires {what} numbers to be nonnegative and less than the "
-            f"number of axes of the {name} value, got {axis} for {typeof(x).str_short()}"
+            f"ragged_dot_general: {axis} among the {what} numbers is no axis of {name}, "
+            f"{typeof(x).str_short()}"
         )
 
 

@@ -105,8 +105,8 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     n = matrix.shape[0]
     if matrix.shape != (n, n) or vector.shape != (n,):
         raise ValueError(
-            "Rank-1 update to Cholesky decomposition takes a square matrix and a vector of the "
-            f"same size as input. Got shapes {matrix.shape} and {vector.shape} instead"
+            "cholesky_update takes a square matrix and a vector of its length, not shapes "
+            f"{matrix.shape} and {vector.shape}"
         )
 
     def rotate(w: Array, row: Any) -> Any:

@@ -207,8 +207,8 @@ def _fans(
     """How many inputs and outputs a unit has, the places of a convolution's window included."""
     if in_axis == -2 and len(shape) <= 1:
         raise ValueError(
-            f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor "
-            "with default in_axis. Must be at least 2D or specify in_axis explicitly."
+            f"initializers: in_axis is -2 by default, and weights of shape {shape} have no such "
+            "axis; pass in_axis and out_axis"
         )
     ins, outs, batch = (_size(shape, axes) for axes in (in_axis, out_axis, batch_axis))
     field = math.prod(shape) / ins / outs / batch

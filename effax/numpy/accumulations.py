@@ -115,8 +115,8 @@ def _standard(
     if axis is None:
         if len(lengths) > 1:
             raise ValueError(
-                f"The input array has rank {len(lengths)}, however axis was not set to an explicit "
-                "value. The axis argument is only optional for one-dimensional arrays."
+                f"The input array has rank {len(lengths)}, however no axis was given; give one "
+                "(only arrays of rank 1 need none)"
             )
         axis = 0
     axis = canonical_axis(axis, len(lengths))

@@ -133,7 +133,7 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
 def _integers(name: str, *xs: Any, any_rank: bool = False) -> tuple[Any, ...]:
     promoted = promote(*xs, name=name, arrays=True, any_rank=any_rank)
     if not is_integer(typeof(promoted[0]).dtype):
-        raise ValueError(f"Arguments to jax.numpy.{name} must be integers.")
+        raise ValueError(f"Arguments to jnp.{name} must be integers.")
     return tuple(strong_unless_all_weak(x, *xs) for x in promoted)
 
 

@@ -51,7 +51,7 @@ def choose(
     if mode == "raise":
         if isinstance(a, Carrier):
             raise ConcretizationTypeError(
-                "The error occurred because jnp.choose was jit-compiled with mode='raise'. "
+                "jnp.choose with mode='raise' looks at the indices, which are a traced value. "
                 "Use mode='wrap' or mode='clip' instead."
             )
         known = np.asarray(a)

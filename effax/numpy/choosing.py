@@ -94,9 +94,8 @@ def _clip(arr: Any, least: Any, most: Any) -> Any:
     bounds = [x for x in (least, most) if x is not None]
     if any(is_complex(typeof(x).dtype) for x in arraylike("clip", arr, *bounds)):
         raise ValueError(
-            "Clip received a complex value either through the input or the min/max keywords. "
-            "Complex values have no ordering and cannot be clipped. Please convert to a real "
-            "value or array by taking the real or imaginary components."
+            "jnp.clip: Complex values have no ordering and cannot be clipped; clip the real and "
+            "the imaginary part"
         )
     if least is not None:
         arr = maximum(least, arr)

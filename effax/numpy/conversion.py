@@ -181,8 +181,8 @@ def astype(
         from effax.effects.complex import real
 
         warnings.warn(
-            "Casting from complex to real dtypes will soon raise a ValueError. Please first use "
-            "jnp.real or jnp.imag to take the real/imaginary component of your input.",
+            "Casting from complex to real dtypes drops the imaginary part, and will be refused; "
+            "say which part is meant, by jnp.real or jnp.imag",
             DeprecationWarning,
             stacklevel=3,
         )

@@ -106,10 +106,8 @@ def _dtype(name: str, dtype: Any) -> Any:
 def _shape(name: str, lengths: Any, dtype: Any = None) -> tuple[int, ...]:
     if isinstance(dtype, int) and not isinstance(dtype, bool):
         raise TypeError(
-            f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write "
-            f"`jax.numpy.{name}({lengths}, {dtype})` when you meant "
-            f"`jax.numpy.{name}(({lengths}, {dtype}))`, i.e. with a single tuple argument for the "
-            "shape?"
+            f"Cannot interpret '{dtype}' as a data type: the second argument of jnp.{name} is the "
+            f"dtype. A shape of several lengths is one tuple, jnp.{name}(({lengths}, {dtype}))"
         )
     return canonical_shape(lengths)
 

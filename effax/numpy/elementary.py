@@ -156,8 +156,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x1, x2 = promote_inexact(x1, x2, name="hypot", arrays=True)
     if is_complex(typeof(x1).dtype):
         raise ValueError(
-            "jnp.hypot is not well defined for complex-valued inputs. "
-            "Please convert to real values first, such as by using abs(x)"
+            "jnp.hypot is not well defined for complex-valued inputs; take their abs first"
         )
     x1, x2 = elementwise.abs(x1), elementwise.abs(x2)
     infinite = logical.or_(comparison.eq(x1, math.inf), comparison.eq(x2, math.inf))
@@ -203,7 +202,7 @@ def i0(x: ArrayLike, /) -> Array:
     """
     x = unary_inexact("i0", x)
     if is_complex(typeof(x).dtype):
-        raise ValueError(f"Unsupported input type to jax.numpy.i0: {typeof(x).dtype}")
+        raise ValueError(f"Unsupported input type to jnp.i0: {typeof(x).dtype}")
     # As the larger of x and -x, the absolute value has the derivative 0 at zero.
     size = elementwise.max(x, elementwise.neg(x))
     return elementwise.mul(transcendental.exp(size), special.bessel_i0e(x))

@@ -109,7 +109,7 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
     check_arrays(name, m)
     type = typeof(m)
     if type.ndim < 2:
-        raise ValueError(f"Argument to jax.numpy.{name} must be at least 2D")
+        raise ValueError(f"Argument to jnp.{name} must be at least 2D")
     k = concrete_int(k, f"{name}: k")
     mask = broadcast(below(type.shape[-2], type.shape[-1], k if lower else k - 1), type.shape)
     zeros = shape.full(type.shape, 0, type.dtype)
@@ -218,7 +218,8 @@ def fill_diagonal(
     """
     if inplace:
         raise NotImplementedError(
-            "JAX arrays are immutable, must use inplace=False: the result is a new array"
+            "fill_diagonal: effax arrays are immutable, so that the result is a new array; pass "
+            "inplace=False"
         )
     check_arrays("fill_diagonal", a, val)
     lengths = shape_of(a)
@@ -292,13 +293,13 @@ def meshgrid(
     """
     check_arrays("meshgrid", *xi)
     if not copy:
-        raise ValueError("jax.numpy.meshgrid only supports copy=True")
+        raise ValueError("jnp.meshgrid only supports copy=True")
     if indexing not in ("xy", "ij"):
         raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
     vectors = [x if shape_of(x) else reshape(x, (1,)) for x in xi]
     if any(len(shape_of(v)) != 1 for v in vectors):
         raise ValueError(
-            f"Arguments to jax.numpy.meshgrid must be 1D, got shapes {[shape_of(x) for x in xi]}"
+            f"Arguments to jnp.meshgrid must be 1D, got shapes {[shape_of(x) for x in xi]}"
         )
     order = list(range(len(vectors)))
     if indexing == "xy" and len(order) > 1:

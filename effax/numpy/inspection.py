@@ -137,7 +137,7 @@ def shape(a: ArrayLike | None) -> tuple[int, ...]:
     """
     if a is None:
         warnings.warn(
-            "None is no array, and that it has the shape () is deprecated, in JAX as here",
+            "None is no array, and that it has the shape () is deprecated",
             DeprecationWarning,
             stacklevel=3,
         )

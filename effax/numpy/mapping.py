@@ -117,8 +117,7 @@ def vectorize(
     """
     if any(not isinstance(e, (str, int)) for e in excluded):
         raise TypeError(
-            "jax.numpy.vectorize can only exclude integer or string arguments, "
-            f"but excluded={excluded!r}"
+            f"jnp.vectorize can only exclude integer or string arguments, but excluded={excluded!r}"
         )
     if any(isinstance(e, int) and e < 0 for e in excluded):
         raise ValueError(f"excluded={excluded!r} contains negative numbers")

@@ -102,8 +102,7 @@ def _numeric(host: np.ndarray[Any, Any], x: Any) -> np.ndarray[Any, Any]:
 def _refused(x: Any) -> TypeError:
     what = f"with dtype {x.dtype}" if isinstance(x, np.ndarray) else f"of type {type(x)}"
     return TypeError(
-        f"Value {str(x)!r} {what} is not a valid JAX array type. Only arrays of numeric types are "
-        "supported by JAX."
+        f"Value {str(x)!r} {what} is not a valid effax array type: arrays hold numbers and Booleans"
     )
 
 

@@ -57,8 +57,8 @@ def norm(
     if len(axes) == 2:
         return _matrix_norm(x, "fro" if ord is None else ord, axes, keepdims)
     raise ValueError(
-        f"Improper number of axes for norm: axis={axes}. Pass one axis to compute a vector-norm, "
-        "or two axes to compute a matrix-norm."
+        f"linalg.norm: axis={axes} names {len(axes)} axes; one makes norms of vectors, two of "
+        "matrices"
     )
 
 
@@ -174,13 +174,13 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: PrecisionLike = None) -
         len(s) not in (1, 2) for s in (shapes[0], shapes[-1])
     ):
         raise ValueError(
-            "multi_dot: input arrays must all be two-dimensional, except for the first and last "
-            f"array which may be 1 or 2 dimensional. Got array shapes {shapes}"
+            "linalg.multi_dot: arrays have rank 2, and the first and the last may have rank 1; got "
+            f"shapes {shapes}"
         )
     if any(a[-1] != b[0] for a, b in pairwise(shapes)):
         raise ValueError(
-            "multi_dot: last dimension of each array must match first dimension of following "
-            f"array. Got array shapes {shapes}"
+            "linalg.multi_dot: an array's last axis and the next one's first must have one length; "
+            f"got shapes {shapes}"
         )
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     terms = [letters[i : i + 2] for i in range(len(given))]

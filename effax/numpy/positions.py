@@ -41,7 +41,7 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     for given in args:
         x = asarray(given, "ix_")
         if typeof(x).ndim != 1:
-            raise ValueError("Arguments to jax.numpy.ix_ must be 1-dimensional")
+            raise ValueError("Arguments to jnp.ix_ must be 1-dimensional")
         if typeof(x).dtype.kind == "b":
             (x,) = nonzero(x)
         elif typeof(x).size == 0:
@@ -145,15 +145,15 @@ def ravel_multi_index(
         raise ValueError(f"dtype={wanted} is not an integer type.")
     if prod(lengths) - 1 > iinfo(wanted).max:
         raise ValueError(
-            f"jnp.ravel_multi_index: dtype={wanted} not large enough to hold flattened index for "
-            f"dims={lengths}. Use the dtype argument to pass a suitable dtype."
+            f"jnp.ravel_multi_index: dims={lengths} have positions beyond the largest of "
+            f"{wanted}; pass dtype='int64', with x64 on"
         )
     if mode == "raise":
         for index, n in zip(multi_index, lengths, strict=True):
             if isinstance(index, Carrier):
                 raise ConcretizationTypeError(
-                    "The error occurred because ravel_multi_index was jit-compiled with "
-                    "mode='raise'. Use mode='wrap' or mode='clip' instead."
+                    "jnp.ravel_multi_index with mode='raise' looks at the indices, and one is a "
+                    "traced value. Use mode='wrap' or mode='clip' instead."
                 )
             known = np.asarray(index)
             if ((known < 0) | (known >= n)).any():

@@ -42,9 +42,7 @@ def _quantile(
     refuse_out(name, out)
     check_arrays(name, a, q)
     if overwrite_input:
-        raise ValueError(
-            f"jax.numpy.{name} does not support overwrite_input=True: arrays don't change"
-        )
+        raise ValueError(f"jnp.{name} does not support overwrite_input=True: arrays don't change")
     if method not in METHODS:
         raise ValueError(f"method={method!r} not recognized; the methods are {', '.join(METHODS)}")
     if weights is not None and method != "inverted_cdf":
@@ -53,7 +51,7 @@ def _quantile(
         )
     if is_complex(typeof(a).dtype):
         raise ValueError(
-            f"jax.numpy.{name} does not support complex input, as the operation is poorly defined."
+            f"jnp.{name} does not support complex input, as the operation is poorly defined."
         )
     if len(shape_of(q)) > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {shape_of(q)}")

@@ -144,7 +144,7 @@ def signbit(x: ArrayLike, /) -> Array:
     if is_float(dtype):
         x = bits_of(x)
     elif is_complex(dtype):
-        raise ValueError(f"jax.numpy.signbit is not well defined for {dtype}")
+        raise ValueError(f"jnp.signbit is not well defined for {dtype}")
     return comparison.lt(x, 0)
 
 

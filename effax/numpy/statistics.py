@@ -154,9 +154,8 @@ def _variance_dtypes(name: str, given: Any, asked: Any) -> tuple[Any, Any]:
         return accumulator(working), real_dtype(working)
     if is_complex(given) and not is_complex(asked):
         raise ValueError(
-            f"jax.numpy.{name} does not yet support real dtype parameters when computing the "
-            "variance of an array of complex values. The imaginary parts would be lost: take "
-            "them apart first"
+            f"jnp.{name}: dtype={asked} is real, and the array is complex: the imaginary parts "
+            "would be lost; leave dtype out, or take the parts apart first"
         )
     if is_bool(asked):
         raise TypeError(

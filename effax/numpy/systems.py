@@ -393,8 +393,8 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     ours, rest = x.shape[:count], x.shape[count:]
     if math.prod(ours) != math.prod(rest):
         raise ValueError(
-            "tensorinv is only possible when the product of the first `ind` dimensions equals "
-            f"that of the remaining dimensions. got arr.shape={x.shape} with ind={ind}."
+            f"linalg.tensorinv: the first ind={ind} axes must have as many elements as the rest, "
+            f"and the shape is {x.shape}"
         )
     flat = shape.reshape(x, shape=(math.prod(ours), math.prod(rest)))
     return shape.reshape(inv(flat), shape=(*rest, *ours))
@@ -414,13 +414,13 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
     lengths = x.shape[y.ndim :]
     if x.shape[: y.ndim] != y.shape:
         raise ValueError(
-            "After moving axes to end, leading shape of a must match shape of b. got "
-            f"a.shape={x.shape}, b.shape={y.shape}"
+            f"linalg.tensorsolve: with axes={axes} moved to its end, a has the shape {x.shape}, "
+            f"which must begin with the shape of b, {y.shape}"
         )
     if y.size != math.prod(lengths):
         raise ValueError(
-            "Input arrays must have prod(a.shape[:b.ndim]) == prod(a.shape[b.ndim:]); got "
-            f"a.shape={x.shape}, b.ndim={y.ndim}."
+            f"linalg.tensorsolve: there are {y.size} equations for {math.prod(lengths)} unknowns, "
+            f"as a has the shape {x.shape} and b {y.shape}; the numbers must be equal"
         )
     flat = shape.reshape(x, shape=(y.size, math.prod(lengths)))
     return shape.reshape(solve(flat, jnp.ravel(y)), shape=lengths)

@@ -201,9 +201,8 @@ class ufunc(partial):  # type: ignore[type-arg]  # noqa: N801
         """
         if inplace:
             raise NotImplementedError(
-                "Because JAX arrays are immutable, jnp.ufunc.at() cannot operate inplace like "
-                "np.ufunc.at(). Instead, you can pass inplace=False and capture the result; e.g. "
-                ">>> arr = jnp.add.at(arr, ind, val, inplace=False)"
+                f"{self.__name__}.at: effax arrays are immutable, so that the result is a new "
+                f"array; write a = jnp.{self.__name__}.at(a, indices, b, inplace=False)"
             )
         given = (a,) if b is None else (a, b)
         check_arrays(f"{self.__name__}.at", *given)

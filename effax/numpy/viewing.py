@@ -84,7 +84,7 @@ def _parted(x: Any, count: int) -> Any:
     *first, n = typeof(x).shape
     if n % count:
         raise ValueError(
-            "When changing to a larger dtype, its size must be a divisor of the total size in "
-            "bytes of the last axis of the array."
+            f"view: {count} elements make one of the larger dtype, and the last axis has {n}, "
+            f"which is no multiple of {count}"
         )
     return shape.reshape(x, shape=(*first, n // count, count))

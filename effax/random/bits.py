@@ -146,9 +146,8 @@ def result_shape(function: str, shape: Any, *parameters: tuple[int, ...]) -> tup
     found = np.broadcast_shapes(asked, *parameters)
     if found != asked:
         raise ValueError(
-            f"{function} parameter shapes must be broadcast-compatible with shape argument, and "
-            f"the result of broadcasting the shapes must equal the shape argument, but got result "
-            f"{found} for shape argument {asked}."
+            f"{function}: the parameters have shapes that make {found} of shape={asked}; they must "
+            "broadcast to the shape that is asked for"
         )
     return asked
 

@@ -268,8 +268,8 @@ def choice(
         return _choose_distinct(words, array, shape=found, axis=axis, n=n)
     if shape_of(p) != (n,):
         raise ValueError(
-            "p must be None or a 1D vector with the same size as a.shape[axis]. p has shape "
-            f"{shape_of(p)} and a.shape[axis] is {n}."
+            f"random.choice: p has a probability for each of the {n} elements along the axis, and "
+            f"its shape must be ({n},), not {shape_of(p)}"
         )
     p = jnp.asarray(p)
     if replace:

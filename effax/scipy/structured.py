@@ -367,8 +367,8 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
         )
     if s.shape[-1] != f.shape[-1] - 1:
         raise ValueError(
-            "Incorrect lengths for f and s. The length of s along the last axis must be one less "
-            f"than the length of f; got f shape {f.shape} and s shape {s.shape}."
+            "Incorrect lengths for f and s: the last axis of s has one element fewer than that of "
+            f"f, got shapes {f.shape} and {s.shape}"
         )
     n = f.shape[-1]
     batch = broadcast_shapes(f.shape[:-1], s.shape[:-1])

@@ -88,7 +88,7 @@ def test_what_it_was_not_compiled_for_is_refused_by_argument(name):
 def test_transformations_come_before_compiling():
     compiled = effax.jit(jnp.sin).lower(F32).compile()
     for transform in (effax.jit, effax.grad, lambda f: lambda x: effax.vmap(f)(jnp.stack([x]))):
-        with pytest.raises(TypeError, match="Cannot apply JAX transformations to a"):
+        with pytest.raises(TypeError, match="a traced value of type"):
             transform(compiled)(jnp.float32(1))
     assert float(effax.jit(effax.grad(jnp.sin)).lower(F32).compile()(0.0)) == 1
 

@@ -89,7 +89,7 @@ def test_layouts_of_numpy():
 
 @pytest.mark.parametrize("x", [np.array(["a"]), np.array([object()]), np.datetime64("2020")])
 def test_what_is_not_numeric_is_refused(x):
-    with pytest.raises(TypeError, match="not a valid JAX array type"):
+    with pytest.raises(TypeError, match="not a valid effax array type"):
         asarray(x)
 
 

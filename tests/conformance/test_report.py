@@ -1,7 +1,10 @@
 """The table of reasons names tests that there are, and the page is what the results say."""
 
+import re
+
 import report
 import suite
+import wording
 
 
 def summary(**outcomes):
@@ -44,3 +47,15 @@ def test_the_page_is_what_the_results_say(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "PAGE", page)
     report.write_page()
     assert page.read_text(encoding="utf-8") == committed
+
+
+def test_the_name_of_the_library_in_a_message_is_the_target_s(monkeypatch):
+    pattern = r"no JAX array: jax\.numpy\.sin of (a|the) jaxpr, jax.grad"
+    theirs = "no JAX array: jax.numpy.sin of a jaxpr, jax.grad"
+    ours = "no effax array: jnp.sin of the jaxpr, effax.grad"
+    monkeypatch.setenv("HARNESS_TARGET", "effax")
+    for words in (pattern, re.compile(pattern)):
+        assert all(re.search(wording.expected(words), text) for text in (theirs, ours))
+        assert not re.search(wording.expected(words), ours.replace("effax", "numpy"))
+    monkeypatch.setenv("HARNESS_TARGET", "jax")
+    assert wording.expected(pattern) == pattern

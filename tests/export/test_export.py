@@ -245,7 +245,7 @@ def test_trees_are_written_once_they_are_registered():
 def test_arguments_must_be_what_it_was_exported_for():
     read = of(lambda x, y: x + y["a"], X, {"a": np.float32(1)})
     for args, message in (
-        ((X,), "same pytree structure as when the function"),
+        ((X,), "same pytree structure as those"),
         ((X, {"b": np.float32(1)}), r"args\[1\]"),
         ((X[:4], {"a": np.float32(1)}), r"Shape mismatch for args\[0\]: expected \(5,\)"),
         ((X, {"a": 1}), r"Dtype mismatch for args\[1\]\['a'\]: expected float32 .* with int32"),

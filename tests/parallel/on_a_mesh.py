@@ -344,7 +344,7 @@ ERRORS = {
     "indivisible": (
         lambda: effax.device_put(np.ones(3), over("x")),
         ValueError,
-        "partitioned 2 times, but the dimension size is 3",
+        "2 pieces, and its length is 3",
     ),
     "rank": (lambda: effax.device_put(np.ones(8), over("x", "y")), ValueError, "rank at least 2"),
     "name": (lambda: over("z"), ValueError, "Resource axis: z"),
@@ -365,7 +365,7 @@ ERRORS = {
     "result": (
         lambda: effax.jit(lambda a: a[:7], out_shardings=over("x"))(HOST),
         ValueError,
-        "dimension size is 7",
+        "its length is 7",
     ),
     "keywords": (
         lambda: effax.jit(lambda a: a, in_shardings=over("x"))(a=HOST),

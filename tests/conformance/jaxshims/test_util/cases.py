@@ -10,6 +10,7 @@ import zlib
 from typing import ClassVar
 
 import numpy as np
+import wording
 from absl.testing import absltest, parameterized
 
 import jaxshims
@@ -168,7 +169,12 @@ class JaxTestCase(parameterized.TestCase):
 
     def assertRaisesRegex(self, expected_exception, expected_regex, *args, **kwargs):
         _need_class(expected_exception)
-        return super().assertRaisesRegex(expected_exception, expected_regex, *args, **kwargs)
+        words = wording.expected(expected_regex)
+        return super().assertRaisesRegex(expected_exception, words, *args, **kwargs)
+
+    def assertWarnsRegex(self, expected_warning, expected_regex, *args, **kwargs):
+        words = wording.expected(expected_regex)
+        return super().assertWarnsRegex(expected_warning, words, *args, **kwargs)
 
     # -- warnings
 
@@ -285,6 +291,7 @@ def _is_key(x):
 
 @contextlib.contextmanager
 def _warns_or_raises(message, check_warns, error_class):
+    message = wording.expected(message)
     try:
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
