@@ -201,7 +201,12 @@ class Stage(Handler):
     def finish(self, results: Sequence[Any], name: str = "program") -> Staged:
         """Close the program over its captures, which become its first inputs."""
         refuse_returned(results, name)
-        outputs = [self.atom(x) for x in results]
+        try:
+            outputs = [self.atom(x) for x in results]
+        except TypeError as error:
+            if type(error) is not TypeError:
+                raise
+            raise TypeError(f"a result of function {name}: {error}") from None
         captured = list(self.captured.values())
         inputs = [variable for _, variable in captured] + self.inputs
         program = without_dead_code(Program(inputs, self.equations, outputs, name))

@@ -18,8 +18,10 @@ from effax.effects.shape import move_axis
 from effax.effects.state import Cell, Ref, Window, new_ref, ref_get, ref_set
 from effax.effects.tree import (
     broadcast_prefix,
+    keystr,
     mismatch_details,
     tree_flatten,
+    tree_flatten_with_path,
     tree_leaves,
     tree_unflatten,
 )
@@ -124,6 +126,8 @@ def mapped_over(
         outs, out_tree = tree_flatten(result)
         places = _flat_axes("vmap out_axes", out_axes, result)
         places = _axes_of_words("vmap out_axes", places, result, 1)
+        if None in places:
+            _check_unmapped(handler, result, outs, places)
         done = [_unbatch(handler, x, a, size) for x, a in zip(outs, places, strict=True)]
         return tree_unflatten(out_tree, done)
 
@@ -212,17 +216,25 @@ def _batched(handler: Batch, x: Any, axis: int) -> Any:
     return Batched(handler, move_axis(_ready(x), axis, 0))
 
 
+def _check_unmapped(
+    handler: Batch, result: Any, outs: Sequence[Any], places: Sequence[int | None]
+) -> None:
+    """Raise `ValueError` for a result that differs along the batch where out_axes is None."""
+    for i, (x, axis) in enumerate(zip(outs, places, strict=True)):
+        if axis is None and handler.owns(x):
+            named = f" (axis_name={handler.axis_name})" if handler.axis_name is not None else ""
+            path = keystr(tree_flatten_with_path(result)[0][i][0])
+            raise ValueError(
+                f"vmap has mapped output{named} but out_axes is None at vmap out_axes{path}: a "
+                "result that differs along the mapped axis needs a place for it; give an integer"
+            )
+
+
 def _unbatch(handler: Batch, x: Any, axis: Any, size: int) -> Any:
     if isinstance(x, Ref):
         return _ref_of_batch(handler, x, axis, size)
     batched = handler.owns(x)
     if axis is None:
-        if batched:
-            named = f" (axis_name={handler.axis_name})" if handler.axis_name is not None else ""
-            raise ValueError(
-                f"vmap has mapped output{named} but out_axes is None: a result that differs along "
-                "the mapped axis needs a place for it; give out_axes an integer"
-            )
         return x
     try:
         ndim = len(typeof(x).shape) + 1

@@ -40,6 +40,14 @@ SAID = {
         r"  \* one axis had size 1: axis 0 of kwargs\['a3'\] of type float32\[1\]",
     ),
     "nothing to map": (lambda: effax.vmap(lambda x: x)({}), ValueError, "there is no array among the arguments"),
+    "no place": (
+        lambda: effax.vmap(lambda x: {"a": x}, out_axes=None, axis_name="i")(jnp.ones(2)),
+        ValueError, r"mapped output \(axis_name=i\) but out_axes is None at vmap out_axes\['a'\]",
+    ),
+    "result of a step": (
+        lambda: lax.scan(lambda c, x: (c, abs), 1, None, length=2), TypeError,
+        "a result of function <lambda>: value <built-in function abs>",
+    ),
     "rank": (
         lambda: effax.vmap(lambda x: x, in_axes=1, axis_size=1)(1.0), ValueError,
         "map its argument along axis 1.*rank should be at least 2",

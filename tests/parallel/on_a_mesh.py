@@ -375,7 +375,7 @@ ERRORS = {
     "length": (
         lambda: effax.jit(lambda a: a, in_shardings=(over("x"),) * 2)(HOST),
         ValueError,
-        "wrong length",
+        "has 2 entries",
     ),
     "abstract": (
         lambda: effax.device_put(HOST, NamedSharding(AbstractMesh((2,), ("x",)), P("x"))),
