@@ -46,6 +46,7 @@ def conv_general_dilated_patches(
     >>> lax.conv_general_dilated_patches(x, (2,), (1,), "VALID")[0].tolist()
     [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
     """
+    (lhs,) = arraylike("conv_general_dilated_patches", lhs)
     lhs = jnp.asarray(lhs)
     shape = tuple(filter_shape)
     numbers = conv_dimension_numbers(lhs.shape, (1, 1, *shape), dimension_numbers)

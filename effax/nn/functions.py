@@ -30,6 +30,7 @@ from effax.numpy.operands import (
     promote_dtypes_inexact,
     promote_inexact,
 )
+from effax.numpy.reductions import check_mask
 from effax.whole import whole
 
 Axis = int | Sequence[int] | None
@@ -55,10 +56,7 @@ def _masked(x: ArrayLike, where: Any, number: Any) -> Any:
 
 
 def _mask(where: Any, x: ArrayLike) -> Array:
-    mask = asarray(where)
-    if not is_bool(typeof(mask).dtype):
-        mask = comparison.ne(mask, 0)
-    return _like(mask, x)
+    return _like(asarray(where), x)
 
 
 def _stopped_max(x: Array, axes: tuple[int, ...], where: Any) -> Array:
@@ -68,15 +66,16 @@ def _stopped_max(x: Array, axes: tuple[int, ...], where: Any) -> Array:
 
 
 def _prepared(name: str, x: ArrayLike, axis: Axis, where: Any) -> tuple[Array, tuple[int, ...]]:
-    """The array as floats, in the shape that the mask gives it, and the axes."""
+    """The array as floats, for softmax in the shape that the mask gives it, and the axes."""
     check_arrays(name, x)
+    check_mask(f"nn.{name}", where)
     if "softmax" in name:
         if where is not None:
             x = _joined(x, -math.inf)
         elif is_bool(typeof(x).dtype):
             raise TypeError(f"{name} takes numbers: Booleans can't be subtracted from each other")
     values = strong(promote_inexact(asarray(x), name=name)[0])
-    if where is not None:
+    if where is not None and "softmax" in name:
         lengths = common_shape(typeof(values).shape, typeof(asarray(where)).shape)
         values = broadcast(values, lengths)
     return values, canonical_axes(axis, typeof(values).ndim)
@@ -139,6 +138,7 @@ def logsumexp(
     1000.693...
     """
     check_arrays("logsumexp", a)
+    check_mask("nn.logsumexp", where)
     if where is not None:
         a = _joined(a, 0)
     if b is None:

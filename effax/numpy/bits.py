@@ -9,7 +9,7 @@ from effax.effects.types import is_integer, is_unsigned, typeof, uint8
 from effax.effects.value import Array, ArrayLike
 from effax.lax.control import while_loop
 from effax.numpy import folds
-from effax.numpy.arguments import cast
+from effax.numpy.arguments import cast, strong
 from effax.numpy.arithmetic import absolute, choose, dtype_of, floor_divide
 from effax.numpy.operands import (
     numeric_dtype,
@@ -134,6 +134,8 @@ def _integers(name: str, *xs: Any, any_rank: bool = False) -> tuple[Any, ...]:
     promoted = promote(*xs, name=name, arrays=True, any_rank=any_rank)
     if not is_integer(typeof(promoted[0]).dtype):
         raise ValueError(f"Arguments to jnp.{name} must be integers.")
+    if max(typeof(x).ndim for x in promoted):
+        return tuple(map(strong, promoted))
     return tuple(strong_unless_all_weak(x, *xs) for x in promoted)
 
 

@@ -22,7 +22,7 @@ from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Precis
 from effax.lax.contraction import canonical_precision, preferred
 from effax.numpy.arguments import BroadcastError, canonical_axis, cast, check_arrays, refuse_out
 from effax.numpy.operands import array, broadcast_to_common, promote_dtypes
-from effax.numpy.pairwise import contract, diagonals, summed
+from effax.numpy.pairwise import contract, diagonals, promoted, summed
 from effax.whole import opening, whole
 
 
@@ -40,7 +40,7 @@ def product(
     """The contraction of two arrays in the dtype in which they meet, or the preferred one."""
     wanted = preferred(preferred_element_type, name)
     weak = wanted is None and lattice_result([typeof(lhs), typeof(rhs)])[1]
-    lhs, rhs = promote_dtypes(lhs, rhs)
+    lhs, rhs = promoted(lhs, rhs, dtype=wanted)
     out = contract(
         lhs,
         lhs_names,

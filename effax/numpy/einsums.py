@@ -12,8 +12,8 @@ from effax.effects.types import typeof
 from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
 from effax.numpy.arguments import cast, refuse_out
-from effax.numpy.operands import asarray, promote_dtypes
-from effax.numpy.pairwise import contract, diagonals, ordered, summed
+from effax.numpy.operands import asarray
+from effax.numpy.pairwise import contract, diagonals, ordered, promoted, summed
 from effax.whole import whole
 
 _DEFAULT_PATH: Final = "auto"
@@ -166,12 +166,10 @@ def _einsum(
     preferred_element_type: Any,
 ) -> Array:
     wanted = preferred(preferred_element_type, "einsum")
-    dtype, weak = lattice_result([typeof(x) for x in operands])
-    values = list(promote_dtypes(*operands))
+    values = list(promoted(*operands, dtype=wanted))
+    weak = False
     if wanted is None:
-        wanted = dtype
-    else:
-        weak = False
+        wanted, weak = lattice_result([typeof(x) for x in operands])
     names: list[Sequence[Any]] = list(terms)
     for i, (x, term) in enumerate(zip(values, terms, strict=True)):
         values[i], names[i] = diagonals(x, term)

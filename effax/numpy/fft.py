@@ -318,6 +318,8 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
 def _frequency_dtype(name: str, n: Any, dtype: Any) -> Any:
     if isinstance(n, list | tuple):
         raise ValueError(f"The n argument of jnp.fft.{name} only takes an int. Got n = {list(n)}.")
+    if isinstance(n, float) and not n.is_integer():
+        raise ValueError(f"fft.{name}: n must be a whole number of samples, got {n}")
     return default_float() if dtype is None else user_dtype(dtype, name)
 
 

@@ -78,11 +78,21 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
         if isinstance(k, str) and k in _KINDS:
             if _KINDS[k](found):
                 return True
-        elif isinstance(k, str) and not hasattr(np, k):
-            raise ValueError(f"Unrecognized {kind=!r}: the kinds are {sorted(_KINDS)}")
-        elif as_dtype(k) == found:
+        elif k is not None and _dtype_of_kind(k) == found:
             return True
     return False
+
+
+def _dtype_of_kind(kind: Any) -> Any:
+    """The dtype that stands for a kind of itself alone, perhaps by its name."""
+    try:
+        return as_dtype(kind)
+    except TypeError:
+        if not isinstance(kind, str):
+            raise
+        raise ValueError(
+            f"isdtype: unrecognized {kind=!r}; the kinds are {sorted(_KINDS)}, and dtypes"
+        ) from None
 
 
 def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike, casting: str = "safe") -> bool:

@@ -6,10 +6,27 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from effax.effects import comparison, contraction, elementwise, reduction, selection, shape
+from effax.effects.promotion import TypePromotionError
 from effax.effects.types import int32, typeof
+from effax.lax.contraction import common_factor
 from effax.numpy.arguments import cast
+from effax.numpy.operands import promote_dtypes
 
 Names = Sequence[Hashable]
+
+
+def promoted(*operands: Any, dtype: Any) -> tuple[Any, ...]:
+    """The operands of a product in the dtype in which they meet.
+
+    With a dtype to sum in, operands that don't meet stay as they are: floats of two kinds of eight
+    bits are multiplied so.
+    """
+    try:
+        return promote_dtypes(*operands)
+    except TypePromotionError:
+        if dtype is None:
+            raise
+        return operands
 
 
 def contract(
@@ -25,9 +42,9 @@ def contract(
 ) -> Any:
     """The sum of products `lhs * rhs` over the names that are not in the result, in its order.
 
-    Each operand names each of its axes once; operands have one dtype. `dtype` is that in which to
-    sum, and of the result. Names in `stretch` (all, by default) may have length 1 in one operand
-    and another in the other.
+    Each operand names each of its axes once. `dtype` is that in which to sum, and of the result;
+    without it operands have one dtype. Names in `stretch` (all, by default) may have length 1 in
+    one operand and another in the other.
 
     Raises `TypeError` where lengths of one name differ.
     """
@@ -42,7 +59,8 @@ def contract(
     right = [n for n in rhs_names if n not in shared]
     if not gone:
         return _product(lhs, lhs_names, rhs, rhs_names, result, dtype)
-    own = typeof(lhs).dtype
+    lhs, rhs, dtype = common_factor(lhs, rhs, dtype)
+    own = {typeof(lhs).dtype, typeof(rhs).dtype}
     out = contraction.dot_general(
         lhs,
         rhs,
@@ -51,7 +69,7 @@ def contract(
             (_places(kept, lhs_names), _places(kept, rhs_names)),
         ),
         precision=precision,
-        preferred_element_type=None if dtype is None or dtype == own else dtype,
+        preferred_element_type=None if dtype is None or own == {dtype} else dtype,
     )
     return ordered(out, [*kept, *left, *right], result)
 

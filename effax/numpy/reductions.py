@@ -66,8 +66,9 @@ def check_mask(name: str, where: Any) -> None:
         return
     check_arrays(name, where)
     if not is_bool(typeof(where).dtype):
+        said = name if "." in name else f"jnp.{name}"
         raise ValueError(
-            f"jnp.{name}: where must be None or a boolean array; got one of type {typeof(where)}"
+            f"{said}: where must be None or a boolean array; got one of type {typeof(where)}"
         )
 
 

@@ -28,7 +28,6 @@ from effax.numpy.arguments import (
     cast,
     check_arrays,
     combine,
-    common_shape,
     concrete_int,
     refuse_out,
     shape_of,
@@ -74,7 +73,7 @@ def mean(
         if is_inexact(working):
             number = float(number)
     else:
-        mask = broadcast(where, common_shape(shape_of(a), shape_of(where)))
+        mask = broadcast(where, shape_of(a))
         number = sum(mask, axis, working, keepdims=keepdims)
     return cast(combine(elementwise.div, total, number), kind)
 
@@ -228,7 +227,7 @@ def _variance(
     if where is None:
         number = shape.scalar(count(lengths, axes), real_kind)
     else:
-        mask = broadcast(where, common_shape(lengths, shape_of(where)))
+        mask = broadcast(where, lengths)
         number = sum(mask, axes, real_kind, keepdims=keepdims)
     number = combine(elementwise.sub, number, cast(correction, real_kind))
     total = sum(squares, axes, real_kind, keepdims=keepdims)

@@ -48,12 +48,12 @@ TABLE = [
         "a mask with more axes than the array: NumPy refuses it too, JAX sums some of its axes",
         "jnp.*",
         "refuses",
-        why="^ValueError",
+        why="^(ValueError|BroadcastError)",
         code="where=",
     ),
     Forgiven(
         "JAX negates integers without a sign as they are: -1 is the greatest",
-        "nn.log1mexp*",
+        "nn.log1mexp*|nn.log_sigmoid*",
         "value",
         dtypes="uint8 uint16 uint32 uint64",
     ),
@@ -131,12 +131,12 @@ TABLE = [
         "axes that are none are refused where an initializer is made, before its first call",
         "nn.initializers.*",
         "refuses",
-        why="^TypeError instead of <function",
+        why="^TypeError instead of ",
     ),
     Forgiven(
         "lax takes Python numbers in the dtype of the other operands, here too",
         "lax.igamma*|lax.polygamma*|lax.zeta*|lax.betainc*|lax.random_gamma_grad*|lax.nextafter*|"
-        "lax.mul*|lax.add*|lax.sub*|lax.div*|lax.max*|lax.min*|lax.rem*|lax.pow*",
+        "lax.mul*|lax.add*|lax.sub*|lax.div*|lax.max*|lax.min*|lax.rem*|lax.pow*|lax.clamp*",
         "accepts",
         why="TypeError$",
         code=r"\W-?\d",
@@ -312,6 +312,56 @@ TABLE = [
         "columns are polynomials here: JAX multiplies what broadcasts",
         "jnp.polyder*|jnp.polyint*",
         "shape",
+    ),
+    Forgiven(
+        "eigenvalues of tridiagonal matrices have derivatives backwards too",
+        "jsp.linalg.eigh_tridiagonal vjp",
+        "accepts",
+    ),
+    Forgiven(
+        "one row has nothing beside it, as in SciPy; infinite eigenvalues are JAX's overflow",
+        "jsp.linalg.eigh_tridiagonal*",
+        "refuses value",
+        why="^TypeError|inf",
+    ),
+    Forgiven("as many windows as strides", "lax.padtype_to_pads", "refuses"),
+    Forgiven("the dtype is the one asked for", "jnp.corrcoef*|jnp.cov*", "dtype", code="dtype="),
+    Forgiven(
+        "of real numbers, as in SciPy",
+        "jsp.special.owens_t*|random.gamma*",
+        "refuses",
+        why="^(ComplexError|TypeError)",
+        dtypes="complex64 complex128 float64",
+    ),
+    Forgiven(
+        "sums that are infinite on the way follow from their order",
+        "lax.conv*|jnp.convolve*|jnp.correlate*|jsp.signal.*|jsp.linalg.qr_multiply*|jnp.prod*",
+        "value",
+        why="inf|nan",
+    ),
+    Forgiven("of nothing no place is taken", "jnp.take", "refuses", why=r"\(.*0.*\)"),
+    Forgiven(
+        "below 1 the zeta function is NaN, and so is its slope",
+        "jsp.special.zeta* vjp|jsp.special.zeta* jvp|lax.zeta* vjp|lax.zeta* jvp",
+        "value",
+        why="nan",
+    ),
+    Forgiven("of infinite orders SciPy's limit", "lax.igamma*", "value", why="nan"),
+    Forgiven("stacks of matrices are taken", "jsp.linalg.sqrtm*", "accepts"),
+    Forgiven("steps that a matrix without numbers takes", "lax.linalg.qdwh*", "value", why="10"),
+    Forgiven("Booleans are places", "jsp.ndimage.map_coordinates*", "accepts", dtypes="bool"),
+    Forgiven("of no unknowns nothing is minimized", "jsp.optimize.minimize*", "accepts"),
+    Forgiven(
+        "a whole number of samples, as in NumPy", "jnp.fft.*fftfreq*", "refuses", why="^ValueError"
+    ),
+    Forgiven(
+        "how wide weak floats of 32 bits are where 64 are on, follows from numbers inside",
+        "jsp.stats.*",
+        "dtype",
+        why=r"float64\*?\[.*instead of float32",
+    ),
+    Forgiven(
+        "of no whole number of trials: SciPy's is NaN", "jsp.stats.binom.*", "value", why="-inf"
     ),
 ]
 

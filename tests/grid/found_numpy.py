@@ -111,6 +111,16 @@ weak where all operands are | jnp.linalg.solve | ["jnp.linalg.solve(a, b)", [["f
 a list of distances | jnp.trapezoid | ["jnp.trapezoid(a, dx=(0, -1))", [["uint64", [1, 1, 3]]], true]
 the dtype of the filling | jnp.argwhere | ["jnp.argwhere(a, fill_value=1.5)", [["uint16", [], "positive"]], true]
 no whole number of points | jnp.hanning | ["jnp.hanning(4.5)", [], false]
+an array is strong | jnp.gcd | ["jnp.gcd(a, b)", [["int32", [3], "few", 1, "weak"], ["int32", [2, 1], "few", 1, "weak"]], false]
+... | jnp.lcm | ["jnp.lcm(a, 3)", [["int32", [3], "few", 1, "weak"]], true]
+a dtype's name is a kind | jnp.isdtype | ["jnp.isdtype('bfloat16', 'float8_e5m2') + 2 * jnp.isdtype('float32', 'f')", [], false]
+... | jnp.isdtype | ["jnp.isdtype('float32', None)", [], false]
+a mask that is larger | jnp.mean | ["jnp.mean(a, where=b)", [["float32", [3, 1]], ["bool", [3, 2], "few"]], false]
+... | jnp.var | ["jnp.var(a, where=b)", [["float32", [3, 1]], ["bool", [3, 2], "few"]], false]
+narrow floats of two kinds | jnp.matmul | ["jnp.matmul(a, b, preferred_element_type='float32')", [["float8_e5m2", [2, 3]], ["float8_e4m3fn", [3, 2]]], false]
+... | jnp.vdot | ["jnp.vdot(a, b, preferred_element_type='float16')", [["float8_e5m2", [3]], ["float8_e4m3fn", [3]]], false]
+... | jnp.linalg.matmul | ["jnp.linalg.matmul(a, b, preferred_element_type='complex64')", [["complex64", [2, 1, 3]], ["uint4", [2, 3, 2], "few"]], true]
+... | jnp.einsum | ["jnp.einsum('ij,jk,kl->il', a, b, c, preferred_element_type='float32')", [["float8_e5m2", [2, 3]], ["float8_e4m3fn", [3, 2]], ["bfloat16", [2, 2]]], false]
 """
 
 FOUND: dict[str, list[Case]] = {}

@@ -383,4 +383,13 @@ TABLE = {
     "Poisson's probability of what meets in weak floats": _entry(
         "jsp.stats.poisson.pmf(a, b)", ("uint64", (3,), "few"), ("int32", (3,), "positive")
     ),
+    "a mask of numbers": _entry("nn.softmax(a, where=a)", _F),
+    "a mask of complex numbers": _entry("nn.logsumexp(a, where=b)", _F, _C),
+    "a mean over a larger mask": _entry(
+        "nn.logmeanexp(a, where=b)", ("float32", (3, 1), "normal"), ("bool", (3, 2), "few")
+    ),
+    "patches of a list": _entry(
+        "lax.conv_general_dilated_patches(a.tolist(), (1, 3), (2, 1), 'SAME')",
+        ("float32", (1, 2, 5, 4), "normal"),
+    ),
 }
