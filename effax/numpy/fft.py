@@ -93,7 +93,12 @@ def _transform(
     if axes is None:
         axes = range(type.ndim) if lengths is None else range(-len(lengths), 0)
     if lengths is not None and len(lengths) != len(axes):
-        raise ValueError("Shape and axes have different lengths.")
+        raise ValueError(
+            f"jnp.fft.{name}: s has {len(lengths)} lengths, and axes has {len(axes)} axes; give "
+            "a length for each axis"
+        )
+    if len({axis % max(type.ndim, 1) for axis in axes}) < len(axes):
+        raise ValueError(f"jnp.fft.{name} does not support repeated axes. Got axes {list(axes)}.")
     where = canonical_axes(tuple(axes), type.ndim)
     dtype = inexact_dtype(type.dtype)
     if dtype.itemsize < 4:
@@ -188,14 +193,14 @@ def _along_axes(
         axes: Sequence[int] | None = default,
         norm: str | None = None,
     ) -> Array:
+        if default is not None and (axes is None or len(axes) != 2):
+            raise ValueError(f"jnp.fft.{name} only supports 2 axes. Got axes = {axes!r}.")
         return several(
             a, None if s is None else tuple(s), None if axes is None else tuple(axes), norm
         )
 
     @whole("s", "axes", "norm")
     def several(a: ArrayLike, s: Any, axes: Any, norm: str | None) -> Array:
-        if default is not None and (axes is None or len(axes) != 2):
-            raise ValueError(f"jnp.fft.{name} only supports 2 axes. Got axes = {axes!r}.")
         return _transform(name, kind, a, s, axes, norm)
 
     _named(transform, name, meaning, example)
@@ -315,11 +320,15 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     return conj(_transform("ihfft", "RFFT", a, _one(n), (axis,), _opposite(norm)))
 
 
-def _frequency_dtype(name: str, n: Any, dtype: Any) -> Any:
+def _frequency_dtype(name: str, n: Any, d: Any, dtype: Any) -> Any:
     if isinstance(n, list | tuple):
         raise ValueError(f"The n argument of jnp.fft.{name} only takes an int. Got n = {list(n)}.")
     if isinstance(n, float) and not n.is_integer():
         raise ValueError(f"fft.{name}: n must be a whole number of samples, got {n}")
+    if isinstance(d, list | tuple):
+        raise ValueError(
+            f"The d argument of jnp.fft.{name} only takes a single value. Got d = {list(d)}."
+        )
     return default_float() if dtype is None else user_dtype(dtype, name)
 
 
@@ -332,7 +341,7 @@ def fftfreq(
     >>> jnp.fft.fftfreq(4)
     Array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
-    wanted = _frequency_dtype("fftfreq", n, dtype)
+    wanted = _frequency_dtype("fftfreq", n, d, dtype)
     return _placed(_frequencies(d, n=n, half=False, dtype=wanted), device)
 
 
@@ -345,7 +354,7 @@ def rfftfreq(
     >>> jnp.fft.rfftfreq(4)
     Array([0.  , 0.25, 0.5 ], dtype=float32)
     """
-    wanted = _frequency_dtype("rfftfreq", n, dtype)
+    wanted = _frequency_dtype("rfftfreq", n, d, dtype)
     return _placed(_frequencies(d, n=n, half=True, dtype=wanted), device)
 
 
