@@ -22,14 +22,15 @@ from effax.backends.xla.dispatch import (
 from effax.backends.xla.layout import Layout
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.placement import Sharding
-from effax.effects.errors import RefError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mismatch import mismatches
 from effax.effects.program import Program
-from effax.effects.state import takes_references
+from effax.effects.state import Ref, ref_get, ref_set, takes_references
 from effax.effects.tree import registry, tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, str_long, typeof
+from effax.interpreters.discharge import discharged, distinct
+from effax.interpreters.masks import pick
 
 OutInfo = ShapeDtypeStruct
 
@@ -177,8 +178,6 @@ class Traced(_Stage):
             )
         program = self._call.program
         if takes_references(program):
-            from effax.interpreters.discharge import discharged
-
             program, _ = discharged(program)
         check_row(program)
         text, _ = lower(program, self._call.layout, platform=platform)
@@ -221,16 +220,10 @@ class Lowered(_Stage):
     def compile(self, compiler_options: CompilerOptions | None = None) -> Compiled:
         """Compile for the device of the arguments, or the default one.
 
-        `compiler_options` are XLA's flags by name, added to those of `jit`. Raises
-        `JaxRuntimeError` for a flag that XLA does not have, and `RefError` for a function of
-        references, which are read and written at each call.
+        `compiler_options` are XLA's flags by name, added to those of `jit`. References are read and
+        written at each call. Raises `JaxRuntimeError` for a flag that XLA does not have.
         """
         call = self._call
-        if takes_references(call.program):
-            raise RefError(
-                f"lower().compile() of {call.fun_name}, which takes or closes over references "
-                "(arrays that are written): call the jitted function, which reads and writes them"
-            )
         where = call.layout.where
         if self._platform != where.device.platform:
             raise ValueError(
@@ -243,18 +236,62 @@ class Lowered(_Stage):
                 f"{call.fun_name} closes over {traced[0]!r}, a value known only by its type, so "
                 "that it can't be compiled on its own: make that value an argument"
             )
+        program, layout, threads = call.program, call.layout, None
+        if takes_references(program):
+            program, layout, threads = _threaded(call)
+        captured = [x for x in call.captured if not isinstance(x, Ref)]
         executor = compile_program(
-            call.program,
-            call.layout,
+            program,
+            layout,
             donate=[len(call.captured) + i for i in call.donated],
             captured=[
-                device_put(asarray(x), at)
-                for x, at in zip(call.captured, call.layout.ins, strict=False)
+                device_put(asarray(x), at) for x, at in zip(captured, layout.ins, strict=False)
             ],
             options={**dict(call.options), **checked_options(compiler_options)},
             work=call.work,
         )
-        return Compiled(call, executor)
+        return Compiled(call, executor, threads)
+
+
+@attrs.frozen(slots=True, eq=False)
+class _Threads:
+    """The references that a compiled function closes over, and which of all it writes.
+
+    `ins` are the placements of its inputs, the contents of those references before the arguments.
+    """
+
+    ins: tuple[Sharding, ...]
+    held: tuple[Ref, ...]
+    written: tuple[bool, ...]
+
+    def references(self, call: Call, leaves: Sequence[Any]) -> list[Ref]:
+        """Those closed over, then those among the arguments; raises `RefError` for one twice."""
+        return distinct([*self.held, *leaves], call.fun_name, lambda: call.names)[0]
+
+    def write_back(self, refs: Sequence[Ref], results: list[Any]) -> list[Any]:
+        """Write final contents, the last results, to the references; return the results before."""
+        changed = pick(refs, self.written, True)
+        n = len(results) - len(changed)
+        for ref, x in zip(changed, results[n:], strict=True):
+            ref_set(ref, x)
+        return results[:n]
+
+
+def _threaded(call: Call) -> tuple[Program, Layout, _Threads]:
+    """The program on contents; values that it closes over first, then contents of references."""
+    whole, written = discharged(call.program)
+    held = [isinstance(x, Ref) for x in call.captured]
+    order = [i for i, ref in enumerate(held) if not ref] + [i for i, ref in enumerate(held) if ref]
+    order += range(len(order), len(whole.inputs))
+    layout, outs = call.layout, call.layout.outs
+    layout = attrs.evolve(
+        layout,
+        ins=tuple([layout.ins[i] for i in order]),
+        outs=None if outs is None else (*outs, *[None] * sum(written)),
+    )
+    inputs = [whole.inputs[i] for i in order]
+    program = Program(inputs, whole.equations, whole.outputs, whole.name)
+    return program, layout, _Threads(layout.ins, tuple(pick(call.captured, held, True)), written)
 
 
 @attrs.frozen(slots=True, eq=False, repr=False)
@@ -262,6 +299,7 @@ class Compiled(_Stage):
     """An executable for arguments of exactly the types it was lowered for."""
 
     executor: Executor
+    _threads: _Threads | None = None
 
     @filtered
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -275,7 +313,7 @@ class Compiled(_Stage):
         wrong = [
             f"Argument '{name}' compiled with {str_long(e)} and called with {str_long(f)}"
             for name, e, f in zip(call.names, call.in_types, found, strict=True)
-            if e.shape != f.shape or e.dtype != f.dtype
+            if e.shape != f.shape or e.dtype != f.dtype or type(e) is not type(f)
         ]
         if wrong:
             raise TypeError(
@@ -283,15 +321,25 @@ class Compiled(_Stage):
                 f"({call.fun_name}); lower and compile it again for these, or convert. The "
                 "mismatches are:\n" + "\n".join(wrong)
             )
+        refs: list[Ref] = []
+        if self._threads is not None:
+            refs = self._threads.references(call, leaves)
+            held = len(self._threads.held)
+            leaves = [ref_get(x) if isinstance(x, Ref) else x for x in (*refs[:held], *leaves)]
         buffers = []
-        for x, where in zip(leaves, call.layout.ins[len(call.captured) :], strict=True):
+        ins = call.layout.ins if self._threads is None else self._threads.ins
+        places = ins[len(ins) - len(leaves) :]
+        for x, where in zip(leaves, places, strict=True):
             array = x if type(x) is Array else asarray(x)
             if array.spec.placement is not where:
                 if array.spec.committed:
                     raise ValueError(_other_device(call, leaves, array, where))
                 array = device_put(array, where)
             buffers.append(array.buffer)
-        return tree_unflatten(call.out_tree, self.executor(buffers))
+        results = self.executor(buffers)
+        if self._threads is not None:
+            results = self._threads.write_back(refs, results)
+        return tree_unflatten(call.out_tree, results)
 
     @property
     def call(self) -> Callable[..., Any]:
@@ -348,7 +396,9 @@ class Compiled(_Stage):
     @property
     def output_shardings(self) -> Any:
         """Where each result lies, in their tree."""
-        return tree_unflatten(self._call.out_tree, [spec.sharding for spec in self.executor.specs])
+        tree = self._call.out_tree
+        specs = self.executor.specs[: tree.num_leaves]
+        return tree_unflatten(tree, [spec.sharding for spec in specs])
 
     @property
     def input_formats(self) -> tuple[Any, Any]:
@@ -360,9 +410,9 @@ class Compiled(_Stage):
     @property
     def output_formats(self) -> Any:
         """Order in memory and place of each result, in their tree."""
-        return tree_unflatten(
-            self._call.out_tree, analysis.output_formats(self.executor.executable)
-        )
+        tree = self._call.out_tree
+        formats = analysis.output_formats(self.executor.executable)
+        return tree_unflatten(tree, formats[: tree.num_leaves])
 
 
 def _dialect(dialect: str | None) -> str:
@@ -395,9 +445,10 @@ def _place(path: Sequence[Any]) -> str:
 
 
 def _other_device(call: Call, leaves: Sequence[Any], array: Array, where: Sharding) -> str:
-    at = next(i for i, x in enumerate(leaves) if x is array)
+    at = next(i for i, x in enumerate(leaves) if x is array) - len(leaves) + len(call.names)
+    what = "a reference closed over" if at < 0 else f"argument {call.names[at]}"
     return (
         "Compiled object called with input sharding(s) that do not match the sharding(s) it was "
-        f"compiled with: argument {call.names[at]} of {call.fun_name} is committed to "
-        f"{array.sharding}, and the executable takes it at {where}; move it with device_put"
+        f"compiled with: {what} of {call.fun_name} is committed to {array.sharding}, and the "
+        f"executable takes it at {where}; move it with device_put"
     )

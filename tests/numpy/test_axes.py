@@ -75,8 +75,14 @@ def test_what_is_no_array_has_no_axes():
         (lambda: jnp.fft.fftn(M, axes=[1, -1]), r"fft.fftn .*repeated axes. Got axes \[1, -1\]"),
         (lambda: jnp.fft.rfft2(M, axes=[0]), r"fft.rfft2 only supports 2 axes. Got axes = \[0\]"),
         (lambda: jnp.fft.fftn(M, s=(2, 3), axes=[0]), "fft.fftn: s has 2 lengths, and axes has 1"),
-        (lambda: jnp.fft.fftfreq(3, d=[1, 2, 3]), r"argument of jnp.fft.fftfreq .* d = \[1, 2, 3\]"),
-        (lambda: jnp.fft.rfftfreq(4, d=(1, 2, 3)), "argument of jnp.fft.rfftfreq only takes a sing"),
+        (
+            lambda: jnp.fft.fftfreq(3, d=[1, 2, 3]),
+            r"argument of jnp.fft.fftfreq .* d = \[1, 2, 3\]",
+        ),
+        (
+            lambda: jnp.fft.rfftfreq(4, d=(1, 2, 3)),
+            "argument of jnp.fft.rfftfreq only takes a sing",
+        ),
     ],
 )
 def test_fourier_transforms_name_what_they_refuse(call, said):

@@ -516,7 +516,33 @@ def test_compiled_ahead_of_time():
     ref = effax.new_ref(jnp.zeros(2))
     lowered = effax.jit(lambda r: r.__setitem__(0, 1.0)).lower(ref)
     assert "dynamic_update_slice" in lowered.as_text()
-    with pytest.raises(RefError, match="call the jitted function"):
-        lowered.compile()
+    lowered.compile()(ref)
+    np.testing.assert_array_equal(ref[...], [1.0, 0.0])
     shape = effax.eval_shape(lambda r: r[0], ref)
     assert (shape.shape, shape.dtype) == ((), np.float32)
+
+
+def test_a_compiled_function_reads_and_writes_references_at_each_call():
+    """Those that it closes over, too; results keep their tree and their shardings."""
+    given, held, factor = effax.new_ref(jnp.zeros(3)), effax.new_ref(jnp.ones(2)), jnp.arange(3.0)
+
+    @effax.jit
+    def f(ref, y):
+        ref[...] += y * factor
+        held[0] += 5.0
+        return {"sum": ref[...].sum(), "held": held[...]}
+
+    compiled = f.lower(given, 2.0).compile()
+    assert len(compiled.output_shardings) == len(compiled.output_formats) == 2
+    first, second = compiled(given, 2.0), compiled(given, 2.0)
+    assert [float(first["sum"]), float(second["sum"])] == [6.0, 12.0]
+    np.testing.assert_array_equal(second["held"], [11.0, 1.0])
+    np.testing.assert_array_equal(given[...], [0.0, 4.0, 8.0])
+    held[...] = jnp.zeros(2)
+    np.testing.assert_array_equal(compiled(given, 2.0)["held"], [5.0, 0.0])
+    with pytest.raises(RefError, match="both closed over and passed as the argument r"):
+        same = effax.jit(lambda r: (held[...], r.__setitem__(0, 1.0))[0])
+        same.lower(effax.new_ref(jnp.zeros(2))).compile()(held)
+    for wrong in (jnp.zeros(3), effax.new_ref(jnp.zeros(4))):
+        with pytest.raises(TypeError, match="Argument types differ"):
+            f.lower(given, 2.0).compile()(wrong, 2.0)
