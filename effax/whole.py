@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from effax.backends.xla.array import Array, asarray, buffer_of, device_put, spec_of
-from effax.backends.xla.dispatch import compile_program, operand, refuse_execution
-from effax.backends.xla.executable import XlaRuntimeError, explain_failure
+from effax.backends.xla.array import Array, asarray, buffer_of, spec_of
+from effax.backends.xla.dispatch import operand, refuse_execution
+from effax.backends.xla.launch import Launch
 from effax.backends.xla.layout import layout_of
 from effax.backends.xla.scalars import number
+from effax.eager.calls import Arguments, builder, fixed
+from effax.eager.calls import compiled as compiled_program
 from effax.effects.config import numpy_dtype_promotion, numpy_rank_promotion, trace_key
 from effax.effects.effect import LITERALS
 from effax.effects.frames import boundary, strip
 from effax.effects.handler import bottom, current
-from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.interning import keep
+from effax.effects.tree import tree_flatten
 from effax.effects.value import Value
 from effax.interpreters.stage import stage
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Direct = tuple[Callable[..., Any], list[Any], Any]
 _LIMIT = 4096
 _ENTERED = LITERALS | {np.ndarray}
-_DIRECT = LITERALS | {Array}
-_all_calls: list[_Calls] = []
+_SHORT = 12  # equations: programs of fewer are compiled quickly, and kept on disk
 
 
 def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -52,8 +53,9 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         unknown = names.difference(positional, others)
         if unknown:
             raise TypeError(f"{function.__name__} has no parameters {sorted(unknown)}")
-        calls = _Calls(function, tuple(name in names for name in positional), names)
-        direct, leading, installed = calls.direct, calls.leading, current.get
+        places = frozenset([i for i, name in enumerate(positional) if name in names])
+        calls = _Calls(function, places, names)
+        launches, leading, installed = calls.launches, calls.leading, current.get
 
         @boundary
         @wraps(function)
@@ -66,7 +68,7 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                     try:  # arrays and numbers alone: the common case, one or two without a loop
                         if len(args) == 1:
                             (x,) = args
-                            run, handlers, spec = direct[trace_key(), x.spec]
+                            launch = launches[trace_key(), x.spec]
                             buffers = [x.buffer]
                         elif len(args) == 2:
                             x, y = args
@@ -74,20 +76,15 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                                 y = number(y)
                             elif type(x) in LITERALS:
                                 x = number(x)
-                            run, handlers, spec = direct[trace_key(), x.spec, y.spec]
+                            launch = launches[trace_key(), x.spec, y.spec]
                             buffers = [x.buffer, y.buffer]
                         else:
-                            run, handlers, spec = direct[(trace_key(), *map(spec_of, args))]
+                            launch = launches[(trace_key(), *map(spec_of, args))]
                             buffers = [*map(buffer_of, args)]
                     except (AttributeError, KeyError):
                         pass
                     else:
-                        try:
-                            outs = run(buffers).consume_with_handlers(handlers)
-                        except XlaRuntimeError as error:
-                            explain_failure(error, [(x.spec, x.buffer) for x in map(operand, args)])
-                            raise
-                        return Array(outs[0], spec)
+                        return launch(buffers)
                 if given is not None and keywords.get(given) is None:
                     return _on_opened(function, args, keywords)
                 return calls.other(args, keywords)
@@ -192,118 +189,110 @@ def _parameters(function: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 class _Calls:
-    """What was compiled for one function: by the specs of arrays alone, and by anything else."""
+    """What was compiled for one function, by the keys of its calls."""
 
-    __slots__ = (
-        "bound",
-        "direct",
-        "function",
-        "leading",
-        "mask",
-        "mixed",
-        "names",
-        "static_places",
-    )
+    __slots__ = ("function", "launches", "leading", "names", "places")
 
     def __init__(
-        self, function: Callable[..., Any], mask: tuple[bool, ...], names: frozenset[str]
+        self, function: Callable[..., Any], places: frozenset[int], names: frozenset[str]
     ) -> None:
         self.function = function
-        self.mask = mask
+        self.places = places
         self.names = names
-        self.static_places = frozenset([i for i, fixed in enumerate(mask) if fixed])
-        self.leading = min(self.static_places, default=1 << 16)
+        self.leading = min(places, default=1 << 16)
         """How many positional arguments stand before the first static one."""
-        self.direct: dict[Any, Direct] = {}
-        self.mixed: dict[Any, _Entry] = {}
-        self.bound: dict[Any, _Entry] = {}
-        _all_calls.append(self)
-
-    def clear(self) -> None:
-        for cache in (self.direct, self.mixed, self.bound):
-            cache.clear()
+        self.launches: dict[Any, Launch] = remembered()
+        """The key of a call with arrays alone is `(trace_key(), *specs)`."""
 
     def other(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """A call with statics, keywords, numbers or trees, or the first of its kind."""
         try:
-            found, buffers, key = self.find(args, keywords)
-            if found is None:
-                if key is None:
-                    args = tuple(map(opened, args))
-                    keywords = {name: opened(x) for name, x in keywords.items()}
-                found, buffers = self.make(args, keywords, key)
+            launch, buffers = self.find(args, keywords)
         except _UnhashableError:
             return self.function(*args, **keywords)
-        return found.run(buffers)
+        return launch(buffers)
 
-    def find(
-        self, args: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> tuple[_Entry | None, list[Any], Any]:
-        """The compiled call for these arguments, their buffers, and the key it is found by.
-
-        The key is None where an operand is a tree or what else has to be looked at more closely.
-        """
+    def find(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Launch, list[Any]]:
+        """The compiled call for these arguments, and the buffers of its operands."""
         parts: list[Any] = [trace_key()]
         buffers: list[Any] = []
-        places = self.static_places
+        places = self.places
         for i, x in enumerate(args):
             if i in places:
-                _put_static(parts, x)
+                parts += fixed(x)
             elif not _put_operand(parts, buffers, x):
-                return None, buffers, None
+                return self._find_bound(args, keywords)
         for name, x in keywords.items():
             parts.append(name)
             if name in self.names:
-                _put_static(parts, x)
+                parts += fixed(x)
             elif not _put_operand(parts, buffers, x):
-                return None, buffers, None
+                return self._find_bound(args, keywords)
         key = tuple(parts)
         try:
-            return self.mixed.get(key), buffers, key
-        except TypeError:
-            raise _UnhashableError from None
-
-    def make(
-        self, args: tuple[Any, ...], keywords: dict[str, Any], key: Any
-    ) -> tuple[_Entry, list[Any]]:
-        """The entry for these arguments, and their buffers; remembered under `key`, too."""
-        bound = _Bound(self.mask, self.names, args, keywords)
-        try:
-            whole_key = bound.key()
-            found = self.bound.get(whole_key)
+            found = self.launches.get(key)
         except TypeError:
             raise _UnhashableError from None
         if found is None:
-            if len(self.bound) > _LIMIT:
-                self.clear()
-            found = self.bound[whole_key] = _Entry(self.function, bound)
-        if key is not None:
-            self.mixed[key] = found
-            only_leaves = not keywords and all(type(x) in _DIRECT for x in args)
-            if only_leaves and found.direct is not None and len(args) <= self.leading:
-                self.direct[(trace_key(), *map(spec_of, bound.arrays))] = found.direct
-        return found, [x.buffer for x in bound.arrays]
+            bound = Arguments.bind(args, keywords, places, self.names)
+            found = self._make(key, bound, [*map(operand, bound.leaves)])
+        return found, buffers
+
+    def _find_bound(
+        self, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> tuple[Launch, list[Any]]:
+        """The same where an operand is a tree, or what else has to be looked at more closely."""
+        keywords = {name: opened(x) for name, x in keywords.items()}
+        bound = Arguments.bind(tuple(map(opened, args)), keywords, self.places, self.names)
+        arrays = [x if type(x) is Array else operand(x) for x in bound.leaves]
+        specs = tuple([x.spec for x in arrays])
+        key = trace_key(), bound.statics, bound.tree, specs
+        try:
+            found = self.launches.get(key)
+        except TypeError:
+            raise _UnhashableError from None
+        if found is None:
+            found = self._make(key, bound, arrays)
+        return found, [x.buffer for x in arrays]
+
+    def _make(self, key: Any, bound: Arguments, arrays: Sequence[Any]) -> Launch:
+        """Stage and compile the function for a call, which is found by this key from now on."""
+        function, name = self.function, self.function.__name__
+        refuse_execution(name)
+        trees: list[Any] = []
+
+        def body(*values: Any) -> list[Any]:
+            leaves, tree = tree_flatten(bound.call(function, values))
+            trees[:] = [tree]
+            return leaves
+
+        specs = [x.spec for x in arrays]
+        staged = stage(body, [s.type for s in specs], name)
+        captured = [asarray(x) for x in staged.captured]
+        layout = layout_of([*(x.spec for x in captured), *specs], staged.program, what=name)
+        short = len(staged.program.equations) < _SHORT
+        made = compiled_program(staged.program, layout, captured, specs, single_op=short)
+        return keep(self.launches, key, made.launch(builder(trees[0])), _LIMIT)
 
 
-def compiled_calls(function: Callable[..., Any]) -> dict[Any, Direct]:
-    """The calls with arrays alone, of which one comes out, that were compiled for a function.
+def compiled_calls(function: Callable[..., Any]) -> dict[Any, Launch]:
+    """The calls that were compiled for a function; those of arrays by `(trace_key(), *specs)`.
 
-    The keys are `(trace_key(), *specs)`. A function that is not `whole` has none.
+    A function that is not `whole` has none.
     """
     while isinstance(function, partial):
         function = function.func
     calls = getattr(function, "calls", None)
-    return {} if calls is None else calls.direct
+    return {} if calls is None else calls.launches
 
 
-def compiled(function: Callable[..., Any], *args: Any) -> tuple[Any, list[Any]]:
+def compiled(function: Callable[..., Any], *args: Any) -> tuple[Launch, list[Any]]:
     """The compiled call of a `whole` function with these arguments, and its operands' buffers.
 
-    `call.run(buffers)` is the result. For hashable statics only, and where nothing is installed.
+    For hashable statics only, and where nothing is installed.
     """
     calls: _Calls = function.calls  # type: ignore[attr-defined]
-    found, buffers, key = calls.find(args, {})
-    return (found, buffers) if found is not None else calls.make(args, {}, key)
+    return calls.find(args, {})
 
 
 _remembered: list[dict[Any, Any]] = []
@@ -320,17 +309,6 @@ class _UnhashableError(Exception):
     """Statics that can't be part of a key: the call is run effect by effect."""
 
 
-def _put_static(parts: list[Any], x: Any) -> None:
-    """Append a static with its class, and the classes of what it holds, since 2 == 2.0 == True."""
-    kind = type(x)
-    if kind is tuple:
-        parts += (kind, x, tuple(map(type, x)))
-    elif kind is list:
-        parts += (kind, tuple(map(_fixed, x)))
-    else:
-        parts += (kind, x)
-
-
 def _put_operand(parts: list[Any], buffers: list[Any], x: Any) -> bool:
     """Append what a key says of an operand, and its buffer; False for what may be a tree."""
     if type(x) is not Array:
@@ -345,117 +323,7 @@ def _put_operand(parts: list[Any], buffers: list[Any], x: Any) -> bool:
     return True
 
 
-class _Bound:
-    """The arguments of one call, parted into statics and operands."""
-
-    __slots__ = ("arrays", "keyword_names", "skeleton", "tree")
-
-    def __init__(
-        self,
-        mask: tuple[bool, ...],
-        names: frozenset[str],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> None:
-        skeleton: list[Any] = []
-        operands: list[Any] = []
-        for i, x in enumerate(args):
-            if i < len(mask) and mask[i]:
-                skeleton.append(_fixed(x))
-            else:
-                skeleton.append(None)
-                operands.append(x)
-        for name, x in keywords.items():
-            if name in names:
-                skeleton.append(_fixed(x))
-            else:
-                skeleton.append(None)
-                operands.append(x)
-        self.skeleton = tuple(skeleton)
-        self.keyword_names = tuple(keywords)
-        leaves, self.tree = tree_flatten(operands)
-        self.arrays = [x if type(x) is Array else operand(x) for x in leaves]
-
-    def key(self) -> Any:
-        return (
-            trace_key(),
-            self.skeleton,
-            self.keyword_names,
-            self.tree,
-            tuple([x.spec for x in self.arrays]),
-        )
-
-    def call(self, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-        """Call the function with these leaves in the place of the operands."""
-        operands = iter(tree_unflatten(self.tree, values))
-        filled = [next(operands) if x is None else _given(x) for x in self.skeleton]
-        n = len(filled) - len(self.keyword_names)
-        return function(*filled[:n], **dict(zip(self.keyword_names, filled[n:], strict=True)))
-
-
-def _fixed(x: Any) -> tuple[Any, ...]:
-    parts: list[Any] = []
-    _put_static(parts, x)
-    return tuple(parts)
-
-
-def _given(fixed: tuple[Any, ...]) -> Any:
-    """The static that `_fixed` was made of."""
-    return [*map(_given, fixed[1])] if fixed[0] is list else fixed[1]
-
-
-class _Entry:
-    """One staged and compiled call."""
-
-    __slots__ = ("direct", "executor", "tree")
-
-    def __init__(self, function: Callable[..., Any], bound: _Bound) -> None:
-        refuse_execution(function.__name__)
-        trees: list[Any] = []
-
-        def body(*values: Any) -> list[Any]:
-            leaves, tree = tree_flatten(bound.call(function, values))
-            trees[:] = [tree]
-            return leaves
-
-        staged = stage(body, [x.type for x in bound.arrays], function.__name__)
-        captured = [asarray(x) for x in staged.captured]
-        specs = [x.spec for x in bound.arrays]
-        layout = layout_of(
-            [*(x.spec for x in captured), *specs], staged.program, what=function.__name__
-        )
-        self.executor = compile_program(
-            staged.program,
-            layout,
-            single_op=len(staged.program.equations) < 12,
-            called=True,
-            captured=[device_put(x, at) for x, at in zip(captured, layout.ins, strict=False)],
-        ).gather(specs, layout)
-        (self.tree,) = trees
-        self.direct: Direct | None = None
-        """Executable, handlers and spec where there is nothing else: one array comes out."""
-        executor = self.executor
-        if self.tree == _LEAF and executor.direct and not executor.captured:
-            self.direct = executor.run, executor.handlers, executor.specs[0]
-
-    def run(self, buffers: list[Any]) -> Any:
-        """The result, of operands in these buffers."""
-        if self.direct is None:
-            return tree_unflatten(self.tree, self.executor(buffers))
-        run, handlers, spec = self.direct
-        try:
-            return Array(run(buffers).consume_with_handlers(handlers)[0], spec)
-        except XlaRuntimeError as error:
-            explain_failure(error, zip(self.executor.in_specs, buffers, strict=True))
-            raise
-
-
-_LEAF = tree_flatten(0)[1]
-
-
 def clear() -> None:
     """Forget what was compiled for every function."""
-    for calls in _all_calls:
-        calls.clear()
     for found in _remembered:
         found.clear()

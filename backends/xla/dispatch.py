@@ -11,20 +11,17 @@ from typing import Any, Final
 import attrs
 
 from effax.backends.xla import ledger, recut, scalars
-from effax.backends.xla.array import Array, asarray, buffer_of, device_put, spec_of
+from effax.backends.xla.array import Array, asarray, buffer_of, spec_of
 from effax.backends.xla.client import refuse_fork
 from effax.backends.xla.executable import (
-    XlaRuntimeError,
     compile_text,
-    explain_failure,
-    refuse_deleted,
 )
+from effax.backends.xla.launch import Executor, Launch
 from effax.backends.xla.layout import Layout, ModuleMesh, alone, layout_of
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.lowering.writer import answered, module_text
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated
 from effax.backends.xla.scalars import constant, number
-from effax.backends.xla.special_values import look_for_special
 from effax.effects import shape
 from effax.effects.callback import inspected, inspections
 from effax.effects.config import read, trace_key
@@ -43,107 +40,10 @@ host_rules: Final[dict[Effect, Callable[..., Any]]] = {}
 
 _NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 LIMIT: Final = 8192
-_singles: Final[dict[Any, Executor]] = {}
-_direct: Final[dict[Any, tuple[Any, Any, Any]]] = {}
+_singles: Final[dict[Any, Launch]] = {}
 joined: Final[dict[Any, tuple[Executor, Any] | None]] = {}
 """The executables that `together` has compiled."""
 _by_text: Final[weakref.WeakValueDictionary[Any, Any]] = weakref.WeakValueDictionary()
-
-
-class Executor:
-    """An executable with the specs of its results: arrays in, arrays out."""
-
-    __slots__ = (
-        "captured",
-        "checked",
-        "donates",
-        "executable",
-        "handlers",
-        "in_specs",
-        "moves",
-        "run",
-        "single",
-        "specs",
-        "spread",
-    )
-
-    def __init__(
-        self,
-        executable: Any,
-        specs: Sequence[Spec],
-        captured: Sequence[Array] = (),
-        donates: bool = False,
-    ) -> None:
-        self.executable = executable
-        self.run = executable.run
-        self.handlers = executable.handlers
-        self.spread = not executable.placement.is_single
-        self.specs = tuple(specs)
-        self.single: Any = self.specs[0] if len(self.specs) == 1 else None
-        self.captured = [x.buffer for x in captured]
-        self.in_specs = [x.spec for x in captured]
-        self.donates = donates
-        self.moves: tuple[tuple[int, Spec, Placement], ...] = ()
-        self.checked: Any = None
-
-    @property
-    def direct(self) -> bool:
-        """Whether calling is no more than running the executable."""
-        return not (self.moves or self.executable.effectful or self.checked or self.spread)
-
-    def gather(self, specs: Sequence[Spec], layout: Layout) -> Executor:
-        """Note the operands' specs, and which lie elsewhere, to be moved at each call."""
-        self.in_specs += specs
-        places = layout.ins[len(self.captured) :] or (layout.where,) * len(specs)
-        self.moves = tuple(
-            (i, spec, place)
-            for i, (spec, place) in enumerate(zip(specs, places, strict=True))
-            if spec.placement is not place
-        )
-        return self
-
-    def __call__(self, buffers: list[Any]) -> list[Array]:
-        """Run on these buffers, the captured ones put before them."""
-        if self.moves:
-            buffers = self.moved(buffers)
-        if self.donates and self.captured:
-            self._keep_from(buffers)
-        everything = self.captured + buffers if self.captured else buffers
-        if self.spread:
-            refuse_deleted(zip(self.in_specs, everything, strict=False))
-        try:
-            if self.executable.effectful:
-                outs = self.executable.execute(everything)
-            else:
-                outs = self.run(everything).consume_with_handlers(self.handlers)
-        except XlaRuntimeError as error:
-            explain_failure(error, zip(self.in_specs, everything, strict=False))
-            raise
-        results = [*map(Array, outs, self.specs)]
-        if self.checked is not None:
-            look_for_special(results, self.checked, self.in_specs, everything)
-        return results
-
-    def _keep_from(self, buffers: list[Any]) -> None:
-        """Copy what was captured and is now an operand too, which may be donated: XLA refuses both.
-
-        The executable keeps the copies, as later calls need what was captured.
-        """
-        given = {*map(id, buffers)}
-        if given.isdisjoint(map(id, self.captured)):
-            return
-        from effax.effects.elementwise import copy
-
-        for i, (buffer, spec) in enumerate(zip(self.captured, self.in_specs, strict=False)):
-            if id(buffer) in given and not buffer.is_deleted():
-                self.captured[i] = evaluate(copy, (Array(buffer, spec),), {}).buffer
-
-    def moved(self, buffers: list[Any]) -> list[Any]:
-        """The operands, all of them where the executable runs."""
-        moved = list(buffers)
-        for i, spec, place in self.moves:
-            moved[i] = device_put(Array(buffers[i], spec), place).buffer
-        return moved
 
 
 def operand(x: Any) -> Any:
@@ -169,50 +69,36 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
     """
     try:  # arrays in, one array out: the common case
         key = (trace_key(), effect, *map(spec_of, operands), *attributes.items())
-        direct = _direct.get(key)
+        launch = _singles.get(key)
     except AttributeError:
-        direct = None
-    if direct is not None:
-        run, handlers, spec = direct
-        try:
-            return Array(run([*map(buffer_of, operands)]).consume_with_handlers(handlers)[0], spec)
-        except XlaRuntimeError as error:
-            explain_failure(error, [(x.spec, x.buffer) for x in operands])
-            raise
+        launch = None
+    if launch is not None:
+        return launch([*map(buffer_of, operands)])
     host = host_rules.get(effect)
     if host is not None:
         return host(*operands, **attributes)
     buffers: list[Any] = []
     specs: list[Spec] = []
-    for x in operands:
+    literal: list[int] = []
+    for i, x in enumerate(operands):
         if type(x) is Array:
             buffers.append(x.buffer)
             specs.append(x.spec)
         else:
+            if effect.literals and type(x) in LITERALS:
+                literal.append(i)  # part of the key: an array of rank 0 has the same spec
             _enter(x, effect, operands, buffers, specs)
-    cache = _cache_of(attributes) if effect.higher_order else _singles
-    key = (trace_key(), effect, *specs, *attributes.items())
-    found = cache.get(key)
-    if found is None:
+    # Executables of a higher-order effect live as long as the first of its programs.
+    cache = next(programs_in(attributes)).memo if effect.higher_order else _singles
+    key = (trace_key(), effect, *specs, *literal, *attributes.items())
+    launch = cache.get(key)
+    if launch is None:
+        executor = _build(effect, operands, specs, attributes)
+        launch = executor.launch(list if effect.multiple else None)
         if cache is _singles and len(cache) >= LIMIT:
-            _singles.clear()
-            _direct.clear()
-        cache[key] = found = _build(effect, operands, specs, attributes)
-        if found.direct and not effect.multiple and all(type(x) is Array for x in operands):
-            _direct[key] = found.run, found.handlers, found.single
-    if effect.multiple or not found.direct:
-        results = found(buffers)
-        return results if effect.multiple else results[0]
-    try:
-        return Array(found.run(buffers).consume_with_handlers(found.handlers)[0], found.single)
-    except XlaRuntimeError as error:
-        explain_failure(error, zip(specs, buffers, strict=True))
-        raise
-
-
-def _cache_of(attributes: dict[str, Any]) -> dict[Any, Any]:
-    """Executables of a higher-order effect live as long as the first of its programs."""
-    return next(programs_in(attributes)).memo
+            cache.clear()
+        cache[key] = launch
+    return launch(buffers)
 
 
 def _enter(
@@ -406,7 +292,7 @@ def lower(
 
 def clear() -> None:
     """Forget the executables of single effects, and those found by their text."""
-    for cache in (_singles, _direct, joined):
+    for cache in (_singles, joined):
         cache.clear()
     scalars.clear()
     _by_text.clear()

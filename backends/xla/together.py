@@ -11,12 +11,12 @@ from effax.backends.xla import scalars
 from effax.backends.xla.array import buffer_of, spec_of
 from effax.backends.xla.dispatch import (
     LIMIT,
-    Executor,
     compile_program,
     evaluate,
     joined,
     refuse_execution,
 )
+from effax.backends.xla.launch import Executor
 from effax.backends.xla.layout import layout_of
 from effax.backends.xla.placement import Spec
 from effax.effects.config import trace_key

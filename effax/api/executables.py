@@ -15,8 +15,8 @@ from effax.backends.xla.array import asarray, device_put
 from effax.backends.xla.client import XlaRuntimeError, jaxlib_version
 from effax.backends.xla.compile import reloaded
 from effax.backends.xla.device import devices
-from effax.backends.xla.dispatch import Executor
 from effax.backends.xla.executable import Executable
+from effax.backends.xla.launch import Executor
 from effax.backends.xla.layout import Layout
 from effax.backends.xla.placement import Spec, default, single
 from effax.effects.dtypes import ELEMENTS

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from effax.backends.xla.array import asarray
-from effax.backends.xla.dispatch import Executor
+from effax.backends.xla.launch import Executor
 from effax.effects.callback import HOST
 from effax.effects.elementwise import copy
 from effax.effects.handler import bottom

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, overload
 from weakref import ref
 
 from effax.api.arguments import as_tuple, name_of, shown, static_positions, wearing, with_references
-from effax.api.call_forms import Form
-from effax.api.calls import CompiledCall, Found, enter, enter_own, find, given
 from effax.api.custom_calls import keeps_references
 from effax.api.differentiable import typeof_like
 from effax.api.float0 import set_aside
@@ -23,14 +21,13 @@ from effax.api.parted import Parted, check_results
 from effax.api.shardings import Leaves, Shardings, check_arguments, constrained
 from effax.api.signatures import Parameters, leaf_names
 from effax.backends.xla import ledger
-from effax.backends.xla.array import Array, asarray, device_put
-from effax.backends.xla.dispatch import (
-    Executor,
-    compile_program,
-    refuse_execution,
-)
+from effax.backends.xla.array import Array, asarray
+from effax.backends.xla.dispatch import refuse_execution
+from effax.backends.xla.launch import Executor
 from effax.backends.xla.layout import Layout, layout_of
 from effax.backends.xla.placement import Spec, default, place, single
+from effax.eager.calls import builder, compiled
+from effax.eager.forms import Form, Found, enter, enter_own, find, given
 from effax.effects import config, control, key_use
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
@@ -69,7 +66,7 @@ class Jit:
     """What `jit(f)` returns: call it like `f`; `lower` and `trace` to look inside.
 
     What a call runs is in the object's own slot `__call__`: the function that was written for the
-    form of its last calls (`call_forms`), which passes on what it does not know to `_other`.
+    form of its last calls (`eager.forms`), which passes on what it does not know to `_other`.
     """
 
     __slots__ = ("__call__", "__dict__", "__weakref__")
@@ -131,11 +128,13 @@ class Jit:
         if call is not None and known is not tried:
             self.__call__ = call
             return call(*args, **keywords)
-        found = find(self, known, shape, args, keywords)
-        if found is not None and found.compiled is not None:
+        places = self._places(len(args)) if self._has_static else ()
+        caches, enter = self._caches.entries, self._enter
+        found = find(args, keywords, places, self._static_names, known, shape, caches, enter)
+        if found is not None and found.launch is not None:
             self._remember(found)
             self._work.hits += 1
-            return found.compiled(found.buffers)
+            return found.launch(found.buffers)
         return self._call(args, keywords, found)
 
     def _remember(self, found: Found) -> None:
@@ -258,12 +257,12 @@ class Jit:
         if asked[0] is not None:
             check_arguments(asked[0][len(captured) :], arrays)
         executor = self._executor(traced.program, captured, arrays, donate, asked)
-        compiled = CompiledCall(executor, traced.out_tree)
+        launch = executor.launch(builder(traced.out_tree))
         settled = self._shardings is not None or not executor.moves
         if found is not None and settled and not traced.used_keys:
-            found.entries[found.key] = compiled.entry
+            found.entries[found.key] = launch
             self._remember(found)
-        return compiled([x.buffer for x in arrays])
+        return launch([x.buffer for x in arrays])
 
     def _executor(
         self,
@@ -281,16 +280,15 @@ class Jit:
         if executor is None:
             warn_of_large(captured, self._name)
             layout = self._layout(specs, program, asked)
-            executor = compile_program(
+            executor = program.memo[key] = compiled(
                 program,
                 layout,
+                captured,
+                [x.spec for x in arrays],
                 donate=donate,
-                called=True,
-                captured=[device_put(x, at) for x, at in zip(captured, layout.ins, strict=False)],
                 options=dict(self._options),
                 work=self._work,
-            ).gather([x.spec for x in arrays], layout)
-            program.memo[key] = executor
+            )
         return executor
 
     def _asked(self, traced: Trace, parted: Parted) -> tuple[Leaves | None, Leaves | None]:

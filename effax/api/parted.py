@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
-from effax.api.float0 import Nothing, is_nothing, set_aside
+from effax.api.float0 import Nothing, is_nothing
 from effax.api.signatures import Parameters, leaf_names
-from effax.backends.xla.array import Array
+from effax.eager.calls import Arguments
 from effax.effects.config import trace_key
 from effax.effects.handler import Carrier, bottom, innermost, stack
 from effax.effects.tree import (
@@ -24,15 +22,12 @@ if TYPE_CHECKING:
     from effax.api.jit import Jit
 
 
-@attrs.frozen(slots=True, eq=False)
-class Parted:
-    """The arguments of a call: statics in a skeleton, leaves of the rest with their types."""
+class Parted(Arguments):
+    """The arguments of a call of `jit`, with the types of the leaves, and which are given away."""
 
-    leaves: list[Any]
+    __slots__ = ("donated", "key", "types")
+
     types: list[Any]
-    tree: Any
-    is_flat: bool
-    statics: tuple[tuple[Any, Any], ...]
     donated: tuple[int, ...]
     key: Any
 
@@ -41,46 +36,23 @@ class Parted:
         cls, jit: Jit, args: tuple[Any, ...], keywords: dict[str, Any], typing: Any = typeof
     ) -> Parted:
         """Part the arguments of a call of `jit`, whose leaves have the types `typing` says."""
-        statics: list[tuple[Any, Any]] = []
-        rest: list[Any] = list(args)
-        named = dict(keywords)
+        places: Sequence[int] = ()
         if jit._has_static:
-            count = len(args)
-            places = jit._places(count)
-            rest = []
-            for i, x in enumerate(args):
-                if i in places:
-                    statics.append((i, _Static(x, i)))
-                else:
-                    rest.append(x)
-            for name in jit._static_names & named.keys():
-                statics.append((name, _Static(named.pop(name), name)))
-        leaves, tree = tree_flatten((tuple(rest), named))
-        if any(map(is_nothing, leaves)):
-            filled = [Nothing(x.shape) if is_nothing(x) else x for x in leaves]
-            rest, named = tree_unflatten(tree, filled)
-            leaves, tree = tree_flatten((tuple(rest), named))
-        types = _leaf_types(jit, leaves, tree, statics, typing)
-        donated: tuple[int, ...] = ()
-        if jit._donates:
-            donated = _donated_leaves(jit, args, statics, rest, named)
-        fixed = tuple(statics)
+            places = jit._places(len(args))
+            given: dict[int | str, Any] = {i: args[i] for i in places}
+            given |= {n: x for n, x in keywords.items() if n in jit._static_names}
+            for at, x in given.items():
+                require_static(x, at, "jitted", "static_argnums")
+        found = cls.bind(args, keywords, places, jit._static_names)
+        if any(map(is_nothing, found.leaves)):
+            filled = [Nothing(x.shape) if is_nothing(x) else x for x in found.leaves]
+            found.leaves, found.tree = tree_flatten(tree_unflatten(found.tree, filled))
+        found.types = _leaf_types(jit, found.leaves, found.tree, found.statics, typing)
+        found.donated = _donated_leaves(jit, len(args), found) if jit._donates else ()
         axes = axes_in_scope()
-        key = trace_key(), axes, axes and tracked_axes(), tree, fixed, tuple(types)
-        is_flat = not keywords and all(type(x) is Array for x in args)
-        return cls(leaves, types, tree, is_flat, fixed, donated, key)
-
-    def call(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
-        """Call the function with these leaves in place of its dynamic arguments."""
-        args, keywords = tree_unflatten(self.tree, values)
-        if self.statics:
-            args = list(args)
-            for at, x in self.statics:
-                if isinstance(at, int):
-                    args.insert(at, x.value)
-                else:
-                    keywords = {**keywords, at: x.value}
-        return function(*args, **keywords)
+        scope = axes, axes and tracked_axes()
+        found.key = trace_key(), *scope, found.tree, found.statics, tuple(found.types)
+        return found
 
 
 def require_static(value: Any, at: int | str, how: str, option: str) -> None:
@@ -99,26 +71,6 @@ def require_static(value: Any, at: int | str, how: str, option: str) -> None:
             f"is of type {type(value)}. Static arguments must be hashable and compare by value, "
             "since compiled code is found by them: pass a tuple for a list, or leave the "
             f"argument out of {option} ({reason})"
-        )
-
-
-class _Static:
-    """A static argument: compared by type and value."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any, at: int | str) -> None:
-        require_static(value, at, "jitted", "static_argnums")
-        self.value = value
-
-    def __hash__(self) -> int:
-        return hash((type(self.value), self.value))
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _Static)
-            and type(self.value) is type(other.value)
-            and bool(self.value == other.value)
         )
 
 
@@ -154,30 +106,21 @@ def _leaf_types(
     return types
 
 
-def _donated_leaves(
-    jit: Jit,
-    args: tuple[Any, ...],
-    statics: Sequence[tuple[Any, Any]],
-    rest: Sequence[Any],
-    named: dict[str, Any],
-) -> tuple[int, ...]:
-    count = len(args)
+def _donated_leaves(jit: Jit, count: int, found: Arguments) -> tuple[int, ...]:
+    """Which leaves are given away, of a call with so many positional arguments."""
     places = {n % count for n in jit._donated if -count <= n < count}
-    skipped = {at for at, _ in statics}
+    fixed = {at for at, _ in found.statics}
+    positional, named = found.tree.children()
+    arguments = [i in places for i in range(count) if i not in fixed]
+    arguments += [name in jit._donated_names for name in named.node_data()[1]]
     donated: list[int] = []
-    position = 0
-    for i, x in enumerate(args):
-        if i in skipped:
-            continue
-        n = len(set_aside(*tree_flatten(x))[0])
-        if i in places:
-            donated += range(position, position + n)
-        position += n
-    for name in sorted(named):
-        n = len(set_aside(*tree_flatten(named[name]))[0])
-        if name in jit._donated_names:
-            donated += range(position, position + n)
-        position += n
+    start = 0
+    children = *positional.children(), *named.children()
+    for given_away, tree in zip(arguments, children, strict=True):
+        stop = start + tree.num_leaves
+        if given_away:
+            donated += range(start, stop)
+        start = stop
     return tuple(donated)
 
 

@@ -13,12 +13,12 @@ from effax.api.staging import ShapeDtypeStruct
 from effax.backends.xla import analysis
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import (
-    Executor,
     check_row,
     compile_program,
     lower,
     refuse_execution,
 )
+from effax.backends.xla.launch import Executor
 from effax.backends.xla.layout import Layout
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.placement import Sharding

@@ -7,14 +7,21 @@ from typing import Any as _Any
 from effax.api.on_demand import Surface as _Surface
 from effax.effects.frames import cut_at as _cut_at
 from effax.numpy import methods as _methods
-from effax.numpy.standard import VERSION as _VERSION
-from effax.numpy.standard import ArrayNamespaceInfo as _ArrayNamespaceInfo
 
 if _TYPE_CHECKING:
     from effax.numpy.names import *
+    from effax.numpy.standard import ArrayNamespaceInfo as _ArrayNamespaceInfo
 
-__array_api_version__ = _VERSION
-__array_namespace_info__ = _ArrayNamespaceInfo
+__array_api_version__ = "2024.12"
+
+
+def __array_namespace_info__() -> "_ArrayNamespaceInfo":  # noqa: N807
+    """Return what this namespace can do, in the words of the array API standard."""
+    from effax.numpy.standard import ArrayNamespaceInfo
+
+    return ArrayNamespaceInfo()
+
+
 _PLACED = frozenset(
     {
         "arange",

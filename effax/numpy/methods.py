@@ -14,13 +14,11 @@ import numpy as np
 
 from effax.api.placed import placed
 from effax.backends.xla.array import Array
-from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.effects.config import trace_key
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import boundary, filtered, strip
 from effax.effects.handler import bottom, current
 from effax.effects.value import Value
-from effax.numpy.standard import array_namespace
 from effax.whole import compiled_calls
 
 BINARY: Final = {
@@ -112,13 +110,7 @@ def _forward(function: Callable[..., Any], symbol: str) -> Callable[..., Any]:
             if type(self) is type(other) is Array and installed() is bottom:
                 found = compiled.get((trace_key(), self.spec, other.spec))
                 if found is not None:
-                    run, handlers, spec = found
-                    try:
-                        outs = run([self.buffer, other.buffer]).consume_with_handlers(handlers)
-                    except XlaRuntimeError as error:
-                        explain_failure(error, [(x.spec, x.buffer) for x in (self, other)])
-                        raise
-                    return Array(outs[0], spec)
+                    return found([self.buffer, other.buffer])
             if isinstance(other, _KNOWN) or _accepts(other):
                 return function(self, other)
             if type(other) in _CONTAINERS:  # a subclass may have the operator itself
@@ -208,7 +200,6 @@ def install(numpy: ModuleType) -> None:
     _install_shapes(numpy)
     _install_indexing()
     installed: Any = Value  # what is declared is not assigned to, for a type checker
-    installed.__array_namespace__ = filtered(array_namespace)
     installed.__array_priority__ = 100
 
 
@@ -347,6 +338,12 @@ def _install_indexing() -> None:
 
         return getattr(indexing, name)
 
+    def array_namespace() -> Any:
+        from effax.numpy import standard
+
+        return filtered(standard.array_namespace)
+
+    _OnDemand(Value, "__array_namespace__", array_namespace)
     _OnDemand(Array, "reshape", lambda: from_reading("array_reshape"))
     _OnDemand(Array, "__getitem__", lambda: from_reading("array_getitem"))
     _OnDemand(Value, "__getitem__", lambda: filtered(from_indexing("getitem")))

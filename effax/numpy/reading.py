@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from effax.api.placed import placed
 from effax.backends.xla.array import Array
-from effax.backends.xla.executable import XlaRuntimeError, explain_failure
 from effax.effects import config
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, settle, strip
@@ -35,13 +34,8 @@ def array_getitem(x: Array, index: Any) -> Any:
             key = index if type(index) is int else _key_of(index)
             found = _known.get((trace_key(), x.spec, key))
             if found is not None:
-                run, handlers, spec, positions = found
-                try:
-                    outs = run([x.buffer, *positions]).consume_with_handlers(handlers)
-                except XlaRuntimeError as error:
-                    explain_failure(error, [(x.spec, x.buffer)])
-                    raise
-                return Array(outs[0], spec)
+                launch, positions = found
+                return launch([x.buffer, *positions])
             if key is not None and not config.guarded:
                 return _first(x, index, key)
         result = getitem(x, index)
@@ -67,18 +61,9 @@ def array_reshape(
             key = trace_key(), self.spec, reshape, lengths if known else None
             found = _known.get(key)
             if found is None and known:
-                reshaping, _ = compiled(reshape, self, lengths)
-                if reshaping.direct is not None:
-                    _remember(key, (*reshaping.direct, ()))
-                    found = _known[key]
+                found = keep(_known, key, compiled(reshape, self, lengths)[0], _LIMIT)
             if found is not None:
-                run, handlers, spec, _ = found
-                try:
-                    outs = run([self.buffer]).consume_with_handlers(handlers)
-                except XlaRuntimeError as error:
-                    explain_failure(error, [(self.spec, self.buffer)])
-                    raise
-                return Array(outs[0], spec)
+                return found([self.buffer])
         result = reshape(self, lengths, order)
         settle()
         return result
@@ -90,16 +75,11 @@ def array_reshape(
 _INTEGERS: Final = frozenset({int})
 
 
-def _remember(key: Any, found: Any) -> None:
-    keep(_known, key, found, _LIMIT)
-
-
 def _first(x: Array, index: Any, key: Any) -> Any:
     """`x[index]` for an index not met before, which is remembered."""
-    gathering, buffers = to_be_gathered(x, index)
-    if gathering.direct is not None:
-        _remember((trace_key(), x.spec, key), (*gathering.direct, buffers[1:]))
-    return gathering.run(buffers)
+    launch, buffers = to_be_gathered(x, index)
+    keep(_known, (trace_key(), x.spec, key), (launch, buffers[1:]), _LIMIT)
+    return launch(buffers)
 
 
 def _key_of(index: Any) -> Any:

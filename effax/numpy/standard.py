@@ -17,7 +17,6 @@ import numpy as np
 from effax.effects.config import config
 from effax.effects.types import default_float, default_int
 
-VERSION: Final = "2024.12"
 _GROUPS: Final = {
     "bool": ("bool",),
     "signed integer": ("int8", "int16", "int32", "int64"),
@@ -82,6 +81,8 @@ def array_namespace(self: Any, *, api_version: str | None = None) -> ModuleType:
 
     Raises `ValueError` for another version of the standard than 2024.12.
     """
-    if api_version not in (None, VERSION):
-        raise ValueError(f"{api_version=} is not available; available versions are: {[VERSION]}")
-    return sys.modules["effax.numpy"]
+    numpy = sys.modules["effax.numpy"]
+    version = numpy.__array_api_version__
+    if api_version not in (None, version):
+        raise ValueError(f"{api_version=} is not available; available versions are: {[version]}")
+    return numpy

@@ -146,6 +146,18 @@ def test_context_variables_are_set_in_one_place():
     assert not complaints, listing(complaints)
 
 
+def test_executables_are_run_in_one_place():
+    """Every call that was compiled before is a launch (`backends/xla/launch.py`)."""
+    found = {
+        path.as_posix()
+        for path in library_files()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute)
+        if node.attr in ("consume_with_handlers", "execute_sharded")
+    }
+    assert found == {"backends/xla/executable.py", "backends/xla/launch.py"}
+
+
 def test_nothing_is_left_for_later():
     note = re.compile(r"#.*\b(TODO|FIXME|XXX|HACK)\b")
     complaints = [

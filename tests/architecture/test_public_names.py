@@ -94,6 +94,7 @@ def test_every_public_name_exists():
 INTERNAL = {
     "effax.api",
     "effax.as_jax.door",
+    "effax.eager",
     "effax.key_arrays",
     "effax.key_functions",
     "effax.key_leaves",

@@ -12,6 +12,7 @@ from effax.backends.xla.executable import (
     explain_failure,
 )
 from effax.backends.xla.placement import Spec, default, place
+from effax.effects.elementwise import mul
 from effax.effects.types import ShapedArray, element_name
 from tests.backends.runtime_programs import add, callback
 
@@ -177,3 +178,11 @@ def test_identical_programs_become_one_function():
     assert [count(f) for f in (once, anew, again)] == [2, 2, 2]
     assert [count(f, fx.grad) for f in (once, anew, again)] == [3, 3, 3]
     assert count(lambda x, w: once(x, w) + fx.jit(lambda x, w: x @ w)(x, w)) == 3
+
+
+def test_a_number_is_told_from_an_array_of_rank_0():
+    """`mul(x, 2.0)` broadcasts the number; an array in its place is refused, also after that."""
+    x, scalar = asarray(np.ones(3, np.float32)), asarray(np.float32(2))
+    assert mul(x, 2.0).tolist() == [2, 2, 2]
+    with pytest.raises(TypeError, match="mul needs operands of equal shapes"):
+        mul(x, scalar)

@@ -1,19 +1,19 @@
 """Forms of calls: what stands at each argument, and the function that is written for such calls.
 
 A compiled call is found by a key: the settings, and what the trace depends on of each argument. To
-collect it in a loop that asks of every argument what it is costs as much as JAX's whole call. So a
-function is written for each form of call, once in a process: for `f(array, static, name=array)`
+collect it in a loop that asks of every argument what it is costs as much as JAX's whole call (for
+an array and a static 7.1 µs, 4.7 without; benchmarks/NOTES.md). So a function is written for each
+form of call, once in a process: for `f(array, static, name=array)`
 
     def call(__a0=MISSING, __a1=MISSING, /, *__rest, name=MISSING, **__others):
         if <nothing is installed> and not __rest and not __others:
             try:
-                key = trace_key(), __a0.spec, type(__a1), __a1, name.spec
-                run, handlers, spec, compiled = entries[key]
+                launch = entries[trace_key(), __a0.spec, type(__a1), __a1, name.spec]
                 buffers = [__a0.buffer, name.buffer]
             except (AttributeError, KeyError, TypeError):
                 pass
             else:
-                <return the results of run(buffers)>
+                return launch(buffers)
         return missed(form, (__a0, __a1, *__rest), {"name": name, **__others})
 
 An argument that is not what the form says lacks the attribute, or is found under no key.
@@ -22,20 +22,26 @@ An argument that is not what the form says lacks the attribute, or is found unde
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from keyword import iskeyword
 from operator import itemgetter
 from textwrap import indent
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from effax.backends.xla.array import Array, buffer_of, hosts, spec_of
-from effax.backends.xla.executable import XlaRuntimeError
+from effax.backends.xla.array import Array, asarray, buffer_of, entered, hosts, note_host, spec_of
+from effax.backends.xla.dispatch import operand
+from effax.backends.xla.launch import Launch
+from effax.eager.calls import LEAF
 from effax.effects import config
 from effax.effects.config import trace_key
+from effax.effects.effect import LITERALS, REFERENCES
 from effax.effects.frames import boundary, settle, strip
 from effax.effects.handler import bottom, current
 from effax.effects.tree import registry
+
+Enter = Callable[[Any], tuple[Any, Any]]
 
 ARRAY: Final = "array"
 STATIC: Final = "static"
@@ -104,22 +110,13 @@ def bind(__form, __entries, __work, __missed, __enter):
             if __installed() is __bottom{alone}:
                 try:
 {before}
-                    __run, __handlers, __spec, __compiled = __entries[{key}]
+                    __launch = __entries[{key}]
                     __buffers = [{buffers}]
                 except (__AttributeError, __KeyError, __TypeError):
                     pass
                 else:
                     __work.hits += 1
-                    if __spec is None and not __compiled.plain:
-                        return __compiled(__buffers)
-                    try:
-                        __outs = __run(__buffers).consume_with_handlers(__handlers)
-                    except __XlaRuntimeError as __error:
-                        __compiled.explain(__error, __buffers)
-                        raise
-                    if __spec is None:
-                        return __compiled.build(__map(__Array, __outs, __compiled.specs))
-                    return __Array(__outs[0], __spec)
+                    return __launch(__buffers)
             __result = __missed(__form, {args}, {keywords})
             __settle()
             return __result
@@ -137,13 +134,11 @@ getters: Final[dict[tuple[Any, ...], Callable[[Any], tuple[Any, ...]]]] = {}
 """What gives the values of a dict in the order of its sorted keys, by the keys in any order."""
 _by_sorted: Final[dict[tuple[Any, ...], Callable[[Any], tuple[Any, ...]]]] = {}
 _SPACE: Final[dict[str, Any]] = {
-    "__Array": Array,
     "__AttributeError": AttributeError,
     "__Exception": Exception,
     "__KeyError": KeyError,
     "__MISSING": MISSING,
     "__TypeError": TypeError,
-    "__XlaRuntimeError": XlaRuntimeError,
     "__bottom": bottom,
     "__buffer_of": buffer_of,
     "__config": config,
@@ -259,3 +254,132 @@ def note_keys(tree: dict[Any, Any]) -> bool:
     getter: Any = itemgetter(*order) if len(order) > 1 else lambda x: tuple(x.values())
     getters[keys] = _by_sorted.setdefault(order, getter)
     return True
+
+
+class Found(NamedTuple):
+    """Where a call's compiled form is found, or is to be put."""
+
+    shape: Any
+    form: Form
+    entries: dict[Any, Any]
+    key: Any
+    buffers: list[Any]
+    launch: Launch | None
+
+
+def find(
+    args: tuple[Any, ...],
+    keywords: dict[str, Any],
+    places: Container[int],
+    static_names: Container[str],
+    known: Form | None,
+    shape: Any,
+    compiled: dict[Form, dict[Any, Launch]],
+    enter: Enter,
+) -> Found | None:
+    """Return where a call is found among those that were compiled for its function.
+
+    Args:
+      args, keywords: the arguments.
+      places, static_names: those that are static.
+      known: the form that calls of the same shape had, if there were any.
+      shape: how many arguments there are, and what names.
+      compiled: the launches of calls, by their forms and keys.
+      enter: gives spec and buffer of what is no array on a device.
+
+    Returns:
+      None for arguments that have to be looked at more closely: references, what is no array,
+      statics that can't be hashed.
+    """
+    try:
+        form = _form_of(args, keywords, places, static_names, known)
+        if form is None:
+            return None
+        entries = compiled.setdefault(form, {})
+        key, buffers = form.find(args, keywords, enter)
+        launch = entries.get(key)
+    except (AttributeError, TypeError):
+        return None
+    return Found(shape, form, entries, key, buffers, launch)
+
+
+def _entrance(convert: Callable[[Any], Any]) -> Enter:
+    def entering(x: Any) -> tuple[Any, Any]:
+        found = entered(x)
+        if found is not None:
+            return found
+        array = convert(x)
+        return array.spec, array.buffer
+
+    return entering
+
+
+enter: Final = _entrance(operand)
+"""Gives spec and buffer of an operand; numbers have buffers in common."""
+enter_own: Final = _entrance(asarray)
+"""The same, for buffers that may be given away."""
+
+
+def _form_of(
+    args: tuple[Any, ...],
+    keywords: dict[str, Any],
+    places: Container[int],
+    static_names: Container[str],
+    known: Form | None,
+) -> Form | None:
+    """The form of a call, wide enough for those of the same shape that had a `known` one.
+
+    None for calls that have to be looked at more closely: with references, or names that can't be
+    written.
+    """
+    kinds = [STATIC if i in places else _kind(x) for i, x in enumerate(args)]
+    names = tuple(sorted(keywords))
+    for name in names:
+        if iskeyword(name) or name.startswith("__") or not (name.isascii() and name.isidentifier()):
+            return None
+        kinds.append(STATIC if name in static_names else _kind(keywords[name]))
+    if None in kinds:
+        return None
+    if known is not None:
+        kinds = [*map(_wider, kinds, known.kinds)]
+    return form_of(tuple(kinds), names)
+
+
+def _kind(x: Any) -> Any:
+    """What an argument is that is not static; None for references."""
+    kind = type(x)
+    if kind is Array:
+        return ARRAY
+    if kind is np.ndarray:
+        return HOST if note_host(x) else ENTERED
+    if kind in LITERALS:
+        return ENTERED
+    if kind is dict and x and all(type(y) is Array for y in x.values()) and note_keys(x):
+        return DICT
+    leaves, tree = registry.flatten(x)
+    kinds = set(map(type, leaves))
+    if not kinds.isdisjoint(REFERENCES):
+        return None
+    if tree == LEAF:
+        return ENTERED
+    return TREE if kinds <= {Array} else MIXED
+
+
+def _wider(kind: Any, other: Any) -> Any:
+    """The kind of what may be of either."""
+    if kind == other:
+        return kind
+    both = {kind, other}
+    if both <= {ARRAY, HOST, ENTERED}:
+        return ENTERED
+    return TREE if both <= {ARRAY, DICT, TREE} else MIXED
+
+
+def given(
+    args: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call without what stands for missing ones."""
+    return (
+        tuple([x for x in args if x is not MISSING]),
+        {name: x for name, x in keywords.items() if x is not MISSING},
+    )

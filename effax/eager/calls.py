@@ -1,0 +1,140 @@
+"""One call of a compiled function: its arguments bound, its program compiled, its results built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from functools import partial
+from typing import Any, Final, Self
+
+from effax.backends.xla.array import Array, device_put
+from effax.backends.xla.dispatch import compile_program
+from effax.backends.xla.launch import Build, Executor
+from effax.backends.xla.layout import Layout
+from effax.backends.xla.placement import Spec
+from effax.effects.program import Program
+from effax.effects.tree import tree_flatten, tree_unflatten
+
+LEAF: Final = tree_flatten(0)[1]
+
+
+class Static:
+    """A static argument: compared by value and class, since 2 == 2.0 == True."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: tuple[Any, ...]) -> None:
+        self.key = key
+
+    @property
+    def value(self) -> Any:
+        """The argument."""
+        return _value(self.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and self.key == other.key
+
+
+def fixed(x: Any) -> tuple[Any, ...]:
+    """The key of a static: its class, its value, and the classes of what it holds.
+
+    >>> fixed(2) == fixed(2.0), fixed((2,)) == fixed((True,)), fixed([2])
+    (False, False, (<class 'list'>, ((<class 'int'>, 2),)))
+    """
+    kind = type(x)
+    if kind is tuple:
+        return kind, x, tuple(map(type, x))
+    if kind is list:
+        return kind, tuple(map(fixed, x))
+    return kind, x
+
+
+def _value(key: tuple[Any, ...]) -> Any:
+    return [*map(_value, key[1])] if key[0] is list else key[1]
+
+
+class Arguments:
+    """The arguments of one call: statics, and the leaves of all others with their tree."""
+
+    __slots__ = ("leaves", "statics", "tree")
+
+    def __init__(
+        self, leaves: list[Any], tree: Any, statics: tuple[tuple[int | str, Static], ...]
+    ) -> None:
+        self.leaves = leaves
+        self.tree = tree
+        self.statics = statics
+        """Where each static argument stands, by position (ascending) or name, and the argument."""
+
+    @classmethod
+    def bind(
+        cls,
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+        places: Container[int],
+        names: Container[str],
+    ) -> Self:
+        """Bind the arguments of a call whose statics are those at these places and names."""
+        statics: list[tuple[int | str, Static]] = []
+        rest: list[Any] = []
+        named: dict[str, Any] = {}
+        for i, x in enumerate(args):
+            if i in places:
+                statics.append((i, Static(fixed(x))))
+            else:
+                rest.append(x)
+        for name in sorted(keywords):
+            x = keywords[name]
+            if name in names:
+                statics.append((name, Static(fixed(x))))
+            else:
+                named[name] = x
+        leaves, tree = tree_flatten((tuple(rest), named))
+        return cls(leaves, tree, tuple(statics))
+
+    def call(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
+        """Call the function with these leaves in place of its dynamic arguments."""
+        args, keywords = tree_unflatten(self.tree, values)
+        if self.statics:
+            args = list(args)
+            for at, x in self.statics:
+                if isinstance(at, int):
+                    args.insert(at, x.value)
+                else:
+                    keywords = {**keywords, at: x.value}
+        return function(*args, **keywords)
+
+
+def builder(tree: Any) -> Build | None:
+    """Return what makes a function's results of the leaves of their tree; None for a leaf."""
+    if tree == LEAF:
+        return None
+    root = tree.node_data()
+    if root is not None and all(child == LEAF for child in tree.children()):
+        kind, keys = root
+        if kind in (tuple, list):
+            build: Build = kind
+            return build
+        if kind is dict:
+            named = partial(zip, keys)
+            return lambda leaves: dict(named(leaves))
+    unflatten: Callable[[Iterable[Any]], Any] = tree.unflatten
+    return unflatten
+
+
+def compiled(
+    program: Program,
+    layout: Layout,
+    captured: Sequence[Array],
+    specs: Sequence[Spec],
+    **options: Any,
+) -> Executor:
+    """Compile a program for operands of these specs, of which it keeps the captured ones.
+
+    `options` are those of `compile_program`.
+    """
+    kept = [device_put(x, at) for x, at in zip(captured, layout.ins, strict=False)]
+    made = compile_program(program, layout, called=True, captured=kept, **options)
+    return made.gather(specs, layout)
