@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import numpy as np
 
 from effax.backends.xla.array import Array, asarray
+from effax.backends.xla.client import XlaRuntimeError
 from effax.backends.xla.dispatch import host_rules
 from effax.backends.xla.executable import effects_barrier
 from effax.effects import collective
@@ -21,7 +23,22 @@ from effax.effects.types import typeof
 def call_at_once(
     *operands: Any, callback: Any, result_types: Any = (), ordered: bool = False, **_: Any
 ) -> list[Array]:
-    """Ask the callback; its exceptions are raised as they are."""
+    """Ask the callback. What it raises is the cause of a `JaxRuntimeError`, as in a program."""
+    try:
+        return show_at_once(
+            *operands, callback=callback, result_types=result_types, ordered=ordered
+        )
+    except UnexpectedTracerError:
+        raise
+    except Exception as error:
+        trace = "".join(traceback.format_exception(error))
+        raise XlaRuntimeError(f"INTERNAL: Error calling callback: {trace}") from error
+
+
+def show_at_once(
+    *operands: Any, callback: Any, result_types: Any = (), ordered: bool = False, **_: Any
+) -> list[Array]:
+    """Ask the callback; its exceptions are raised as they are, so that a debugger can quit."""
     if ordered:
         effects_barrier()
     arrays = [as_numpy(x) for x in operands]
@@ -54,7 +71,8 @@ def run_parallel(*operands: Any, **attributes: Any) -> list[Array]:
     return parallel.run_parallel(*operands, **attributes)
 
 
-host_rules.update(dict.fromkeys((debug_callback, pure_callback, io_callback), call_at_once))
+host_rules.update(dict.fromkeys((pure_callback, io_callback), call_at_once))
+host_rules[debug_callback] = show_at_once
 host_rules[check] = check_at_once
 host_rules[debug_check] = pass_over
 host_rules[collective.parallel] = run_parallel
