@@ -84,6 +84,11 @@ class Carrier(Value):
 
     __hash__ = object.__hash__
 
+    @property
+    def _trace(self) -> Any:
+        """The handler, by the private name that libraries ask JAX's tracers for."""
+        return self.handler
+
     def concrete(self) -> Any:
         """The array that says what the elements are, or None: they are not known.
 
@@ -222,6 +227,11 @@ class Handler:
     def __init__(self, outer: Any = None) -> None:
         self.outer = innermost() if outer is None else outer
         self.live = True
+
+    @property
+    def main(self) -> Any:
+        """The handler itself, which libraries ask for by a name that JAX once had."""
+        return self
 
     def owns(self, value: Any) -> bool:
         """Whether the value is a carrier of this very handler."""

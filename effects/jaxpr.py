@@ -17,12 +17,22 @@ if TYPE_CHECKING:
     from effax.effects.types import ShapedArray
 
 
+_CALLED: Final = {"call_jaxpr": "program"}
 ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
+    "bitcast_convert_type": {"new_dtype": "dtype"},
+    "broadcast_in_dim": {"broadcast_dimensions": "dims"},
     "call": {"jaxpr": "program"},
+    "concatenate": {"dimension": "axis"},
+    "convert_element_type": {"new_dtype": "dtype"},
+    "custom_jvp_call": _CALLED,
+    "custom_vjp_call": _CALLED,
+    "pad": {"padding_config": "config"},
+    "pure_callback": {"result_avals": "result_types"},
     "remat": {"jaxpr": "program"},
-    "custom_jvp_call": {"call_jaxpr": "program"},
-    "custom_vjp_call": {"call_jaxpr": "program"},
+    "reshape": {"new_sizes": "shape"},
+    "rev": {"dimensions": "dims"},
     "scan": {"jaxpr": "body", "num_consts": "consts", "num_carry": "carry"},
+    "slice": {"start_indices": "start", "limit_indices": "limit"},
     "while": {
         "cond_jaxpr": "cond",
         "body_jaxpr": "body",
@@ -30,7 +40,51 @@ ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
         "body_nconsts": "body_consts",
     },
 }
-"""What JAX calls the attributes of effects with programs: its name, and ours."""
+"""What JAX calls the attributes of effects: its name, and ours."""
+
+_FUNCTIONS: Final = (
+    *("cbrt", "cos", "exp", "exp2", "expm1", "log", "log1p", "logistic", "rsqrt", "sin", "sqrt"),
+    *("tan", "tanh"),
+)
+CONSTANTS: Final[dict[str, dict[str, Any]]] = {
+    **{name: {"accuracy": None} for name in _FUNCTIONS},
+    **{name: {"sharding": None} for name in ("broadcast_in_dim", "iota", "pure_callback")},
+    **{
+        name: {"out_sharding": None}
+        for name in ("conv_general_dilated", "dot_general", "reduce_sum", "rng_bit_generator")
+    },
+    "convert_element_type": {"sharding": None, "weak_type": False},
+    "qr": {"pivoting": False, "use_magma": None},
+    "reshape": {"dimensions": None, "sharding": None},
+    "svd": {"algorithm": None, "subset_by_index": None},
+}
+"""Further parameters of JAX's primitives, of choices that effax does not have: their values."""
+
+
+def params_of(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes of an effect by our names and by JAX's, its further parameters included."""
+    found = {**CONSTANTS.get(name, {}), **attributes}
+    for new, old in ATTRIBUTES.get(name, {}).items():
+        found[new] = attributes[old]
+    if name in ("argmax", "argmin"):
+        found["axes"] = (attributes["axis"],)
+    return found
+
+
+def attributes_of(name: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of an effect, of parameters by our names, by JAX's, or by both."""
+    found = dict(params)
+    for new, old in ATTRIBUTES.get(name, {}).items():
+        if new in found:
+            value = found.pop(new)
+            found.setdefault(old, value)
+    for new, constant in CONSTANTS.get(name, {}).items():
+        if new in found and found[new] is constant:
+            del found[new]
+    if name in ("argmax", "argmin") and "axes" in found:
+        (axis,) = found.pop("axes")
+        found.setdefault("axis", axis)
+    return found
 
 
 class SourceInfo(NamedTuple):
@@ -49,8 +103,11 @@ class ProgramNames:
     outputs: tuple[Any, ...]
     equations: Sequence[Equation]
     consts: tuple[Any, ...]
+    name: str
 
     if TYPE_CHECKING:
+
+        def __init__(self, *parts: Any) -> None: ...
 
         @property
         def row(self) -> frozenset[str]:
@@ -101,6 +158,32 @@ class ProgramNames:
         """The effect row."""
         return self.row
 
+    def replace(self, **parts: Any) -> Any:
+        """Return the program with other parts, by JAX's names.
+
+        Args:
+          **parts: `jaxpr` and `consts`, or `constvars`, `invars`, `outvars` and `eqns`; `effects`
+            and `debug_info` follow from the others, and are left out.
+
+        Raises:
+          TypeError: for any other name.
+        """
+        base = parts.pop("jaxpr", self)
+        constants, arguments = parts.pop("constvars", base.constvars), base.invars
+        inputs = (*constants, *parts.pop("invars", arguments))
+        equations = parts.pop("eqns", base.equations)
+        outputs = parts.pop("outvars", base.outputs)
+        found = type(self)(inputs, list(equations), outputs, self.name)
+        found.consts = tuple(parts.pop("consts", self.consts))  # type: ignore[misc]
+        _refuse_others("a program", parts, ("effects", "debug_info", "is_high"))
+        return found
+
+
+def _refuse_others(what: str, parts: dict[str, Any], derived: tuple[str, ...]) -> None:
+    others = sorted(parts.keys() - {*derived})
+    if others:
+        raise TypeError(f"replace: {what} has no part {others[0]!r}")
+
 
 class EquationNames:
     """An equation's names."""
@@ -113,6 +196,14 @@ class EquationNames:
     attributes: dict[str, Any]
     frame: Any
     scope: str
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *parts: Any) -> None: ...
+
+        @property
+        def row(self) -> frozenset[str]:
+            """What performing it leaves to be answered."""
 
     @property
     def source_info(self) -> SourceInfo:
@@ -137,10 +228,31 @@ class EquationNames:
     @property
     def params(self) -> dict[str, Any]:
         """The attributes, by our names and by JAX's."""
-        others = ATTRIBUTES.get(self.effect.name)
-        if others is None:
-            return self.attributes
-        return self.attributes | {new: self.attributes[old] for new, old in others.items()}
+        return params_of(self.effect.name, self.attributes)
+
+    @property
+    def effects(self) -> frozenset[str]:
+        """The effect row."""
+        return self.row
+
+    def replace(self, **parts: Any) -> Any:
+        """Return the equation with other parts, by JAX's names.
+
+        Args:
+          **parts: `invars`, `outvars`, `primitive`, `params`, `source_info`; `effects` and `ctx`
+            follow from the others, and are left out.
+
+        Raises:
+          TypeError: for any other name.
+        """
+        effect = parts.pop("primitive", self.effect)
+        params = parts.pop("params", self.attributes)
+        where = parts.pop("source_info", self.source_info)
+        inputs = parts.pop("invars", self.inputs)
+        outputs = parts.pop("outvars", self.outputs)
+        _refuse_others("an equation", parts, ("effects", "ctx"))
+        attributes = attributes_of(effect.name, params)
+        return type(self)(effect, inputs, attributes, outputs, *where)
 
 
 class EffectNames:
@@ -160,10 +272,8 @@ class EffectNames:
         return self.multiple
 
     def bind(self, *operands: Any, **attributes: Any) -> Any:
-        """Perform it: the same as calling it. JAX's names of attributes are left out."""
-        for name in ATTRIBUTES.get(self.name, ()):
-            attributes.pop(name, None)
-        return self(*operands, **attributes)  # type: ignore[operator]
+        """Perform it: the same as calling it, with attributes by our names or by JAX's."""
+        return self(*operands, **attributes_of(self.name, attributes))  # type: ignore[operator]
 
     def get_bind_params(self, attributes: dict[str, Any]) -> tuple[tuple[()], dict[str, Any]]:
         """What to call `bind` with before the operands, and by name: nothing, the attributes."""

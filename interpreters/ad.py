@@ -20,6 +20,8 @@ from effax.interpreters.transpose import linear
 from effax.interpreters.transpose.linear import Linear, add_cotangents
 
 __all__ = [
+    "JVPTrace",
+    "JVPTracer",
     "UndefinedPrimal",
     "Zero",
     "add_jaxvals",
@@ -37,6 +39,8 @@ __all__ = [
     "zeros_like_aval",
 ]
 
+JVPTrace = dual.JVP
+JVPTracer = dual.Dual
 zeros_like_aval = dual.zeros
 add_jaxvals = add_cotangents
 

@@ -31,6 +31,13 @@ class Expansion:
     multiple_results: bool
 
 
+class ModuleContext:
+    """The module that a rule writes a part of."""
+
+    def add_keepalive(self, keepalive: Any) -> None:
+        """Accept an object; an executable keeps its callbacks alive by itself."""
+
+
 @attrs.frozen(slots=True)
 class LoweringRuleContext:
     """What a rule is told: the effect, its types, and where it is compiled for."""
@@ -39,6 +46,9 @@ class LoweringRuleContext:
     avals_in: tuple[ShapedArray, ...]
     avals_out: tuple[ShapedArray, ...]
     platforms: tuple[str, ...]
+    callbacks: list[Any] = attrs.field(factory=list)
+    """The host's functions that the module calls, by number."""
+    module_context: ModuleContext = attrs.field(factory=ModuleContext)
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Any:

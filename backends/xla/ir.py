@@ -97,6 +97,62 @@ def dense_int_elements(xs: Any) -> Any:
     return ir.DenseIntElementsAttr.get(np.asarray(xs, np.int64))
 
 
+def emit_python_callback(
+    ctx: Any,
+    callback: Callable[..., Any],
+    token: Any,
+    operands: Sequence[Any],
+    operand_avals: Sequence[ShapedArray],
+    result_avals: Sequence[ShapedArray],
+    *,
+    has_side_effect: bool = False,
+    returns_token: bool = True,
+    partitioned: bool = False,
+    sharding: Any = None,
+) -> tuple[Any, Any, Any]:
+    """Write a call of a Python function where the rule is.
+
+    Args:
+      ctx: the context that the rule is told.
+      callback: a function of NumPy arrays that returns a sequence of them.
+      token: passed on; calls here have no order.
+      operands: the values that the function is given.
+      operand_avals: their types.
+      result_avals: the types of the results.
+      has_side_effect: whether it is called even if no result is used.
+      returns_token, partitioned, sharding: accepted.
+
+    Returns:
+      The results, the token, and what keeps the function alive.
+    """
+    from effax.backends.xla.lowering.callback import TARGETS
+    from effax.backends.xla.raised import noted
+    from effax.effects.runtime import ir, stablehlo
+
+    index = len(ctx.callbacks)
+    ctx.callbacks.append(lambda *arrays: noted(lambda *xs: tuple(callback(*xs)), arrays))
+
+    def row_major(types: Sequence[ShapedArray]) -> Any:
+        made = [np.arange(t.ndim)[::-1].astype(np.int64) for t in types]
+        index_type = ir.IndexType.get()
+        return ir.ArrayAttr.get(
+            [ir.DenseIntElementsAttr.get(x, type=index_type, shape=x.shape) for x in made]
+        )
+
+    unsigned = ir.IntegerType.get_unsigned(64)
+    call: Any = stablehlo.CustomCallOp(
+        [aval_to_ir_type(t) for t in result_avals],
+        operands,
+        call_target_name=ir.StringAttr.get(TARGETS[ctx.platforms[0]]),
+        has_side_effect=ir.BoolAttr.get(has_side_effect),
+        backend_config=ir.DictAttr.get({"index": ir.IntegerAttr.get(unsigned, index)}),
+        api_version=i32_attr(4),
+        operand_layouts=row_major(operand_avals),
+        result_layouts=row_major(result_avals),
+    )
+    return list(call.results), token, callback
+
+
 def __getattr__(name: str) -> Any:
     """`ir`, MLIR's Python module, which is not loaded before it is named."""
     if name == "ir":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -301,8 +301,16 @@ class Lowered:
     _compiled: Callable[[running.Spread], Compiled]
 
     @filtered
-    def compile(self) -> Compiled:
-        """Compile for the devices that the places are on."""
+    def compile(self, compiler_options: Mapping[str, Any] | None = None) -> Compiled:
+        """Compile for the devices that the places are on.
+
+        Raises `NotImplementedError` for options, which `jit` of the mapped function takes.
+        """
+        if compiler_options:
+            raise NotImplementedError(
+                f"lower().compile() of a mapped function takes no compiler_options, got "
+                f"{dict(compiler_options)}; compile jit of it with them"
+            )
         return self._compiled(self._spread())
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:

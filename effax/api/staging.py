@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any, NoReturn
 
@@ -196,7 +197,8 @@ def make_jaxpr(
     """A function that stages `fun` for its arguments, and returns the program.
 
     The name is JAX's; `make_program` is the same. Arrays that `fun` holds are the program's first
-    inputs, and its `consts`: `program.run(*program.consts, *args)` runs it.
+    inputs, and its `consts`: `program.run(*program.consts, *args)` runs it. `axis_env` are named
+    axes, pairs of a name and a size, along which the function is staged for one place.
 
     >>> import effax
     >>> print(effax.make_jaxpr(lambda x: 2.0 * x)(1.0))
@@ -218,7 +220,10 @@ def make_jaxpr(
             return fun(*(x if i in fixed else next(given) for i, x in enumerate(args)), **named)
 
         flat, out = flat_function(with_statics, tree)
-        staged = stage(flat, [typeof_like(x) for x in leaves], name_of(fun))
+        with ExitStack() as bound:
+            for name, size in axis_env or ():
+                bound.enter_context(_bound(name, size))
+            staged = stage(flat, [typeof_like(x) for x in leaves], name_of(fun))
         program = staged.program
         program.consts = tuple(staged.captured)
         if return_shape:
@@ -227,6 +232,13 @@ def make_jaxpr(
         return program
 
     return staged_program
+
+
+def _bound(name: Hashable, size: int) -> AbstractContextManager[Any]:
+    """Return a context in which a named axis has a size, as inside of a mapped function."""
+    from effax.api.pmap import Places
+
+    return Places(name, size).installed()
 
 
 make_program = make_jaxpr

@@ -58,7 +58,7 @@ def _written(
 ) -> list[Name]:
     """A function of the module, whose body the rule writes by MLIR's Python bindings."""
     ins = tuple(x.type for x in operands)
-    told = LoweringRuleContext(effect, ins, tuple(types), (w.platform,))
+    told = LoweringRuleContext(effect, ins, tuple(types), (w.platform,), w.callbacks)
     name = w._name(effect.name)
     text = function_text(name, ins, types, lambda *xs: rule(told, *xs, **attributes))
     w.functions.append(text)

@@ -42,7 +42,7 @@ class Primitive(Effect):
     3.0
     """
 
-    __slots__ = ("_title", "abstract", "impl")
+    __slots__ = ("_abstract", "_impl", "_title")
 
     def __init__(self, name: str) -> None:
         free, number = name, 1
@@ -50,8 +50,8 @@ class Primitive(Effect):
             free, number = f"{name}.{number}", number + 1
         super().__init__(free, family="primitive", typing=self._types)
         self._title = name
-        self.impl: Callable[..., Any] | None = None
-        self.abstract: Callable[..., Any] | None = None
+        self._impl: Callable[..., Any] | None = None
+        self._abstract: Callable[..., Any] | None = None
         host_rules[self] = self._evaluate
         foreign_rules.lower_by_table(self)
 
@@ -73,38 +73,42 @@ class Primitive(Effect):
 
     def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
         """Give what an eager call computes, from arrays and the attributes."""
-        self.impl = impl
+        self._impl = impl
         return impl
 
     def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Give how the types of results (anything with shape and dtype) follow from operands'."""
-        self.abstract = rule
+        self._abstract = rule
         return rule
 
     def def_effectful_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """The same, for a rule that returns the types and the effects, which are not looked at."""
-        self.abstract = lambda *types, **attributes: rule(*types, **attributes)[0]
+        self._abstract = lambda *types, **attributes: rule(*types, **attributes)[0]
         return rule
 
-    def abstract_eval(self, *types: Any, **attributes: Any) -> tuple[Any, frozenset[str]]:
-        """The types of the results, and no effects."""
-        return self.infer(types, attributes), frozenset()
-
-    def _types(self, *types: Any, **attributes: Any) -> Any:
-        if self.abstract is None:
-            raise NotImplementedError(
-                f"Abstract evaluation for '{self}' not implemented: it is asked where a function "
-                f"is traced. Give the types of its results: {self}.def_abstract_eval(rule)"
-            )
-        found = self.abstract(*types, **attributes)
-        return tuple(map(_as_type, found)) if self.multiple else _as_type(found)
-
-    def _evaluate(self, *operands: Any, **attributes: Any) -> Any:
-        if self.impl is None:
+    def impl(self, *operands: Any, **attributes: Any) -> Any:
+        """Compute an eager call; a subclass may define it in place of `def_impl`."""
+        if self._impl is None:
             raise NotImplementedError(
                 f"Evaluation rule for '{self}' not implemented: it was called on arrays. Give what "
                 f"it computes: {self}.def_impl(function)"
             )
+        return self._impl(*operands, **attributes)
+
+    def abstract_eval(self, *types: Any, **attributes: Any) -> tuple[Any, Any]:
+        """Return the types of the results, and no effects; a subclass may define it."""
+        if self._abstract is None:
+            raise NotImplementedError(
+                f"Abstract evaluation for '{self}' not implemented: it is asked where a function "
+                f"is traced. Give the types of its results: {self}.def_abstract_eval(rule)"
+            )
+        return self._abstract(*types, **attributes), frozenset()
+
+    def _types(self, *types: Any, **attributes: Any) -> Any:
+        found, _ = self.abstract_eval(*types, **attributes)
+        return tuple(map(_as_type, found)) if self.multiple else _as_type(found)
+
+    def _evaluate(self, *operands: Any, **attributes: Any) -> Any:
         result = self.impl(*operands, **attributes)
         return [asarray(x) for x in result] if self.multiple else asarray(result)
 

@@ -22,7 +22,7 @@ from effax.effects.callback import (
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.types import ShapedArray
 
-_TARGETS: Final = {
+TARGETS: Final = {
     "cpu": "xla_ffi_python_cpu_callback",
     "gpu": "xla_ffi_python_gpu_callback",
     "cuda": "xla_ffi_python_gpu_callback",
@@ -40,11 +40,11 @@ def call_host(
     acts: bool,
 ) -> list[Name]:
     """Write a call of a function of NumPy arrays; one that `acts` is called exactly once."""
-    target = _TARGETS.get(w.platform)
+    target = TARGETS.get(w.platform)
     if target is None:
         raise UnhandledEffectError(
             f"callbacks need a backend that calls Python, and {w.platform} does not; run this "
-            "program on one of " + ", ".join(_TARGETS)
+            "program on one of " + ", ".join(TARGETS)
         )
     operands = [_everywhere(w, x) for x in operands]
     if acts and w.mesh is not None and w.is_partly_mapped:

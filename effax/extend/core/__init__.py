@@ -12,6 +12,7 @@ from typing import Any
 
 from effax.effects.errors import ConcretizationTypeError, InconclusiveDimensionOperation
 from effax.effects.handler import Carrier, innermost, outside, stack
+from effax.effects.jaxpr import attributes_of
 from effax.effects.program import Equation, Literal, Program, Variable, programs_in
 from effax.effects.types import ShapedArray, tangent_type, typeof
 from effax.effects.value import Value
@@ -34,11 +35,13 @@ __all__ = [
     "array_types",
     "concrete_or_error",
     "find_top_trace",
+    "gensym",
     "get_aval",
     "get_opaque_trace_state",
     "jaxpr_as_fun",
     "jaxprs_in_params",
     "mapped_aval",
+    "new_jaxpr_eqn",
     "no_effects",
     "primal_dtype_to_tangent_dtype",
     "primitives",
@@ -53,12 +56,85 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-ClosedJaxpr = Program
-Jaxpr = Program
 JaxprEqn = Equation
 Var = Variable
 get_aval = typeof
 no_effects: frozenset[str] = frozenset()
+
+
+class _Programs(type):
+    """The metaclass of names for `Program`, of which programs are instances."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Program)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, Program)
+
+
+class Jaxpr(metaclass=_Programs):
+    """A program of these parts, by JAX's name: `Jaxpr(constvars, invars, outvars, eqns)`.
+
+    >>> import effax
+    >>> program = effax.make_jaxpr(lambda x: x + 1.0)(0.0)
+    >>> same = Jaxpr(program.constvars, program.invars, program.outvars, program.eqns)
+    >>> isinstance(same, Jaxpr), type(same).__name__
+    (True, 'Program')
+    """
+
+    def __new__(  # type: ignore[misc]
+        cls,
+        constvars: Sequence[Variable],
+        invars: Sequence[Variable],
+        outvars: Sequence[Any],
+        eqns: Sequence[Equation],
+        effects: Any = None,
+        debug_info: Any = None,
+        is_high: bool = False,
+    ) -> Program:
+        """Make the program; the last three parts follow from the others."""
+        program = Program((*constvars, *invars), list(eqns), outvars)
+        program.consts = (None,) * len(constvars)
+        return program
+
+
+class ClosedJaxpr(metaclass=_Programs):
+    """A program with what its first inputs stand for: `ClosedJaxpr(jaxpr, consts)`.
+
+    >>> import effax
+    >>> program = effax.make_jaxpr(lambda x: x + 1.0)(0.0)
+    >>> ClosedJaxpr(program.jaxpr, program.consts).in_avals
+    (f32[]~weak,)
+    """
+
+    def __new__(cls, jaxpr: Program, consts: Sequence[Any]) -> Program:  # type: ignore[misc]
+        """Return the program with these constants."""
+        return jaxpr.replace(consts=consts)
+
+
+def new_jaxpr_eqn(
+    invars: Sequence[Any],
+    outvars: Sequence[Variable],
+    primitive: Any,
+    params: dict[str, Any],
+    effects: Any = None,
+    source_info: Any = None,
+    ctx: Any = None,
+) -> Equation:
+    """Return an equation of these parts, with parameters by JAX's names or by ours."""
+    where = (None, "") if source_info is None else source_info
+    return Equation(primitive, invars, attributes_of(primitive.name, params), outvars, *where)
+
+
+def gensym(suffix: str = "") -> Callable[[ShapedArray], Variable]:
+    """Return a function that makes a new variable of a type.
+
+    >>> from effax.core import ShapedArray
+    >>> new = gensym()
+    >>> new(ShapedArray((2,), "float32")).aval
+    f32[2]
+    """
+    return lambda aval: Variable(None, aval)
 
 
 class Effect:

@@ -1,0 +1,135 @@
+"""Programs taken apart, put together and performed by the names that JAX gives their parts."""
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+from effax import lax
+from effax.core import ShapedArray, eval_jaxpr
+from effax.extend import core
+from effax.interpreters import ad, mlir
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+# What JAX 0.10.2 says of these functions' equations; each has one.
+PARAMETERS = [
+    (lambda x: lax.exp(x), {"accuracy": None}),
+    (lambda x: lax.reshape(x, (6,)), {"new_sizes": (6,), "dimensions": None, "sharding": None}),
+    (
+        lambda x: lax.broadcast_in_dim(x, (2, 2, 3), (1, 2)),
+        {"shape": (2, 2, 3), "broadcast_dimensions": (1, 2), "sharding": None},
+    ),
+    (
+        lambda x: lax.slice(x, (0, 1), (2, 3)),
+        {"start_indices": (0, 1), "limit_indices": (2, 3), "strides": None},
+    ),
+    (lambda x: lax.concatenate([x, x], 1), {"dimension": 1}),
+    (lambda x: lax.pad(x, 0.0, [(1, 1, 0), (0, 0, 0)]), {"padding_config": ((1, 1, 0), (0, 0, 0))}),
+    (lambda x: lax.rev(x, (0,)), {"dimensions": (0,)}),
+    (
+        lambda x: lax.convert_element_type(x, jnp.int32),
+        {"new_dtype": np.dtype("int32"), "weak_type": False, "sharding": None},
+    ),
+    (lambda x: lax.bitcast_convert_type(x, jnp.int32), {"new_dtype": np.dtype("int32")}),
+    (lambda x: lax.argmax(x, 1, jnp.int32), {"axes": (1,), "index_dtype": np.dtype("int32")}),
+    (lambda x: lax.reduce_sum(x, (0,)), {"axes": (0,), "out_sharding": None}),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), PARAMETERS)
+def test_parameters_have_their_names_and_are_taken_by_them(function, expected):
+    (equation,) = effax.make_jaxpr(function)(X).eqns
+    found = equation.params
+    assert {name: found[name] for name in expected} == expected
+    operands = [X if isinstance(x, core.Var) else x.val for x in equation.invars]
+    bound = equation.primitive.bind(*operands, **equation.params)
+    np.testing.assert_array_equal(bound, function(X))
+    # By JAX's names alone, as a walker does that builds the parameters.
+    others = {n: v for n, v in found.items() if n in expected or n in equation.attributes}
+    for name, ours in (("axes", "axis"), ("dimension", "axis"), ("new_sizes", "shape")):
+        if name in expected and ours in others:
+            del others[ours]
+    np.testing.assert_array_equal(equation.primitive.bind(*operands, **others), function(X))
+
+
+def test_a_program_is_changed_and_put_together():
+    closed = effax.make_jaxpr(lambda x: jnp.cos(jnp.sin(x)) + jnp.asarray([2.0]))(1.0)
+    program = closed.jaxpr
+    first = program.eqns[0]
+    shorter = program.replace(eqns=program.eqns[:1], outvars=first.outvars, effects=set())
+    whole = core.ClosedJaxpr(shorter, closed.consts)
+    assert isinstance(whole, core.ClosedJaxpr) and isinstance(whole.jaxpr, core.Jaxpr)
+    assert eval_jaxpr(whole.jaxpr, whole.consts, 1.0)[0] == jnp.sin(1.0)
+    assert whole.literals == closed.consts
+    other = first.replace(primitive=program.eqns[1].primitive)
+    assert other.primitive.name == "cos" and other.outvars == first.outvars
+    again = core.Jaxpr(program.constvars, program.invars, other.outvars, [other], set())
+    assert eval_jaxpr(again, closed.consts, 1.0)[0] == jnp.cos(1.0)
+    with pytest.raises(TypeError, match="no part 'equations'"):
+        program.replace(equations=[])
+
+
+def test_a_program_is_written_from_nothing():
+    new = core.gensym()
+    x, y = (new(ShapedArray((2,), np.dtype("float32"))) for _ in range(2))
+    double = core.new_jaxpr_eqn([x, x], [y], lax.add_p, {})
+    assert double.effects == core.no_effects
+    (found,) = eval_jaxpr(core.Jaxpr([], [x], [y], [double]), [], np.ones(2, np.float32))
+    assert found.tolist() == [2.0, 2.0]
+
+
+def test_named_axes_are_bound_by_axis_env():
+    program = effax.make_jaxpr(lambda x: lax.psum(x, "i"), axis_env=[("i", 2)])(1.0)
+    assert [e.primitive.name for e in program.eqns] == ["psum"]
+
+
+class Tripled(core.Primitive):
+    """A primitive that says what it is by methods."""
+
+    def impl(self, x):
+        return 3 * x
+
+    def abstract_eval(self, x):
+        return x, set()
+
+
+def test_a_subclass_of_primitive_gives_its_rules_as_methods():
+    tripled = Tripled("tripled_by_methods")
+    assert tripled.bind(2.0) == 6.0
+    assert effax.eval_shape(tripled.bind, 2.0).shape == ()
+
+
+def test_a_tracer_of_derivatives_says_what_it_is():
+    seen = []
+
+    def f(x):
+        seen.append((isinstance(x, ad.JVPTracer), x._trace.main is x._trace, x.primal, x.tangent))
+        return x
+
+    effax.jvp(f, (1.0,), (2.0,))
+    assert seen == [(True, True, 1.0, 2.0)]
+
+
+def test_a_lowering_may_call_python():
+    both = core.Primitive("sine_and_sum_by_python")
+    both.multiple_results = True
+    both.def_abstract_eval(lambda x: [x, ShapedArray((), x.dtype)])
+
+    def lower(ctx, x):
+        results, _, kept = mlir.emit_python_callback(
+            ctx,
+            lambda x: (np.sin(x), x.sum()),
+            None,
+            [x],
+            ctx.avals_in,
+            ctx.avals_out,
+            has_side_effect=False,
+        )
+        ctx.module_context.add_keepalive(kept)
+        return results
+
+    mlir.register_lowering(both, lower)
+    sine, total = effax.jit(lambda x: both.bind(x + effax.pure_callback(np.cos, x, x)))(X)
+    np.testing.assert_allclose(sine, np.sin(X + np.cos(X)), rtol=1e-6)
+    np.testing.assert_allclose(total, (X + np.cos(X)).sum(), rtol=1e-6)
