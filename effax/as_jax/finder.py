@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, Final
 
 import effax
+from effax.as_jax.absent import absent_module, is_absent
 from effax.as_jax.private import INSTEAD, MEANINGLESS, private_module
 
 VERSION: Final = ".".join(map(str, effax.__version_info__))
@@ -48,6 +49,8 @@ class Finder(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find what a name under `jax` stands for, if anything."""
+        if is_absent(fullname, "effax."):  # `from jax.experimental import it` asks for this
+            return ModuleSpec(fullname, self, is_package=True)
         if fullname != "jax" and not fullname.startswith("jax."):
             return None
         if fullname != "jax" and _found(fullname) is None and fullname not in MEANINGLESS:
@@ -58,6 +61,8 @@ class Finder(MetaPathFinder, Loader):
         """The module itself, imported under the name that it has in effax."""
         if spec.name == "jax":
             return Jax()
+        if is_absent(spec.name, "effax."):
+            return absent_module(spec.name)
         if spec.name in MEANINGLESS:
             raise ModuleNotFoundError(
                 f"{spec.name}: {MEANINGLESS[spec.name]} (effax stands for jax here)", name=spec.name

@@ -19,7 +19,6 @@ INSTEAD: Final = {
 
 MEANINGLESS: Final = {
     "jax._src.sharding_impls": "it is what jaxlib's C++ looks for, to make JAX's own objects",
-    "jax.experimental.source_mapper": "it maps JAX's own lowering; see effax.seeing",
 }
 """Modules that are refused, and why."""
 
@@ -62,6 +61,10 @@ class _Registered(Mapping[type, Any]):
         return 0
 
 
+class _Typed(type):
+    """A class of JAX's typed numbers, which nothing here is an instance of."""
+
+
 # module -> name -> what it is, or where it is public in effax.
 _NAMES: Final[dict[str, dict[str, Any]]] = {
     "": {},
@@ -93,6 +96,15 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     "flatten_util": {"ravel_pytree": "effax.flatten_util:ravel_pytree"},  # blackjax
     "interpreters": {},
     "interpreters.pxla": {"global_result_handlers": {}},  # flax, for dtypes of its own
+    "literals": {  # equinox, quax
+        name: _Typed(name, (), {})
+        for name in ("TypedInt", "TypedFloat", "TypedComplex", "TypedNdArray")
+    },
+    "pjit": {  # quax, jaxns
+        "jit_p": "effax.effects.control:call",
+        "auto_axes": "effax.sharding:auto_axes",
+    },
+    "public_test_util": {"check_close": "effax.test_util:check_close"},  # tinygp
     "scipy": {},
     "scipy.special": {"gammaln": "effax.scipy.special:gammaln"},  # TensorFlow Probability
     "state": {},

@@ -71,6 +71,43 @@ def test_what_is_not_there_is_named(line, message):
     assert message in done.stderr
 
 
+# Every public module that JAX 0.10.2 has, apart from those of other names above.
+MODULES = """
+distributed experimental.array_serialization experimental.buffer_callback
+experimental.colocated_python experimental.custom_partitioning experimental.fused
+experimental.hijax experimental.jax2tf experimental.key_reuse experimental.mosaic
+experimental.pallas experimental.pallas.tpu experimental.pallas.triton experimental.profiler
+experimental.rnn experimental.roofline experimental.scheduling_groups experimental.shard_alike
+experimental.source_mapper experimental.sparse.linalg experimental.topologies
+experimental.transfer experimental.xla_metadata extend.backend extend.ifrt_programs
+extend.lowering extend.mlir extend.random extend.sharding interpreters.pxla lib tools
+"""
+
+
+def test_public_modules_import():
+    names = MODULES.split()
+    program = f"""
+from importlib import import_module
+for name in {names}:
+    module = import_module("jax." + name)
+    home, _, last = ("jax." + name).rpartition(".")
+    assert getattr(import_module(home), last) is module, name
+from jax.experimental import pallas as pl, jax2tf
+from jax.experimental.pallas import tpu as pltpu
+from jax.experimental.array_serialization import serialization
+import jax.experimental.pallas.ops.tpu.splash_attention
+class Manager(serialization.GlobalAsyncCheckpointManagerBase): pass
+def f(spec: pl.BlockSpec | None = None, memory=pltpu.VMEM): return spec
+assert f() is None and not isinstance(1, pl.BlockSpec) and not hasattr(pl, "nothing_such")
+for use in (lambda: pl.pallas_call(f), lambda: jax2tf.convert(f), Manager):
+    try: use()
+    except NotImplementedError as error: print(error)
+"""
+    found = through(program)
+    assert "jax.experimental.pallas.pallas_call: effax has no Pallas kernels" in found
+    assert found.count("\n") == 3
+
+
 def test_processes_that_a_program_starts_come_through_it():
     program = """
 import subprocess, sys

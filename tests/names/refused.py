@@ -39,7 +39,6 @@ REFUSED = {
     "jax.example_libraries.optimizers.*": _IMPORTED,
     "jax.custom_derivatives.*": _INTERNAL,
     "jax.thread_guard": _SINGLE,
-    "jax.distributed": _SINGLE,
     "jax.Array.device_buffer*": "deprecated in JAX: addressable_data",
 }
 

@@ -1,0 +1,165 @@
+"""Public modules of JAX's that effax has nothing for: they import, and refuse to be used.
+
+A library may import a module that a program never comes to use, name its classes in annotations and
+defaults, and derive from them. What makes an object of such a class, or calls such a function,
+raises `NotImplementedError` with the reason.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, Final
+
+_PALLAS = "effax has no Pallas kernels; write the function in effax.numpy and effax.lax"
+_TENSORSTORE = "effax writes no TensorStore arrays; Orbax and numpy.save store those of effax"
+_TENSORFLOW = "effax makes no TensorFlow graphs; effax.export serialises functions as StableHLO"
+_INTERNAL = "it hands out objects of JAX's own lowering, which effax does not have"
+_HINT = "effax hands XLA no such hints; leave it out, results are the same"
+_CUDNN = "effax has none of cuDNN's recurrent kernels; write the cell under lax.scan"
+_TRANSFER = "effax moves no arrays between processes"
+
+# module -> why it is refused, and its names
+ABSENT: Final[dict[str, tuple[str, str]]] = {
+    "experimental.array_serialization": ("", ""),
+    "experimental.array_serialization.serialization": (
+        _TENSORSTORE,
+        "GlobalAsyncCheckpointManager GlobalAsyncCheckpointManagerBase AsyncManager "
+        "async_serialize async_deserialize run_serialization run_deserialization "
+        "get_tensorstore_spec",
+    ),
+    "experimental.array_serialization.tensorstore_impl": (
+        _TENSORSTORE,
+        "async_serialize async_deserialize get_tensorstore_spec",
+    ),
+    "experimental.fused": (_HINT, "fused"),
+    "experimental.jax2tf": (_TENSORFLOW, "call_tf convert eval_polymorphic_shape dtype_of_val"),
+    "experimental.key_reuse": ("", ""),
+    "experimental.mosaic": (_PALLAS, "as_tpu_kernel lower_module_to_custom_call"),
+    "experimental.pallas": (
+        _PALLAS,
+        "ANY BlockDim BlockSpec Blocked BoundedSlice Buffered CompilerParams CostEstimate "
+        "DeviceIdType Element GridSpec HOST Indirect MemoryRef MemorySpace RevisitMode Slice "
+        "Squeezed align_to broadcast_to cdiv core_map debug_check debug_print delay ds dslice "
+        "empty empty_like empty_ref_like enable_debug_checks estimate_cost get_global kernel loop "
+        "lower_as_mlir multiple_of next_power_of_2 no_block_spec num_programs pallas_call "
+        "program_id reciprocal run_scoped run_state semaphore semaphore_read semaphore_signal "
+        "semaphore_wait squeezed strides_from_shape when with_scoped",
+    ),
+    "experimental.pallas.tpu": (
+        _PALLAS,
+        "ARBITRARY BufferedRef CMEM CORE_PARALLEL CompilerParams CoreType GridDimensionSemantics "
+        "HBM InterpretParams MemorySpace PARALLEL PrefetchScalarGridSpec SEMAPHORE SMEM "
+        "SemaphoreType VMEM VMEM_SHARED async_copy async_remote_copy bitcast emit_pipeline "
+        "force_tpu_interpret_mode get_barrier_semaphore load make_async_copy "
+        "make_async_remote_copy prng_random_bits prng_seed repeat roll store sync_copy",
+    ),
+    "experimental.pallas.triton": (
+        _PALLAS,
+        "CompilerParams approx_tanh atomic_add atomic_and atomic_cas atomic_max atomic_min "
+        "atomic_or atomic_xchg atomic_xor debug_barrier dot elementwise_inline_asm load "
+        "max_contiguous store",
+    ),
+    "experimental.pallas.mosaic_gpu": (_PALLAS, "CompilerParams GMEM SMEM TMEM Barrier kernel"),
+    "experimental.pallas.ops": ("", ""),
+    "experimental.pallas.ops.gpu": ("", ""),
+    "experimental.pallas.ops.gpu.attention": (_PALLAS, "mha mha_reference BlockSizes"),
+    "experimental.pallas.ops.tpu": ("", ""),
+    "experimental.pallas.ops.tpu.flash_attention": (
+        _PALLAS,
+        "BlockSizes SegmentIds flash_attention mha_reference",
+    ),
+    "experimental.pallas.ops.tpu.splash_attention": (
+        _PALLAS,
+        "BlockSizes CausalMask FullMask LocalMask Mask MultiHeadMask NumpyMask QKVLayout "
+        "SegmentIds make_causal_mask make_local_attention_mask make_masked_mha_reference "
+        "make_masked_mqa_reference make_random_mask make_splash_mha "
+        "make_splash_mha_single_device make_splash_mqa make_splash_mqa_single_device",
+    ),
+    "experimental.pallas.ops.tpu.splash_attention.splash_attention_kernel": (
+        _PALLAS,
+        "BlockSizes QKVLayout SegmentIds SplashAttentionKernel make_splash_mha make_splash_mqa",
+    ),
+    "experimental.pallas.ops.tpu.splash_attention.splash_attention_mask": (
+        _PALLAS,
+        "CausalMask FullMask LocalMask Mask MultiHeadMask NumpyMask make_causal_mask "
+        "make_local_attention_mask make_random_mask",
+    ),
+    "experimental.profiler": (
+        "effax reads no profiles back; effax.profiler writes them",
+        "get_profiled_instructions_proto",
+    ),
+    "experimental.rnn": (
+        _CUDNN,
+        "get_num_params_in_lstm init_lstm_weight lstm lstm_ref swap_lstm_gates unpack_lstm_weights",
+    ),
+    "experimental.roofline": (
+        "effax has no roofline model; Lowered.cost_analysis has XLA's estimate",
+        "roofline roofline_and_grad register_roofline register_standard_roofline "
+        "RooflineResult RooflineRuleContext RooflineShape",
+    ),
+    "experimental.scheduling_groups": (_HINT, "scheduling_group xla_metadata_call"),
+    "experimental.source_mapper": (
+        _INTERNAL,
+        "generate_sourcemaps Pass SourceMapDump all_passes available_passes compile_with_env "
+        "deserialize_to_mlir filter_passes get_passes",
+    ),
+    "experimental.transfer": (
+        _TRANSFER,
+        "TransferConnection TransferServer make_error_array start_transfer_server",
+    ),
+    "experimental.xla_metadata": (_HINT, "set_xla_metadata"),
+    "extend.ifrt_programs": (
+        "it is for Python beside devices elsewhere, under Pathways, which effax has no backend for",
+        "ifrt_programs",
+    ),
+    "extend.lowering": (_INTERNAL, "JaxIrContext LoweringRuleContext"),
+    "extend.mlir": (
+        _INTERNAL,
+        "deserialize_portable_artifact hlo_to_stablehlo refine_polymorphic_shapes "
+        "serialize_portable_artifact",
+    ),
+    "extend.sharding": (
+        _INTERNAL,
+        "GSPMDSharding get_hlo_sharding_from_serialized_proto "
+        "get_op_sharding_from_serialized_proto get_serialized_proto_from_hlo_sharding",
+    ),
+    "interpreters.pxla": (_INTERNAL, "create_compile_options"),
+    "tools": ("", ""),
+    "tools.jax_to_ir": (_TENSORFLOW, "jax_to_ir parse_shape_str tf_wrap_with_input_names"),
+}
+
+
+class Absent(ModuleType):
+    """A module whose names stand for what effax does not have."""
+
+    def __init__(self, name: str, why: str, names: str) -> None:
+        super().__init__(name, f"{name} of JAX. {why}")
+        self.__path__: list[str] = []
+        self._why, self._names = why, names.split()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._names:
+            setattr(self, name, _refused(self.__name__, name, self._why))
+            return getattr(self, name)
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._names)
+
+
+def _refused(module: str, name: str, why: str) -> type:
+    def refuse(kind: type, *args: Any, **keywords: Any) -> Any:
+        raise NotImplementedError(f"{module}.{name}: {why}")
+
+    return type(name, (), {"__new__": refuse, "__module__": module, "__doc__": why})
+
+
+def is_absent(name: str, root: str) -> bool:
+    """Whether a module's full name, under a root with its dot, is in the table."""
+    return name.startswith(root) and name.removeprefix(root) in ABSENT
+
+
+def absent_module(name: str) -> ModuleType:
+    """Make the module that stands for one of JAX's, by its full name in effax."""
+    inside = name.removeprefix("effax.")
+    return Absent(f"jax.{inside}", *ABSENT[inside])
