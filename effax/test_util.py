@@ -87,6 +87,30 @@ def _compare(found: Any, expected: Any, atol: float, rtol: float, message: str) 
     tree_map(one, found, expected)
 
 
+# Relative errors of results of a few operations, by the size of a component.
+_ROUNDING = {1: 1e-1, 2: 1e-2, 4: 1e-6, 8: 1e-15}
+
+
+def check_close(
+    xs: Any, ys: Any, atol: float | None = None, rtol: float | None = None, err_msg: str = ""
+) -> None:
+    """Raise `AssertionError` unless two trees of arrays are close, leaf by leaf.
+
+    Bounds that are not given are those of rounding in the coarser of two leaves' dtypes; integers
+    must be equal.
+
+    >>> check_close({"a": 1.0}, {"a": 1.0 + 1e-9})
+    """
+
+    def one(x: Any, y: Any) -> None:
+        sizes = [finfo(result_type(v)).bits // 8 for v in (x, y) if _inexact(v)]
+        bound = _ROUNDING[min(sizes)] if sizes else 0.0
+        absolute, relative = (bound if given is None else given for given in (atol, rtol))
+        _compare(x, y, absolute, relative, err_msg)
+
+    tree_map(one, xs, ys)
+
+
 def check_jvp(
     f: Callable[..., Any],
     f_jvp: Callable[..., Any],

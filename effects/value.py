@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     NumPyArray: TypeAlias = np.ndarray[Any, Any]
     OutSharding: TypeAlias = Sharding | PartitionSpec | None
     DeviceLike: TypeAlias = Device | Sharding | str | None
+    NumPyScalar: TypeAlias = np.generic
 else:
     # Annotations are evaluated by tools, when these classes need not have been imported.
     Declared = object
     NumPyArray = np.ndarray
+    NumPyScalar = np.bool_ | np.number  # `isinstance(x, ArrayLike)` is asked: no text, no dates
     DeviceLike = OutSharding = PrecisionLike = Any
 
 
@@ -125,7 +127,7 @@ for _name in (
 Array: TypeAlias = Value
 """An array, or what stands for one while a function is traced, batched or differentiated."""
 
-ArrayLike: TypeAlias = Value | NumPyArray | np.generic | bool | int | float | complex
+ArrayLike: TypeAlias = Value | NumPyArray | NumPyScalar | bool | int | float | complex
 """Whatever can stand where an array is asked for; no list."""
 
 if TYPE_CHECKING:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
 from effax.backends.xla.client import Backend, XlaRuntimeError
 from effax.backends.xla.compile import parse
 from effax.backends.xla.executable import Executable
-from effax.backends.xla.placement import Placement
+from effax.backends.xla.placement import Placement, Sharding, default
 from effax.effects.runtime import _hlo, _jax
 
 
@@ -47,6 +47,15 @@ def costs_before(text: str, backend: Backend) -> dict[str, float] | None:
         return None
 
 
+class _AutoLayout:
+    """The layout that the compiler chooses: `Layout.AUTO`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "AUTO"
+
+
 @attrs.frozen(slots=True)
 class Layout:
     """The order of an array's axes in memory, the slowest first, and how it is cut into tiles."""
@@ -55,13 +64,37 @@ class Layout:
     tiling: tuple[tuple[int, ...], ...] = ()
     sub_byte_element_size_in_bits: int = 0
 
+    AUTO: ClassVar = _AutoLayout()
+
 
 @attrs.frozen(slots=True)
 class Format:
-    """A layout in memory, and the placement on devices."""
+    """A layout in memory, and the placement on devices.
 
-    layout: Layout | None
-    sharding: Placement
+    Raises `ValueError` for a layout that is given without a placement.
+    """
+
+    layout: Layout | _AutoLayout | None = None
+    sharding: Sharding | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if isinstance(self.layout, Layout) and self.sharding is None:
+            raise ValueError(
+                f"Format: sharding must be given beside the layout {self.layout!r}, and is None"
+            )
+
+    def placement(self) -> Placement:
+        """The placement. Raises `ValueError` for a layout other than the row-major one."""
+        layout = self.layout
+        if layout is not None:
+            if isinstance(layout, _AutoLayout):
+                raise ValueError(f"device_put: a layout must be concrete, got {self!r}")
+            if layout.major_to_minor != tuple(range(len(layout.major_to_minor))) or layout.tiling:
+                raise ValueError(
+                    f"device_put: arrays of effax lie row-major, got {layout!r}; transpose the "
+                    "array, or let the compiler choose inside of a program"
+                )
+        return default() if self.sharding is None else self.sharding.placement()
 
 
 def input_formats(executable: Executable) -> list[Format]:

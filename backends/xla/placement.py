@@ -52,6 +52,16 @@ class Sharding:
         return {device for device in self.placement().devices if device.is_addressable}
 
     @property
+    def _device_assignment(self) -> tuple[Device, ...]:
+        """The devices in order; Orbax asks for them by JAX's private name."""
+        return self.placement().devices
+
+    @property
+    def _addressable_device_assignment(self) -> tuple[Device, ...]:
+        """The devices of this process in order, likewise."""
+        return tuple(device for device in self.placement().devices if device.is_addressable)
+
+    @property
     def has_addressable_devices(self) -> bool:
         """Whether any device belongs to this process."""
         return bool(self.addressable_devices)
@@ -337,7 +347,7 @@ def default() -> Placement:
 
 
 def place(where: Any) -> Placement:
-    """The placement that a user names: a device, a platform ("cpu"), a sharding.
+    """The placement that a user names: a device, a platform ("cpu"), a sharding, a `Format`.
 
     Raises `ValueError` for anything else.
     """
@@ -349,6 +359,10 @@ def place(where: Any) -> Placement:
         from effax.backends.xla.device import local_devices
 
         return single(local_devices(backend=where)[0])
+    of_format = getattr(where, "placement", None)
+    if callable(of_format):
+        found: Placement = of_format()
+        return found
     raise ValueError(
         f"`device_put` takes a device, a platform's name or a sharding, and {where!r} is none"
     )

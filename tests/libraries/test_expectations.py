@@ -9,6 +9,8 @@ import pytest
 
 import effax
 import effax.numpy as jnp
+from effax.experimental.layout import Format, Layout
+from effax.typing import ArrayLike
 
 
 @pytest.mark.parametrize("transform", [effax.jit, effax.grad, lambda f: lambda x: f(x)])
@@ -160,3 +162,39 @@ def test_donations_that_save_nothing_are_warned_of():
     assert not said(lambda x: x.reshape(5), x)
     assert not said(lambda x, y: (x, y.astype(int)), jnp.ones(5), jnp.ones(5))
     assert not said(lambda x, y: x, jnp.ones(5), jnp.ones(3))
+
+
+def test_orbax_asks_shardings_for_their_devices():
+    place = effax.sharding.SingleDeviceSharding(effax.devices()[0])
+    assert place._addressable_device_assignment == place._device_assignment == (effax.devices()[0],)
+
+
+def test_arrays_are_put_where_a_format_says():
+    place = effax.sharding.SingleDeviceSharding(effax.devices()[0])
+    for layout in (Layout((0, 1)), None):
+        found = effax.device_put(jnp.ones((2, 3)), Format(layout, place))
+        assert found.sharding == place
+    assert repr(Format(Layout.AUTO)) == "Format(layout=AUTO, sharding=None)"
+    with pytest.raises(ValueError, match="lie row-major"):
+        effax.device_put(jnp.ones((2, 3)), Format(Layout((1, 0)), place))
+    with pytest.raises(ValueError, match="concrete"):
+        effax.device_put(jnp.ones((2, 3)), Format(Layout.AUTO, place))
+    with pytest.raises(ValueError, match="sharding must be given"):
+        Format(Layout((0, 1)))
+
+
+def test_array_like_is_what_functions_take():
+    assert all(
+        isinstance(x, ArrayLike) for x in (1.0, True, np.float32(1), np.ones(2), jnp.ones(2))
+    )
+    assert not any(isinstance(x, ArrayLike) for x in ("a", [1.0], np.str_("a"), None))
+
+
+@pytest.mark.parametrize("call", [effax.pure_callback, effax.experimental.io_callback])
+def test_an_eager_callback_fails_as_a_compiled_one(call):
+    def fails(x):
+        raise KeyError("lost")
+
+    with pytest.raises(effax.errors.JaxRuntimeError, match="lost") as caught:
+        call(fails, effax.ShapeDtypeStruct((), "float32"), 1.0)
+    assert isinstance(caught.value.__cause__, KeyError)
