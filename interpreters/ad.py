@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 
 from effax.effects.effect import Effect
+from effax.effects.tree import register_pytree_node
 from effax.effects.types import ShapedArray, tangent_type, typeof
 from effax.interpreters.jvp import dual
 from effax.interpreters.transpose import linear
@@ -64,6 +65,11 @@ class UndefinedPrimal:
     aval: ShapedArray
 
 
+# Both have no leaves in trees, so that functions of trees pass over what is not there.
+for _kind in (Zero, UndefinedPrimal):
+    register_pytree_node(_kind, lambda held: ((), held), lambda held, _: held)
+
+
 def is_undefined_primal(x: Any) -> bool:
     """Whether a transpose rule is asked for the cotangent of this operand.
 
@@ -104,11 +110,11 @@ class _JVPs(dict[Effect, Callable[..., Any]]):
         super().__setitem__(effect, function)
 
         def jvp_from_table(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
-            given = [
+            given = tuple(
                 Zero.from_primal_value(p) if t is None else t
                 for p, t in zip(primals, tangents, strict=True)
-            ]
-            out, tangent = function(primals, given, **attributes)
+            )
+            out, tangent = function(tuple(primals), given, **attributes)
             return out, ([_none(t) for t in tangent] if effect.multiple else _none(tangent))
 
         dual.rule(effect)(jvp_from_table)

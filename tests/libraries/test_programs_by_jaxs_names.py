@@ -111,6 +111,23 @@ def test_a_tracer_of_derivatives_says_what_it_is():
     assert seen == [(True, True, 1.0, 2.0)]
 
 
+def test_zeros_of_rules_are_nodes_of_trees_and_operands_are_tuples():
+    first = core.Primitive("first_of_two")
+    first.def_abstract_eval(lambda x, y: x)
+    first.def_impl(lambda x, y: x)
+    seen = []
+
+    def rule(primals, tangents):
+        seen.append((type(primals), type(tangents), len(effax.tree.leaves(tangents))))
+        mapped = effax.vmap(lambda p, t: (p[0], t[0]), ((0, None), (0, None)))
+        return mapped(primals, tangents)
+
+    ad.primitive_jvps[first] = rule
+    _, tangent = effax.jvp(lambda x: first.bind(x, 2.0), (jnp.ones(2),), (jnp.ones(2),))
+    assert tangent.tolist() == [1.0, 1.0] and seen == [(tuple, tuple, 1)]
+    assert effax.tree.leaves(ad.UndefinedPrimal(ShapedArray((), np.dtype("float32")))) == []
+
+
 def test_a_lowering_may_call_python():
     both = core.Primitive("sine_and_sum_by_python")
     both.multiple_results = True
