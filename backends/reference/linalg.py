@@ -88,7 +88,7 @@ def reference_lu(x: Array) -> list[Array]:
 def reference_pivots_to_permutation(pivots: Array, *, size: int) -> Array:
     def one(p: Array) -> tuple[Array]:
         order = np.arange(size, dtype=np.int32)
-        for i, j in enumerate(p):
+        for i, j in enumerate(np.clip(p, 0, size - 1)):
             order[[i, j]] = order[[j, i]]
         return (order,)
 

@@ -25,6 +25,7 @@ SPECIAL: Final = (
     np.array([np.inf, -np.inf, -1.5, 0.0, 0.31, 0.73, 2.0]),
     np.array([np.nan]),
     np.array([0.0]),
+    np.array([0.0, np.inf]),
 )
 """Numbers on which something goes wrong somewhere: operands are drawn from each of these."""
 _GENERIC: Final = (

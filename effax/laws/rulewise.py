@@ -92,20 +92,23 @@ def laws_of_soundness(t: Described) -> list[Law]:
         return stands_for(t, c, _close_to_both(c), c.values(c.loop))
 
     def through_call(c: Case) -> Any:
-        """Results, and how far they are from those of the program: what cancels, does."""
         program = c.f.program()
 
         def called(*xs: Any) -> Any:
             return control.call(*xs, program=program, name="f")
 
-        def apart(g: Any) -> Any:
-            return lambda *xs: (*(ys := g(*xs)), *map(elementwise.sub, ys, c.f(*xs)))
-
-        return _around(t, c, apart(called), c.args), _around(t, c, apart(c.f), c.args)
+        return apart(called, c.f, c, c.args)
 
     def through_scan(c: Case) -> Any:
-        args = c.values(c.loop)
-        return _around(t, c, scanned(c), args), _around(t, c, repeated(c), args)
+        return apart(scanned(c), repeated(c), c, c.values(c.loop))
+
+    def apart(f: Any, same: Any, c: Case, args: Sequence[Any]) -> Any:
+        """Results of both, and how far they are from those of one: what cancels, does in both."""
+
+        def from_same(g: Any) -> Any:
+            return lambda *xs: (*(ys := g(*xs)), *map(elementwise.sub, ys, same(*xs)))
+
+        return _around(t, c, from_same(f), args), _around(t, c, from_same(same), args)
 
     tight = {
         "T (call f) = T f, around": (through_call, frozenset[str]()),

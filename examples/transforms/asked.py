@@ -240,7 +240,7 @@ def interval(m):
 
 def crown(m):
     points = interval(importlib.import_module("interval"))
-    return attrs.evolve(points, transform=m.crown, interpreter=m.Linear, max_examples=3)
+    return attrs.evolve(points, transform=m.crown, interpreter=m.Linear, max_examples=4)
 
 
 def depends(cls):
@@ -322,6 +322,53 @@ def moved(f, xs, direction):
         return fx.jvp(of, moving, along)[1]
 
     return fx.jvp(slope, tuple(xs[i] for i in at), along)
+
+
+def dual(m):
+    def project(ys):
+        found = fx.tree.leaves(ys, is_leaf=lambda y: isinstance(y, m.Dual))
+        return [(m.value(y), m.moving(y)) if m.inexact(m.value(y)) else y for y in found]
+
+    def oracle(f):
+        def both(*xs):
+            at = [i for i, x in enumerate(xs) if is_float(x)]
+
+            def of(*moving):
+                given = dict(enumerate(xs)) | dict(zip(at, moving, strict=True))
+                return fx.tree.leaves(f(*given.values()))
+
+            start = tuple(xs[i] for i in at)
+            found = zip(*fx.jvp(of, start, tuple(0.1 * x for x in start)), strict=True)
+            return [(y, t) if m.inexact(y) else y for y, t in found]
+
+        return both
+
+    return Asked(
+        m.Dual.transform,
+        embed=lambda *xs: tuple(m.Dual(x, 0.1 * x) if is_float(x) else x for x in xs),
+        project=project,
+        oracle=oracle,
+        max_examples=20,
+    )
+
+
+def batched(m):
+    def other(x):
+        return 0.9 * x if is_float(x) else jnp.zeros_like(x)
+
+    def oracle(f):
+        def rows(*xs):
+            one, two = f(*xs), f(*map(other, xs))
+            return fx.tree.map(lambda *ys: jnp.stack(ys), one, two)
+
+        return rows
+
+    return Asked(
+        m.Batched.transform,
+        embed=lambda *xs: tuple(m.Batched(jnp.stack([x, other(x)])) for x in xs),
+        project=lambda ys: fx.tree.map(lambda y: m.full(y, 2), ys, is_leaf=m.batched),
+        oracle=oracle,
+    )
 
 
 def taylor(m):
@@ -432,16 +479,14 @@ NOT_ASKED = {  # transforms that are no functions of functions, and what is aske
     "compressed": "gives a Jacobian: that it is `jacfwd`'s is asked of random programs",
     "backpropagation": "takes programs of its own numbers: gradients are compared in its tests",
     "nested_sampling": "integrates a program: evidence is compared with integrals in its tests",
-    "dual": "is forward mode: compared with `effax.jvp`, on all programs, in its tests",
-    "batch": "is `vmap`: compared with ours, on all programs, in its tests",
     "inverse": "turns a program round: round trips and densities are asked in its tests",
 }
 ENTRIES = {
     **{f.__name__: f for f in (cost, nan_provenance, harvest, key_reuse, seed, units, interval)},
     **{f.__name__: f for f in (crown, sparsity, local_sparsity, taylor, laplacian, adev)},
-    **{f.__name__: f for f in (amb, early_exit)},
+    **{f.__name__: f for f in (amb, early_exit, dual, batched)},
 }
-MODULES = {"local_sparsity": "sparsity"}
+MODULES = {"local_sparsity": "sparsity", "batched": "batch"}
 ASKED = {
     name: entry(importlib.import_module(MODULES.get(name, name))) for name, entry in ENTRIES.items()
 }

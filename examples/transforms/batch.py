@@ -67,22 +67,22 @@ def vmap(f):
 
 Batched.default(Batched.map)  # lane by lane
 SCALARS = effects.select_n, effects.clamp  # some operands may be of rank 0 where others are not
+LITERAL = bool, int, float, complex  # of the dtype of the operands beside them
 
 
 @Batched.rule(*{*traits.pointwise} - {*SCALARS}, effects.not_, lift=False)
 def elementwise(*xs, effect, **how):
-    n, literal = lanes(xs), (bool, int, float, complex)
-    return Batched(effect(*(x if type(x) in literal else full(x, n) for x in xs), **how))
+    return Batched(effect(*(x if type(x) in LITERAL else full(x, lanes(xs)) for x in xs), **how))
 
 
 @Batched.rule(*SCALARS, lift=False)
 def spread(*xs, effect):
     """A scalar among arrays is one number in each lane: as many as the elements of that."""
-    n, rank = lanes(xs), max(typeof(value(x)).ndim + (not batched(x)) for x in xs)
-    found = [full(x, n) for x in xs]
-    shape = next(typeof(x).shape for x in found if typeof(x).ndim == rank)
-    found = [jnp.broadcast_to(x.reshape(x.shape + (1,) * (rank - x.ndim)), shape) for x in found]
-    return Batched(effect(*found))
+    like = next((typeof(value(x)).dtype for x in xs[1:] if type(x) not in LITERAL), None)
+    found = [full(jnp.asarray(x, like) if type(x) in LITERAL else x, lanes(xs)) for x in xs]
+    shape = max((x.shape for x in found), key=len)
+    found = [x.reshape(x.shape + (1,) * (len(shape) - x.ndim)) for x in found]
+    return Batched(effect(*(jnp.broadcast_to(x, shape) for x in found)))
 
 
 @Batched.rule(effects.reduce_sum, effects.reduce_max, effects.reduce_min, effects.reduce_prod)

@@ -17,6 +17,7 @@ from effax.effects import (
     control,
     conversion,
     elementwise,
+    linalg,
     random,
     reduction,
     shape,
@@ -91,6 +92,14 @@ def test_cond_clamps_its_index(index, expected):
         np.int32(index), np.float32(1)
     )
     assert y == expected
+
+
+@pytest.mark.parametrize("pivots", [[-(2**31), 1], [7, 1], [-1, 0]])
+def test_pivots_outside_are_the_nearest_rows(pivots):
+    p = program(lambda p: [linalg.pivots_to_permutation(p, size=2)], "i32[2]")
+    pivots = np.array(pivots, np.int32)
+    compiled = effax.jit(lambda p: linalg.pivots_to_permutation(p, size=2))(pivots)
+    np.testing.assert_array_equal(evaluate_program(p, pivots)[0], compiled)
 
 
 def test_low_precision_is_rounded_once():

@@ -128,3 +128,11 @@ def test_rules_of_functions_whose_batch_mentions_an_array(kind):
     for run in (vmap(f), fx.jit(vmap(f))):
         np.testing.assert_allclose(run(xs), 2.0 * xs)
     np.testing.assert_allclose(fx.jit(fx.grad(lambda xs: jnp.sum(vmap(f)(xs))))(xs), 5.0)
+
+
+def test_literals_are_of_the_dtype_beside_them():
+    with fx.enable_x64(True):
+        xs = jnp.arange(-2, 9, dtype="int32")
+        found = vmap(lambda x: fx.extend.effects.clamp(0, x, 5))(xs)
+    assert found.dtype == "int32"
+    np.testing.assert_array_equal(found, np.clip(xs, 0, 5))

@@ -44,9 +44,9 @@ def of_rule(effect, steps=(), floats=False):
 
 
 @cache
-def of_programs(needs):
+def of_programs(needs, examples=WHOLE):
     """Whole programs for laws of these needs."""
-    return kept(cases(needs, CONTROL_KINDS), WHOLE)
+    return kept(cases(needs, CONTROL_KINDS), examples)
 
 
 def breaks(law, case):

@@ -4,6 +4,8 @@ import datetime
 
 import pytest
 
+import effax as fx
+from effax.laws import check
 from effax.laws.failures import FAILURES
 from tests.mutants import columns
 from tests.mutants.survivors import SURVIVORS, UNASKED
@@ -11,7 +13,7 @@ from tests.mutants.table import ASKED, class_of, of_column, of_transform
 from tests.mutants.transforms import finds, mutants
 
 EACH = 8
-QUICK = "units", "nan_provenance", "cost", "harvest", "seed", "adev"
+QUICK = "units", "nan_provenance", "cost", "harvest", "seed", "adev", "dual", "batched"
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -38,6 +40,36 @@ def test_mutants_of_the_day_are_found(name):
 def test_a_check_that_is_dropped_is_missed(name):
     (mutant,) = (x for x in columns.mutants("checkify") if x.name == name)
     assert columns.finds("checkify", mutant) == FAILURES.name
+
+
+LINEAR = "psum", "all_gather", "ppermute", "all_to_all", "reduce_scatter"
+COLLECTIVES = {
+    "jvp": LINEAR,
+    "transpose": LINEAR,
+    "batch": (*LINEAR, "axis_index", "pmax", "pmin"),
+}
+
+
+@pytest.mark.parametrize(
+    "column, name", [(c, n) for c, names in COLLECTIVES.items() for n in names]
+)
+def test_collectives_with_a_wrong_rule_break_a_law(monkeypatch, column, name):
+    """They are asked in whole programs alone, as these bind the axis."""
+    rules = columns.COLUMNS[column].rules
+    effect = next(e for e in rules if e.name == name)
+    right = rules[effect]
+
+    def wrong(*args, **how):
+        return fx.tree.map(lambda x: x * 1.5 if hasattr(x, "dtype") else x, right(*args, **how))
+
+    asked = [
+        "collectives_are_of_the_batch",
+        "collectives_forwards",
+        "collectives_backwards",
+    ]
+    assert check(laws=asked, max_examples=4).holds
+    monkeypatch.setitem(rules, effect, wrong)
+    assert not check(laws=asked, max_examples=4).holds
 
 
 def test_each_effect_that_is_not_asked_has_a_reason():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import attrs
@@ -19,7 +19,7 @@ from effax.laws.described import Described
 from effax.laws.one_step import kinds_of
 from effax.laws.rulewise import laws_of_rules
 from tests.mutants import changes
-from tests.mutants.asking import breaks, of_programs, of_rule
+from tests.mutants.asking import WHOLE, breaks, of_programs, of_rule
 from tests.mutants.changes import Noticed
 
 
@@ -48,7 +48,8 @@ class Mutant:
     """One mistake: its name, the effects whose rules have it, and what is put in place of what.
 
     `make(right, noticed)` gives the wrong rule, or the wrong method of the class where `method` is
-    its name, or the wrong argument of `unsure`. A rule is wrong where it gives `gives`.
+    its name, or the wrong argument of `unsure`. A rule is wrong where it gives, or takes, one of `gives`; by default
+    anywhere.
     """
 
     name: str
@@ -59,7 +60,7 @@ class Mutant:
 
     @property
     def met(self) -> set[tuple[str, str]]:
-        """The names of the rule's function, with what it gives where it is wrong."""
+        """The name of the rule's function, with what it gives, or takes, where it is wrong."""
         return {(self.name.split(":")[0], what) for what in self.gives}
 
 
@@ -78,7 +79,7 @@ def mutants(cls) -> Iterator[Mutant]:
 
 
 def _of_rule(cls, name, effects):
-    def of(kind, result=None, around=None, gives=(DATA, PLAIN)):
+    def of(kind, result=None, around=None, gives=()):
         def make(right, noticed):
             return Wrong(right, result and result(noticed), around and partial(around, noticed))
 
@@ -94,13 +95,13 @@ def _of_rule(cls, name, effects):
     for kind in ("scaled", "slightly", "narrowed"):
         change = partial(changes.of_plain, changes.VALUES[kind])
         yield of(f"plain result {kind}", change, gives=(PLAIN,))
-    yield of("operands swapped", around=_swapped)
+    yield of("operands swapped", around=_swapped, gives=(SWAPPABLE,))
     if cls._fields.states:
         yield of("states dropped", around=_dropped)
 
 
-DATA, PLAIN = "data", "plain"
-"""What rules give, one by one."""
+DATA, PLAIN, SWAPPABLE = "data", "plain", "swappable"
+"""What rules give, one by one, or take."""
 
 
 def _kind(x):
@@ -117,7 +118,7 @@ UNSURE = {"branches_that_are_possible": cond, "steps_that_are_possible": while_l
 def _of_class(cls):
     for leaf in cls._fields.leaves:
         change = partial(changes.of_leaf, leaf, changes.scaled)
-        yield Mutant(f"lift: {leaf} scaled", (), partial(_result, change), "lift")
+        yield Mutant(f"lift: {leaf} scaled", (), partial(_result, change), "lift", (DATA,))
     for method in sorted({"join_static", "widen"} & cls.__dict__.keys()):
         yield Mutant(f"{method}: the first", (), lambda r, n: changes.seen(n, _first), method)
     for at, state in enumerate(cls._fields.states):
@@ -147,7 +148,7 @@ def _begun(at, right, noticed):
 
 def _result(change, right, noticed):
     apply = change(noticed)
-    return lambda *args, **how: apply(right(*args, **how))
+    return wraps(right)(lambda *args, **how: apply(right(*args, **how)))
 
 
 def _first(name, one, other):
@@ -180,17 +181,19 @@ def _number(noticed):
 
 def _swapped(noticed, rule, operands, attributes, handler):
     right = rule(operands, attributes, handler)
-    if len(operands) < 2 or right is NotImplemented:
+    if right is NotImplemented or not _swappable(operands):
         return right
     a, b, *rest = operands
-    if _type(a) != _type(b):
-        return right
     wrong = rule([b, a, *rest], attributes, handler)
     if wrong is NotImplemented:
         return right
     for x, y in zip(changes.arrays(right), changes.arrays(wrong), strict=False):
         noticed.between(x, y)
     return wrong
+
+
+def _swappable(operands):
+    return len(operands) > 1 and _type(operands[0]) == _type(operands[1])
 
 
 def _type(x):
@@ -255,120 +258,35 @@ def _name(rule):
     return getattr(rule, "function", rule).__name__
 
 
-class FalseOfTheRightError(AssertionError):
-    """A law breaks without any mistake."""
-
-
-def finds(asked, cls, mutant, false=()):
+def finds(asked, cls, mutant):
     """The law that finds a mutant: its name; "" for none; None where nothing was changed.
 
     The laws of rules are asked first, those that a transform traces last: where none of the others
-    saw a change, there is none to be found. `false` are pairs of laws and cases that break without
-    any mistake; they find nothing.
+    saw a change, there is none to be found. Cases in which the right rules meet nothing of what the
+    mutant changes are left out.
     """
-    if mutant.gives and mutant.met <= _NEVER.get(cls, set()):
-        return None
-    t, noticed = Described(asked.transform, **asked.described()), Noticed()
-    rulewise = laws_of_rules(t)
-    traced = [law for law in rulewise if law.name.startswith(TRACED)]
-    eager = [law for law in rulewise if law not in traced]
-    sampled, others = asked_of(asked, cls, mutant)
-    drawn = drawn_of(sampled, asked)
+    seen = _OBSERVED.setdefault(cls, Observed(asked, cls))
+    noticed = Noticed()
 
-    def found_by(*parts):
+    def found_by(met):
+        cases = [(law, case) for law, case, what in met if not mutant.gives or mutant.met & what]
         with installed(cls, mutant, noticed):
-            return next(filter(None, (first(part, false) for part in parts)), None)
+            return next((law.name for law, case in cases if breaks(law, case)), None)
 
-    found = found_by(pairs(eager, drawn))
-    if found is None and (noticed.changed or mutant.method or not drawn):
-        found = found_by(pairs(traced, drawn), [*in_programs(asked, cls, mutant)])
+    sampled, others = asked_of(asked, cls, mutant)
+    found = found_by(seen.of_rules(sampled, traced=False))
+    if found is None and (noticed.changed or mutant.method or not sampled):
+        found = found_by(seen.of_rules(sampled, traced=True)) or found_by(seen.of_programs())
     if found is None and mutant.effects:
-        found = found_by(pairs(eager, drawn_of(others, asked)))
-    if found is not None and breaks(*found):
-        if found[0].name.removeprefix("each rule: ") not in asked.apart:
-            raise FalseOfTheRightError(
-                f"{found[0].name} is false without a mistake of {found[1]!r}"
-            )
-        return finds(asked, cls, mutant, (*false, (found[0].name, found[1])))
+        found = found_by(seen.of_rules(others, traced=False))
     if found:
-        return found[0].name
-    if len(mutant.gives) == 1 and not noticed.asked:
-        _NEVER.setdefault(cls, set()).update(mutant.met)
+        return found
     unasked = mutant.method not in ("", "lift", RUN) and not noticed.asked
     return "" if noticed.changed or unasked else None
 
 
-_NEVER: dict[Any, set[tuple[str, str]]] = {}
-"""Names of rules with what they were never seen to give, for each class."""
-TRACED = "each rule: vmap", "each rule: jit"
 SAMPLED = 4
 """Of a rule that many effects share, about so many are asked first."""
-
-
-def drawn_of(effects, asked):
-    """Programs of each of these effects alone."""
-    return [case for effect in effects for case in of_rule(effect, tuple(asked.steps))]
-
-
-def pairs(asked, drawn):
-    """Each law with each case, the laws in order."""
-    return ((law, case) for law in asked for case in drawn)
-
-
-def first(asked, false=()):
-    """The first law and case that breaks it, or None."""
-    known = {(name, id(case)) for name, case in false}
-    return next((p for p in asked if (p[0].name, id(p[1])) not in known and breaks(*p)), None)
-
-
-def in_programs(asked, cls, mutant):
-    """Laws of whole programs, and the programs in which they meet what is wrong of the mutant."""
-    if mutant.method:
-        yield from whole_programs(asked)
-        return
-    for law, case, met in observed(asked, cls):
-        if not mutant.met.isdisjoint(met):
-            yield law, case
-
-
-def whole_programs(asked):
-    """Laws of whole programs, the transform's own first, with programs."""
-    stated = stated_of(Described(asked.transform, **asked.described()))
-    for law in sorted(stated, key=lambda x: x not in asked.more):
-        for case in of_programs(law.needs):
-            yield law, case
-
-
-_OBSERVED: dict[Any, Any] = {}
-
-
-def observed(asked, cls):
-    """Those laws and programs, with the rules that were met and what they gave; without a mistake."""
-    if cls not in _OBSERVED:
-        _OBSERVED[cls] = [*_observe(asked, cls)]
-    return _OBSERVED[cls]
-
-
-def _observe(asked, cls):
-    handler, met = cls._handler, set()
-
-    def spied(rule):
-        def note(x):
-            met.add((_name(rule), _kind(x)))
-            return x
-
-        return Wrong(rule, note)
-
-    everything = Mutant("", (), lambda right, _: spied(right))
-    for law, case in whole_programs(asked):
-        met.clear()
-        with installed(cls, everything, Noticed()):
-            handler.rules.update({e: spied(r) for e, r in handler.rules.items()})
-            broken = breaks(law, case)
-        if not broken:
-            yield law, case, frozenset(met)
-        elif law.name not in asked.apart:
-            raise FalseOfTheRightError(f"{law.name} is false without a mistake of {case!r}")
 
 
 def asked_of(asked, cls, mutant):
@@ -381,3 +299,91 @@ def asked_of(asked, cls, mutant):
     known = [*kinds_of([e for e in effects if not e.higher_order], asked.steps)]
     sampled = known[:: max(1, len(known) // SAMPLED)]
     return sampled, [e for e in known if e not in sampled]
+
+
+class FalseOfTheRightError(AssertionError):
+    """A law breaks without any mistake."""
+
+
+class Observed:
+    """The cases that laws are asked about, each with the rules that it meets and what they give.
+
+    They are found without a mistake, when first needed. A case that breaks its law then is left out
+    where that law is not claimed, and an error elsewhere.
+    """
+
+    def __init__(self, asked, cls):
+        self.asked, self.cls = asked, cls
+        described = Described(asked.transform, **asked.described())
+        self.rulewise, self.stated = laws_of_rules(described), stated_of(described)
+        self.known = {}
+
+    def of_rules(self, effects, traced):
+        """Those of programs of one effect: laws that the transform is traced for, or the others."""
+        laws = [law for law in self.rulewise if law.name.startswith(TRACED) == traced]
+        return [met for law in laws for effect in effects for met in self._once(law, effect)]
+
+    def of_programs(self):
+        """Those of whole programs, the transform's own laws first."""
+        laws = sorted(self.stated, key=lambda x: x not in self.asked.more)
+        return [met for law in laws for met in self._once(law, None)]
+
+    def _once(self, law, effect):
+        key = law.name, effect
+        if key not in self.known:
+            self.known[key] = [*self._met(law, effect)]
+        return self.known[key]
+
+    def _met(self, law, effect):
+        if effect is None:
+            cases = of_programs(law.needs, self.asked.max_examples or WHOLE)
+        else:
+            cases = of_rule(effect, tuple(self.asked.steps))
+        for case in cases:
+            met = set()
+            with spied(self.cls, met):
+                broken = breaks(law, case)
+            if not broken:
+                yield law, case, frozenset(met)
+            elif law.name.removeprefix("each rule: ") not in self.asked.apart:
+                raise FalseOfTheRightError(f"{law.name} is false without a mistake of {case!r}")
+
+
+_OBSERVED: dict[Any, Observed] = {}
+TRACED = "each rule: vmap", "each rule: jit"
+
+
+@contextmanager
+def spied(cls, met):
+    """The class, which notes of its rules what they give and could swap, and whether it lifts."""
+    handler = cls._handler
+    rules, catch_all = dict(handler.rules), handler.catch_all
+
+    def spy(right):
+        def note(rule, operands, attributes, handler):
+            found = rule(operands, attributes, handler)
+            kinds = {_kind(x) for x in (found if isinstance(found, list | tuple) else [found])}
+            kinds |= {SWAPPABLE} if _swappable(operands) else set()
+            met.update((_name(right), kind) for kind in kinds)
+            return found
+
+        return Wrong(right, around=note)
+
+    def lifting(right, noticed):
+        @wraps(right)
+        def lift(*args, **how):
+            met.add(("lift", DATA))
+            return right(*args, **how)
+
+        return lift
+
+    handler.rules.update({e: spy(r) for e, r in rules.items()})
+    handler.catch_all = catch_all and spy(catch_all)
+    try:
+        with installed(cls, Mutant("", (), lifting, "lift"), Noticed()):
+            yield
+    finally:
+        handler.rules.clear()
+        handler.rules.update(rules)
+        handler.catch_all = catch_all
+        handler.version += 1
