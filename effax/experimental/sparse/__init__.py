@@ -37,6 +37,7 @@ from effax.experimental.sparse.elements import bcoo_todense as bcoo_todense
 from effax.experimental.sparse.elements import bcoo_transpose as bcoo_transpose
 from effax.experimental.sparse.elements import todense as todense
 from effax.experimental.sparse.products import bcoo_dot_general as bcoo_dot_general
+from effax.experimental.sparse.sparsify import sparsify as sparsify
 
 __all__ = [
     "BCOO",
@@ -63,6 +64,7 @@ __all__ = [
     "eye",
     "grad",
     "random_bcoo",
+    "sparsify",
     "todense",
     "value_and_grad",
 ]
