@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -91,24 +91,37 @@ def _compare(found: Any, expected: Any, atol: float, rtol: float, message: str) 
 _ROUNDING = {1: 1e-1, 2: 1e-2, 4: 1e-6, 8: 1e-15}
 
 
+Tolerance: TypeAlias = float | Mapping[Any, float] | None
+
+
 def check_close(
-    xs: Any, ys: Any, atol: float | None = None, rtol: float | None = None, err_msg: str = ""
+    xs: Any, ys: Any, atol: Tolerance = None, rtol: Tolerance = None, err_msg: str = ""
 ) -> None:
     """Raise `AssertionError` unless two trees of arrays are close, leaf by leaf.
 
-    Bounds that are not given are those of rounding in the coarser of two leaves' dtypes; integers
-    must be equal.
+    Args:
+      xs, ys: trees of arrays, of one structure.
+      atol, rtol: bounds on the absolute and the relative error, or bounds by dtype. Those that are
+        not given are those of rounding in the coarser dtype of two leaves; integers must be equal.
+      err_msg: what the error says besides.
 
     >>> check_close({"a": 1.0}, {"a": 1.0 + 1e-9})
     """
 
     def one(x: Any, y: Any) -> None:
-        sizes = [finfo(result_type(v)).bits // 8 for v in (x, y) if _inexact(v)]
-        bound = _ROUNDING[min(sizes)] if sizes else 0.0
-        absolute, relative = (bound if given is None else given for given in (atol, rtol))
-        _compare(x, y, absolute, relative, err_msg)
+        kinds = [result_type(v) for v in (x, y) if _inexact(v)]
+        coarser = min(kinds, key=lambda t: finfo(t).bits, default=None)
+        bounds = (0.0, 0.0) if coarser is None else (_within(atol, coarser), _within(rtol, coarser))
+        _compare(x, y, *bounds, err_msg)
 
     tree_map(one, xs, ys)
+
+
+def _within(given: Tolerance, dtype: Any) -> float:
+    if isinstance(given, Mapping):
+        named = {np.dtype(key): bound for key, bound in given.items()}
+        given = named.get(np.dtype(dtype))
+    return _ROUNDING[finfo(dtype).bits // 8] if given is None else given
 
 
 def check_jvp(

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from effax.effects import frames
 from effax.effects.handler import bottom, innermost
+from effax.numpy import promote_types
 from effax.tree_util import is_tree_node
 
 INSTEAD: Final = {
@@ -35,6 +36,11 @@ def include_frame(frame: FrameType) -> bool:
 def trace_state_clean() -> bool:
     """Whether nothing is traced or transformed just now."""
     return innermost() is bottom
+
+
+def to_complex_dtype(dtype: Any) -> Any:
+    """Return the complex dtype whose parts have a dtype, or are at least as precise."""
+    return promote_types(dtype, "complex64")
 
 
 class _Alone:
@@ -90,6 +96,7 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         "ExtendedDType": object,
         "extended": "effax.dtypes:extended",
         "finfo": "effax.numpy:finfo",
+        "to_complex_dtype": to_complex_dtype,  # tinygp
     },
     "distributed": {"global_state": _Alone()},  # orbax
     "earray": {},  # flax, for dtypes of its own

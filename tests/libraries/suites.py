@@ -34,7 +34,7 @@ SUITES = (
     Suite("equinox", KIDGER + "equinox", "v0.13.8", ("tests",), 4),
     Suite("evosax", "https://github.com/RobertTLange/evosax", "d4b41277", ("tests",), 10),
     Suite("flax", "https://github.com/google/flax", "18f8f311", ("tests",), 30),
-    Suite("flowjax", "https://github.com/danielward27/flowjax", "cabcb42", ("tests",), 2),
+    Suite("flowjax", "https://github.com/danielward27/flowjax", "v19.1.2", ("tests",), 2),
     Suite("haiku", DEEPMIND + "dm-haiku", "f4d858a", ("haiku",), 20),
     Suite("jaxopt", "https://github.com/google/jaxopt", "jaxopt-v0.8.5", ("tests",), 15),
     Suite("jaxtyping", KIDGER + "jaxtyping", "v0.3.11", ("test",)),

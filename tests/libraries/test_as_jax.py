@@ -47,6 +47,8 @@ import jax
 from jax._src.core import trace_state_clean
 from jax._src import traceback_util
 from jax._src.tree_util import _registry
+from jax._src.dtypes import to_complex_dtype
+assert to_complex_dtype("float32") == "complex64" and to_complex_dtype("float64") == "complex128"
 import jax._src.dispatch
 assert jax._src.dispatch.wait_for_tokens is jax.effects_barrier
 assert trace_state_clean() and dict in _registry and int not in _registry

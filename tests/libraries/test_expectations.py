@@ -10,6 +10,7 @@ import pytest
 import effax
 import effax.numpy as jnp
 from effax.experimental.layout import Format, Layout
+from effax.test_util import check_close
 from effax.typing import ArrayLike
 
 
@@ -198,3 +199,14 @@ def test_an_eager_callback_fails_as_a_compiled_one(call):
     with pytest.raises(effax.errors.JaxRuntimeError, match="lost") as caught:
         call(fails, effax.ShapeDtypeStruct((), "float32"), 1.0)
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_trees_are_close_within_bounds_by_dtype():
+    tree = {"x": np.ones(2, np.float32), "n": 3}
+    check_close(tree, {"x": np.ones(2, np.float32) * (1 + 5e-7), "n": 3})
+    other = {"x": np.full(2, 1.01, np.float32), "n": 3}
+    check_close(tree, other, atol=0.1)
+    check_close(tree, other, rtol={"float32": 0.1, "float64": 0.0})
+    for wrong in ({"x": tree["x"], "n": 4}, other):
+        with pytest.raises(AssertionError):
+            check_close(tree, wrong, rtol={"float64": 1.0})
