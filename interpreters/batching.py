@@ -18,6 +18,8 @@ from effax.effects.effect import Effect
 from effax.effects.shape import move_axis
 from effax.effects.types import typeof
 from effax.interpreters.batch import batched as column
+from effax.interpreters.vmappables import register_vmappable as register_vmappable
+from effax.interpreters.vmappables import unregister_vmappable as unregister_vmappable
 
 __all__ = [
     "AxisData",
@@ -31,6 +33,8 @@ __all__ = [
     "moveaxis",
     "not_mapped",
     "primitive_batchers",
+    "register_vmappable",
+    "unregister_vmappable",
 ]
 
 not_mapped = None

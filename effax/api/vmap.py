@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from effax.api.arguments import name_of, wearing
@@ -28,6 +29,7 @@ from effax.effects.tree import (
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat
 from effax.interpreters.discharge import distinct
+from effax.interpreters.vmappables import VMAPPABLE, Held, element, hold, whole
 from effax.key_arrays import axis_of_words, is_keys
 
 P = ParamSpec("P")
@@ -100,6 +102,8 @@ def mapped_over(
                 "vmap in_axes must be an int, None, or a tuple with an entry for each positional "
                 f"argument of {name_of(fun)}, but got {len(in_axes)=}, {len(args)=}"
             )
+        if VMAPPABLE:
+            args, keywords = hold((args, keywords))
         leaves, tree = tree_flatten((args, keywords))
         if not REFERENCES.isdisjoint(map(type, leaves)):
             _check_references(leaves, args, keywords, fun)
@@ -109,18 +113,24 @@ def mapped_over(
             axes = _flat_axes("vmap in_axes", (in_axes, 0), (args, keywords))
             axes = _axes_of_words("vmap in_axes", axes, (args, keywords), 0)
         # What is not mapped is passed on as it is: it need be no array.
-        types = [None if a is None else typeof(x) for a, x in zip(axes, leaves, strict=True)]
+        types = [
+            None if a is None or type(x) is Held else typeof(x)
+            for a, x in zip(axes, leaves, strict=True)
+        ]
         axes = [
-            None if t is None else checked_axis(a, t.shape, i, fun, args, keywords)
+            a if t is None else checked_axis(a, t.shape, i, fun, args, keywords)
             for i, (a, t) in enumerate(zip(axes, types, strict=True))
         ]
-        size = batch_size(axes, types, axis_size, fun, args, keywords)
+        measured = [None if t is None else a for a, t in zip(axes, types, strict=True)]
+        size = batch_size(measured, types, axis_size, fun, args, keywords)
         handler = Batch(None, size, *kind)
         values = [
-            x if a is None else _batched(handler, x, a) for x, a in zip(leaves, axes, strict=True)
+            _unmapped(x) if a is None else _batched(handler, x, a)
+            for x, a in zip(leaves, axes, strict=True)
         ]
         new_args, new_keywords = tree_unflatten(tree, values)
         result = handler.run(fun, *new_args, **new_keywords)
+        result = hold(result) if VMAPPABLE else result
         if type(result) is Batched and type(out_axes) is int:
             return _unbatch(handler, result, out_axes, size)
         outs, out_tree = tree_flatten(result)
@@ -208,7 +218,13 @@ def _ref_of_batch(handler: Batch, ref: Ref, axis: Any, size: int) -> Ref:
     return ref
 
 
-def _batched(handler: Batch, x: Any, axis: int) -> Any:
+def _unmapped(x: Any) -> Any:
+    return x.value if type(x) is Held else x
+
+
+def _batched(handler: Batch, x: Any, axis: Any) -> Any:
+    if type(x) is Held:
+        return element(partial(_batched, handler), x.value, axis)
     if isinstance(x, Ref):
         return _window(handler, x, axis)
     if is_nothing(x):  # the same for every one of the batch
@@ -231,6 +247,8 @@ def _check_unmapped(
 
 
 def _unbatch(handler: Batch, x: Any, axis: Any, size: int) -> Any:
+    if type(x) is Held:
+        return whole(lambda y, at: _unbatch(handler, y, at, size), size, x.value, axis)
     if isinstance(x, Ref):
         return _ref_of_batch(handler, x, axis, size)
     batched = handler.owns(x)

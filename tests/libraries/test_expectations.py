@@ -10,6 +10,7 @@ import pytest
 import effax
 import effax.numpy as jnp
 from effax.experimental.layout import Format, Layout
+from effax.interpreters import batching
 from effax.test_util import check_close
 from effax.typing import ArrayLike
 
@@ -210,3 +211,34 @@ def test_trees_are_close_within_bounds_by_dtype():
     for wrong in ({"x": tree["x"], "n": 4}, other):
         with pytest.raises(AssertionError):
             check_close(tree, wrong, rtol={"float64": 1.0})
+
+
+class Rows:
+    """Rows of numbers, by their lists' axis, with a name that all share."""
+
+    def __init__(self, data, name):
+        self.data, self.name = data, name
+
+
+def test_a_library_says_how_its_type_is_mapped():
+    batching.register_vmappable(
+        Rows,
+        int,
+        int,
+        lambda cont, _, x, axis: Rows(cont(x.data, axis), x.name),
+        lambda cont, size, x, axis: Rows(cont(size, x.data, axis), x.name),
+        None,
+    )
+    try:
+        x = Rows(jnp.arange(6.0).reshape(3, 2), "a")
+        double = effax.vmap(lambda r, y: [Rows(2 * r.data.sum() + y, r.name)], axis_size=3)
+        (found,) = double(x, jnp.ones(3))
+        assert found.name == "a" and found.data.tolist() == [3.0, 11.0, 19.0]
+        across = effax.vmap(lambda r: r, in_axes=1, out_axes=1, axis_size=2)(x)
+        assert across.data.tolist() == x.data.tolist()
+        alone = effax.vmap(lambda r, y: y + r.data[0], in_axes=(None, 0))(x, jnp.ones(4))
+        assert alone.shape == (4, 2)
+    finally:
+        batching.unregister_vmappable(Rows)
+    with pytest.raises((TypeError, ValueError)):
+        effax.vmap(lambda r: r.data)(x)
