@@ -35,6 +35,11 @@ def initialize(
     Raises:
       NotImplementedError: for more processes, or where their number is not given.
       RuntimeError: where it was called before.
+
+    >>> initialize(num_processes=1, process_id=0)
+    >>> is_initialized()
+    True
+    >>> shutdown()
     """
     if num_processes != 1 or process_id not in (None, 0):
         raise NotImplementedError(

@@ -121,7 +121,13 @@ def new_jaxpr_eqn(
     source_info: Any = None,
     ctx: Any = None,
 ) -> Equation:
-    """Return an equation of these parts, with parameters by JAX's names or by ours."""
+    """Return an equation of these parts, with parameters by JAX's names or by ours.
+
+    >>> import effax
+    >>> (sine,) = effax.make_jaxpr(effax.lax.sin)(0.0).eqns
+    >>> new_jaxpr_eqn(sine.invars, sine.outvars, effax.lax.cos_p, {}).primitive.name
+    'cos'
+    """
     where = (None, "") if source_info is None else source_info
     return Equation(primitive, invars, attributes_of(primitive.name, params), outvars, *where)
 
