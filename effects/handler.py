@@ -40,6 +40,7 @@ class Bottom:
     live: ClassVar[bool] = True
     label: ClassVar[str] = ""
     records: ClassVar[bool] = False
+    captures: ClassVar[bool] = False
 
     perform: Callable[[Effect, tuple[Any, ...], dict[str, Any]], Any]
     """Computes an effect on arrays: the evaluator of a back-end."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from effax.api.arguments import name_of
 from effax.api.custom_calls import CustomCall
-from effax.api.deferred import DeferredJVP
 from effax.api.differentiable import as_value
 from effax.api.scopes import AtOnce
+from effax.eager.deferred import DeferredJVP
 from effax.effects.errors import ClosedOverError
 from effax.effects.handler import Carrier, bottom, innermost
 from effax.effects.program import Program

@@ -8,7 +8,6 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 import numpy as np
 
 from effax.api.arguments import flat_function, name_of, wearing
-from effax.api.deferred import linearized
 from effax.api.differentiable import (
     as_value,
     check_cotangent,
@@ -28,12 +27,14 @@ from effax.api.forward import Linearized
 from effax.api.skeletons import LinearFunction
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.buffer import put
+from effax.eager.deferred import DeferredJVP, Differentiated, may_defer
 from effax.effects import config
 from effax.effects.config import trace_key
+from effax.effects.contexts import put as put_handler
 from effax.effects.conversion import number
 from effax.effects.dtypes import is_inexact, is_integer
 from effax.effects.frames import filtered
-from effax.effects.handler import bottom, innermost
+from effax.effects.handler import bottom, current, innermost
 from effax.effects.interning import keep
 from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
@@ -220,7 +221,7 @@ def value_and_grad(
             check_input(x, holomorphic, allow_int, what)
         value_only, aux = split_aux(fun, has_aux)
         flat, out = flat_function(with_chosen(value_only, places, args, keywords), tree)
-        done = linearized(flat, leaves, aux)
+        done = _linearized(flat, leaves, aux)
         if len(done.primals) != 1 or done.primals[0] is None:
             raise TypeError(
                 "Gradient only defined for scalar-output functions. "
@@ -248,6 +249,38 @@ def value_and_grad(
         return ((answer, plain_aux(aux[0])), gradient) if has_aux else (answer, gradient)
 
     return value_and_gradient
+
+
+def _linearized(
+    function: Callable[..., Sequence[Any]], values: Sequence[Any], aux: list[Any]
+) -> Linearized | Differentiated:
+    """A function linearized at values, or its first result differentiated, which is all one asks.
+
+    `aux` is empty, or holds after the call what else the function computed.
+    """
+    if not may_defer():
+        return Linearized(function, values)
+    refuse_references(values)
+    handler = DeferredJVP(values)
+    try:
+        token = put_handler(current, handler)
+        try:
+            results = function(*handler.arguments)
+        finally:
+            current.reset(token)
+        leaves, tree = tree_flatten(plain_aux(aux) if aux else aux)
+        everything = [*results, *leaves]
+        done: Linearized | Differentiated | None = handler.differentiated(everything)
+        if done is None:
+            done = Linearized.of(*handler.recorded(everything))
+    finally:
+        handler.close()
+    count = len(results)
+    aux[:] = tree_unflatten(tree, done.primals[count:])
+    del done.primals[count:]
+    if isinstance(done, Linearized):
+        del done.tangents[count:]
+    return done
 
 
 def _one(type: ShapedArray) -> Any:

@@ -32,7 +32,6 @@ from effax.effects.selection import select_n
 from effax.effects.types import ShapedArray, bool_, int32, is_complex, is_float, is_inexact, typeof
 from effax.interpreters.checkify.payload import stored, stored_types
 from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor
-from effax.interpreters.stage import Stage
 
 CODE: Final = ShapedArray((), int32)
 AUTOMATIC: Final = frozenset({NaNError, DivisionByZeroError, OOBError})
@@ -87,7 +86,7 @@ class Checkify(Lifting):
         self.unseen: list[tuple[Site, str, Sequence[Any]]] = []
         self.covered: set[int] = set()
         self.carried: dict[int, tuple[Any, frozenset[int]]] = {}
-        self.staging = any(isinstance(h, Stage) for h in _outwards(self.outer))
+        self.staging = any(h.captures for h in _outwards(self.outer))
         self.sites: tuple[Site, ...] = ()
         self.first: Any = None
         self.flags: Any = None

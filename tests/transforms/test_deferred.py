@@ -9,8 +9,8 @@ import pytest
 import effax
 import effax.numpy as jnp
 from effax import lax
-from effax.api import deferred
 from effax.backends.xla.array import Array
+from effax.eager import deferred
 from effax.effects.config import fast_paths
 
 
