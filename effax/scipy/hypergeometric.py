@@ -141,7 +141,12 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     2.718
     """
     a, b, x = real("hyp1f1", a, b, x)
-    return _by_forward_mode(_kummer)(widened(a), widened(b), widened(x)).astype(x.dtype)
+    endless = jnp.isinf(b)  # all terms but the first are 0
+    value = _by_forward_mode(_kummer)(
+        widened(a), widened(jnp.where(endless, 1, b)), widened(jnp.where(endless, 0, x))
+    )
+    value = jnp.where(endless & jnp.isnan(x), math.nan, value)
+    return value.astype(x.dtype)
 
 
 def _plain(a: Array, b: Array, c: Array, x: Array, active: Array) -> Array:

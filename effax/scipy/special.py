@@ -376,7 +376,8 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
     z, m = _real("poch", z, m)
     ratio = gammasgn(z + m) * gammasgn(z) * jnp.exp(_lgamma(z + m) - _lgamma(z))
     # At a pole of gamma the ratio is not defined. Elsewhere it is 1 too, and has a derivative.
-    return jnp.where((m == 0) & (z <= 0) & (z == jnp.floor(z)), 1, ratio)
+    defined = (jnp.isfinite(z) & (z > 0)) | (z != jnp.floor(z)) & (z == z)
+    return jnp.where((m == 0) & ~defined, 1, ratio)
 
 
 @own_promotion
@@ -388,7 +389,7 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
     >>> float(special.multigammaln(3.0, 1))
     0.693...
     """
-    (a,) = _real("multigammaln", a)
+    a, _ = _real("multigammaln", a, d)  # Booleans meet integers before they are floats
     constant = 0.25 * d * (d - 1) * math.log(math.pi)
     steps = jnp.arange(d) / 2
     return jnp.sum(_lgamma(a[..., None] - steps.astype(a.dtype)), axis=-1) + constant

@@ -23,6 +23,8 @@ from tests.grid.play import Entry, drawn
 
 TABLES = """elementwise folding arranging linear making methods special stats nn lax_elements
     lax_shapes lax_folds matrices scipy trees random indices"""
+ALONE = ("elementwise", "special", "stats", "lax_elements")
+"""Tables of functions each element of whose results follows from one of each operand."""
 TRANSFORMS = ("jit", "vmap", "jvp", "vjp")
 PATIENCE = 30.0
 RENEWED = 20_000  # questions after which processes are started anew: caches grow
@@ -34,7 +36,9 @@ def tables() -> dict[str, Entry]:
     """All functions that the grid draws."""
     found: dict[str, Entry] = {}
     for name in TABLES.split():
-        found |= import_module(f"tests.grid.table_{name}").TABLE
+        table: dict[str, Entry] = import_module(f"tests.grid.table_{name}").TABLE
+        alone = name in ALONE
+        found |= {function: entry._replace(alone=alone) for function, entry in table.items()}
     return found
 
 
@@ -193,7 +197,7 @@ class Run:
 def under_transform(entry: Entry, name: str) -> Entry:
     """An entry for cases under a transformation, of which NumPy knows two; JAX's order is another."""
     asked = entry.wide and name.endswith((" jit", " vmap"))
-    return entry._replace(wide=asked, slack=entry.slack * 16)
+    return entry._replace(wide=asked, slack=entry.slack * 16, alone=False)
 
 
 def _seconds(pid: int) -> float:

@@ -98,6 +98,15 @@ def test_what_is_let_pass_is_written_down_once(tmp_path):
     assert len((tmp_path / "forgiven.jsonl").read_text().splitlines()) == 1
 
 
+def test_elements_may_be_compared_alone():
+    ours = Answer([Leaf("float32", False, np.float32([1e30, 1]))], [], [])
+    theirs = Answer([Leaf("float32", False, np.float32([1e30, 2]))], [], [])
+    alone = PLAIN._replace(alone=True)
+    assert difference_of_values(PLAIN, SUM, ours, theirs) == ("", "")
+    assert difference_of_values(alone, SUM, ours, ours) == ("", "")
+    assert difference_of_values(alone, SUM, ours, theirs)[0] == "value"
+
+
 def test_tangents_of_integers_are_compared_by_shape():
     def tangent(*shape: int) -> Answer:
         return Answer([Leaf("float0", False, np.zeros(shape, effax.dtypes.float0))], [], [])

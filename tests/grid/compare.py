@@ -36,6 +36,12 @@ def tolerance(dtype: Any) -> float:
     return UNITS[size] * epsilon(dtype)
 
 
+def _smallest(dtype: Any) -> float:
+    """The smallest number of a dtype that is not subnormal; those may count as 0."""
+    dtype = np.dtype(f"f{dtype.itemsize // 2}") if is_complex(dtype) else dtype
+    return float(ml_dtypes.finfo(dtype).smallest_normal)
+
+
 def widened(x: Any) -> np.ndarray[Any, Any]:
     """In a dtype of NumPy's own in which differences can be taken."""
     x = np.asarray(x)
@@ -48,18 +54,28 @@ def widened(x: Any) -> np.ndarray[Any, Any]:
     return x if x.dtype.kind in "biu" else x.astype(np.int64)
 
 
-def near(found: Any, wanted: Any, *, slack: float = 1.0, scale: float | None = None) -> Any:
+def near(
+    found: Any,
+    wanted: Any,
+    *,
+    slack: float = 1.0,
+    scale: float | None = None,
+    alone: bool = False,
+) -> Any:
     """Which elements of two arrays of one shape agree. The dtype of `wanted` says how near they
-    must be; `scale` is the size of what was added up, if larger than the results."""
+    must be; `scale` is the size of what was added up, if larger than the results. With `alone`
+    each element is compared by itself, and may be off by so much of its own size only."""
     f, w = widened(found), widened(wanted)
     if not is_inexact(w.dtype):
         return f == w
     rtol = tolerance(np.asarray(wanted).dtype) * slack
     with np.errstate(all="ignore"):
         size = np.abs(w)
-        greatest = float(np.max(size, where=np.isfinite(size), initial=0.0))
-        if scale is not None:
-            greatest = max(greatest, scale)
+        if alone:
+            greatest = 4 * _smallest(np.asarray(wanted).dtype) / rtol
+        else:
+            greatest = float(np.max(size, where=np.isfinite(size), initial=0.0))
+            greatest = max(greatest, scale or 0.0)
         good = np.abs(f - w) <= rtol * (size + greatest)
         good |= (f == w) | (np.isnan(f) & np.isnan(w))
         if is_complex(w.dtype):
@@ -99,6 +115,7 @@ def compare_leaves(
     weak: bool = True,
     signs: bool = False,
     defined: Callable[[Any], Any] | None = None,
+    alone: bool = False,
 ) -> str:
     """How two results differ, or ""; of both only what `defined` makes of them, if given."""
     if defined is not None:
@@ -114,7 +131,7 @@ def compare_leaves(
             return f"dtype {f.dtype} instead of {w.dtype}"
         if weak and f.weak != w.weak and f.dtype != "bool":  # a weak bool is like any other
             return f"weak_type {f.weak} instead of {w.weak}"
-        why = differ(f.values, w.values, slack=slack, scale=scale)
+        why = differ(f.values, w.values, slack=slack, scale=scale, alone=alone)
         if not why and signs:
             why = same_signs(f.values, w.values)
         if why:

@@ -39,7 +39,8 @@ class Entry(NamedTuple):
     signs: whether zeros have JAX's signs. vmap: whether lanes are asked. either: whether each
     element may be SciPy's where JAX's is another, edges and all. more: why it gives a result where JAX
     raises. less: why it raises where JAX gives a result. kinks: it has points without a derivative,
-    where that is NaN. defined: what of a result is the same on all processors.
+    where that is NaN. defined: what of a result is the same on all processors. alone: whether the
+    fuzz compares each element by itself, however large the others are.
     """
 
     draw: Drawer
@@ -54,6 +55,7 @@ class Entry(NamedTuple):
     less: str = ""
     kinks: bool = False
     defined: Defined | None = None
+    alone: bool = False
 
 
 class Record(NamedTuple):
@@ -156,7 +158,7 @@ def _widened(x: np.ndarray[Any, Any], inexact: bool) -> np.ndarray[Any, Any]:
     return x
 
 
-def numpy_agrees(case: Case, wanted: Answer, slack: float) -> bool:
+def numpy_agrees(case: Case, wanted: Answer, slack: float, alone: bool = False) -> bool:
     """Whether NumPy has the opinion that JAX has."""
     numbers = opinion(case, wanted)
     if numbers is None or wanted.leaves is None or len(numbers) != len(wanted.leaves):
@@ -168,12 +170,14 @@ def numpy_agrees(case: Case, wanted: Answer, slack: float) -> bool:
         dtype = dtype_of(ours.dtype)
         with np.errstate(all="ignore"):
             cast = theirs.astype(dtype)
-        if differ(ours.values, cast, slack=4 * slack, scale=scale):
+        if differ(ours.values, cast, slack=4 * slack, scale=scale, alone=alone):
             return False
     return True
 
 
-def either_agrees(case: Case, found: Answer, wanted: Answer, slack: float) -> bool:
+def either_agrees(
+    case: Case, found: Answer, wanted: Answer, slack: float, alone: bool = False
+) -> bool:
     """Whether each element is what JAX says, or what SciPy says; the types are known to be JAX's."""
     numbers = opinion(case, found)
     if numbers is None or found.leaves is None or wanted.leaves is None:
@@ -186,10 +190,11 @@ def either_agrees(case: Case, found: Answer, wanted: Answer, slack: float) -> bo
             return False
         with np.errstate(all="ignore"):
             cast = number.astype(dtype_of(ours.dtype))
-        same = near(ours.values, cast, slack=4 * slack, scale=max(1.0, magnitude(case)))
+        scale = max(1.0, magnitude(case))
+        same = near(ours.values, cast, slack=4 * slack, scale=scale, alone=alone)
         mended.append(theirs._replace(values=np.where(same, ours.values, theirs.values)))
     agreed = found._replace(leaves=mended)
-    return not compare(found, agreed, slack=slack, scale=magnitude(case))
+    return not compare(found, agreed, slack=slack, scale=magnitude(case), alone=alone)
 
 
 # ---- recorded

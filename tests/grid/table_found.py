@@ -392,4 +392,15 @@ TABLE = {
         "lax.conv_general_dilated_patches(a.tolist(), (1, 3), (2, 1), 'SAME')",
         ("float32", (1, 2, 5, 4), "normal"),
     ),
+    "no factor of what is no number": _entry(
+        "jsp.special.poch(a, 0.0)", ("float32", (9,), EDGES), smooth=False
+    ),
+    "gamma functions of Booleans": _entry("jsp.special.multigammaln(a, 2)", _B),
+    "Kummer's function of an infinite base": _entry(
+        "jsp.special.hyp1f1(a, b, c)",
+        ("float32", (9,), "positive"),
+        ("float32", (9,), "among:inf:-inf:2:nan"),
+        ("float32", (9,), "within:-3:3"),
+        smooth=False,
+    ),
 }

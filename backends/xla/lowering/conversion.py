@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from effax.backends.xla.lowering.elementwise import compare
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects.conversion import bitcast_convert_type, convert_element_type, reduce_precision
-from effax.effects.types import ShapedArray, is_bool, is_complex, real_dtype
+from effax.effects.types import (
+    ShapedArray,
+    bit_width,
+    float32,
+    is_bool,
+    is_complex,
+    is_float,
+    is_signed,
+    is_unsigned,
+    real_dtype,
+)
+
+
+class Truncated(Name):
+    """The name of signed integers that floats were converted to, and of those floats."""
+
+    __slots__ = ("floats",)
+
+    floats: Name
 
 
 @rule(convert_element_type)
@@ -22,12 +41,48 @@ def lower_convert(w: Writer, types: Sequence[ShapedArray], x: Name, **_: Any) ->
         x = w.simple("real", [x], x.type.update(dtype=real_dtype(x.dtype)))
         if x.dtype == type.dtype:
             return x
-    return w.simple("convert", [x], type)
+    if isinstance(x, Truncated) and is_unsigned(type.dtype):
+        return _read_as_unsigned(w, x, type)
+    converted = w.simple("convert", [x], type)
+    wide = is_signed(type.dtype) and bit_width(type.dtype) >= 32
+    if not (wide and is_float(x.dtype) and w.platform == "cpu"):
+        return converted
+    truncated = Truncated(converted)
+    truncated.type, truncated.floats = type, x
+    return truncated
+
+
+def _read_as_unsigned(w: Writer, x: Truncated, type: ShapedArray) -> Name:
+    """Truncated floats as unsigned integers: those below zero wrap around.
+
+    LLVM forgets that when the result becomes a float again. Its code for x86 takes two conversions
+    of one element, to a signed integer and from an unsigned one, for a truncation: -3.0 stays
+    -3.0, where 4294967293.0 is meant. So negative numbers are converted by their opposites.
+    """
+    wrapped = w.simple("convert", [x], type)
+    floats = x.floats
+    small = bit_width(floats.dtype) < 32 and floats.dtype.name != "bfloat16"
+    width, given = bit_width(type.dtype), bit_width(x.dtype)
+    if width < 32 or width > given or (width < given and not small):
+        return wrapped
+    if small:  # so that the bound below is none of its infinities
+        floats = w.simple("convert", [floats], floats.type.update(dtype=float32))
+    lowest = w.constant(2.0 ** (width - 1), floats.type)
+    size = w.simple("minimum", [w.simple("negate", [floats], floats.type), lowest], floats.type)
+    opposite = w.simple("negate", [w.simple("convert", [size], type)], type)
+    below = compare(w, "LE", floats, w.constant(-1.0, floats.type))
+    if width < given:  # of the lowest integer of 64 bits nothing is left in 32
+        inside = compare(w, "GT", floats, w.constant(-math.inf, floats.type))
+        below = w.simple("and", [below, inside], below.type)
+    return w.simple("select", [below, opposite, wrapped], type)
 
 
 @rule(bitcast_convert_type)
 def lower_bitcast(w: Writer, types: Sequence[ShapedArray], x: Name, **_: Any) -> Name:
-    return w.simple("bitcast_convert", [x], types[0])
+    type = types[0]
+    if isinstance(x, Truncated) and is_unsigned(type.dtype) and type.shape == x.shape:
+        return _read_as_unsigned(w, x, type)
+    return w.simple("bitcast_convert", [x], type)
 
 
 @rule(reduce_precision)
