@@ -96,13 +96,12 @@ class _Checker(string.Formatter):
     def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
         unused = [x for i, x in enumerate(args) if i not in used_args]
         if unused:
-            raise ValueError(f"Unused positional arguments to `debug.print`: {unused}")
+            raise ValueError(f"Unused positional arguments to `effax.debug.print`: {unused}")
         unknown = [k for k in kwargs if k not in used_args]
         if unknown:
             raise ValueError(
-                f"Unused keyword arguments to `debug.print`: {unknown}. You may be passing an "
-                'f-string (i.e, `f"{x}"`) into `debug.print` and instead should pass in a regular '
-                "string."
+                f"Unused keyword arguments to `effax.debug.print`: {unknown}. You may be passing an "
+                "f-string, which is formatted before the call; leave out its f"
             )
 
 

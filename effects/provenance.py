@@ -48,7 +48,7 @@ def scope_of(recorder: Any) -> str:
     at = source.at
     if at is None or not at.scope:
         return scope
-    labels = _labels(source.top, recorder)
+    labels = _labels(source.top, recorder, recorder.scoped)
     return scope if labels is None else _joined(scope, _under(labels, at.scope))
 
 

@@ -245,6 +245,7 @@ def _lift(
     token = put(current, recorder)
     try:
         inner = handler.fresh(recorder)
+        recorder.scoped = inner  # the equation that holds the program says what was done to it
         values = []
         for i, (variable, mode) in enumerate(zip(program.inputs, in_modes, strict=True)):
             if i == state_at:

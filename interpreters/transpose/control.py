@@ -74,7 +74,7 @@ def _transpose_program(
                 ct = recorder.input(t)
                 if tape.owns(result):
                     known[result] = add(known[result], ct) if result in known else ct
-        given = backward(tape, known, unknowns)
+        given = backward(tape, known, unknowns, inside=True)
         if full:
             given = [instantiate(ct, x.type) for ct, x in zip(given, unknowns, strict=True)]
         mask = tuple(ct is not None for ct in given)

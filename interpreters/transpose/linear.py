@@ -110,23 +110,29 @@ def unary(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]
     return fill
 
 
-def backward(tape: Any, cotangents: dict[Variable, Any], inputs: Sequence[Variable]) -> list[Any]:
+def backward(
+    tape: Any,
+    cotangents: dict[Variable, Any],
+    inputs: Sequence[Variable],
+    inside: bool = False,
+) -> list[Any]:
     """Walk a tape's linear equations backwards, from the cotangents of results to the inputs'.
 
     `cotangents` maps variables to what is known of their cotangent, and is used up. Everything is
-    performed under the handlers now installed. An input nothing depends on gives None.
+    performed under the handlers now installed. An input nothing depends on gives None. `inside` of
+    a program of its own, scopes keep their names: the equation that holds it says what was done.
     """
     ready()
     before = source.at, source.top
     source.top = innermost()
     try:
-        _walk(tape, cotangents, tracked(innermost()))
+        _walk(tape, cotangents, tracked(innermost()), inside)
     finally:
         source.at, source.top = before
     return [cotangents.get(x) for x in inputs]
 
 
-def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool) -> None:
+def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool) -> None:
     """`tracks` says that types tell along which axes of a mesh values may differ."""
     owns = tape.owns
     for e in reversed(tape.equations):
@@ -143,7 +149,7 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool) -> None:
             refusal = limits[e.effect].refusal(operands)
             if refusal:
                 raise NotLinearError(e, refusal)
-        source.at = transposed(e) if e.scope else e
+        source.at = transposed(e) if e.scope and not inside else e
         given = transpose(outs if e.effect.multiple else outs[0], *operands, **e.attributes)
         for x, ct in zip(e.inputs, given, strict=True):
             if ct is not None and owns(x):

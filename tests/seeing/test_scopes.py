@@ -107,6 +107,23 @@ def test_names_inside_control_flow(function, expected):
     assert f"jit(<lambda>)/{expected}/sin" in names(function, X)
 
 
+def test_scopes_inside_of_a_transformed_program_keep_their_names():
+    """The equation that holds the program says what was done to it: vmap(transpose(jvp(outer)))."""
+
+    def f(x, flag):
+        with effax.named_scope("outer"):
+            return lax.cond(flag, layered, lambda x: x, x)
+
+    transformed = effax.vmap(effax.grad(f), (0, None))
+    inside = "jit(f)/vmap(jvp(outer))/cond/branch_1_fun/a/sin"
+    assert inside in names(transformed, np.ones(3, np.float32), True)
+    program = effax.make_program(transformed)(np.ones(3, np.float32), True)
+    conds = [e for e in program.equations if e.effect.name == "cond"]
+    assert [e.scope for e in conds] == ["vmap(jvp(outer))", "vmap(transpose(jvp(outer)))"]
+    scopes = {e.scope for cond in conds for b in cond.attributes["branches"] for e in b.equations}
+    assert scopes == {"", "a", "a/b"}
+
+
 def test_a_custom_derivative_inside_a_scope():
     @effax.custom_jvp
     def f(x):
