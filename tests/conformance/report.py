@@ -9,7 +9,8 @@ import functools
 import json
 import pathlib
 import tomllib
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 
 import suite
 
@@ -25,7 +26,8 @@ HEAD = """\
 `make conformance` asks effax the tests of JAX at tag {ref}, by public names only
 ([how](../tests/conformance/README.md)), and asks jax {jax} those that effax did not pass. A test counts if jax passes it in the
 same surroundings. "Of other issues" are features that are missing wholesale, and many devices. Tests that need a private name of JAX's that has no public counterpart are not asked of either. This page is
-written by the runner; four fifths of the tests are behind it, chosen by a hash of their names.
+written by the runner; four fifths of the tests are behind it, chosen by a hash of their names. Where a second date stands under
+"measured", only what was left has been asked again since the first.
 
 | group | JAX passes | effax passes | of them | of other issues | of the rest | listed | unlisted | measured |
 |---|--:|--:|--:|--:|--:|--:|--:|---|
@@ -41,6 +43,8 @@ class Compared:
     refused_by_both: int
     jax: str
     date: str
+    again: str = ""
+    """When effax was last asked what is left, if that was after `date`."""
 
     @property
     def jax_passes(self) -> int:
@@ -66,6 +70,33 @@ def compare(mine: dict, theirs: dict) -> Compared:
                 both += 1
     version = theirs.get("meta", {}).get("target_version", "")
     return Compared(passed, left, both, version.split(" ")[0], datetime.date.today().isoformat())
+
+
+def asked_again(kept: Compared, mine: dict) -> Compared:
+    """The result in which what was left has been asked of effax once more; the rest is as it was."""
+    left, passed = dict(kept.left), kept.passed
+    for file, summary in mine["files"].items():
+        errors = {t["id"]: t["error"] for t in summary["failures"]}
+        for test, outcome in summary["tests"].items():
+            name = f"{file}::{test}"
+            if name not in left:
+                continue
+            passed += outcome == "passed"
+            if outcome in ("passed", "internal"):
+                del left[name]
+            else:
+                left[name] = errors.get(test, outcome)
+    today = datetime.date.today().isoformat()
+    return replace(kept, left=left, passed=passed, again="" if today == kept.date else today)
+
+
+def to_ask_again(left: Iterable[str]) -> dict:
+    """A result file with what is left, as `run_suite.py --only` reads it."""
+    files: dict = {}
+    for name in left:
+        file, _, test = name.partition("::")
+        files.setdefault(file, {"tests": {}})["tests"][test] = "failed"
+    return {"files": files}
 
 
 def keep(group: str, compared: Compared) -> None:
@@ -123,7 +154,8 @@ def write_page() -> None:
         ]
         lines.append(
             f"| {group} | {result.jax_passes} | {result.passed} | {shares[0]} | {elsewhere} |"
-            f" {shares[1]} | {len(whys) - elsewhere - unlisted} | {unlisted} | {result.date} |\n"
+            f" {shares[1]} | {len(whys) - elsewhere - unlisted} | {unlisted} | {result.date}"
+            f"{f'; left: {result.again}' if result.again else ''} |\n"
         )
     for group, result in results.items():
         if result.left:

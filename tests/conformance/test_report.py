@@ -30,6 +30,17 @@ def test_a_file_that_cannot_be_read_is_left():
     assert report.compare(mine, summary()).left == {"lax_test::collection": "no such name"}
 
 
+def test_what_was_left_may_be_asked_again():
+    left = {f"lax_test::{test}": "wrong" for test in "abcd"}
+    kept = report.Compared(10, left, 0, "0.10.2", "2026-11-01")
+    asked = report.to_ask_again(left)
+    assert asked == {"files": {"lax_test": {"tests": dict.fromkeys("abcd", "failed")}}}
+    mine = summary(a="passed", b="failed", c="internal", e="failed")
+    found = report.asked_again(kept, mine)
+    assert (found.passed, found.date) == (11, "2026-11-01") and found.again > found.date
+    assert found.left == {"lax_test::b": "b went wrong", "lax_test::d": "wrong"}
+
+
 def test_reasons_name_files_that_are_run():
     files = set(suite.all_files())
     patterns = [pattern for _, tests in report.reasons() for pattern in tests]
