@@ -100,8 +100,8 @@ class _Checker(string.Formatter):
         unknown = [k for k in kwargs if k not in used_args]
         if unknown:
             raise ValueError(
-                f"Unused keyword arguments to `effax.debug.print`: {unknown}. You may be passing an "
-                "f-string, which is formatted before the call; leave out its f"
+                f"Unused keyword arguments to `effax.debug.print`: {unknown}. You may be passing "
+                "an f-string, which is formatted before the call; leave out its f"
             )
 
 

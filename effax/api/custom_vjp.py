@@ -149,8 +149,8 @@ class _VjpRule:
             shown = [typed(call.out_tree, types) for types in (found, call.out_types)]
             raise TypeError(
                 f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
-                f"(result, residuals); the result has the types\n    {shown[0]}\nand that of "
-                f"{name}\n    {shown[1]}"
+                f"(result, residuals): got fwd output type {shown[0]} which doesn't match "
+                f"{shown[1]}, the type of what {name} itself returns"
             )
 
     def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> _Backward:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
@@ -12,7 +13,14 @@ from effax.effects import shape as shapes
 from effax.effects.complex import real
 from effax.effects.reduction import without
 from effax.effects.selection import select_n
-from effax.effects.types import default_float, is_bool, is_complex, typeof, user_dtype
+from effax.effects.types import (
+    default_float,
+    is_bool,
+    is_complex,
+    is_inexact,
+    typeof,
+    user_dtype,
+)
 from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.numpy.arguments import (
     broadcast,
@@ -308,7 +316,14 @@ def one_hot(
     Array([[1., 0., 0.], [0., 0., 1.]], dtype=float32)
     """
     wanted = default_float() if dtype is None else user_dtype(dtype, "one_hot")
-    classes = known_index("one_hot", "num_classes", num_classes)
+    classes = known_index("effax.nn.one_hot", "num_classes", num_classes)
+    if is_inexact(typeof(asarray(x)).dtype):
+        warnings.warn(
+            "effax.nn.one_hot input should be integer-typed: a float may lie between two classes, "
+            "and is then of none; convert it with astype(int)",
+            DeprecationWarning,
+            stacklevel=2,
+        )
     try:
         at = operator.index(axis)
     except TypeError:

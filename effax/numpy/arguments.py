@@ -44,7 +44,7 @@ def known_number(name: str, argument: str, x: Any) -> Any:
     if isinstance(x, Carrier):
         known = x.concrete()
         if known is None:
-            raise ConcretizationTypeError(x, f"It arose in the argument '{argument}' of {name}.")
+            raise ConcretizationTypeError(x, f"It arose in {name} argument `{argument}`.")
         x = known
     return np.asarray(x)[()] if isinstance(x, Value) else x
 

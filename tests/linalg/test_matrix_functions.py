@@ -139,7 +139,7 @@ def test_leslie_and_convolution():
     f, s = np.array([1.0, 2, 4]), np.array([0.5, 0.25])
     close(sl.leslie(f, s), scipy.linalg.leslie(f, s))
     assert sl.leslie(np.stack([f, f]), s).shape == (2, 3, 3)
-    with pytest.raises(ValueError, match="one less"):
+    with pytest.raises(ValueError, match="one element fewer"):
         sl.leslie(f, f)
     for mode in ("full", "same", "valid"):
         for n in (2, 6):

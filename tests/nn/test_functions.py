@@ -70,6 +70,13 @@ def test_one_hot():
     found = nn.one_hot(np.array([[0, 2], [5, 1]]), 3, dtype=np.int32)
     np.testing.assert_array_equal(found, [[[1, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 1, 0]]])
     assert nn.one_hot(np.array([0, 1]), 3, axis=0).shape == (3, 2)
+    with pytest.warns(DeprecationWarning, match=r"nn.one_hot input should be integer-typed"):
+        found = nn.one_hot(np.array([0.0, 0.5], np.float32), 2)
+    np.testing.assert_array_equal(found, [[1, 0], [0, 0]])
+    with pytest.raises(
+        effax.errors.ConcretizationTypeError, match=r"in effax\.nn\.one_hot argument `num_classes`"
+    ):
+        effax.jit(nn.one_hot)(3, 5)
 
 
 def attention(q, k, v, seen):
@@ -123,5 +130,5 @@ def test_orthogonal_weights():
 
 
 def test_fans_of_a_vector_are_refused():
-    with pytest.raises(ValueError, match="2D"):
+    with pytest.raises(ValueError, match="in_axis is -2 by default"):
         nn.initializers.he_normal()(effax.random.key(0), (3,))

@@ -189,7 +189,7 @@ def test_rules_of_other_types_than_the_function_are_refused() -> None:
         effax.jvp(f, (1.0,), (1.0,))
     g = effax.custom_vjp(lambda x: x)
     g.defvjp(lambda x: (jnp.zeros(3), None), lambda residuals, ct: (ct,))
-    with pytest.raises(TypeError, match=r"the result has the types\n    float32\[3\]\nand that of"):
+    with pytest.raises(TypeError, match=r"got fwd output type float32\[3\] which doesn't match"):
         effax.grad(lambda x: effax.jit(g)(x).sum())(1.0)
 
 
