@@ -183,6 +183,11 @@ def _find(name: str) -> Option:
     return option
 
 
+def option(name: str) -> Option:
+    """Return the option of a name, with or without `jax_` before it."""
+    return _find(name)
+
+
 def update(name: str, value: Any) -> None:
     """Set an option for the whole process.
 
@@ -580,8 +585,21 @@ class Config:
         """Every option's value in force here, under JAX's names."""
         return {f"jax_{name}": read(name) for name in _options}
 
+    def config_with_absl(self) -> None:
+        """Define a flag of absl for each setting, `--jax_...`, which absl then parses."""
+        from effax.effects.absl_flags import define
+
+        define()
+
+    def parse_flags_with_absl(self) -> None:
+        """Define the flags, and take what the command line has of them now."""
+        from effax.effects.absl_flags import parse
+
+        parse()
+
     def __dir__(self) -> list[str]:
-        return ["read", "trace_key", "update", "values", "watch", *_options]
+        own = ["config_with_absl", "parse_flags_with_absl", "read", "trace_key", "update"]
+        return [*own, "values", "watch", *_options]
 
     def __repr__(self) -> str:
         return "\n".join(f"{n} = {read(n)!r}    # {o.text}" for n, o in _options.items())

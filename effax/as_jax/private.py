@@ -86,7 +86,9 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     "compiler": {},  # chex.restrict_backends, which then restricts nothing
     "core": {  # numpyro, flax
         "trace_state_clean": trace_state_clean,
+        "AbstractValue": "effax.core:AbstractValue",
         "ShapedArray": "effax.core:ShapedArray",
+        "pytype_aval_mappings": "effax.core:pytype_aval_mappings",
         "Tracer": "effax.core:Tracer",
     },
     "dispatch": {"wait_for_tokens": "effax:effects_barrier"},  # equinox

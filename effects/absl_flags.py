@@ -1,0 +1,54 @@
+"""Settings as command-line flags of a program that uses absl: `--jax_enable_x64`, and so on."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any, Final
+
+from effax.effects import config
+
+_defined: Final[list[str]] = []
+
+
+def _absl() -> tuple[Any, Any]:
+    """Return `absl.app` and `absl.flags`, which only such programs have installed."""
+    return import_module("absl.app"), import_module("absl.flags")
+
+
+def define() -> None:
+    """Define a flag for each setting; once absl has parsed them, settings take their values."""
+    app, flags = _absl()
+
+    if _defined:
+        return
+    for name, value in config.config.values.items():
+        text = config.option(name).text
+        if isinstance(value, bool):
+            flags.DEFINE_bool(name, value, text)
+        elif isinstance(value, int):
+            flags.DEFINE_integer(name, value, text)
+        else:
+            flags.DEFINE_string(name, None if value is None else str(value), text)
+        _defined.append(name)
+    app.call_after_init(take)
+
+
+def take() -> None:
+    """Give settings the values of the flags that were given."""
+    _, flags = _absl()
+
+    for name in _defined:
+        found: Any = flags.FLAGS[name]
+        if found.present:
+            config.update(name, found.value)
+
+
+def parse() -> None:
+    """Define the flags, and take those that the command line has, whatever else it has."""
+    _, flags = _absl()
+
+    define()
+    mine = [x for x in sys.argv[1:] if x.lstrip("-").removeprefix("no").startswith("jax_")]
+    flags.FLAGS([sys.argv[0], *mine], known_only=True)
+    take()
