@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
-
-from effax.effects import config
 
 _defined: Final[list[str]] = []
 
@@ -16,14 +15,13 @@ def _absl() -> tuple[Any, Any]:
     return import_module("absl.app"), import_module("absl.flags")
 
 
-def define() -> None:
-    """Define a flag for each setting; once absl has parsed them, settings take their values."""
+def define(options: Mapping[str, Any], update: Callable[[str, Any], None]) -> None:
+    """Define a flag for each option; once absl has parsed them, `update` is given their values."""
     app, flags = _absl()
-
     if _defined:
         return
-    for name, value in config.config.values.items():
-        text = config.option(name).text
+    for option_name, option in options.items():
+        name, value, text = f"jax_{option_name}", option.value, option.text
         if isinstance(value, bool):
             flags.DEFINE_bool(name, value, text)
         elif isinstance(value, int):
@@ -31,24 +29,22 @@ def define() -> None:
         else:
             flags.DEFINE_string(name, None if value is None else str(value), text)
         _defined.append(name)
-    app.call_after_init(take)
+    app.call_after_init(lambda: take(update))
 
 
-def take() -> None:
-    """Give settings the values of the flags that were given."""
+def take(update: Callable[[str, Any], None]) -> None:
+    """Give `update` the values of the flags that were given."""
     _, flags = _absl()
-
     for name in _defined:
         found: Any = flags.FLAGS[name]
         if found.present:
-            config.update(name, found.value)
+            update(name, found.value)
 
 
-def parse() -> None:
+def parse(options: Mapping[str, Any], update: Callable[[str, Any], None]) -> None:
     """Define the flags, and take those that the command line has, whatever else it has."""
     _, flags = _absl()
-
-    define()
+    define(options, update)
     mine = [x for x in sys.argv[1:] if x.lstrip("-").removeprefix("no").startswith("jax_")]
     flags.FLAGS([sys.argv[0], *mine], known_only=True)
-    take()
+    take(update)

@@ -183,11 +183,6 @@ def _find(name: str) -> Option:
     return option
 
 
-def option(name: str) -> Option:
-    """Return the option of a name, with or without `jax_` before it."""
-    return _find(name)
-
-
 def update(name: str, value: Any) -> None:
     """Set an option for the whole process.
 
@@ -589,13 +584,13 @@ class Config:
         """Define a flag of absl for each setting, `--jax_...`, which absl then parses."""
         from effax.effects.absl_flags import define
 
-        define()
+        define(_options, update)
 
     def parse_flags_with_absl(self) -> None:
         """Define the flags, and take what the command line has of them now."""
         from effax.effects.absl_flags import parse
 
-        parse()
+        parse(_options, update)
 
     def __dir__(self) -> list[str]:
         own = ["config_with_absl", "parse_flags_with_absl", "read", "trace_key", "update"]

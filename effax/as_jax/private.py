@@ -7,16 +7,24 @@ from importlib import import_module
 from types import FrameType, ModuleType
 from typing import Any, Final
 
+from effax.backends.xla.client import backend
 from effax.effects import frames
 from effax.effects.handler import bottom, innermost
 from effax.numpy import promote_types
 from effax.tree_util import is_tree_node
 
 INSTEAD: Final = {
+    "jax.extend.mlir.dialects": "jaxlib.mlir.dialects",
+    "jax.extend.mlir.ir": "jaxlib.mlir.ir",
+    "jax.extend.mlir.passmanager": "jaxlib.mlir.passmanager",
+    **{
+        f"jax.extend.mlir.dialects.{name}": f"jaxlib.mlir.dialects.{name}"
+        for name in ("arith", "builtin", "chlo", "func", "math", "scf", "sdy", "stablehlo")
+    },
     "jax.lib": "effax.as_jax.lib",
     "jax.lib.xla_bridge": "effax.as_jax.lib",
 }
-"""Public modules of JAX's that only the door has."""
+"""Public modules of JAX's that only the door has, and those of jaxlib that JAX hands on."""
 
 MEANINGLESS: Final = {
     "jax._src.sharding_impls": "it is what jaxlib's C++ looks for, to make JAX's own objects",
@@ -41,6 +49,21 @@ def trace_state_clean() -> bool:
 def to_complex_dtype(dtype: Any) -> Any:
     """Return the complex dtype whose parts have a dtype, or are at least as precise."""
     return promote_types(dtype, "complex64")
+
+
+def safe_zip(*columns: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of columns, which must be of one length; else raise `ValueError`."""
+    return list(zip(*map(list, columns), strict=True))
+
+
+def safe_map(function: Callable[..., Any], *columns: Any) -> list[Any]:
+    """Return a function of each row of columns, which must be of one length."""
+    return [function(*row) for row in safe_zip(*columns)]
+
+
+def client_of(platform: str | None = None) -> Any:
+    """Return the runtime's own client of a platform."""
+    return backend(platform).client
 
 
 class _Alone:
@@ -71,9 +94,13 @@ class _Typed(type):
     """A class of JAX's typed numbers, which nothing here is an instance of."""
 
 
-# module -> name -> what it is, or where it is public in effax.
+# module -> name -> what it is, or where it is: `module:name`, or `module:` for a module.
 _NAMES: Final[dict[str, dict[str, Any]]] = {
     "": {},
+    "api": {  # JAX's page on primitives
+        name: f"effax:{name}"
+        for name in ("grad", "jacfwd", "jacrev", "jit", "jvp", "linearize", "vjp", "vmap")
+    },
     "ad_util": {"stop_gradient_p": "effax.lax:stop_gradient_p"},  # lineax
     "api_util": {"flatten_fun": "effax.api_util:flatten_fun"},
     "callback": {},  # equinox: the name of a logger
@@ -105,6 +132,10 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     "flatten_util": {"ravel_pytree": "effax.flatten_util:ravel_pytree"},  # blackjax
     "interpreters": {},
     "interpreters.pxla": {"global_result_handlers": {}},  # flax, for dtypes of its own
+    "lax": {"lax": "effax.lax:"},  # JAX's page on primitives
+    "lib": {"xla_client": "jaxlib.xla_client:"},  # JAX's autodidax
+    "lib.mlir": {"ir": "jaxlib.mlir.ir:"},
+    "lib.mlir.dialects": {"hlo": "jaxlib.mlir.dialects.stablehlo:"},  # JAX's page on primitives
     "literals": {  # equinox, quax
         name: _Typed(name, (), {})
         for name in ("TypedInt", "TypedFloat", "TypedComplex", "TypedNdArray")
@@ -128,7 +159,11 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         "_registry": _Registered(),
         "flatten_one_level": "effax.tree_util:flatten_one_level",
     },
-    "xla_bridge": {"_backends": {}},  # chex
+    "util": {  # JAX's page on interpreters
+        "safe_map": safe_map,
+        "safe_zip": safe_zip,
+    },
+    "xla_bridge": {"_backends": {}, "get_backend": client_of},  # chex; JAX's autodidax
 }
 
 _made: Final[dict[str, ModuleType]] = {}
@@ -154,7 +189,8 @@ class Private(ModuleType):
         found = self._names[name]
         if isinstance(found, str):
             home, _, public = found.partition(":")
-            found = getattr(import_module(home), public)
+            module = import_module(home)
+            found = getattr(module, public) if public else module
         setattr(self, name, found)
         return found
 

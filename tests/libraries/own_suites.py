@@ -100,7 +100,9 @@ def chosen(test: str, suite: Suite) -> bool:
 def reason(library: str, test: str, text: str) -> str:
     """Say why a test fails here that passes on JAX, as far as `REASONS` know."""
     said = f"{library}::{test}: {text}"
-    return next((why for pattern, why in REASONS if re.search(pattern, said)), "not explained")
+    return next(
+        (why for pattern, why in REASONS if re.search(pattern, said, re.S)), "not explained"
+    )
 
 
 def compare(runner: Runner, suite: Suite) -> str:

@@ -44,7 +44,6 @@ SUITES = (
     Suite("optimistix", KIDGER + "optimistix", "v0.1.0", ("tests",), 40),
     Suite("penzai", DEEPMIND + "penzai", "v0.2.5", ("tests",), 4),
     Suite("quax", "https://github.com/nstarman/quax", "v0.4.6", ("tests",)),
-    Suite("rlax", DEEPMIND + "rlax", "4c5d25b", ("rlax",), 6),
     Suite("tinygp", "https://github.com/dfm/tinygp", "v0.3.1", ("tests",)),
 )
 

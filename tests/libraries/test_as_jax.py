@@ -73,6 +73,24 @@ def test_what_is_not_there_is_named(line, message):
     assert message in done.stderr
 
 
+def test_what_pages_of_jax_take_of_its_private_modules():
+    program = """
+import jax, jaxlib.mlir.ir
+from jax.extend.mlir import ir
+from jax.extend.mlir.dialects import func, stablehlo as hlo
+from jax._src import api, xla_bridge as xb
+from jax._src.lax import lax
+from jax._src.lib import xla_client
+from jax._src.lib.mlir.dialects import hlo as same
+from jax._src.util import safe_map, safe_zip
+assert ir is jaxlib.mlir.ir and same is hlo and lax is jax.lax and api.jit is jax.jit
+assert safe_map(max, [1, 4], (3, 2)) == [3, 4] and safe_zip([1], [2]) == [(1, 2)]
+try: safe_map(max, [1], [2, 3])
+except ValueError: print(xb.get_backend().platform)
+"""
+    assert through(program) == "cpu\n"
+
+
 # Every public module that JAX 0.10.2 has, apart from those of other names above.
 MODULES = """
 distributed experimental.array_serialization experimental.buffer_callback
