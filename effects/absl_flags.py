@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -15,12 +16,10 @@ def _absl() -> tuple[Any, Any]:
     return import_module("absl.app"), import_module("absl.flags")
 
 
-def define(options: Mapping[str, Any], update: Callable[[str, Any], None]) -> None:
-    """Define a flag for each option; once absl has parsed them, `update` is given their values."""
+def config_with_absl(options: Mapping[str, Any], update: Callable[[str, Any], None]) -> None:
+    """Define a flag for each option; once absl's `app.run` has them, `update` is given them."""
     app, flags = _absl()
-    if _defined:
-        return
-    for option_name, option in options.items():
+    for option_name, option in options.items() if not _defined else ():
         name, value, text = f"jax_{option_name}", option.value, option.text
         if isinstance(value, bool):
             flags.DEFINE_bool(name, value, text)
@@ -32,6 +31,25 @@ def define(options: Mapping[str, Any], update: Callable[[str, Any], None]) -> No
     app.call_after_init(lambda: take(update))
 
 
+def parse_flags_with_absl(options: Mapping[str, Any], update: Callable[[str, Any], None]) -> None:
+    """Define the flags, and take those that the command line has, whatever else it has."""
+    config_with_absl(options, update)
+    _, flags = _absl()
+    mine = [x for x in sys.argv[1:] if x.lstrip("-").removeprefix("no").startswith("jax_")]
+    flags.FLAGS([sys.argv[0], *mine], known_only=True)
+    take(update)
+
+
+def method(
+    name: str, options: Mapping[str, Any], update: Callable[[str, Any], None]
+) -> Callable[[], None]:
+    """Return one of the two functions above, of these options, by its name."""
+    found = {"config_with_absl": config_with_absl, "parse_flags_with_absl": parse_flags_with_absl}
+    if name not in found:
+        raise AttributeError(f"no setting is called {name!r}")
+    return partial(found[name], options, update)
+
+
 def take(update: Callable[[str, Any], None]) -> None:
     """Give `update` the values of the flags that were given."""
     _, flags = _absl()
@@ -39,12 +57,3 @@ def take(update: Callable[[str, Any], None]) -> None:
         found: Any = flags.FLAGS[name]
         if found.present:
             update(name, found.value)
-
-
-def parse(options: Mapping[str, Any], update: Callable[[str, Any], None]) -> None:
-    """Define the flags, and take those that the command line has, whatever else it has."""
-    _, flags = _absl()
-    define(options, update)
-    mine = [x for x in sys.argv[1:] if x.lstrip("-").removeprefix("no").startswith("jax_")]
-    flags.FLAGS([sys.argv[0], *mine], known_only=True)
-    take(update)

@@ -561,6 +561,10 @@ class Config:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name.endswith("_with_absl"):
+            from effax.effects.absl_flags import method
+
+            return method(name, _options, update)
         return read(_find(name).name)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
@@ -580,21 +584,8 @@ class Config:
         """Every option's value in force here, under JAX's names."""
         return {f"jax_{name}": read(name) for name in _options}
 
-    def config_with_absl(self) -> None:
-        """Define a flag of absl for each setting, `--jax_...`, which absl then parses."""
-        from effax.effects.absl_flags import define
-
-        define(_options, update)
-
-    def parse_flags_with_absl(self) -> None:
-        """Define the flags, and take what the command line has of them now."""
-        from effax.effects.absl_flags import parse
-
-        parse(_options, update)
-
     def __dir__(self) -> list[str]:
-        own = ["config_with_absl", "parse_flags_with_absl", "read", "trace_key", "update"]
-        return [*own, "values", "watch", *_options]
+        return ["read", "trace_key", "update", "values", "watch", *_options]
 
     def __repr__(self) -> str:
         return "\n".join(f"{n} = {read(n)!r}    # {o.text}" for n, o in _options.items())

@@ -36,7 +36,11 @@ class Jax(ModuleType):
             raise AttributeError(name)
         if name == "_src":
             return import_module("jax._src")
-        return getattr(effax, name)
+        found = getattr(effax, name)
+        if isinstance(found, ModuleType):
+            # `import jax` loads JAX's modules, and programs look for them there.
+            sys.modules.setdefault(f"jax.{name}", found)
+        return found
 
     def __dir__(self) -> list[str]:
         return dir(effax)

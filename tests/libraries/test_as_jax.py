@@ -32,6 +32,8 @@ import jax.scipy.special as special
 assert jax.__version__ == "0.10.2" and jnp is effax.numpy and lax is effax.lax
 assert isinstance(jnp.ones(3), jax.Array) and special is effax.scipy.special
 assert jnp.__spec__.name == jnp.__name__ == "effax.numpy"
+import sys
+assert jax.sharding is sys.modules["jax.sharding"] and "jax.memory" not in sys.modules
 assert xla_bridge.default_backend() == jax.default_backend()
 print(jax.jit(jax.grad(lambda x: x**3))(2.0))
 """
