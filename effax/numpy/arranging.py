@@ -12,7 +12,15 @@ from effax.effects import comparison, elementwise, indexing, selection
 from effax.effects import shape as effects
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
-from effax.effects.types import canonical_shape, int32, typeof
+from effax.effects.types import (
+    bit_width,
+    canonical_shape,
+    default_int,
+    int32,
+    is_integer,
+    position_dtype,
+    typeof,
+)
 from effax.effects.value import Array, ArrayLike, Axis, OutSharding, Shape
 from effax.numpy.arguments import (
     broadcast,
@@ -148,9 +156,9 @@ def _roll_dynamic(a: Any, shift: Any, axis: Any) -> Any:
     lengths = shape_of(a)
     if axis is None:
         flat = ravel(a)
-        places = shape_of(shift)
-        total = shift if not places else _sum_all(shift)
-        return reshape(_rolled_by(flat, total, 0), lengths)
+        for i in range(prod(shape_of(shift))):
+            flat = _rolled_by(flat, _single(shift, i), 0)
+        return reshape(flat, lengths)
     axes = [canonical_axis(i, len(lengths)) for i in (axis if isinstance(axis, tuple) else (axis,))]
     shifts = ravel(shift)
     if shape_of(shifts)[0] == 1:
@@ -160,25 +168,32 @@ def _roll_dynamic(a: Any, shift: Any, axis: Any) -> Any:
     if shape_of(shifts)[0] != len(axes):
         raise ValueError(f"roll: {shape_of(shifts)[0]} shifts for {len(axes)} axes")
     for i, along in enumerate(axes):
-        a = _rolled_by(a, effects.squeeze(effects.slice_axis(shifts, 0, i, i + 1), (0,)), along)
+        a = _rolled_by(a, _single(shifts, i), along)
     return a
 
 
-def _sum_all(x: Any) -> Any:
-    from effax.effects.reduction import reduce_sum
-
-    return reduce_sum(x, axes=tuple(range(len(shape_of(x)))))
+def _single(x: Any, i: int) -> Any:
+    """One element of an array."""
+    return effects.squeeze(effects.slice_axis(ravel(x), 0, i, i + 1), (0,))
 
 
 def _rolled_by(a: Any, shift: Any, axis: int) -> Any:
     n = shape_of(a)[axis]
     if n == 0:
         return a
-    kind = typeof(shift).dtype
-    counts = effects.iota(dtype=kind, shape=(n,), dimension=0)
-    apart = elementwise.sub(counts, broadcast(shift, (n,)))
-    inside = elementwise.rem(apart, n)
-    places = selection.select_n(comparison.lt(inside, 0), inside, elementwise.add(inside, n))
+    counting = position_dtype(n)
+    # Narrow integers can't hold n, nor unsigned ones what is less than 0; as in NumPy a float
+    # counts without its fraction.
+    if not is_integer(typeof(shift).dtype):
+        shift = cast(shift, default_int())
+    if bit_width(typeof(shift).dtype) < bit_width(counting):
+        shift = cast(shift, counting)
+    rest = cast(elementwise.rem(shift, n), counting)
+    places = elementwise.sub(
+        effects.iota(dtype=counting, shape=(n,), dimension=0), broadcast(rest, (n,))
+    )
+    for off, by in ((comparison.lt(places, 0), n), (comparison.ge(places, n), -n)):
+        places = selection.select_n(off, places, elementwise.add(places, by))
     return pick(a, places, axis)
 
 

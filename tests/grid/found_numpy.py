@@ -121,6 +121,10 @@ narrow floats of two kinds | jnp.matmul | ["jnp.matmul(a, b, preferred_element_t
 ... | jnp.vdot | ["jnp.vdot(a, b, preferred_element_type='float16')", [["float8_e5m2", [3]], ["float8_e4m3fn", [3]]], false]
 ... | jnp.linalg.matmul | ["jnp.linalg.matmul(a, b, preferred_element_type='complex64')", [["complex64", [2, 1, 3]], ["uint4", [2, 3, 2], "few"]], true]
 ... | jnp.einsum | ["jnp.einsum('ij,jk,kl->il', a, b, c, preferred_element_type='float32')", [["float8_e5m2", [2, 3]], ["float8_e4m3fn", [3, 2]], ["bfloat16", [2, 2]]], false]
+shifts without a sign | jnp.roll | ["jnp.roll(a, b)", [["int32", [5], "distinct"], ["uint8", [], "positive"]], false]
+... | jnp.roll | ["jnp.roll(a, 2**32 - 1), jnp.roll(a, jnp.uint32(2**32 - 1)), jnp.roll(a, jnp.int32(-2**31))", [["int32", [7], "distinct"]], true]
+shifts of eight bits | jnp.roll | ["jnp.roll(jnp.arange(300), jnp.int8(-128)), jnp.roll(a, jnp.array([127, 127], 'int8'))", [["int32", [5], "distinct"]], false]
+shifts with a fraction | jnp.roll | ["jnp.roll(a, -1.5), jnp.roll(a, (0.5, 1.7), 0), jnp.roll(a, True)", [["int32", [3], "distinct"]], false]
 """
 
 FOUND: dict[str, list[Case]] = {}

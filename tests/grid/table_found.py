@@ -403,4 +403,7 @@ TABLE = {
         ("float32", (9,), "within:-3:3"),
         smooth=False,
     ),
+    "the entropy of no events": _entry(
+        "jsp.stats.poisson.entropy(a) == 0", ("float32", (4,), "among:0:1"), smooth=False
+    ),
 }
