@@ -23,7 +23,10 @@ _CONSTANT: Final = "from a constant"
 
 
 def saved_residuals(fun: Callable[..., Any], *args: Any, **keywords: Any) -> list[Residual]:
-    """What reverse mode through a function would store: types, and where each comes from."""
+    """What reverse mode through a function would store: types, and where each comes from.
+
+    Constants come first, then arguments, then results of operations in the order of the program.
+    """
     leaves, tree = tree_flatten((args, keywords))
 
     def flat(*values: Any) -> list[Any]:
@@ -45,9 +48,11 @@ def saved_residuals(fun: Callable[..., Any], *args: Any, **keywords: Any) -> lis
     places.update(zip(program.inputs[captured:], _names(fun, args, keywords), strict=True))
     makers = _makers(program)
     outputs: list[Any] = list(program.outputs)
-    found = [(x.type, places.get(x) or _origin(x, makers)) for x in outputs]
-    order = {name: i for i, name in enumerate([_CONSTANT, *places.values()])}
-    return sorted(found, key=lambda residual: order.get(residual[1], len(order)))
+    order = {_CONSTANT: 0, **{name: i for i, name in enumerate(places.values(), 1)}}
+    made = {x: i for i, x in enumerate(makers, len(order))}
+    found = [(x, (x.type, places.get(x) or _origin(x, makers))) for x in outputs]
+    found.sort(key=lambda pair: order.get(pair[1][1], made.get(pair[0], len(order))))
+    return [residual for _, residual in found]
 
 
 def _names(fun: Any, args: Any, keywords: Any) -> Iterator[str]:

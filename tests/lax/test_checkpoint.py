@@ -220,6 +220,18 @@ def test_arrays_mentioned_in_a_function_are_among_what_is_stored():
     assert (first[0].shape, first[1]) == ((1,), "from a constant")
 
 
+def test_what_is_stored_is_told_in_the_order_of_the_program():
+    def f(x, y):
+        z = checkpoint_name(jnp.sin(3.0), "z")
+        return z * (x * y * jnp.cos(y))
+
+    found = [place for _, place in saved_residuals(f, 2.0, 4.0)]
+    assert found[:2] == ["from the argument x", "from the argument y"]
+    places = [place.split(" from ")[0] for place in found[2:]]
+    made = ["output of mul", "output of cos", "output of neg"]
+    assert places == ["named 'z'", *made]
+
+
 def test_only_what_is_computed_again_is_kept_apart():
     """Without a first computation there is nothing for the compiler to merge with."""
     f = effax.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
