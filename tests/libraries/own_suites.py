@@ -111,7 +111,8 @@ def compare(runner: Runner, suite: Suite) -> str:
     kept = runner.out / f"{suite.name}.jax.jsonl"
     theirs = read(kept) if kept.exists() and not runner.args.again else runner.ask(suite, "jax")
     passed = {t for t, one in theirs.items() if one["outcome"] == "passed" and chosen(t, suite)}
-    ours = runner.ask(suite, "effax", passed)
+    mine = runner.out / f"{suite.name}.effax.jsonl"
+    ours = read(mine) if runner.args.kept else runner.ask(suite, "effax", passed)
     files = {test: one for test, one in ours.items() if "::" not in test}  # not to be imported
     reasons: Counter[str] = Counter()
     report = []
@@ -153,6 +154,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=60, help="the time of a test")
     parser.add_argument("--limit", type=int, default=900, help="the time of a suite")
     parser.add_argument("--again", action="store_true", help="ask JAX again")
+    parser.add_argument("--kept", action="store_true", help="write the rows of kept outcomes")
     args = parser.parse_args()
     args.sources, args.out = args.sources.resolve(), args.out.resolve()
     args.path = [path.resolve() for path in args.path]
