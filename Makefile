@@ -16,7 +16,7 @@ WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
 
-.PHONY: help test test-all check lint types pyright layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
+.PHONY: help accelerators test test-all check lint types pyright layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
 	libraries libraries-own array-api docs dist format sizes names clean
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make test-all  the same with the slow ones"
 	@echo "make pyright   examples, papers and programs of users under the second type checker"
 	@echo "make mutants   small mistakes in each rule, and which law finds them"
+	@echo "make accelerators  compile all cells for a TPU and a GPU that are not there"
 	@echo "make paths     the tests with fast paths switched off, all and each, and on at all sizes"
 	@echo "make hostile   sizes, threads, forks, interpreter exit, hostile files: the slow ones too"
 	@echo "make fuzz      random questions to effax and JAX, for SECONDS=120"
@@ -68,6 +69,14 @@ $(VENV)-conformance/.conformance: requirements/conformance.txt requirements/runt
 	@$(VENV)-conformance/bin/python $(INSTALL) --require-hashes -r requirements/conformance.txt
 	@touch $@
 
+# The compilers for chips make clients where they are found, so they have a place of their own.
+$(VENV)-accelerators/.accelerators: requirements/accelerators.txt requirements/test.txt requirements/runtime.txt
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
+	@$(VENV)-accelerators/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-accelerators
+	@$(VENV)-accelerators/bin/python $(INSTALL) --require-hashes -r requirements/accelerators.txt
+	@$(VENV)-accelerators/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
 $(VENV)-pyright/.pyright: requirements/pyright.txt
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
 	@$(VENV)-pyright/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-pyright
@@ -96,6 +105,12 @@ types: $(VENV)/.test
 # mypy, which `make types` runs, checks the library; pyright what is written with it.
 pyright: $(VENV)/.test $(VENV)-pyright/.pyright
 	$(PY) -m tests.typing.checkers $(VENV)-pyright/bin/pyright
+
+# Compiles for a TPU and a GPU that are not there: 2 GB of wheels, and ten minutes; EVERY=20 asks a twentieth.
+EVERY ?= 1
+accelerators: $(VENV)-accelerators/.accelerators
+	EFFAX_PLATFORMS=cpu $(VENV)-accelerators/bin/python -m pytest -q tests/accelerators
+	EFFAX_PLATFORMS=cpu $(VENV)-accelerators/bin/python -m tests.accelerators --every $(EVERY)
 
 layers: $(VENV)/.test
 	$(VENV)/bin/lint-imports

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import attrs
 
-from effax.backends.xla.client import Backend, XlaRuntimeError
-from effax.backends.xla.compile import parse
+from effax.backends.xla.client import Backend
+from effax.backends.xla.compile import costs, parse
 from effax.backends.xla.executable import Executable
 from effax.backends.xla.placement import Placement, Sharding, default
 from effax.effects.runtime import _hlo, _jax
@@ -40,11 +40,7 @@ def hlo_text(text: str, located: bool = False) -> str:
 
 def costs_before(text: str, backend: Backend) -> dict[str, float] | None:
     """The compiler's estimate for the program as it is written; None where it has none."""
-    module = computation(text).get_hlo_module()
-    try:
-        return dict(_jax.hlo_module_cost_analysis(backend.client, module))
-    except XlaRuntimeError:
-        return None
+    return costs(computation(text).get_hlo_module(), backend)
 
 
 class _AutoLayout:

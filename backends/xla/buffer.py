@@ -64,6 +64,14 @@ def without_jax(function: Callable[[], R]) -> R:
 # ------------------------------------------------------------------------------ host to device
 
 
+def _refuse_absent(placement: Placement) -> None:
+    if placement.device.backend.absent:
+        raise RuntimeError(
+            f"{placement.device!r} is not there: programs can be compiled for it (jit(f).lower("
+            "ShapeDtypeStruct(shape, dtype, sharding=...)).compile()), and nothing put on it or run"
+        )
+
+
 def put(x: Any, type: ShapedArray, placement: Placement, copy: bool = True) -> Any:
     """A buffer of a type from NumPy data of its shape and dtype.
 
@@ -71,6 +79,7 @@ def put(x: Any, type: ShapedArray, placement: Placement, copy: bool = True) -> A
     which must then never change. Raises `ValueError` where the placement can't cut the shape.
     """
     refuse_fork()
+    _refuse_absent(placement)
     semantics = _COPY if copy else _KEEP
     if placement.is_single:
         shards, devices = [x], [placement.devices[0].raw]
@@ -104,6 +113,7 @@ def putting(type: ShapedArray, placement: Placement) -> Callable[[Any], Any]:
     if not placement.is_single:
         return lambda x: put(x, type, placement)
     refuse_fork()
+    _refuse_absent(placement)
     into, sharding = _jax.batched_device_put, placement.runtime(len(type.shape))
     devices = [placement.devices[0].raw]
     return lambda x: into(type, sharding, [x], devices, True, False, _COPY, True)

@@ -31,6 +31,9 @@ class Backend:
 
     __slots__ = ("client", "name", "platform")
 
+    absent = False
+    """Whether its devices are not there: it compiles, and runs nothing."""
+
     def __init__(self, name: str, client: Any) -> None:
         self.name = name
         self.client = client

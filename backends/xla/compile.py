@@ -10,7 +10,14 @@ from typing import Any, Final
 import numpy as np
 
 from effax.backends.xla import disk_cache, linalg_targets
-from effax.backends.xla.client import VERSION, XlaRuntimeError, jaxlib_version, refuse_fork
+from effax.backends.xla.client import (
+    VERSION,
+    Backend,
+    XlaRuntimeError,
+    backend,
+    jaxlib_version,
+    refuse_fork,
+)
 from effax.backends.xla.placement import Placement
 from effax.effects import config
 from effax.effects.runtime import _jax
@@ -88,6 +95,13 @@ def load(
     made = compile_options(placement, flags)
     client = placement.device.client
     devices = placement.device_list
+    if placement.device.backend.absent:
+        if host_callbacks:
+            raise NotImplementedError(
+                f"the program calls back to Python, in this process, and is compiled for "
+                f"{placement.device!r}, which is not in it: leave callbacks out"
+            )
+        return _timed(lambda: client.compile(parse(text), devices, made))
     if host_callbacks:
         # The one case in which the compiler wants a parsed module.
         callbacks = list(host_callbacks)
@@ -219,6 +233,18 @@ def parse(text: str) -> Any:
     from effax.effects.runtime import ir
 
     return ir.Module.parse(text, mlir_context())
+
+
+def costs(module: Any, of: Backend) -> dict[str, float] | None:
+    """XLA's estimate of what an HLO module costs on a back-end; None where it has none.
+
+    A client without devices makes no estimates, so that of the default back-end is asked.
+    """
+    client = backend().client if of.absent else of.client
+    try:
+        return dict(_jax.hlo_module_cost_analysis(client, module))
+    except XlaRuntimeError:
+        return None
 
 
 def mlir_context() -> Any:

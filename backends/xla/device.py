@@ -34,7 +34,8 @@ class Device:
     @property
     def is_addressable(self) -> bool:
         """Whether the device belongs to this process, so that its memory can be read."""
-        return self.process_index == int(self.backend.client.process_index())
+        here = self.process_index == int(self.backend.client.process_index())
+        return here and not self.backend.absent
 
     @property
     def client(self) -> Any:

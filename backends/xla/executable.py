@@ -7,7 +7,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from effax.backends.xla import compile as compiling
 from effax.backends.xla import raised
@@ -53,7 +53,8 @@ class Executable:
         ordered: bool = False,
     ) -> None:
         self.raw = raw
-        self.run: Callable[..., Any] = raw.execute_sharded
+        absent = placement.device.backend.absent
+        self.run: Callable[..., Any] = self._refuse if absent else raw.execute_sharded
         self.placement = placement
         self.out_specs = [spec.update(committed=False) for spec in out_specs]
         self.committed_specs = [spec.update(committed=True) for spec in out_specs]
@@ -87,7 +88,8 @@ class Executable:
         try:
             costs = self.raw.cost_analysis()
         except XlaRuntimeError:
-            return None
+            of = self.placement.device.backend
+            return compiling.costs(self.raw.hlo_modules()[0], of) if of.absent else None
         return dict(costs[0] if isinstance(costs, list) else costs)
 
     def memory_analysis(self) -> Any:
@@ -100,12 +102,20 @@ class Executable:
     @property
     def fingerprint(self) -> bytes | None:
         """A digest of the program and what it was compiled for."""
-        found: bytes | None = self.raw.fingerprint
+        found: bytes | None = getattr(self.raw, "fingerprint", None)
         return found
 
     def serialize(self) -> bytes:
         """The executable as bytes, for a process with the same jaxlib and hardware."""
+        if self.placement.device.backend.absent:
+            return bytes(self.raw.serialize())
         return bytes(self.placement.device.client.serialize_executable(self.raw))
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise RuntimeError(
+            f"this program was compiled for {self.placement.device!r}, which is not there, and "
+            "can't run: serialize it, and load it where such a device is"
+        )
 
     def __repr__(self) -> str:
         types = ", ".join(repr(spec.type) for spec in self.out_specs)

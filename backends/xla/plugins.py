@@ -96,6 +96,19 @@ def cuda_client(distributed: Mapping[str, Any]) -> Any:
     """
     from effax.effects.runtime import xla_client
 
+    load_cuda()
+    options = xla_client.generate_pjrt_gpu_plugin_options()
+    visible = config.read("cuda_visible_devices")
+    if visible and visible != "all":
+        options["visible_devices"] = [int(part) for part in visible.split(",")]
+    return _client("cuda", options, distributed)
+
+
+def load_cuda() -> Any:
+    """Load CUDA's plugin, once, with its custom calls. Needs no device.
+
+    Returns its interface, None where jax has loaded it.
+    """
     package = cuda_package()
     folder = _folder(f"jax_plugins.{package}")
     assert package is not None and folder is not None, "asked for only where it was found"
@@ -104,11 +117,7 @@ def cuda_client(distributed: Mapping[str, Any]) -> Any:
         api = _jax.load_pjrt_plugin("cuda", str(folder / "xla_cuda_plugin.so"), c_api=None)
         _jax.initialize_pjrt_plugin("cuda")
         _register_cuda_targets(f"jax_{package.removeprefix('xla_')}_plugin", api)
-    options = xla_client.generate_pjrt_gpu_plugin_options()
-    visible = config.read("cuda_visible_devices")
-    if visible and visible != "all":
-        options["visible_devices"] = [int(part) for part in visible.split(",")]
-    return _client("cuda", options, distributed)
+    return _cuda_loaded[0][1] if _cuda_loaded else None
 
 
 _cuda_loaded: Final[list[tuple[Any, Any]]] = []
@@ -151,14 +160,24 @@ def tpu_library() -> str | None:
     return str(library) if library is not None and library.exists() else None
 
 
-def tpu_client(distributed: Mapping[str, Any]) -> Any:
-    """A client of TPU. Raises `RuntimeError` where there is no chip."""
+def has_tpu() -> bool:
+    """Whether the machine shows chips."""
+    return any(Path("/dev").glob("accel*")) or Path("/dev/vfio").exists()
+
+
+def load_tpu() -> None:
+    """Load libtpu, once. Needs no chip."""
     if not _jax.pjrt_plugin_loaded("tpu"):
-        if not any(Path("/dev").glob("accel*")) and not Path("/dev/vfio").exists():
-            # Without chips the library would ask the cloud's metadata server, and wait.
-            os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
         _jax.load_pjrt_plugin("tpu", tpu_library(), None)
         _jax.initialize_pjrt_plugin("tpu")
+
+
+def tpu_client(distributed: Mapping[str, Any]) -> Any:
+    """A client of TPU. Raises `RuntimeError` where there is no chip."""
+    if not has_tpu():
+        # Without chips the library would ask the cloud's metadata server, and wait.
+        os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
+    load_tpu()
     return _client("tpu", {}, distributed)
 
 

@@ -16,7 +16,14 @@ from effax.effects.errors import RefError
 from effax.effects.handler import Carrier, bottom, innermost
 from effax.effects.state import AbstractRef, Ref
 from effax.effects.tree import tree_map
-from effax.effects.types import ShapedArray, float0, is_complex, is_inexact, typeof
+from effax.effects.types import (
+    ShapedArray,
+    canonical_dtype,
+    float0,
+    is_complex,
+    is_inexact,
+    typeof,
+)
 from effax.effects.value import Value
 from effax.interpreters.jvp.dual import tangent_type, zeros
 
@@ -249,5 +256,6 @@ def typeof_like(x: Any) -> ShapedArray:
     if isinstance(x, AbstractRef):
         return x  # type: ignore[return-value]
     if hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "__array__"):
-        return ShapedArray(tuple(x.shape), np.dtype(x.dtype), getattr(x, "weak_type", False))
+        dtype = canonical_dtype(np.dtype(x.dtype))
+        return ShapedArray(tuple(x.shape), dtype, getattr(x, "weak_type", False))
     return typeof(x)

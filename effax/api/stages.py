@@ -12,6 +12,7 @@ from effax.api.options import checked_options
 from effax.api.staging import ShapeDtypeStruct
 from effax.backends.xla import analysis
 from effax.backends.xla.array import Array, asarray, device_put
+from effax.backends.xla.compile import donate_operands
 from effax.backends.xla.dispatch import (
     check_row,
     compile_program,
@@ -73,6 +74,11 @@ class Call:
     def in_types(self) -> tuple[ShapedArray, ...]:
         """The types of the arguments' leaves."""
         return self.program.in_types[len(self.captured) :]
+
+    @property
+    def given_away(self) -> tuple[int, ...]:
+        """The positions of donated operands of the program, which takes captured values first."""
+        return tuple([len(self.captured) + i for i in self.donated])
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -181,7 +187,7 @@ class Traced(_Stage):
             program, _ = discharged(program)
         check_row(program)
         text, _ = lower(program, self._call.layout, platform=platform)
-        return Lowered(self._call, text, platform)
+        return Lowered(self._call, donate_operands(text, self._call.given_away), platform)
 
 
 @attrs.frozen(slots=True, eq=False, repr=False)
@@ -202,6 +208,7 @@ class Lowered(_Stage):
         if debug_info:
             call = self._call
             text, _ = lower(call.program, call.layout, platform=self._platform, located=True)
+            text = donate_operands(text, call.given_away)
         if dialect == "hlo":
             return analysis.hlo_text(text, debug_info)
         return text if debug_info else analysis.plain_text(text)
@@ -243,9 +250,10 @@ class Lowered(_Stage):
         executor = compile_program(
             program,
             layout,
-            donate=[len(call.captured) + i for i in call.donated],
+            donate=call.given_away,
             captured=[
-                device_put(asarray(x), at) for x, at in zip(captured, layout.ins, strict=False)
+                asarray(x) if where.device.backend.absent else device_put(asarray(x), at)
+                for x, at in zip(captured, layout.ins, strict=False)
             ],
             options={**dict(call.options), **checked_options(compiler_options)},
             work=call.work,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
+from effax.backends.xla import absent
 from effax.backends.xla.device import Device, devices
 from effax.backends.xla.mesh import Mesh
 
@@ -31,11 +32,31 @@ def get_attached_topology(platform: str | None = None) -> TopologyDescription:
 
 def get_topology_desc(
     topology_name: str = "", platform: str | None = None, **options: Any
-) -> NoReturn:
-    """Raise `NotImplementedError`: effax compiles for devices that the process has."""
-    raise NotImplementedError(
-        f"get_topology_desc({topology_name!r}, {platform!r}): effax compiles for attached devices "
-        "alone (get_attached_topology)"
+) -> TopologyDescription:
+    """Return a topology whose devices need not be there: programs are compiled for them.
+
+    Args:
+      topology_name: of TPUs, a slice as libtpu names it: "v5e:4x4", "v5p:2x2x1". Of GPUs, a model,
+        "h200" or "a100".
+      platform: "tpu", by default, or "cuda" (or "gpu").
+      options: of GPUs, `topology`, how many partitions, machines in each, and GPUs in each machine
+        ("1x1x8", by default one GPU), and `target_config`, the text of XLA's
+        `GpuTargetConfigProto`, for other models. Of TPUs, those of libtpu.
+
+    Raises:
+      RuntimeError: where the platform's compiler (libtpu, or CUDA's plugin) is not installed.
+      ValueError: for a topology that the compiler doesn't know.
+
+    A type says where: `jit(f).lower(ShapeDtypeStruct(shape, dtype, sharding=...)).compile()`.
+    """
+    if platform in (None, "tpu"):
+        return TopologyDescription(absent.tpu(topology_name, **options))
+    if platform in ("cuda", "gpu"):
+        config = options.pop("target_config", None)
+        return TopologyDescription(absent.cuda(topology_name, config=config, **options))
+    raise ValueError(
+        f"get_topology_desc: platform must be 'tpu' or 'cuda', not {platform!r}; the devices that "
+        "are there are get_attached_topology(platform)"
     )
 
 

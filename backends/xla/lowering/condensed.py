@@ -10,7 +10,7 @@ from effax.backends.xla.lowering.linalg import (
     info_type,
     lapack_name,
     or_nan,
-    require_lapack,
+    reflections,
     resized,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule
@@ -64,11 +64,9 @@ def lower_hessenberg(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[N
 
 @rule(condensed.reflections)
 def lower_reflections(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[Name]:
-    require_lapack(w, condensed.reflections)
     if 0 in x.shape[-2:]:
         return [x, w.constant(0, types[1])]
-    strong = [t.strong() for t in types]
-    return foreign(w, lapack_name(w, x, "geqrf"), [x], strong, len(x.shape) - 2, alias=0)
+    return [*reflections(w, condensed.reflections, x)]
 
 
 @rule(condensed.tridiagonal)

@@ -1,4 +1,4 @@
-"""Linear algebra as calls of LAPACK on the CPU, and of cuSOLVER on NVIDIA's GPUs.
+"""Linear algebra as calls: of LAPACK on the CPU, of cuSOLVER on NVIDIA's GPUs, of TPUs' own.
 
 The targets are typed foreign functions that jaxlib and its plugins ship. Matrices are laid out by
 columns, the batch before them.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from effax.backends.xla.lowering import linalg_tpu
 from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects import control, linalg
@@ -210,6 +211,8 @@ def _flag(value: bool) -> str:
 @rule(linalg.lu)
 def lower_lu(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[Name]:
     """A singular matrix has factors too; only an illegal argument gives NaN."""
+    if w.platform == "tpu":
+        return linalg_tpu.lu(w, types, x)
     require_lapack(w, linalg.lu)
     batch = len(x.shape) - 2
     out, pivots, info = foreign(
@@ -282,26 +285,35 @@ def _exchange_in_batch(i: Any, order: Any, pivot: Any) -> list[Any]:
     return [add(i, 1), select_n(here, select_n(there, order, one), other)]
 
 
+def reflections(w: Writer, effect: Any, x: Name) -> tuple[Name, Name]:
+    """Householder's reflections of a matrix below its r, and their factors."""
+    taus = x.type.update(shape=(*x.shape[:-2], min(x.shape[-2:])), weak_type=False)
+    if w.platform == "tpu":
+        return linalg_tpu.reflections(w, effect, x, taus)
+    require_lapack(w, effect)
+    batch = len(x.shape) - 2
+    packed, tau = foreign(
+        w, lapack_name(w, x, "geqrf"), [x], [x.type.strong(), taus], batch, alias=0
+    )
+    return packed, tau
+
+
 @rule(linalg.qr)
 def lower_qr(
     w: Writer, types: Sequence[ShapedArray], x: Name, *, full_matrices: bool
 ) -> list[Name]:
     """Householder's reflections, multiplied out."""
-    require_lapack(w, linalg.qr)
     batch = len(x.shape) - 2
-    m, n = x.shape[-2:]
-    k = min(m, n)
-    taus = x.type.update(shape=(*x.shape[:-2], k), weak_type=False)
-    packed, tau = foreign(
-        w, lapack_name(w, x, "geqrf"), [x], [x.type.strong(), taus], batch, alias=0
-    )
     q_type, r_type = types
-    wide = q_type.shape[-1]
-    reflectors = resized(w, packed, batch + 1, wide)
+    packed, tau = reflections(w, linalg.qr, x)
+    reflectors = resized(w, packed, batch + 1, q_type.shape[-1])
     product = "ungqr" if is_complex(x.dtype) else "orgqr"
-    (q,) = foreign(
-        w, lapack_name(w, x, product, "orgqr"), [reflectors, tau], [q_type], batch, alias=0
-    )
+    if w.platform == "tpu":
+        q = linalg_tpu.multiplied_out(w, reflectors, tau)
+    else:
+        (q,) = foreign(
+            w, lapack_name(w, x, product, "orgqr"), [reflectors, tau], [q_type], batch, alias=0
+        )
     r = resized(w, packed, batch, r_type.shape[-2])
     return [q, w.performed(triu, r)]
 
@@ -320,6 +332,8 @@ def resized(w: Writer, x: Name, axis: int, length: int) -> Name:
 
 @rule(linalg.eigh)
 def lower_eigh(w: Writer, types: Sequence[ShapedArray], x: Name, *, lower: bool) -> list[Name]:
+    if w.platform == "tpu":
+        return linalg_tpu.eigh(w, types, x, lower)
     require_lapack(w, linalg.eigh)
     batch = len(x.shape) - 2
     if is_gpu(w):

@@ -124,7 +124,25 @@ def lower_select_and_scatter_add(
     window_strides: window.Lengths,
     padding: window.Padding,
 ) -> Name:
-    """Padded and cropped by hand: XLA's CPU and GPU backends crash on padded windows here."""
+    """Padded and cropped by hand: XLA's CPU and GPU backends crash on padded windows here.
+
+    A TPU's wants two axes along which windows have length 1: axes of length 1 are put before.
+    """
+    still = list(zip(window_dimensions, window_strides, strict=True)).count((1, 1))
+    if w.platform == "tpu" and still < 2:
+        ones = (1,) * (2 - still)
+        wide = types[0].update(shape=(*ones, *types[0].shape))
+        found = lower_select_and_scatter_add(
+            w,
+            [wide],
+            _reshaped(w, source, (*ones, *source.shape)),
+            _reshaped(w, x, (*ones, *x.shape)),
+            select=select,
+            window_dimensions=(*ones, *window_dimensions),
+            window_strides=(*ones, *window_strides),
+            padding=(*[(0, 0)] * len(ones), *padding),
+        )
+        return _reshaped(w, found, types[0].shape)
     scalar = ShapedArray((), x.dtype)
     out = types[0]
     if any(map(any, padding)):
@@ -154,6 +172,11 @@ def lower_select_and_scatter_add(
         return result
     box = ", ".join(f"{lo}:{lo + n}:1" for n, (lo, _) in zip(out.shape, padding, strict=True))
     return w.op(f"stablehlo.slice {result} [{box}] : ({x.text}) -> {tensor(out)}", out)
+
+
+def _reshaped(w: Writer, x: Name, shape: Sequence[int]) -> Name:
+    type = x.type.update(shape=tuple(shape))
+    return w.op(f"stablehlo.reshape {x} : ({x.text}) -> {tensor(type)}", type)
 
 
 # Rules whose attribute is called `select` hide the function of that name; they use this.

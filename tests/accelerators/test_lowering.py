@@ -1,0 +1,63 @@
+"""What is written for chips, looked at without their compilers."""
+
+import numpy as np
+import pytest
+
+import effax as fx
+import effax.numpy as jnp
+from effax.backends.xla.executable import compile_text
+from effax.backends.xla.placement import default
+from effax.effects import window
+from effax.effects.errors import UnhandledEffectError
+from effax.effects.types import typeof
+
+S = fx.ShapeDtypeStruct
+
+
+def for_tpu(f, *args):
+    return fx.jit(f).trace(*args).lower(lowering_platforms=("tpu",)).as_text()
+
+
+@pytest.mark.parametrize(
+    "f, target",
+    [
+        (jnp.linalg.qr, "@Qr"),
+        (fx.lax.linalg.lu, "@LuDecomposition"),
+        (jnp.linalg.eigh, "@Eigh"),
+        (lambda x: jnp.linalg.qr(x, mode="raw"), "@Qr"),
+    ],
+)
+def test_linear_algebra_is_called_of_the_tpus_compiler(f, target):
+    text = for_tpu(f, S((2, 8, 8), "float32"))
+    assert target in text
+    assert "lapack" not in text
+
+
+@pytest.mark.parametrize(
+    "f, x, match",
+    [
+        (jnp.linalg.qr, S((4, 4), "complex64"), "qr: a TPU's compiler has it for float32"),
+        (jnp.linalg.eigh, S((257, 257), "float32"), "up to 256 rows, and this has 257"),
+        (jnp.linalg.svd, S((4, 4), "float32"), "'svd' has no lowering for the platform 'tpu'"),
+    ],
+)
+def test_what_a_tpu_has_not_is_refused_by_name(f, x, match):
+    with pytest.raises(UnhandledEffectError, match=match):
+        for_tpu(f, x)
+
+
+@pytest.mark.parametrize("sizes", [(3,), (2, 2), (1, 2, 3)])
+def test_windows_with_axes_put_before_scatter_to_the_same_places(sizes):
+    """A TPU's program of them has nothing of a TPU's own, so the CPU can tell its values."""
+    x = np.random.default_rng(0).normal(size=(4, 6, 5)[: len(sizes)]).astype("float32")
+    ones = (1,) * len(sizes)
+    how = {"window_dimensions": sizes, "window_strides": ones, "padding": ((0, 0),) * len(sizes)}
+    source = np.ones([n - k + 1 for n, k in zip(x.shape, sizes, strict=True)], "float32")
+
+    def scattered(source, x):
+        return window.select_and_scatter_add(source, x, select="ge", **how)
+
+    made = compile_text(for_tpu(scattered, source, x), placement=default(), out_types=[typeof(x)])
+    given = [jnp.asarray(y).buffer for y in (source, x)]
+    (found,) = made.execute(given)
+    np.testing.assert_array_equal(np.asarray(found), fx.jit(scattered)(source, x))
