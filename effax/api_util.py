@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax.effects.tree import broadcast_prefix
+from effax.effects import tree
 from effax.effects.types import ShapedArray, typeof
 from effax.extend.linear_util import WrappedFun
 from effax.tree_util import (
@@ -99,17 +99,13 @@ def argnums_partial(
 def flatten_axes(name: str, treedef: Any, axis_tree: Any, *, kws: bool = False, **_: Any) -> Any:
     """An axis (or None) for each leaf of a tree, from a prefix of it.
 
-    Raises ValueError, with `name`, where the axes are no prefix of the tree.
+    Raises ValueError, with `name` and each place that differs, where the axes are no prefix.
 
     >>> from effax.tree_util import tree_structure
     >>> flatten_axes("vmap in_axes", tree_structure((1, {"a": 2, "b": 3})), (0, None))
     [0, None, None]
     """
-    leaves = tree_unflatten(treedef, [object()] * treedef.num_leaves)
-    try:
-        return broadcast_prefix(axis_tree, leaves, is_leaf=lambda x: x is None)
-    except ValueError as error:
-        raise ValueError(f"{name} is no prefix of the tree {treedef}: {axis_tree}") from error
+    return tree.flatten_axes(name, treedef, axis_tree)
 
 
 def safe_map(f: Callable[..., Any], *args: Any) -> list[Any]:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from effax import api_util
 from effax.effects import tree as T
 from effax.effects.tree import keystr, tree_flatten, tree_leaves, tree_map, tree_structure
 
@@ -286,6 +287,10 @@ def test_axes():
     assert T.flatten_axes("in_axes", args, ({"w": 2, "b": None}, [0, None])) == [2, 0, None]
     with pytest.raises(ValueError, match=r"(?s)different lengths of tuple.*in_axes"):
         T.flatten_axes("in_axes", args, (0,))
+    assert api_util.flatten_axes("in_axes", args, [None, 1]) == [None, 1, 1]
+    wrong = {"a": [0, 1], "b": (2, 3)}
+    with pytest.raises(ValueError, match=r"(?s)\(2 found\).*in_axes\['a'\].*in_axes\['b'\]"):
+        api_util.flatten_axes("in_axes", tree_structure({"a": 1, "b": 2}), wrong)
 
 
 def test_equality_errors():
