@@ -333,7 +333,11 @@ def square(x: ArrayLike, /) -> Array:
     return elementwise.square(unary("square", x, numeric_dtype))
 
 
-@universal(reduce=folds.largest, accumulate=folds.running_largest, at=folds.update("max"))
+@universal(
+    reduce=folds.largest,
+    accumulate=folds.running_largest,
+    at=folds.update("max", promotes=True),
+)
 def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The larger; NaN where either is NaN.
 
@@ -345,7 +349,11 @@ def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
     return elementwise.max(*promote(x, y, name="maximum"))
 
 
-@universal(reduce=folds.smallest, accumulate=folds.running_smallest, at=folds.update("min"))
+@universal(
+    reduce=folds.smallest,
+    accumulate=folds.running_smallest,
+    at=folds.update("min", promotes=True),
+)
 def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The smaller; NaN where either is NaN.
 

@@ -116,6 +116,8 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> A
         return _roll_static(a, shift, axis)
     if isinstance(shift, list | tuple):
         shift = np.asarray(shift) if is_static(shift) else concatenate([ravel(s) for s in shift])
+    if len(shape_of(shift)) > 1:
+        raise ValueError(f"roll: shift must be a number or a vector, got shape {shape_of(shift)}")
     return _roll_dynamic(a, shift, axis)
 
 

@@ -19,6 +19,7 @@ from effax.effects import (
     transcendental,
 )
 from effax.effects.effect import Effect
+from effax.effects.promotion import lattice_result
 from effax.effects.selection import select_n
 from effax.effects.types import inexact_dtype, is_bool, is_complex, is_integer, typeof
 from effax.numpy import reductions
@@ -63,10 +64,17 @@ running_largest = running(cumulative.cummax, elementwise.max)
 running_smallest = running(cumulative.cummin, elementwise.min)
 
 
-def update(operation: str, of_truths: str | None = None) -> Callable[..., Any]:
-    """`at` by a method of `x.at[indices]`; where all is Boolean, by another one."""
+def update(
+    operation: str, of_truths: str | None = None, *, promotes: bool = False
+) -> Callable[..., Any]:
+    """`at` by a method of `x.at[indices]`; where all is Boolean, by another one.
+
+    The result has a's dtype, or if the function `promotes` the one in which a and b meet.
+    """
 
     def at(a: Any, indices: Any, b: Any) -> Any:
+        if promotes:
+            a = cast(a, lattice_result([typeof(a), typeof(b)])[0])
         boolean = is_bool(typeof(a).dtype) and is_bool(typeof(b).dtype)
         return getattr(At(a)[indices], of_truths if boolean and of_truths else operation)(b)
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from effax.effects import dtypes
 from effax.effects import promotion as lattice
-from effax.effects.promotion import safe_to_cast
 from effax.effects.types import as_dtype, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike, Value
 from effax.whole import opening
@@ -103,8 +102,6 @@ def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike, casting: str = "safe")
     (True, False)
     """
     given, wanted = _host_dtype(from_), _host_dtype(to)
-    if casting == "safe" and "bfloat16" in (given.name, wanted.name):
-        return bool(safe_to_cast(given, wanted))
     return bool(np.can_cast(given, wanted, casting=casting))  # type: ignore[arg-type]
 
 

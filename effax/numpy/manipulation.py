@@ -62,14 +62,13 @@ def reshape(
 ) -> Array:
     """The elements in another shape; one length may be -1, and follows from the others.
 
-    `order` is "C" (last axis fastest) or "F" (first axis fastest).
+    `order` is "C" (last axis fastest) or "F" (first axis fastest). `copy` is ignored: arrays are
+    immutable, so that nobody can tell.
 
     >>> reshape(np.arange(6), (2, -1)).shape
     (2, 3)
     """
     check_arrays("reshape", a)
-    if copy is False:
-        raise NotImplementedError("reshape: copy=False is not supported, arrays being immutable")
     given = shape_of(a)
     wanted = _wanted_shape(shape, given)
     if order == "C":

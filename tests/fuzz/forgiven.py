@@ -369,6 +369,18 @@ TABLE = [
         "refuses",
         why="^NotImplementedError",
     ),
+    Forgiven(
+        "the dtype is the one asked for, as in NumPy", "jnp.*.reduceat*", "dtype", code="dtype="
+    ),
+    Forgiven("eigenvalues are in no order", "jnp.roots*", "value"),
+    Forgiven(
+        "the norm of nothing has no slope, as in JAX", "jnp.linalg.*norm*", "difference", "nan"
+    ),
+    Forgiven("of nothing as many as asked for", "jnp.unique*", "shape", code="size="),
+    Forgiven("a float that no byte holds, as in NumPy", "jnp.arange", "refuses", "^OverflowError"),
+    Forgiven("None stands for a dtype, as in NumPy", "jnp.can_cast", "accepts", code="None"),
+    Forgiven("lengths are not negative, as in NumPy", "jnp.fromfunction", "refuses", code="-"),
+    Forgiven("an axis is an integer, as in NumPy", "jnp.unpackbits*", "refuses", "^TypeError"),
 ]
 
 
