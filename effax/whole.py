@@ -222,7 +222,8 @@ class _Calls:
                 parts += fixed(x)
             elif not _put_operand(parts, buffers, x):
                 return self._find_bound(args, keywords)
-        for name, x in keywords.items():
+        # In the order in which `Arguments` flattens them, which is that of the program's inputs.
+        for name, x in keywords.items() if len(keywords) < 2 else sorted(keywords.items()):
             parts.append(name)
             if name in self.names:
                 parts += fixed(x)

@@ -129,3 +129,11 @@ def test_a_donated_number_is_no_shared_constant():
         np.testing.assert_array_equal(total, [2, 3, 4])
         assert float(twice) == 4.0
     np.testing.assert_array_equal(effax.jit(lambda x, n: x + n)(jnp.arange(3.0), 2.0), [2, 3, 4])
+
+
+def test_keywords_may_come_in_any_order():
+    x, m = jnp.arange(6.0).reshape(2, 3), jnp.array([[True, False, True], [False, True, False]])
+    for _ in range(2):
+        assert jnp.sum(x, axis=0, where=m, initial=10.0).tolist() == [10, 14, 12]
+        assert jnp.sum(x, initial=10.0, where=m, axis=0).tolist() == [10, 14, 12]
+        assert jnp.unwrap(jnp.array([0.0, 5, 1, 9]), period=6, discont=4).tolist() == [0, -1, 1, 3]
