@@ -2,7 +2,7 @@
 
 What moves elements about without looking at them (`stack`, `where`, `take`, `lax.slice`, ...) takes
 keys: it is mapped over their words, as by `vmap` along the last axis, so that the function sees the
-shapes of the keys. `STRUCTURAL` is the table of them, and the one place that says so.
+shapes of the keys. Decorators say so, where the functions are defined.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -20,94 +19,82 @@ from effax.effects.tree import tree_flatten, tree_leaves, tree_unflatten
 from effax.effects.types import canonical_dtype, canonical_shape, typeof, uint32
 from effax.key_arrays import KeyArray, KeyType, is_keys, over_words
 
-_PAIRED: Final = ("operand", "update")
-STRUCTURAL: Final[dict[str, tuple[str, ...]]] = {
-    "append": ("arr", "values"),
-    "atleast_1d": ("arys",),
-    "atleast_2d": ("arys",),
-    "atleast_3d": ("arys",),
-    "broadcast_arrays": ("args",),
-    "choose": ("choices",),
-    "compress": ("a",),
-    "dynamic_update_index_in_dim": _PAIRED,
-    "dynamic_update_slice": _PAIRED,
-    "dynamic_update_slice_in_dim": _PAIRED,
-    "extract": ("arr",),
-    "insert": ("arr", "values"),
-    "meshgrid": ("xi",),
-    "put_along_axis": ("arr", "values"),
-    "select": ("choicelist", "default", "on_true", "on_false"),
-    "select_n": ("cases",),
-    "where": ("x", "y"),
-} | dict.fromkeys(
-    (
-        *("array_split", "block", "broadcast", "broadcast_in_dim"),
-        *("broadcast_to", "broadcast_to_rank", "collapse", "column_stack", "concat"),
-        *("concatenate", "copy", "delete", "diagonal", "dsplit", "dstack"),
-        *("dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim"),
-        *("expand_dims", "flip", "fliplr", "flipud", "gather", "hsplit", "hstack"),
-        *("index_in_dim", "index_take", "matrix_transpose", "moveaxis"),
-        *("permute_dims", "ravel", "repeat", "reshape", "resize", "rev", "roll", "rollaxis"),
-        *("rot90", "slice", "slice_in_dim", "split", "squeeze", "stack", "swapaxes", "take"),
-        *("take_along_axis", "tile", "transpose", "unstack", "vsplit", "vstack"),
-    ),
-    (),
-)
-"""Functions of `numpy` and `lax` that take keys: which parameters hold them, the first if none."""
+P = ParamSpec("P")
+R = TypeVar("R")
+_Meaning = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+_KEYED: Final = frozenset({KeyArray, KeyType})
 
 
-def _isclose(a: Any, b: Any, *tolerances: Any, **options: Any) -> Any:
+def moves_keys(*parameters: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function that moves elements about without looking at them, for keys too.
+
+    Args:
+      parameters: those that hold the keys; the first if none is named. Keys are refused elsewhere.
+
+    >>> import effax, effax.numpy as jnp
+    >>> keys = effax.random.split(effax.random.key(0), 4)
+    >>> jnp.reshape(keys, (2, 2)).shape
+    (2, 2)
+    """
+
+    def meaning(
+        function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        _check(function, parameters, args, keywords)
+        return _moved(function, args, keywords)
+
+    return lambda function: _accepting(function, meaning)
+
+
+def answers_keys(answer: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function whose result for keys is not of keys, but what `answer` returns.
+
+    >>> import effax, effax.numpy as jnp
+    >>> jnp.shape(effax.random.split(effax.random.key(0), 4))
+    (4,)
+    """
+
+    def meaning(_: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        return answer(*args, **keywords)
+
+    return lambda function: _accepting(function, meaning)
+
+
+def fills_keys(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function that makes an array of one value, of a dtype given or of another array's.
+
+    >>> import effax, effax.numpy as jnp
+    >>> jnp.zeros_like(effax.random.key(0)).dtype
+    key<fry>
+    """
+    return _accepting(function, _filled)
+
+
+def converts_keys(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function that takes an array, and a dtype for it.
+
+    >>> import effax, effax.numpy as jnp
+    >>> jnp.asarray([effax.random.key(0), effax.random.key(1)]).shape
+    (2,)
+    """
+    return _accepting(function, _converted)
+
+
+def equal_keys(a: Any, b: Any, *_: Any, **__: Any) -> Any:
+    """Which keys are the same, as `isclose` says it, whose tolerances are of no use here."""
     return a == b
 
 
-def _allclose(a: Any, b: Any, *tolerances: Any, **options: Any) -> Any:
+def all_equal_keys(a: Any, b: Any, *_: Any, **__: Any) -> Any:
+    """Whether all keys are the same, as `allclose` says it."""
     return (a == b).all()
 
 
-def _array_equal(a: Any, b: Any, equal_nan: bool = False) -> Any:
+def same_keys(a: Any, b: Any, equal_nan: bool = False) -> Any:
+    """Whether two arrays have the same shape and the same keys."""
     from effax import numpy as jnp
 
     return (a == b).all() if a.shape == b.shape else jnp.asarray(False)
-
-
-FILLING: Final = (
-    *("zeros", "ones", "empty", "full"),
-    *("zeros_like", "ones_like", "empty_like", "full_like"),
-)
-"""Functions that make an array of one value, of a dtype given or of that of another array."""
-CONVERTING: Final = ("array", "asarray", "astype", "convert_element_type")
-"""Functions that take an array and a dtype for it."""
-ANSWERS: Final[dict[str, Callable[..., Any]]] = {
-    "shape": lambda keys: keys.shape,
-    "ndim": lambda keys: keys.ndim,
-    "size": lambda keys: keys.size,
-    "equal": lambda a, b: a == b,
-    "not_equal": lambda a, b: a != b,
-    "array_equal": _array_equal,
-    "isclose": _isclose,
-    "allclose": _allclose,
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-}
-"""Functions whose results for keys are not keys."""
-
-
-def accept_keys(namespace: dict[str, Any]) -> None:
-    """Let the functions of a public namespace that have a meaning for arrays of keys take them."""
-    meanings: dict[str, _Meaning] = {
-        **dict.fromkeys(STRUCTURAL, _moved),
-        **dict.fromkeys(ANSWERS, _answered),
-        **dict.fromkeys(FILLING, _filled),
-        **dict.fromkeys(CONVERTING, _converted),
-    }
-    for name, meaning in meanings.items():
-        function = namespace.get(name)
-        if type(function) is FunctionType:
-            namespace[name] = _accepting(function, name, meaning)
-
-
-_Meaning = Callable[[Callable[..., Any], str, tuple[Any, ...], dict[str, Any]], Any]
-_KEYED: Final = frozenset({KeyArray, KeyType})
 
 
 def _has_keys(x: Any) -> bool:
@@ -115,7 +102,7 @@ def _has_keys(x: Any) -> bool:
     return kind in _KEYED or (kind in (list, tuple) and len(x) > 0 and _has_keys(x[0]))
 
 
-def _accepting(function: Callable[..., Any], name: str, meaning: _Meaning) -> Callable[..., Any]:
+def _accepting(function: Callable[P, R], meaning: _Meaning) -> Callable[P, R]:
     @boundary
     @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -123,9 +110,9 @@ def _accepting(function: Callable[..., Any], name: str, meaning: _Meaning) -> Ca
             for x in args:
                 kind = type(x)
                 if kind in _KEYED or ((kind is list or kind is tuple) and _has_keys(x)):
-                    return meaning(function, name, args, keywords)
+                    return meaning(function, args, keywords)
             if keywords and any(map(_has_keys, keywords.values())):
-                return meaning(function, name, args, keywords)
+                return meaning(function, args, keywords)
             return function(*args, **keywords)
         except Exception as error:
             strip(error)
@@ -134,18 +121,8 @@ def _accepting(function: Callable[..., Any], name: str, meaning: _Meaning) -> Ca
     return call
 
 
-def _answered(
-    function: Callable[..., Any], name: str, args: tuple[Any, ...], keywords: dict[str, Any]
-) -> Any:
-    """Answer a question about keys, whose answer is not of keys."""
-    return ANSWERS[name](*args, **keywords)
-
-
-def _moved(
-    function: Callable[..., Any], name: str, args: tuple[Any, ...], keywords: dict[str, Any]
-) -> Any:
+def _moved(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Move keys about, by the same function of their words."""
-    _check(function, name, args, keywords)
     leaves, tree = tree_flatten((args, keywords), is_leaf=is_keys)
     places = [i for i, x in enumerate(leaves) if is_keys(x)]
 
@@ -157,9 +134,7 @@ def _moved(
     return over_words(of_words, *[leaves[i] for i in places])
 
 
-def _filled(
-    function: Callable[..., Any], name: str, args: tuple[Any, ...], keywords: dict[str, Any]
-) -> Any:
+def _filled(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Make an array of one value: of keys, or of another dtype in the shape of an array of keys.
 
     A number as the value of keys is that of each of their words.
@@ -172,7 +147,7 @@ def _filled(
     if dtype is None:
         dtype = (given[like] if is_keys(given.get(like)) else value).dtype
     if is_keys(value) and value.dtype != dtype:
-        raise _inconvertible(name, value.dtype, dtype)
+        raise _inconvertible(function.__name__, value.dtype, dtype)
     if like:
         lengths = np.shape(given[like]) if given.get("shape") is None else given["shape"]
         if is_keys(given[like]):  # of keys, only the shape counts from here on
@@ -194,7 +169,7 @@ def _filled(
 
 
 def _converted(
-    function: Callable[..., Any], name: str, args: tuple[Any, ...], keywords: dict[str, Any]
+    function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
     """Make an array of keys of what is one, or of a list of them; the dtype must be theirs."""
     signature = inspect.signature(function)
@@ -204,11 +179,12 @@ def _converted(
     if wanted is not None:
         for leaf in tree_leaves(x, is_leaf=is_keys):
             if typeof(leaf).dtype != wanted:
-                raise _inconvertible(name, typeof(leaf).dtype, wanted)
+                raise _inconvertible(function.__name__, typeof(leaf).dtype, wanted)
         if signature.parameters[dtype].default is inspect.Parameter.empty:
             return x
         del bound.arguments[dtype]
-    return _moved(function, name, bound.args, bound.kwargs)
+    _check(function, (operand,), bound.args, bound.kwargs)
+    return _moved(function, bound.args, bound.kwargs)
 
 
 def _inconvertible(name: str, given: Any, wanted: Any) -> ValueError:
@@ -220,11 +196,15 @@ def _inconvertible(name: str, given: Any, wanted: Any) -> ValueError:
 
 
 def _check(
-    function: Callable[..., Any], name: str, args: tuple[Any, ...], keywords: dict[str, Any]
+    function: Callable[..., Any],
+    parameters: tuple[str, ...],
+    args: tuple[Any, ...],
+    keywords: dict[str, Any],
 ) -> None:
     """Raise where keys stand for indices, or meet what is no key, or keys of another kind."""
     bound = inspect.signature(function).bind(*args, **keywords).arguments
-    data = STRUCTURAL.get(name) or (next(iter(bound)),)
+    name = function.__name__
+    data = parameters or (next(iter(bound)),)
     dtypes = {
         getattr(x, "dtype", type(x))
         for p in data

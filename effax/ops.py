@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.api.placed import give_out_sharding
+from effax.api.placed import placed
 from effax.effects import reduction
 from effax.effects import shape as shapes
 from effax.effects.frames import filtered
@@ -153,6 +153,7 @@ _FOLDS: dict[str, tuple[Callable[..., Any], Callable[[Any], Any], Callable[..., 
 
 @opening
 @filtered
+@placed
 def segment_sum(
     data: ArrayLike,
     segment_ids: ArrayLike,
@@ -185,6 +186,7 @@ def segment_sum(
 
 @opening
 @filtered
+@placed
 def segment_prod(
     data: ArrayLike,
     segment_ids: ArrayLike,
@@ -208,6 +210,7 @@ def segment_prod(
 
 @opening
 @filtered
+@placed
 def segment_max(
     data: ArrayLike,
     segment_ids: ArrayLike,
@@ -231,6 +234,7 @@ def segment_max(
 
 @opening
 @filtered
+@placed
 def segment_min(
     data: ArrayLike,
     segment_ids: ArrayLike,
@@ -250,6 +254,3 @@ def segment_min(
         "segment_min", data, segment_ids, num_segments, indices_are_sorted, unique_indices,
         bucket_size, mode,
     )  # fmt: skip
-
-
-give_out_sharding(globals(), ("segment_max", "segment_min", "segment_prod", "segment_sum"))

@@ -190,6 +190,7 @@ def cut_at(namespace: dict[str, Any], home: bool = True) -> None:
             or name.startswith("_")
             or function.__code__ in _boundaries
             or not is_library(function.__code__.co_filename)
+            or not function.__module__.startswith("effax.")  # NumPy's own stay as they are
         ):
             continue
         names = vars(sys.modules[function.__module__])
@@ -197,8 +198,10 @@ def cut_at(namespace: dict[str, Any], home: bool = True) -> None:
         found = named
         if getattr(found, "__wrapped__", None) is not function:  # else done, under another name
             found = filtered(function)
-            if home and named is function:
-                names[function.__name__] = found
+            if home:
+                for known in (function.__name__, name):  # the second is another name for it
+                    if names.get(known) is function:
+                        names[known] = found
         namespace[name] = found
 
 

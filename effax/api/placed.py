@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -45,8 +45,3 @@ def placed(function: Callable[P, R]) -> Callable[P, R]:
     given.insert(last, _KEYWORD)
     call.__signature__ = signature.replace(parameters=given)  # type: ignore[attr-defined]
     return call
-
-
-def give_out_sharding(namespace: dict[str, Any], names: Iterable[str]) -> None:
-    """Give functions of a module the keyword."""
-    namespace.update((name, placed(namespace[name])) for name in names)

@@ -9,34 +9,7 @@ from effax.effects.frames import cut_at as _cut_at
 if _TYPE_CHECKING:
     from effax.lax.names import *
 
-_PLACED = frozenset(
-    {
-        "broadcast",
-        "broadcast_in_dim",
-        "broadcasted_iota",
-        "conv_general_dilated",
-        "dot",
-        "dot_general",
-        "empty",
-        "ragged_dot",
-        "ragged_dot_general",
-        "reduce",
-        "reshape",
-    }
-)
-"""Functions with the keyword `out_sharding`."""
-
-
-def _finish(names: dict[str, _Any]) -> None:
-    from effax.api.placed import give_out_sharding
-    from effax.key_functions import accept_keys
-
-    give_out_sharding(names, _PLACED.intersection(names))
-    _cut_at(names)
-    accept_keys(names)
-
-
-_surface = _Surface(globals(), _finish)
+_surface = _Surface(globals(), _cut_at)
 __dir__ = _surface.public
 
 

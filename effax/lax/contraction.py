@@ -7,6 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from effax.api.placed import placed
 from effax.effects import contraction, conversion
 from effax.effects.config import read
 from effax.effects.dot_algorithms import DotAlgorithm as DotAlgorithm
@@ -192,6 +193,7 @@ def _dot_general(
     return result if direct else conversion.convert_element_type(result, dtype=wanted)
 
 
+@placed
 def dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
@@ -230,6 +232,7 @@ def dot_general(
     )
 
 
+@placed
 def dot(
     lhs: ArrayLike,
     rhs: ArrayLike,

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from effax.api.placed import placed
 from effax.effects import convolution, shape
 from effax.effects.convolution import ConvDimensionNumbers as ConvDimensionNumbers
 from effax.effects.convolution import dilated
@@ -152,6 +153,7 @@ def _pairs(padding: Any) -> tuple[tuple[int, int], ...]:
         ) from error
 
 
+@placed
 def conv_general_dilated(
     lhs: Array,
     rhs: Array,

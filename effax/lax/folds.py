@@ -261,6 +261,7 @@ def _folded(name: str, operands: Any, init_values: Any, computation: Any) -> tup
     return xs, inits, staged.program, tree
 
 
+@placed
 def reduce(
     operands: Any,
     init_values: Any,

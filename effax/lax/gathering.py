@@ -15,6 +15,7 @@ from effax.effects.indexing import GatherScatterMode as GatherScatterMode
 from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
 from effax.effects.types import bit_width, int32, is_bool, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
+from effax.key_functions import moves_keys
 from effax.lax.slicing import ints
 from effax.whole import whole
 
@@ -43,6 +44,7 @@ def gather_mode(mode: Mode) -> GatherScatterMode:
     return GatherScatterMode.from_any("promise_in_bounds" if mode is None else mode)
 
 
+@moves_keys()
 def gather(
     operand: ArrayLike,
     start_indices: ArrayLike,
@@ -247,6 +249,7 @@ def scatter_apply(
     return while_loop(unfinished, again, (visits, once), checkpoints=8)[1]
 
 
+@moves_keys()
 @whole("axes")
 def index_take(src: Array, idxs: Sequence[Array], axes: Sequence[int]) -> Array:
     """The slices at index vectors, one vector for each of the axes; indices wrap around.

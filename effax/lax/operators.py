@@ -7,6 +7,7 @@ which are repeated; Python numbers take the dtype of the others.
 from __future__ import annotations
 
 import enum
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike
+from effax.key_functions import answers_keys
 from effax.lax.shapes import repeated
 from effax.numpy.arguments import BroadcastError
 
@@ -338,8 +340,12 @@ atan2 = binary(
     "The angle of the point (y, x), by quadrant.",
     f"lax.atan2(0.0, 1.0) -> Array(0., {_WEAK}",
 )
-eq = binary("eq", comparison.eq, "`x == y`.", "bool(lax.eq(1, 1)) -> True")
-ne = binary("ne", comparison.ne, "`x != y`.", "bool(lax.ne(1, 1)) -> False")
+eq = answers_keys(operator.eq)(
+    binary("eq", comparison.eq, "`x == y`.", "bool(lax.eq(1, 1)) -> True")
+)
+ne = answers_keys(operator.ne)(
+    binary("ne", comparison.ne, "`x != y`.", "bool(lax.ne(1, 1)) -> False")
+)
 lt = binary("lt", comparison.lt, "`x < y`.", "bool(lax.lt(1, 2)) -> True")
 le = binary("le", comparison.le, "`x <= y`.", "bool(lax.le(1, 2)) -> True")
 gt = binary("gt", comparison.gt, "`x > y`.", "bool(lax.gt(1, 2)) -> False")

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 import effax.numpy as jnp
+from effax.api.placed import placed
 from effax.effects.types import typeof
 from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import dot_general
@@ -27,6 +28,7 @@ class RaggedDotDimensionNumbers:
     rhs_group_dimensions: Sequence[int]
 
 
+@placed
 def ragged_dot(
     lhs: Array,
     rhs: Array,
@@ -63,6 +65,7 @@ def ragged_dot(
     )
 
 
+@placed
 def ragged_dot_general(
     lhs: Array,
     rhs: Array,

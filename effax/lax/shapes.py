@@ -1,4 +1,4 @@
-"""Shapes in `lax`: arrays made, moved, joined, chosen from and converted. Nothing is promoted."""
+"""Shapes in `lax`: arrays moved, joined, chosen from and converted. Nothing is promoted."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from effax.api.placed import placed
 from effax.effects import conversion, elementwise, selection, shape
 from effax.effects.promotion import dtype_and_weakness
 from effax.effects.tree import tree_map
 from effax.effects.types import (
     bool_,
-    canonical_dtype,
     canonical_shape,
     is_complex,
     is_extended,
@@ -25,7 +25,7 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape, Value
-from effax.numpy.arguments import on_device
+from effax.key_functions import converts_keys, moves_keys
 from effax.numpy.operands import asarray
 from effax.whole import whole
 
@@ -58,107 +58,7 @@ def _axes(axes: Any, ndim: int) -> tuple[int, ...]:
     return found
 
 
-def full(
-    shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, sharding: Any = None
-) -> Array:
-    """An array of one value everywhere, cut up by the sharding if there is one.
-
-    Raises `TypeError` where the value is not a scalar.
-
-    >>> import effax.lax as lax
-    >>> lax.full((2,), 7, "float32")
-    Array([7., 7.], dtype=float32)
-    """
-    if dtype is not None:
-        fill_value = _held(fill_value, user_dtype(dtype, "full"))
-    given = typeof(fill_value)
-    if given.shape:
-        raise TypeError(
-            f"full must be called with scalar fill_value, got fill_value.shape {given.shape}."
-        )
-    weak = dtype is None and given.weak_type
-    wanted = given.dtype if dtype is None else user_dtype(dtype, "full")
-    return on_device(_filled(fill_value, canonical_shape(shape), wanted, weak), sharding)
-
-
-@whole("lengths", "dtype", "weak")
-def _filled(value: ArrayLike, lengths: tuple[int, ...], dtype: Any, weak: bool) -> Array:
-    given = typeof(value)
-    if given.dtype != dtype or given.weak_type != weak:
-        value = conversion.convert_element_type(value, dtype=dtype, weak_type=weak)
-    return _broadcast(value, lengths, ())
-
-
-def full_like(
-    x: Any,
-    fill_value: ArrayLike,
-    dtype: DTypeLike | None = None,
-    shape: Shape | None = None,
-    sharding: Any = None,
-) -> Array:
-    """An array like another, of one value everywhere, beside it where it was put somewhere.
-
-    >>> import effax.lax as lax, effax.numpy as jnp
-    >>> lax.full_like(jnp.zeros(2), 3)
-    Array([3., 3.], dtype=float32)
-    """
-    like = x if hasattr(x, "shape") and hasattr(x, "dtype") else typeof(x)
-    lengths = like.shape if shape is None else canonical_shape(shape)
-    weak = dtype is None and getattr(like, "weak_type", False)
-    wanted = canonical_dtype(like.dtype) if dtype is None else dtype
-    if weak:
-        result = _filled(_held(fill_value, wanted), tuple(lengths), wanted, True)
-    else:
-        result = full(lengths, fill_value, wanted)
-    if sharding is not None:
-        return on_device(result, sharding)
-    from effax.numpy.creation import beside
-
-    return beside(result, x)
-
-
-def empty(shape: Any, dtype: Any, *, out_sharding: OutSharding = None) -> Array:
-    """An array whose elements are not to be relied on; they are zeros.
-
-    >>> import effax.lax as lax
-    >>> lax.empty((2,), "int32")
-    Array([0, 0], dtype=int32)
-    """
-    return full(shape, 0, dtype)
-
-
-def iota(dtype: DTypeLike, size: int) -> Array:
-    """0, 1, 2, ... up to but not including `size`.
-
-    >>> import effax.lax as lax
-    >>> lax.iota("int32", 3)
-    Array([0, 1, 2], dtype=int32)
-    """
-    return broadcasted_iota(dtype, (size,), 0)
-
-
-def broadcasted_iota(
-    dtype: DTypeLike, shape: Shape, dimension: int, *, out_sharding: OutSharding = None
-) -> Array:
-    """An array whose elements are their own positions along one axis.
-
-    >>> import effax.lax as lax
-    >>> lax.broadcasted_iota("int32", (2, 2), 1)
-    Array([[0, 1], [0, 1]], dtype=int32)
-    """
-    from effax.effects.shape import iota as effect
-
-    lengths = canonical_shape(shape)
-    wanted = user_dtype(dtype, "iota")
-    if wanted == bool_:
-        raise TypeError("iota counts in numbers, not in the dtype bool")
-    if not 0 <= dimension < len(lengths):
-        raise ValueError(
-            f"iota dimension must be between 0 and len(shape), got {dimension} for {lengths}"
-        )
-    return effect(dtype=wanted, shape=lengths, dimension=operator.index(dimension))
-
-
+@converts_keys
 def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
     """The array in another dtype; the result is never weakly typed.
 
@@ -172,7 +72,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
     if new_dtype is None:
         raise ValueError("convert_element_type: a dtype must be given, not None")
     if type(operand) is int:
-        operand = _held(operand, user_dtype(new_dtype, "convert_element_type"))
+        operand = held(operand, user_dtype(new_dtype, "convert_element_type"))
     given = typeof(operand)
     if is_extended(given.dtype) and new_dtype == given.dtype:
         return asarray(operand)
@@ -190,7 +90,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
     return conversion.convert_element_type(operand, dtype=wanted)
 
 
-def _held(x: Any, dtype: Any) -> Any:
+def held(x: Any, dtype: Any) -> Any:
     """A Python int too large for `int32` as a NumPy scalar of the dtype asked for.
 
     Raises `OverflowError` where that can't hold it either. Other values are returned unchanged.
@@ -227,6 +127,8 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
     )
 
 
+@moves_keys()
+@placed
 def broadcast(
     operand: ArrayLike, sizes: Sequence[int], *, out_sharding: OutSharding = None
 ) -> Array:
@@ -242,15 +144,18 @@ def broadcast(
     lengths = canonical_shape(sizes)
     if not lengths and isinstance(operand, Value):
         return operand
-    return _broadcast(
+    return broadcasted(
         operand, lengths + given, tuple(range(len(lengths), len(lengths) + len(given)))
     )
 
 
-def _broadcast(x: ArrayLike, lengths: tuple[int, ...], dims: tuple[int, ...]) -> Array:
+def broadcasted(x: ArrayLike, lengths: tuple[int, ...], dims: tuple[int, ...]) -> Array:
+    """An array repeated to a shape, whose axes `dims` are its own."""
     return shape.broadcast_in_dim(x, shape=lengths, dims=dims)
 
 
+@moves_keys()
+@placed
 def broadcast_in_dim(
     operand: ArrayLike,
     shape: Shape,
@@ -268,9 +173,10 @@ def broadcast_in_dim(
     order = tuple(sorted(range(len(dims)), key=dims.__getitem__))
     if list(order) != list(range(len(dims))) and len(dims) == typeof(operand).ndim:
         operand, dims = transpose(operand, order), tuple(sorted(dims))
-    return _broadcast(operand, canonical_shape(shape), dims)
+    return broadcasted(operand, canonical_shape(shape), dims)
 
 
+@moves_keys()
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """The array with leading axes of length 1, until it has so many axes.
 
@@ -319,6 +225,8 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     return repeated(arr, wanted)
 
 
+@moves_keys()
+@placed
 def reshape(
     operand: ArrayLike,
     new_sizes: Shape,
@@ -341,6 +249,7 @@ def reshape(
     return shape.reshape(operand, shape=lengths)
 
 
+@moves_keys()
 def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
     """The axes in another order.
 
@@ -356,6 +265,7 @@ def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
     return shape.transpose(operand, permutation=order)
 
 
+@moves_keys()
 def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
     """The elements in opposite order along some axes.
 
@@ -366,6 +276,7 @@ def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
     return shape.rev(operand, dims=tuple(operator.index(d) for d in dimensions))
 
 
+@moves_keys()
 def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """The array with new axes of length 1 at these positions of the result.
 
@@ -378,6 +289,7 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     return shape.expand_dims(array, _axes(dimensions, given.ndim + count))
 
 
+@moves_keys()
 def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """The array without some axes of length 1.
 
@@ -397,6 +309,7 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     return shape.squeeze(array, axes)
 
 
+@moves_keys()
 def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
     """A range of axes made one.
 
@@ -412,6 +325,7 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
     return shape.reshape(operand, shape=lengths[:start] + middle + lengths[stop:])
 
 
+@moves_keys()
 def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
     """The arrays one after the other along an axis.
 
@@ -425,6 +339,7 @@ def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
     return shape.concatenate(*parts, axis=operator.index(dimension))
 
 
+@moves_keys()
 @whole("axis")
 def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     """The arrays along a new axis.
@@ -437,6 +352,7 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     return shape.concatenate(*(shape.expand_dims(x, (at,)) for x in operands), axis=at)
 
 
+@moves_keys()
 @whole("axis")
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     """The slices along an axis, as a tuple.
@@ -450,6 +366,7 @@ def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     return tuple(shape.squeeze(row, (at,)) for row in rows)
 
 
+@moves_keys()
 @whole("sizes", "axis")
 def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]:
     """The array in parts of these lengths along an axis.
@@ -473,6 +390,7 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
     return [shape.slice_axis(operand, at, a, b) for a, b in pairwise(bounds)]
 
 
+@moves_keys()
 def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     """The array repeated along each of its axes.
 
@@ -506,6 +424,7 @@ def pad(
     return shape.pad(operand, padding_value, config=config)
 
 
+@moves_keys("choicelist", "default", "on_true", "on_false")
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     """One array where the predicate is true, the other where it is not.
 
@@ -516,6 +435,7 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     return select_n(pred, on_false, on_true)
 
 
+@moves_keys("cases")
 def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     """`cases[which]`, element by element; `which` holds Booleans or integers.
 

@@ -15,6 +15,7 @@ from effax.effects.indexing import GatherScatterMode as GatherScatterMode
 from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
 from effax.effects.types import int32, int64, is_integer, position_dtype, typeof
 from effax.effects.value import Array, ArrayLike
+from effax.key_functions import moves_keys
 from effax.whole import whole
 
 Mode = str | GatherScatterMode | None
@@ -46,6 +47,7 @@ def _slice(
     return shape.slice(operand, start=start_indices, limit=limit_indices, strides=strides)
 
 
+@moves_keys()
 def slice(
     operand: ArrayLike,
     start_indices: Sequence[int],
@@ -64,6 +66,7 @@ def slice(
     return _slice(operand, ints(start_indices), ints(limit_indices), steps)
 
 
+@moves_keys()
 def slice_in_dim(
     operand: ArrayLike,
     start_index: int | None,
@@ -89,6 +92,7 @@ def slice_in_dim(
     return slice(operand, starts, limits, strides)
 
 
+@moves_keys()
 def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """One position along an axis, known beforehand.
 
@@ -217,6 +221,7 @@ def _held(starts: Any, operand: Any) -> Any:
     ]
 
 
+@moves_keys()
 def dynamic_slice(
     operand: ArrayLike,
     start_indices: ArrayLike | Sequence[ArrayLike],
@@ -252,6 +257,7 @@ def _dynamic_update_slice(operand: ArrayLike, update: ArrayLike, starts: Any, wr
     )
 
 
+@moves_keys("operand", "update")
 def dynamic_update_slice(
     operand: ArrayLike,
     update: ArrayLike,
@@ -283,6 +289,7 @@ def _starts_along(operand: Any, start: Any, axis: int) -> tuple[int, list[Any]]:
     return axis, starts
 
 
+@moves_keys()
 def dynamic_slice_in_dim(
     operand: ArrayLike,
     start_index: ArrayLike,
@@ -303,6 +310,7 @@ def dynamic_slice_in_dim(
     return dynamic_slice(operand, starts, sizes, allow_negative_indices=allow_negative_indices)
 
 
+@moves_keys()
 def dynamic_index_in_dim(
     operand: ArrayLike,
     index: ArrayLike,
@@ -323,6 +331,7 @@ def dynamic_index_in_dim(
     return result if keepdims else _squeeze(result, axis_of(axis, len(typeof(operand).shape)))
 
 
+@moves_keys("operand", "update")
 def dynamic_update_slice_in_dim(
     operand: ArrayLike,
     update: ArrayLike,
@@ -343,6 +352,7 @@ def dynamic_update_slice_in_dim(
     )
 
 
+@moves_keys("operand", "update")
 @whole("axis", "allow_negative_indices")
 def dynamic_update_index_in_dim(
     operand: ArrayLike,

@@ -22,43 +22,7 @@ def __array_namespace_info__() -> "_ArrayNamespaceInfo":  # noqa: N807
     return ArrayNamespaceInfo()
 
 
-_PLACED = frozenset(
-    {
-        "arange",
-        "array",
-        "asarray",
-        "bincount",
-        "broadcast_to",
-        "dot",
-        "einsum",
-        "empty",
-        "full",
-        "full_like",
-        "matmul",
-        "ones",
-        "ones_like",
-        "percentile",
-        "ravel",
-        "repeat",
-        "reshape",
-        "tensordot",
-        "zeros",
-        "zeros_like",
-    }
-)
-"""Functions with the keyword `out_sharding`."""
-
-
-def _finish(names: dict[str, _Any]) -> None:
-    from effax.api.placed import give_out_sharding
-    from effax.key_functions import accept_keys
-
-    give_out_sharding(names, _PLACED.intersection(names))
-    _cut_at(names)
-    accept_keys(names)
-
-
-_surface = _Surface(globals(), _finish)
+_surface = _Surface(globals(), _cut_at)
 __dir__ = _surface.public
 _methods.install(_sys.modules[__name__])
 

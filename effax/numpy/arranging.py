@@ -8,6 +8,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from effax.api.placed import placed
 from effax.effects import comparison, elementwise, indexing, selection
 from effax.effects import shape as effects
 from effax.effects.errors import ConcretizationTypeError
@@ -22,6 +23,7 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike, Axis, OutSharding, Shape
+from effax.key_functions import moves_keys
 from effax.numpy.arguments import (
     broadcast,
     canonical_axes,
@@ -42,6 +44,7 @@ from effax.numpy.operands import array, asarray
 from effax.whole import opening, whole
 
 
+@moves_keys()
 @whole("axis")
 def flip(m: ArrayLike, axis: Axis = None) -> Array:
     """The elements in opposite order along some axes, all by default.
@@ -53,6 +56,7 @@ def flip(m: ArrayLike, axis: Axis = None) -> Array:
     return effects.rev(m, dims=canonical_axes(axis, len(shape_of(m))))
 
 
+@moves_keys()
 def fliplr(m: ArrayLike) -> Array:
     """The columns in opposite order.
 
@@ -62,6 +66,7 @@ def fliplr(m: ArrayLike) -> Array:
     return flip(m, 1)
 
 
+@moves_keys()
 def flipud(m: ArrayLike) -> Array:
     """The rows in opposite order.
 
@@ -71,6 +76,7 @@ def flipud(m: ArrayLike) -> Array:
     return flip(m, 0)
 
 
+@moves_keys()
 @whole("k", "axes")
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """Turned by k quarter turns, from the first of two axes towards the second.
@@ -102,6 +108,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     return effects.rev(effects.transpose(m, permutation=tuple(order)), dims=(second,))
 
 
+@moves_keys()
 @opening
 def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> Array:
     """The elements moved along some axes; those that leave at one end come in at the other.
@@ -199,6 +206,7 @@ def _rolled_by(a: Any, shift: Any, axis: int) -> Any:
     return pick(a, places, axis)
 
 
+@moves_keys()
 @opening
 def tile(A: ArrayLike, reps: SupportsIndex | Sequence[SupportsIndex]) -> Array:  # noqa: N803  (NumPy's name)
     """The array repeated as a whole, `reps` times along each axis.
@@ -223,6 +231,8 @@ def _tile(a: Any, reps: tuple[int, ...]) -> Any:
     return effects.reshape(wide, shape=tuple(n * r for n, r in zip(lengths, reps, strict=True)))
 
 
+@moves_keys()
+@placed
 @opening
 def repeat(
     a: ArrayLike,
@@ -322,6 +332,7 @@ def _repeat_unknown(a: Any, repeats: Any, axis: int | None, total: int) -> Any:
     return pick(a, cumsum(marks, axis=0, reverse=False), axis)
 
 
+@moves_keys()
 @opening
 def resize(a: ArrayLike, new_shape: Shape) -> Array:
     """The elements, from the beginning again as often as needed, in a new shape.
@@ -374,6 +385,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     return asarray(filt)
 
 
+@moves_keys()
 @opening
 def delete(
     arr: ArrayLike,
@@ -432,6 +444,7 @@ def _delete_unknown(arr: Any, places: Any, axis: int | None) -> Any:
     return pick(arr, elementwise.add(kept, reduce_sum(cast(before, int32), axes=(1,))), axis)
 
 
+@moves_keys("arr", "values")
 @opening
 def insert(
     arr: ArrayLike,

@@ -12,6 +12,7 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.types import int32, typeof
 from effax.effects.value import Array, ArrayLike
+from effax.key_functions import moves_keys
 from effax.numpy.arguments import cast, check_arrays, refuse_out, strong
 from effax.numpy.arithmetic import remainder
 from effax.numpy.choosing import clip, where
@@ -20,6 +21,7 @@ from effax.numpy.operands import array, asarray, broadcast_to_common, promote_dt
 from effax.whole import opening, whole
 
 
+@moves_keys("choices")
 @opening
 def choose(
     a: ArrayLike, choices: ArrayLike | Sequence[ArrayLike], out: None = None, mode: str = "raise"
@@ -73,6 +75,7 @@ def _select_n(which: Any, cases: Sequence[Any]) -> Any:
     return selection.select_n(which, *cases)
 
 
+@moves_keys("choicelist", "default", "on_true", "on_false")
 @opening
 def select(
     condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0

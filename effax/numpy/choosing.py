@@ -9,6 +9,7 @@ from effax.effects.effect import LITERALS
 from effax.effects.selection import select_n
 from effax.effects.types import finfo, is_complex, is_inexact, real_dtype, typeof
 from effax.effects.value import Array, ArrayLike
+from effax.key_functions import moves_keys
 from effax.numpy.arguments import broadcast, cast, strong
 from effax.numpy.arithmetic import choose, maximum, minimum
 from effax.numpy.comparing import truth
@@ -28,6 +29,7 @@ def where(
     size: int | None = ...,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = ...,
 ) -> tuple[Array, ...]: ...
+@moves_keys("x", "y")
 def where(
     condition: ArrayLike,
     x: ArrayLike | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from effax.effects.promotion import lattice_result
 from effax.effects.shape import full
 from effax.effects.types import bool_, is_bool, is_complex, is_float, typeof
 from effax.effects.value import Array, ArrayLike
+from effax.key_functions import all_equal_keys, answers_keys, equal_keys, same_keys
 from effax.numpy import folds
 from effax.numpy.arguments import cast, refuse_out
 from effax.numpy.arithmetic import choose, dtype_of
@@ -29,6 +31,7 @@ from effax.numpy.universal import universal
 from effax.whole import whole
 
 
+@answers_keys(operator.eq)
 @whole()
 def equal(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x == y`.
@@ -41,6 +44,7 @@ def equal(x: ArrayLike, y: ArrayLike, /) -> Array:
     return comparison.eq(*promote(x, y, name="equal"))
 
 
+@answers_keys(operator.ne)
 @whole()
 def not_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
     """`x != y`.
@@ -279,6 +283,7 @@ def iscomplex(x: ArrayLike) -> Array:
     return comparison.ne(complex.imag(x), 0.0)
 
 
+@answers_keys(equal_keys)
 @whole("equal_nan")
 def isclose(
     a: ArrayLike,
@@ -312,6 +317,7 @@ def isclose(
     return _strong(near)
 
 
+@answers_keys(all_equal_keys)
 @whole("equal_nan")
 def allclose(
     a: ArrayLike,
@@ -337,6 +343,7 @@ def _comparable(name: str, *xs: Any) -> list[Any]:
     return arraylike(name, *(asarray(x, name) if isinstance(x, list | tuple) else x for x in xs))
 
 
+@answers_keys(same_keys)
 @whole("equal_nan")
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """Whether shapes are equal, and all elements.

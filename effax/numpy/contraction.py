@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from effax.api.placed import placed
 from effax.effects import complex as complexes
 from effax.effects import elementwise, shape
 from effax.effects.promotion import lattice_result
@@ -54,6 +55,7 @@ def product(
     return cast(out, typeof(out).dtype if wanted is None else wanted, weak)
 
 
+@placed
 @whole("precision", "preferred_element_type")
 def dot(
     a: ArrayLike,
@@ -132,6 +134,7 @@ def _batched_product(
         ) from error
 
 
+@placed
 @whole("precision", "preferred_element_type")
 def matmul(
     a: ArrayLike,
@@ -262,6 +265,7 @@ def _tensordot(
     return product("tensordot", a, left, b, right, result, precision, preferred_element_type)
 
 
+@placed
 @opening
 def tensordot(
     a: ArrayLike,

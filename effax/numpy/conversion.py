@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.api.placed import placed
 from effax.backends.xla.array import Array
 from effax.backends.xla.array import asarray as device_array
 from effax.effects import conversion, elementwise, shape
@@ -15,9 +16,12 @@ from effax.effects.effect import LITERALS
 from effax.effects.handler import Carrier, bottom, current
 from effax.effects.types import float0, is_bool, is_complex, is_inexact, typeof, user_dtype
 from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, OutSharding, Value
+from effax.key_functions import converts_keys, moves_keys
 from effax.numpy.arguments import cast, check_arrays, on_device
 
 
+@converts_keys
+@placed
 def array(
     object: Any,
     dtype: DTypeLike | None = None,
@@ -48,6 +52,18 @@ def array(
     Array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
+    return _array(object, dtype, copy, order, ndmin, device)
+
+
+def _array(
+    object: Any,
+    dtype: DTypeLike | None = None,
+    copy: bool | None = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    device: DeviceLike = None,
+) -> Value:
+    """`array` of what is no array of keys."""
     if order not in (None, "C", "A", "K"):
         raise NotImplementedError(f"array: order={order!r} is not supported; layouts are XLA's")
     if object is None:
@@ -132,6 +148,8 @@ def _number(x: Any, wanted: Any) -> Any:
     return conversion.convert_element_type(x, dtype=type_.dtype, weak_type=type_.weak_type)
 
 
+@converts_keys
+@placed
 def asarray(
     a: Any,
     dtype: DTypeLike | None = None,
@@ -147,9 +165,10 @@ def asarray(
     >>> jnp.asarray([1.0, 2.0])
     Array([1., 2.], dtype=float32)
     """
-    return array(a, dtype, copy=bool(copy), order=order, device=device)
+    return _array(a, dtype, bool(copy), order, device=device)
 
 
+@moves_keys()
 def copy(a: ArrayLike, order: str | None = None) -> Value:
     """A copy of an array, of memory of its own.
 
@@ -158,9 +177,10 @@ def copy(a: ArrayLike, order: str | None = None) -> Value:
     Array([1., 1.], dtype=float32)
     """
     check_arrays("copy", a)
-    return elementwise.copy(array(a, copy=False))
+    return elementwise.copy(_array(a, copy=False))
 
 
+@converts_keys
 def astype(
     x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, device: DeviceLike = None
 ) -> Value:
@@ -171,7 +191,7 @@ def astype(
     Array([ 1, -1], dtype=int32)
     """
     check_arrays("astype", x)
-    value = array(x, copy=False)
+    value = _array(x, copy=False)
     wanted = user_dtype(float if dtype is None else dtype, "astype")
     if is_inexact(value.dtype) and is_bool(wanted):
         from effax.effects.comparison import ne

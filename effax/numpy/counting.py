@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.api.placed import placed
 from effax.effects import comparison, elementwise, indexing, logical, selection, shape
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
@@ -43,6 +44,7 @@ from effax.numpy.sorting import searchsorted
 from effax.whole import opening, whole
 
 
+@placed
 @opening
 def bincount(
     x: ArrayLike,

@@ -7,6 +7,7 @@ from typing import Any, Literal, SupportsIndex, overload
 
 import numpy as np
 
+from effax.api.placed import placed
 from effax.backends.xla.array import Array
 from effax.backends.xla.array import asarray as device_array
 from effax.backends.xla.buffer import put
@@ -29,6 +30,7 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, OutSharding, Shape, Value
+from effax.key_functions import fills_keys
 from effax.numpy.arguments import (
     asked_dtype,
     broadcast,
@@ -112,6 +114,8 @@ def _shape(name: str, lengths: Any, dtype: Any = None) -> tuple[int, ...]:
     return canonical_shape(lengths)
 
 
+@fills_keys
+@placed
 def zeros(
     shape: SupportsIndex | Shape,
     dtype: DTypeLike | None = None,
@@ -127,6 +131,8 @@ def zeros(
     return _everywhere("zeros", 0, shape, dtype, device)
 
 
+@fills_keys
+@placed
 def ones(
     shape: SupportsIndex | Shape,
     dtype: DTypeLike | None = None,
@@ -142,6 +148,8 @@ def ones(
     return _everywhere("ones", 1, shape, dtype, device)
 
 
+@fills_keys
+@placed
 def empty(
     shape: SupportsIndex | Shape,
     dtype: DTypeLike | None = None,
@@ -163,6 +171,8 @@ def _check_fits(name: str, value: Any, dtype: Any) -> None:
         raise TypeError(f"{name}: {value} is not a real number, as {dtype} has to hold")
 
 
+@fills_keys
+@placed
 def full(
     shape: SupportsIndex | Shape,
     fill_value: ArrayLike,
@@ -231,6 +241,8 @@ def beside(result: Any, a: Any) -> Any:
     return on_device(result, a.sharding) if follows else result
 
 
+@fills_keys
+@placed
 def zeros_like(
     a: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -247,6 +259,8 @@ def zeros_like(
     return _filled_like("zeros_like", a, 0, dtype, shape, device)
 
 
+@fills_keys
+@placed
 def ones_like(
     a: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -263,6 +277,7 @@ def ones_like(
     return _filled_like("ones_like", a, 1, dtype, shape, device)
 
 
+@fills_keys
 def empty_like(
     prototype: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -278,6 +293,8 @@ def empty_like(
     return _filled_like("empty_like", prototype, 0, dtype, shape, device)
 
 
+@fills_keys
+@placed
 def full_like(
     a: ArrayLike,
     fill_value: ArrayLike,
@@ -302,6 +319,7 @@ def full_like(
     return on_device(result, device)
 
 
+@placed
 @opening
 def arange(
     start: ArrayLike,

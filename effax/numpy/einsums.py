@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final
 
+from effax.api.placed import placed
 from effax.effects.promotion import lattice_result
 from effax.effects.types import typeof
 from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
@@ -105,6 +106,7 @@ def _text(subscripts: Any, operands: Sequence[Any]) -> tuple[str, tuple[Any, ...
     return text, tuple(arrays)
 
 
+@placed
 def einsum(
     subscripts: Any,
     /,

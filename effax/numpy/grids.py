@@ -19,6 +19,7 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike
+from effax.key_functions import moves_keys
 from effax.numpy.arguments import (
     asked_dtype,
     broadcast,
@@ -136,6 +137,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
     return _triangle("triu", m, k, False)
 
 
+@moves_keys()
 @whole("offset", "axis1", "axis2")
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The diagonals of the matrices along two axes, as the last axis of the result.
@@ -282,6 +284,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     return shape.concatenate(*(shape.expand_dims(c, (1,)) for c in columns), axis=1)
 
 
+@moves_keys("xi")
 @whole("copy", "sparse", "indexing")
 def meshgrid(
     *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"

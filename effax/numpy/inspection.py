@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,7 @@ from effax.effects import dtypes
 from effax.effects import promotion as lattice
 from effax.effects.types import as_dtype, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike, Value
+from effax.key_functions import answers_keys
 from effax.whole import opening
 
 finfo = dtypes.finfo
@@ -134,6 +136,7 @@ def iterable(y: Any) -> bool:
     return bool(getattr(y, "ndim", 1)) and bool(np.iterable(y))
 
 
+@answers_keys(attrgetter("shape"))
 @opening
 def shape(a: ArrayLike | None) -> tuple[int, ...]:
     """The lengths of an array's axes.
@@ -152,6 +155,7 @@ def shape(a: ArrayLike | None) -> tuple[int, ...]:
     return np.shape(a) if isinstance(a, (list, tuple)) else typeof(a).shape
 
 
+@answers_keys(attrgetter("ndim"))
 @opening
 def ndim(a: Any) -> int:
     """The number of an array's axes.
@@ -163,6 +167,7 @@ def ndim(a: Any) -> int:
     return len(shape(a))
 
 
+@answers_keys(attrgetter("size"))
 @opening
 def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
     """The number of elements, along some axes or all.

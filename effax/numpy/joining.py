@@ -13,6 +13,7 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike
+from effax.key_functions import moves_keys
 from effax.numpy.arguments import (
     asked_dtype,
     canonical_axis,
@@ -45,6 +46,7 @@ def _with_dtype(name: str, arrays: Sequence[Any], dtype: Any) -> list[Any]:
     return list(promote_dtypes(*arrays)) if kind is None else [cast(x, kind) for x in arrays]
 
 
+@moves_keys()
 @whole("axis", "dtype")
 def concatenate(
     arrays: ArrayLike | Sequence[ArrayLike], axis: int | None = 0, dtype: DTypeLike | None = None
@@ -67,6 +69,7 @@ def concatenate(
     )
 
 
+@moves_keys()
 @whole("axis")
 def concat(arrays: Sequence[ArrayLike], /, *, axis: int | None = 0) -> Array:
     """`concatenate`, under the name of the array API standard.
@@ -77,6 +80,7 @@ def concat(arrays: Sequence[ArrayLike], /, *, axis: int | None = 0) -> Array:
     return concatenate(arrays, axis)
 
 
+@moves_keys()
 @whole("axis", "dtype")
 def stack(
     arrays: ArrayLike | Sequence[ArrayLike],
@@ -101,6 +105,7 @@ def stack(
     return effects.concatenate(*rows, axis=axis)
 
 
+@moves_keys()
 @whole("dtype")
 def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """The arrays one under the other; vectors are rows.
@@ -112,6 +117,7 @@ def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None)
     return concatenate(rows, 0, dtype)
 
 
+@moves_keys()
 @whole("dtype")
 def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """The arrays side by side; vectors one after the other.
@@ -123,6 +129,7 @@ def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None)
     return concatenate(xs, 0 if xs and len(shape_of(xs[0])) == 1 else 1, dtype)
 
 
+@moves_keys()
 @whole("dtype")
 def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """The arrays one behind the other, along a third axis.
@@ -133,6 +140,7 @@ def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None)
     return concatenate([atleast_3d(x) for x in _sequence("dstack", tup)], 2, dtype)
 
 
+@moves_keys()
 @whole()
 def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
     """Vectors as columns, matrices side by side.
@@ -147,6 +155,7 @@ def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
     return concatenate(columns, 1)
 
 
+@moves_keys()
 @whole()
 def block(arrays: ArrayLike | Sequence[ArrayLike]) -> Array:
     """Nested lists of arrays, joined along as many of the last axes as lists are nested.
@@ -229,6 +238,7 @@ def _parts(ary: Any, bounds: tuple[int, ...], axis: int) -> list[Any]:
     ]
 
 
+@moves_keys()
 @opening
 def split(
     ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
@@ -241,6 +251,7 @@ def split(
     return _split("split", ary, indices_or_sections, axis)
 
 
+@moves_keys()
 @opening
 def array_split(
     ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
@@ -253,6 +264,7 @@ def array_split(
     return _split("array_split", ary, indices_or_sections, axis)
 
 
+@moves_keys()
 @opening
 def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
     """`split` along the first axis.
@@ -263,6 +275,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
+@moves_keys()
 @opening
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
     """`split` along the second axis; the first of a vector.
@@ -274,6 +287,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
     return _split("hsplit", ary, indices_or_sections, 0 if len(shape_of(ary)) == 1 else 1)
 
 
+@moves_keys()
 @opening
 def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
     """`split` along the third axis.
@@ -284,6 +298,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
     return _split("dsplit", ary, indices_or_sections, 2)
 
 
+@moves_keys()
 @whole("axis")
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The arrays that make up an array along an axis.
@@ -304,6 +319,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     )
 
 
+@moves_keys("arr", "values")
 @whole("axis")
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """The values after the array; both laid flat if no axis is given.

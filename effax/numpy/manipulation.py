@@ -8,9 +8,11 @@ from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
+from effax.api.placed import placed
 from effax.effects import shape as effects
 from effax.effects.types import canonical_shape
 from effax.effects.value import Array, ArrayLike, Axis, OutSharding, Shape
+from effax.key_functions import moves_keys
 from effax.numpy.arguments import (
     broadcast,
     canonical_axes,
@@ -51,6 +53,8 @@ def _wanted_shape(lengths: Any, given: tuple[int, ...]) -> tuple[int, ...]:
     return result
 
 
+@moves_keys()
+@placed
 @whole("shape", "order", "copy")
 def reshape(
     a: ArrayLike,
@@ -82,6 +86,8 @@ def reshape(
     raise ValueError(f"Unexpected value for 'order' argument: {order}.")
 
 
+@moves_keys()
+@placed
 @whole("order")
 def ravel(a: ArrayLike, order: str = "C", *, out_sharding: OutSharding = None) -> Array:
     """The elements along one axis.
@@ -95,6 +101,7 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: OutSharding = None) -
     return reshape(a, -1, order)
 
 
+@moves_keys()
 @whole("axes")
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """The axes in another order; reversed if none is given.
@@ -111,6 +118,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     return effects.transpose(a, permutation=order)
 
 
+@moves_keys()
 @whole("axes")
 def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
     """The axes in another order.
@@ -125,6 +133,7 @@ def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
     return transpose(a, axes)
 
 
+@moves_keys()
 @whole()
 def matrix_transpose(x: ArrayLike, /) -> Array:
     """The last two axes exchanged.
@@ -141,6 +150,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     return swapaxes(x, -1, -2)
 
 
+@moves_keys()
 @whole("axis1", "axis2")
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Two axes exchanged.
@@ -156,6 +166,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     return effects.transpose(a, permutation=tuple(order))
 
 
+@moves_keys()
 @whole("source", "destination")
 def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Axes moved to other places; the others keep their order.
@@ -179,6 +190,7 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
     return effects.transpose(a, permutation=tuple(order))
 
 
+@moves_keys()
 @whole("axis", "start")
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """An axis moved to before the place `start`.
@@ -195,6 +207,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
+@moves_keys()
 @whole("axis")
 def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     """New axes of length 1, at these positions of the result.
@@ -211,6 +224,7 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     return effects.expand_dims(a, axes)
 
 
+@moves_keys()
 @whole("axis")
 def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     """Without axes of length 1: all of them, or those given.
@@ -232,6 +246,8 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     return effects.squeeze(a, axes) if axes else array_of(a)
 
 
+@moves_keys()
+@placed
 @whole("shape")
 def broadcast_to(
     array: ArrayLike, shape: SupportsIndex | Shape, *, out_sharding: OutSharding = None
@@ -260,6 +276,7 @@ def broadcast_shapes(*shapes: SupportsIndex | Shape) -> tuple[int, ...]:
     return common_shape(*(canonical_shape(s) for s in shapes))
 
 
+@moves_keys("args")
 @whole()
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:
     """The arrays, broadcast to one shape.
@@ -283,6 +300,7 @@ def _at_least(name: str, arys: Sequence[Any], axes: dict[int, tuple[int, ...]]) 
 def atleast_1d(ary: ArrayLike, /) -> Array: ...
 @overload
 def atleast_1d(*arys: ArrayLike) -> list[Array]: ...
+@moves_keys("arys")
 @whole()
 def atleast_1d(*arys: ArrayLike) -> Array | list[Array]:
     """Scalars as vectors of length 1.
@@ -297,6 +315,7 @@ def atleast_1d(*arys: ArrayLike) -> Array | list[Array]:
 def atleast_2d(ary: ArrayLike, /) -> Array: ...
 @overload
 def atleast_2d(*arys: ArrayLike) -> list[Array]: ...
+@moves_keys("arys")
 @whole()
 def atleast_2d(*arys: ArrayLike) -> Array | list[Array]:
     """Scalars and vectors as matrices of one row.
@@ -311,6 +330,7 @@ def atleast_2d(*arys: ArrayLike) -> Array | list[Array]:
 def atleast_3d(ary: ArrayLike, /) -> Array: ...
 @overload
 def atleast_3d(*arys: ArrayLike) -> list[Array]: ...
+@moves_keys("arys")
 @whole()
 def atleast_3d(*arys: ArrayLike) -> Array | list[Array]:
     """Axes of length 1 added until there are three.

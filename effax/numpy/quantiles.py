@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.api.placed import placed
 from effax.effects import comparison, cumulative, elementwise, logical, reduction, selection, shape
 from effax.effects.sorting import sort, take_along
 from effax.effects.types import default_int, inexact_dtype, is_complex, typeof
@@ -217,6 +218,7 @@ def _hundredths(name: str, a: Any, q: Any) -> Any:
     return elementwise.div(cast(q, inexact_dtype(typeof(q).dtype)), 100.0)
 
 
+@placed
 @whole(*_STATICS)
 def percentile(
     a: ArrayLike,

@@ -16,6 +16,7 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.types import default_position_dtype, position_dtype, typeof
 from effax.effects.value import Array, ArrayLike
+from effax.key_functions import moves_keys
 from effax.numpy.arguments import (
     broadcast,
     canonical_axis,
@@ -182,6 +183,7 @@ def argwhere(
     return stack(list(nonzero(a, size=size, fill_value=fill_value)), axis=1)
 
 
+@moves_keys("arr")
 @whole("size", given="size")
 def extract(
     condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0
@@ -195,6 +197,7 @@ def extract(
     return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
 
+@moves_keys("a")
 @whole("axis", "out", "size", given="size")
 def compress(
     condition: ArrayLike,

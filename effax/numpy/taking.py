@@ -10,6 +10,7 @@ from effax.effects import indexing, shape
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
 from effax.effects.types import int32, int64, is_integer, position_dtype, typeof
 from effax.effects.value import Array, ArrayLike
+from effax.key_functions import moves_keys
 from effax.lax.gathering import fill_number
 from effax.lax.slicing import from_front, position
 from effax.numpy.arguments import broadcast, canonical_axis, cast, check_arrays, refuse_out
@@ -77,6 +78,7 @@ def _take(
     )
 
 
+@moves_keys()
 @opening
 def take(
     a: ArrayLike,
@@ -183,6 +185,7 @@ def _take_along_axis(
     )
 
 
+@moves_keys()
 @opening
 def take_along_axis(
     arr: ArrayLike,
@@ -260,6 +263,7 @@ def _refuse_inplace(name: str, inplace: bool) -> None:
         )
 
 
+@moves_keys("arr", "values")
 @whole("axis", "inplace", "mode")
 def put_along_axis(
     arr: ArrayLike,

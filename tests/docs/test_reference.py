@@ -61,7 +61,8 @@ NO_EXAMPLE = {
     "for the library and its tests": """
         debugger.levels dtypes.itemsize_bits
         extend.all_effects extend.find_effect extend.stage key_arrays.axis_of_words
-        key_arrays.is_keys key_arrays.over_words key_functions.accept_keys laws.arguments laws.cases
+        key_arrays.is_keys key_arrays.over_words key_functions.all_equal_keys key_functions.equal_keys
+        key_functions.same_keys laws.arguments laws.cases
         errors.full_traceback laws.hold laws.judge laws.law laws.matrix laws.mixed_programs laws.programs matrix.cell
         matrix.column_of matrix.find_interpreter matrix.holes matrix.library_families matrix.main
         matrix.rows whole.clear whole.compiled whole.compiled_calls whole.remembered whole.whole""",
