@@ -54,6 +54,31 @@ def transcendental():
 
 
 @check
+def matrices():
+    """Decompositions by cuSOLVER and cuSPARSE, put together again."""
+    for shape in ((16, 8), (2, 64, 48), (1500, 20), (20, 1500)):
+        x = normal(*shape)
+        u, s, vh = jnp.linalg.svd(jnp.array(x), full_matrices=False)
+        on_gpu((u * s[..., None, :]) @ vh, x, 1e-3, 1e-3)
+        q, r = jnp.linalg.qr(jnp.array(x))
+        on_gpu(q @ r, x, 1e-3, 1e-3)
+    for batch in ((), (3,)):
+        x = normal(*batch, 6, 6)
+        lu, _, order = jax.lax.linalg.lu(jnp.array(x))
+        both = (jnp.tril(lu, -1) + jnp.eye(6)) @ jnp.triu(lu)
+        on_gpu(both, np.take_along_axis(x, np.asarray(order)[..., None], -2), 1e-3, 1e-3)
+    d, b = 4 + np.abs(normal(9)), normal(9, 2)
+    low, high = np.r_[0, normal(8)].astype("f4"), np.r_[normal(8), 0].astype("f4")
+    full = np.diag(d) + np.diag(low[1:], -1) + np.diag(high[:-1], 1)
+    found = jax.lax.linalg.tridiagonal_solve(*map(jnp.array, (low, d, high, b)))
+    on_gpu(found, np.linalg.solve(full, b), 1e-3, 1e-3)
+    x = normal(7, 7)
+    _, d, e, _ = jax.lax.linalg.tridiagonal(jnp.array(x + x.T))
+    form = jnp.diag(d) + jnp.diag(e, 1) + jnp.diag(e, -1)
+    on_gpu(jnp.linalg.eigvalsh(form), np.linalg.eigvalsh(x + x.T), 1e-3, 1e-3)
+
+
+@check
 def reductions():
     x = normal(37, 411)
     on_gpu(jnp.sum(jnp.array(x), axis=1), x.sum(1), atol=1e-4)

@@ -14,8 +14,12 @@ from effax.effects.types import typeof
 S = fx.ShapeDtypeStruct
 
 
+def lowered(platform, f, *args):
+    return fx.jit(f).trace(*args).lower(lowering_platforms=(platform,)).as_text()
+
+
 def for_tpu(f, *args):
-    return fx.jit(f).trace(*args).lower(lowering_platforms=("tpu",)).as_text()
+    return lowered("tpu", f, *args)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +35,34 @@ def test_linear_algebra_is_called_of_the_tpus_compiler(f, target):
     text = for_tpu(f, S((2, 8, 8), "float32"))
     assert target in text
     assert "lapack" not in text
+
+
+def economical(x):
+    return jnp.linalg.svd(x, full_matrices=False)
+
+
+@pytest.mark.parametrize(
+    "f, shape, target",
+    [
+        (jnp.linalg.svd, (8, 4), "cusolver_gesvdj_ffi"),
+        (economical, (50000, 16), "cusolver_gesvd_ffi"),
+        (economical, (16, 50000), "transposed = true"),
+        (economical, (2, 64, 48), "full_matrices = false"),
+        (fx.lax.linalg.tridiagonal, (8, 8), "cusolver_sytrd_ffi"),
+        (fx.lax.linalg.lu, (8, 8), "cu_lu_pivots_to_permutation"),
+        (lambda d: fx.lax.linalg.tridiagonal_solve(d, d, d, d[:, None]), (8,), "cusparse_gtsv2"),
+    ],
+)
+def test_linear_algebra_is_called_of_cudas_libraries(f, shape, target):
+    text = lowered("cuda", f, S(shape, "float32"))
+    assert target in text
+    assert "lapack" not in text
+
+
+@pytest.mark.parametrize("shape", [(5000, 4), (4, 5000)])
+def test_large_economical_factors_have_no_square_matrix(shape):
+    """cuSOLVER's work on 50000 x 16 would take 10 GB with one."""
+    assert "5000x5000" not in lowered("cuda", economical, S(shape, "float32"))
 
 
 @pytest.mark.parametrize(

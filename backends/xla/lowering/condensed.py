@@ -8,9 +8,11 @@ from typing import Any
 from effax.backends.xla.lowering.linalg import (
     foreign,
     info_type,
+    is_gpu,
     lapack_name,
     or_nan,
     reflections,
+    require_lapack,
     resized,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule
@@ -73,10 +75,12 @@ def lower_reflections(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[
 def lower_tridiagonal(
     w: Writer, types: Sequence[ShapedArray], x: Name, *, lower: bool
 ) -> list[Name]:
-    _require_cpu(w, condensed.tridiagonal)
+    require_lapack(w, condensed.tridiagonal)
     batch = len(x.shape) - 2
-    name = lapack_name(w, x, "hetrd" if is_complex(x.dtype) else "sytrd")
+    name = lapack_name(w, x, "hetrd" if is_complex(x.dtype) else "sytrd", "sytrd")
     attributes = f"uplo = {ord('L' if lower else 'U')} : ui8"
+    if is_gpu(w):
+        attributes = f"lower = {'true' if lower else 'false'}"
     *found, info = foreign(w, name, [x], [*types, info_type(x, batch)], batch, attributes, 0)
     return [or_nan(w, y, info) for y in found]
 
@@ -113,9 +117,11 @@ def lower_tridiagonal_solve(
     *,
     perturb_singular: bool,
 ) -> Name:
-    """By elimination with exchanges of rows on the CPU, without them (Thomas) elsewhere."""
+    """By elimination with exchanges of rows on the CPU and GPU, without them (Thomas) elsewhere."""
     if perturb_singular:
         _require_cpu(w, condensed.tridiagonal_solve)
+    if is_gpu(w) and b.shape[-2] > 2 and 0 not in b.shape:  # cuSPARSE takes three rows or more
+        return foreign(w, "cusparse_gtsv2_ffi", [dl, d, du, b], types, len(b.shape) - 2, alias=3)[0]
     if w.platform != "cpu" or 0 in b.shape:
         return w.performed(_eliminate, dl, d, du, b)
     batch = len(b.shape) - 2

@@ -22,10 +22,12 @@ from effax.interpreters.stage import stage
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
-def _layout(type: ShapedArray, batch: int) -> str:
-    """The order of axes in memory, the fastest first: a matrix by columns, the batch last."""
+def _layout(type: ShapedArray, batch: int, by_columns: bool) -> str:
+    """The order of axes in memory, the fastest first; the batch last."""
     own = len(type.shape) - batch
-    order = [*range(batch, batch + own)] if own == 2 else [*range(batch, batch + own)][::-1]
+    order = [*range(batch, batch + own)]
+    if own != 2 or not by_columns:
+        order = order[::-1]
     order += range(batch - 1, -1, -1)
     return f"dense<{listed(order) if order else ''}> : tensor<{len(order)}xindex>"
 
@@ -38,14 +40,15 @@ def foreign(
     batch: int,
     attributes: str = "",
     alias: int | None = None,
+    by_columns: bool = True,
 ) -> list[Name]:
     """Call a typed foreign function; its first result reuses the memory of operand `alias`, if any.
 
     The function computes each matrix of the batch by itself. The call says so on a mesh, since XLA
     would gather a whole operand otherwise.
     """
-    ins = ", ".join(_layout(x.type, batch) for x in operands)
-    outs = ", ".join(_layout(t, batch) for t in types)
+    ins = ", ".join(_layout(x.type, batch, by_columns) for x in operands)
+    outs = ", ".join(_layout(t, batch, by_columns) for t in types)
     tuple_indices = "[0]" if len(types) > 1 else "[]"
     reuse = (
         ""
@@ -226,6 +229,8 @@ def lower_lu(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[Name]:
 def lower_pivots_to_permutation(
     w: Writer, types: Sequence[ShapedArray], pivots: Name, *, size: int
 ) -> Name:
+    if is_gpu(w) and pivots.shape[-1]:
+        return foreign(w, "cu_lu_pivots_to_permutation", [pivots], types, len(pivots.shape) - 1)[0]
     return w.performed(lambda p: _permutation(p, size), pivots)
 
 
@@ -367,10 +372,8 @@ def lower_svd(
         zeros = [w.constant(0, t) for t in types]
         return [zeros[0], *[w.performed(identity_like, y) for y in zeros[1:]]]
     if is_gpu(w):
-        if by_qr:
-            raise UnhandledEffectError(
-                "svd: the QR algorithm is LAPACK's, on the CPU; leave the algorithm out elsewhere"
-            )
+        if by_qr or max(m, n) > _JACOBI:
+            return _svd_by_qr(w, x, values, types, full_matrices)
         return _svd_by_jacobi(w, x, values, types, compute_uv)
     mode = "N" if not compute_uv else ("A" if full_matrices else "S")
     _, s, u, vh, info = foreign(
@@ -388,17 +391,24 @@ def lower_svd(
 def _svd_by_jacobi(
     w: Writer, x: Name, values: ShapedArray, types: Sequence[ShapedArray], compute_uv: bool
 ) -> list[Name]:
-    """cuSOLVER's Jacobi method: square u and v, of which the columns asked for are taken."""
+    """cuSOLVER's Jacobi method, of u and v; of square ones the columns asked for are taken.
+
+    Matrices of up to 32 rows and columns are done in batches, which have square ones alone.
+    """
     batch = len(x.shape) - 2
     m, n = x.shape[-2:]
-    full = [x.type.strong().update(shape=(*x.shape[:-2], size, size)) for size in (m, n)]
+    economical = min(m, n) > 32 and (not compute_uv or types[1].shape[-1] == min(m, n))
+    full = [
+        x.type.strong().update(shape=(*x.shape[:-2], size, min(m, n) if economical else size))
+        for size in (m, n)
+    ]
     _, s, u, v, info = foreign(
         w,
         "cusolver_gesvdj_ffi",
         [x],
         [x.type.strong(), values, *full, info_type(x, batch)],
         batch,
-        f"compute_uv = {_flag(compute_uv)}, full_matrices = true",
+        f"compute_uv = {_flag(compute_uv)}, full_matrices = {_flag(not economical)}",
         0,
     )
     if not compute_uv:
@@ -406,6 +416,36 @@ def _svd_by_jacobi(
     u = resized(w, u, batch + 1, types[1].shape[-1])
     vh = w.performed(adjoint, resized(w, v, batch + 1, types[2].shape[-2]))
     return [or_nan(w, y, info) for y in (s, u, vh)]
+
+
+_JACOBI = 1024
+"""The largest matrix that is decomposed by Jacobi's method on a GPU, as jax has it."""
+
+
+def _svd_by_qr(
+    w: Writer, x: Name, values: ShapedArray, types: Sequence[ShapedArray], full_matrices: bool
+) -> list[Name]:
+    """cuSOLVER's QR method, of tall matrices: a wide one is given by rows, as its transpose."""
+    batch = len(x.shape) - 2
+    m, n = x.shape[-2:]
+    wide, full, k = m < n, full_matrices and len(types) > 1, min(m, n)
+    u, vh = (
+        x.type.strong().update(shape=(*x.shape[:-2], *shape))
+        for shape in ((m, m if full else k), (n if full else k, n))
+    )
+    _, s, left, right, info = foreign(
+        w,
+        "cusolver_gesvd_ffi",
+        [x],
+        [x.type.strong(), values, *((vh, u) if wide else (u, vh)), info_type(x, batch)],
+        batch,
+        f"compute_uv = {_flag(len(types) > 1)}, full_matrices = {_flag(full)}, "
+        f"transposed = {_flag(wide)}",
+        0,
+        by_columns=not wide,
+    )
+    found = (s, right, left) if wide else (s, left, right)
+    return [or_nan(w, y, info) for y in found[: len(types)]]
 
 
 @rule(linalg.eig)
