@@ -121,7 +121,9 @@ def mapped_over(
             a if t is None else checked_axis(a, t.shape, i, fun, args, keywords)
             for i, (a, t) in enumerate(zip(axes, types, strict=True))
         ]
-        measured = [None if t is None else a for a, t in zip(axes, types, strict=True)]
+        measured = axes
+        if VMAPPABLE:
+            measured = [None if t is None else a for a, t in zip(axes, types, strict=True)]
         size = batch_size(measured, types, axis_size, fun, args, keywords)
         handler = Batch(None, size, *kind)
         values = [
