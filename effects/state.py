@@ -147,6 +147,10 @@ class Cell(Ref):
         self.shared = True
         return self.held()
 
+    def unsafe_buffer_pointer(self) -> int:
+        """Return the address of the memory of the value, until the next write."""
+        return int(self.held().unsafe_buffer_pointer())
+
     def write(self, value: Any) -> None:
         """Hold another value from now on."""
         self.held()

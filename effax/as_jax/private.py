@@ -149,6 +149,7 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     "scipy.special": {"gammaln": "effax.scipy.special:gammaln"},  # TensorFlow Probability
     "state": {},
     "state.types": {"AbstractRef": "effax.ref:AbstractRef"},  # flax
+    "test_util": {"create_mesh": "effax:make_mesh"},  # JAX's page on checkpoints
     "traceback_util": {  # equinox, flax, jaxtyping
         "api_boundary": _here,
         "include_frame": include_frame,

@@ -85,6 +85,8 @@ from jax._src.lax import lax
 from jax._src.lib import xla_client
 from jax._src.lib.mlir.dialects import hlo as same
 from jax._src.util import safe_map, safe_zip
+from jax._src import test_util as jtu
+assert jtu.create_mesh((1,), ("x",)).shape == {"x": 1}
 assert ir is jaxlib.mlir.ir and same is hlo and lax is jax.lax and api.jit is jax.jit
 assert safe_map(max, [1, 4], (3, 2)) == [3, 4] and safe_zip([1], [2]) == [(1, 2)]
 try: safe_map(max, [1], [2, 3])

@@ -242,3 +242,8 @@ def test_a_library_says_how_its_type_is_mapped():
         batching.unregister_vmappable(Rows)
     with pytest.raises((TypeError, ValueError)):
         effax.vmap(lambda r: r.data)(x)
+
+
+def test_a_reference_says_where_its_memory_is():
+    reference = effax.new_ref(jnp.arange(3.0))
+    assert reference.unsafe_buffer_pointer() == reference.unsafe_buffer_pointer() > 0
