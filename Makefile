@@ -16,7 +16,7 @@ WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
 
-.PHONY: help accelerators test test-all check lint types pyright layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
+.PHONY: help accelerators accelerators-compilers test test-all check lint types pyright layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
 	libraries libraries-own array-api docs dist format sizes names clean
 
 help:
@@ -108,7 +108,8 @@ pyright: $(VENV)/.test $(VENV)-pyright/.pyright
 
 # Compiles for a TPU and a GPU that are not there: 2 GB of wheels, and ten minutes; EVERY=20 asks a twentieth.
 EVERY ?= 1
-accelerators: $(VENV)-accelerators/.accelerators
+accelerators-compilers: $(VENV)-accelerators/.accelerators
+accelerators: accelerators-compilers
 	EFFAX_PLATFORMS=cpu $(VENV)-accelerators/bin/python -m pytest -q tests/accelerators
 	EFFAX_PLATFORMS=cpu $(VENV)-accelerators/bin/python -m tests.accelerators --every $(EVERY)
 
