@@ -14,7 +14,7 @@ from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.batch import batched as batch
 from effax.interpreters.interpreter import Interpreter, State
-from effax.laws.law import SAME, Case, law
+from effax.laws.law import Case, law
 from effax.laws.loops import repeated
 from effax.seeing.python_text import program
 
@@ -203,7 +203,7 @@ def _called_without_answers(c: Case, xs: Sequence[Any]) -> list[Any]:
     return list(control.call(*xs, program=called, name="step")[:-1])
 
 
-@law("a question without an answer is asked once in a checkpointed while", SAME, "loop, no while")
+@law("a question without an answer is asked once in a checkpointed while", needs="loop, no while")
 def told_once_by_checkpoints(c: Case) -> Any:
     def f(*xs: Any) -> tuple[Any, ...]:
         def step(state: Any) -> Any:

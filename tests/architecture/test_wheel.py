@@ -1,5 +1,6 @@
 """The wheel, built the way `make dist` builds it, works away from the checkout."""
 
+import fcntl
 import subprocess
 import sys
 import zipfile
@@ -16,7 +17,9 @@ def wheel(tmp_path_factory):
     pytest.importorskip("build")
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--no-isolation", "-o", str(folder), str(ROOT)]
-    built = subprocess.run(command, capture_output=True, text=True)
+    with open(folder.parents[1] / "wheel.lock", "w") as lock:  # workers build in one checkout
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        built = subprocess.run(command, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
     assert len(list(folder.glob("*.tar.gz"))) == 1
     return next(folder.glob("*.whl"))
