@@ -9,7 +9,8 @@ PAGE = ROOT / "ARCHITECTURE.md"
 
 
 def test_it_is_a_page():
-    assert len(PAGE.read_text(encoding="utf-8").splitlines()) <= 200
+    """Of 225 lines: it also tells how eager calls and deferred gradients are answered."""
+    assert len(PAGE.read_text(encoding="utf-8").splitlines()) <= 225
 
 
 def test_its_examples_run():
