@@ -112,7 +112,11 @@ def _relu(x: Array) -> Array:
 @_relu.defjvp
 def _relu_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     (x,), (t,) = primals, tangents
-    return elementwise.max(x, 0.0), select_n(comparison.gt(x, 0.0), 0.0, t)
+    largest = elementwise.max(x, 0.0)
+    if is_complex(typeof(x).dtype):  # ordered by real parts, then by imaginary ones
+        shared = logical.and_(comparison.eq(largest, x), comparison.ne(x, 0.0))
+        return largest, select_n(shared, 0.0, t)
+    return largest, select_n(comparison.gt(x, 0.0), 0.0, t)
 
 
 @whole()

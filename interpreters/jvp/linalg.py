@@ -10,7 +10,7 @@ range as in Townsend 2016 ("Differentiating the singular value decomposition").
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import effax.interpreters.factorings  # noqa: F401  (loaded when handlers are: for those without a column)
 from effax.effects import comparison, elementwise, linalg, shape
@@ -148,19 +148,43 @@ def qr_jvp(primals: list[Any], tangents: list[Any], *, full_matrices: bool) -> A
 def qr_tangents(q: Any, r: Any, a: Any, da: Any, full_matrices: bool) -> list[Any]:
     """Square or tall: dq within the columns is a rotation, and outside of them follows da."""
     m, n = typeof(a).shape[-2:]
+    at = typeof(a).ndim - 1
+    if full_matrices and m > n == 0:
+        return [None, None]
     if full_matrices and m > n:
-        raise UnsupportedDerivativeError(
-            "qr: the columns that complete q to a square matrix are not unique, so they have no "
-            "derivative; use mode='reduced'"
-        )
+        thin, square = shape.slice_axis(q, at, 0, n), shape.slice_axis(r, at - 1, 0, n)
+        dq, dr = _tall_qr_tangents(thin, square, da)
+        rest = _completing_tangent(thin, shape.slice_axis(q, at, n, m), dq)
+        below = shape.pad_axis(dr, at - 1, 0, m - n)
+        return [shape.concatenate(dq, rest, axis=at), below]
     if m >= n:
         return list(_tall_qr_tangents(q, r, da))
-    at = typeof(a).ndim - 1
     first = shape.slice_axis(r, at, 0, m)
     dq, dr = _tall_qr_tangents(q, first, shape.slice_axis(da, at, 0, m))
     rest, moved = shape.slice_axis(a, at, m, n), shape.slice_axis(da, at, m, n)
     dr_rest = add(product(adjoint(dq), rest), product(adjoint(q), moved))
     return [dq, shape.concatenate(dr, dr_rest, axis=at)]
+
+
+def _completing_tangent(thin: Any, rest: Any, dq: Any) -> Any:
+    """How the columns move that complete q to a square matrix.
+
+    They are those of a product of reflections, which the first columns determine where the upper
+    square of these less the identity is regular (derived in arXiv 2409.13374).
+    """
+    m, n = typeof(thin).shape[-2:]
+    at = typeof(thin).ndim - 2
+    above, below = shape.slice_axis(thin, at, 0, n), shape.slice_axis(thin, at, n, m)
+    factors, pivots = linalg.lu(sub(above, identity_like(above)))
+    order = take_rows(identity_like(above), linalg.pivots_to_permutation(pivots, size=n))
+    # z (above - 1) = below
+    z = product(_solve(factors, _solve(factors, below, left=False), left=False, **_UNIT), order)
+    d_above, d_below = shape.slice_axis(dq, at, 0, n), shape.slice_axis(dq, at, n, m)
+    turned = product(add(thin, product(rest, z)), adjoint(sub(d_below, product(z, d_above))))
+    return sub(product(dq, adjoint(z)), turned)
+
+
+_UNIT: Final = {"lower": True, "unit": True}
 
 
 def _tall_qr_tangents(q: Any, r: Any, da: Any) -> tuple[Any, Any]:

@@ -136,7 +136,8 @@ TABLE = [
     Forgiven(
         "lax takes Python numbers in the dtype of the other operands, here too",
         "lax.igamma*|lax.polygamma*|lax.zeta*|lax.betainc*|lax.random_gamma_grad*|lax.nextafter*|"
-        "lax.mul*|lax.add*|lax.sub*|lax.div*|lax.max*|lax.min*|lax.rem*|lax.pow*|lax.clamp*",
+        "lax.mul*|lax.add*|lax.sub*|lax.div*|lax.max*|lax.min*|lax.rem*|lax.pow*|lax.clamp*|"
+        "lax.le*|lax.lt*|lax.ge*|lax.gt*|lax.eq*|lax.ne*",
         "accepts",
         why="TypeError$",
         code=r"\W-?\d",
@@ -335,7 +336,8 @@ TABLE = [
     ),
     Forgiven(
         "sums that are infinite on the way follow from their order",
-        "lax.conv*|jnp.convolve*|jnp.correlate*|jsp.signal.*|jsp.linalg.qr_multiply*|jnp.prod*",
+        "lax.conv*|jnp.convolve*|jnp.correlate*|jsp.signal.*|jsp.linalg.qr_multiply*|jnp.prod*|"
+        "lax.linalg.ormqr*|nn.dot_product_attention*",
         "value",
         why="inf|nan",
     ),
@@ -356,9 +358,9 @@ TABLE = [
     ),
     Forgiven(
         "how wide weak floats of 32 bits are where 64 are on, follows from numbers inside",
-        "jsp.stats.*",
+        "jsp.stats.*|jnp.*quantile|jnp.*percentile|jnp.*median",
         "dtype",
-        why=r"float64\*?\[.*instead of float32",
+        why=r"float(64\*?\[.*float32|32\*?\[.*float64)",
     ),
     Forgiven(
         "of no whole number of trials: SciPy's is NaN", "jsp.stats.binom.*", "value", why="-inf"

@@ -128,7 +128,7 @@ shifts with a fraction | jnp.roll | ["jnp.roll(a, -1.5), jnp.roll(a, (0.5, 1.7),
 shifts in a matrix | jnp.roll | ["jnp.roll(a, b)", [["int32", [3]], ["int32", [2, 2]]], false]
 dtypes that don't meet | jnp.can_cast | ["jnp.can_cast('bfloat16', 'int4') + 2 * jnp.can_cast('int16', 'bfloat16')", [], false]
 the dtype in which both meet | jnp.maximum.at | ["jnp.maximum.at(a, jnp.array([0, 0]), jnp.array([1, 300]), inplace=False)", [["int8", [2]]], false]
-... | jnp.minimum.at | ["jnp.minimum.at(a, 0, -1.5, inplace=False)", [["int32", [2], "few", 1, "weak"]], false]
+... | jnp.maximum.at | ["jnp.maximum.at(a, 0, 1.5, inplace=False)", [["int32", [2], "few", 1, "weak"]], false]
 nothing copied | jnp.reshape | ["jnp.reshape(a, (3, 1), copy=False)", [["int32", [3]]], false]
 """
 

@@ -122,3 +122,24 @@ def test_precisions_equal_their_names():
     program = effax.make_jaxpr(lambda a: effax.jvp(jnp.linalg.cholesky, (a,), (a,)))(a)
     text = str(program)
     assert "dot_general" in text and text.count("HIGHEST") == 2 * text.count("dot_general[")
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (4, 1), (2, 5, 3), (3, 0)])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("pivoting", [False, True])
+def test_columns_that_complete_q_are_differentiated(shape, dtype, pivoting):
+    rng = np.random.RandomState(0)
+    with effax.enable_x64(True):
+        x, t = (rng.normal(size=shape).astype(dtype) for _ in "xt")
+        if dtype == "complex128":
+            x, t = x + 1j * rng.normal(size=shape), t + 1j * rng.normal(size=shape)
+
+        def factors(x):
+            return jsl.qr(x, pivoting=pivoting)[:2]
+
+        found = effax.jvp(factors, (jnp.asarray(x),), (jnp.asarray(t),))[1]
+        ahead, behind = factors(jnp.asarray(x + 1e-6 * t)), factors(jnp.asarray(x - 1e-6 * t))
+        for f, a, b in zip(found, ahead, behind, strict=True):
+            np.testing.assert_allclose(f, (a - b) / 2e-6, rtol=1e-6, atol=1e-6)
+        second = effax.jvp(lambda x: effax.jvp(factors, (x,), (t,))[1][0].sum(), (x,), (t,))[1]
+        assert np.isfinite(second)
