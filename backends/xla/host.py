@@ -24,10 +24,9 @@ def call_at_once(
     *operands: Any, callback: Any, result_types: Any = (), ordered: bool = False, **_: Any
 ) -> list[Array]:
     """Ask the callback. What it raises is the cause of a `JaxRuntimeError`, as in a program."""
+    arrays = [as_numpy(x) for x in operands]  # what is no array is refused as anywhere
     try:
-        return show_at_once(
-            *operands, callback=callback, result_types=result_types, ordered=ordered
-        )
+        return show_at_once(*arrays, callback=callback, result_types=result_types, ordered=ordered)
     except UnexpectedTracerError:
         raise
     except Exception as error:
@@ -41,7 +40,7 @@ def show_at_once(
     """Ask the callback; its exceptions are raised as they are, so that a debugger can quit."""
     if ordered:
         effects_barrier()
-    arrays = [as_numpy(x) for x in operands]
+    arrays = [x if type(x) is np.ndarray else as_numpy(x) for x in operands]
     results = answer(callback, arrays, result_types)
     return [asarray(x, t) for x, t in zip(results, result_types, strict=True)]
 
