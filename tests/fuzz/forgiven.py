@@ -383,6 +383,12 @@ TABLE = [
     Forgiven("None stands for a dtype, as in NumPy", "jnp.can_cast", "accepts", code="None"),
     Forgiven("lengths are not negative, as in NumPy", "jnp.fromfunction", "refuses", code="-"),
     Forgiven("an axis is an integer, as in NumPy", "jnp.unpackbits*", "refuses", "^TypeError"),
+    Forgiven(
+        "in eight bits a sum of a hundred terms is noise",
+        "jsp.stats.poisson.entropy*",
+        "value",
+        dtypes="float8_e4m3fn float8_e5m2 float8_e4m3b11fnuz float8_e5m2fnuz float8_e4m3fnuz",
+    ),
 ]
 
 
