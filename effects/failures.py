@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, Final
 from weakref import WeakValueDictionary
 
-from effax.effects.frames import Frame, describe
+from effax.effects.frames import Frame, describe, whole_instruction
 from effax.effects.tree import PyTreeDef, tree_unflatten
 from effax.effects.types import ShapedArray
 
@@ -85,6 +85,7 @@ class Site:
     ) -> Site:
         """The site with these fields, made when there is none yet."""
         types = tuple(types)
+        frame = frame and whole_instruction(frame)
         key = kind, message, frame, types, lanes
         found = cls._known.get(key)
         if found is None:

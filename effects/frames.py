@@ -104,6 +104,21 @@ def place(frame: Frame | None) -> Place | None:
     return Place(code.co_filename, line, code.co_qualname)
 
 
+@functools.lru_cache(maxsize=4096)
+def whole_instruction(frame: Frame) -> Frame:
+    """The frame at the beginning of what it computes, however Python got there.
+
+    CPython 3.11 moves past the caches of an instruction (`x[i]`, say) once it has specialised it,
+    so that one expression is met at two offsets; both have one position in the text.
+    """
+    code, offset = frame
+    positions = list(code.co_positions())
+    i = offset // 2
+    while 0 < i < len(positions) and positions[i - 1] == positions[i]:
+        i -= 1
+    return code, 2 * i
+
+
 def describe(frame: Frame | None) -> str:
     """A frame as text, `path/file.py:12 (function)`; the path is relative below the current one."""
     found = place(frame)

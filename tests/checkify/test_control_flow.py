@@ -226,3 +226,17 @@ def test_places_of_a_pmap():
     assert len(error.get_all()) == 2
     error, _ = effax.pmap(checkify.checkify(f))(xs)
     assert error.get() == "at mapped index 0: x=-1.0 (`check` failed)"
+
+
+def test_a_place_stays_the_same_when_python_has_specialised_its_instruction():
+    """CPython tells another offset of `table[i]` from some call on: branches of both are alike."""
+
+    def read(x):
+        table = jnp.arange(4.0)
+        return table[x.astype(int)]
+
+    structures = set()
+    for _ in range(40):
+        checked = checkify.checkify(effax.jit(lambda x: read(x)), errors=checkify.index_checks)
+        structures.add(effax.tree.structure(checked(1.5)[0]))
+    assert len(structures) == 1
