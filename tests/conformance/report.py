@@ -25,7 +25,7 @@ HEAD = """\
 
 `make conformance` asks effax the tests of JAX at tag {ref}, by public names only
 ([how](../tests/conformance/README.md)), and asks jax {jax} those that effax did not pass. A test counts if jax passes it in the
-same surroundings. "Of other issues" are features that are missing wholesale, and many devices. Tests that need a private name of JAX's that has no public counterpart are not asked of either. This page is
+same surroundings; in the words that it expects of an error, effax's name counts for JAX's. "Of other issues" are features that are missing wholesale, and many devices. Tests that need a private name of JAX's that has no public counterpart are not asked of either. This page is
 written by the runner; four fifths of the tests are behind it, chosen by a hash of their names. Where a second date stands under
 "measured", only what was left has been asked again since the first.
 
