@@ -97,13 +97,17 @@ def _kummer(a: Array, b: Array, x: Array) -> Array:
     near = jnp.where(far | jnp.isnan(at), 0, at)
     bad = _is_negative_integer(b) & ~(ends & (top >= b))
     base = jnp.where(bad, 1, b)
+    # All terms but the first have 1 / b, and may overflow with both signs: it is taken out.
+    tiny = (jnp.abs(base) < 1e-30) & (base != 0)
 
     def ratio(k: Array) -> Array:
+        k = k + jnp.where(tiny, 1, 0)
         below = base + k
         met = below == 0  # only after the last term, where the numerator is zero too
         return jnp.where(met, 0, (top + k) / jnp.where(met, 1, below)) * (near / (k + 1))
 
     series = _series(ratio, near, ~bad & ~far)
+    series = jnp.where(tiny, 1 + top * near * series / jnp.where(tiny, base, 1), series)
     large = jnp.where(far, jnp.minimum(at, 1e30), 100)
     tail = _asymptotic(top, base, large)
     growth = jnp.exp(jnp.where(turn, jnp.where(far, large, 0) + x, jnp.where(far, large, 0)))

@@ -114,3 +114,16 @@ def test_hypergeometric_loops_run_without_being_compiled(function):
     wanted = function(1.5, 2.5, 0.3)
     with effax.disable_jit():
         assert function(1.5, 2.5, 0.3) == pytest.approx(float(wanted), rel=1e-6)
+
+
+def test_hyp1f1_of_a_tiny_denominator_is_large_and_not_nan():
+    """All terms but the first are divided by it: they overflowed with both signs."""
+    draw = np.random.default_rng(0)
+    a, x = 3 * draw.normal(size=200), 5 * draw.normal(size=200)
+    b = 10.0 ** -draw.uniform(31, 200, 200)
+    with effax.enable_x64(True):
+        np.testing.assert_allclose(
+            special.hyp1f1(a, b, x), scipy.special.hyp1f1(a, b, x), rtol=1e-10
+        )
+    found = special.hyp1f1(np.float32(2.7), np.float32(2e-38), np.float32(-1.5))
+    assert found == pytest.approx(1.9241865e36, rel=1e-3)
