@@ -26,7 +26,7 @@ _ALONE: Final = {
     "TPU_LOG_DIR": "disabled",
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
 }
-"""What libtpu is told where there are no chips, else it asks the cloud and lets in one process."""
+"""Settings of libtpu where there are no chips: else it asks the cloud, and lets in one process."""
 
 
 class AbsentBackend(Backend):

@@ -182,6 +182,8 @@ def donate_operands(text: str, positions: Sequence[int]) -> str:
 
     Raises `ValueError` where the program has no such operand.
     """
+    if not positions:
+        return text
     found = _MAIN.search(text)
     if found is None:
         raise ValueError("the program has no function @main")

@@ -149,8 +149,7 @@ def compile_text(
 
     Raises `XlaRuntimeError` for what XLA refuses, `ValueError` for impossible donations.
     """
-    if donate:
-        text = compiling.donate_operands(text, donate)
+    text = compiling.donate_operands(text, donate)
     raw, seconds, from_disk = compiling.load(
         text,
         placement,

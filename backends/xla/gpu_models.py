@@ -55,7 +55,7 @@ MODELS: Final[dict[str, dict[str, Any]]] = {
         "shared_memory_per_block_optin": 232_448,
     },
 }
-"""What is known of each model, by the name it is asked for."""
+"""The facts of each model, by the name it is asked for."""
 
 
 def target_config(model: str) -> str:

@@ -107,7 +107,7 @@ def _leaf_types(
 
 
 def _donated_leaves(jit: Jit, count: int, found: Arguments) -> tuple[int, ...]:
-    """Which leaves are given away, of a call with so many positional arguments."""
+    """Find the leaves that are given away, of a call with so many positional arguments."""
     places = {n % count for n in jit._donated if -count <= n < count}
     fixed = {at for at, _ in found.statics}
     positional, named = found.tree.children()

@@ -23,7 +23,7 @@ _CONSTANT: Final = "from a constant"
 
 
 def saved_residuals(fun: Callable[..., Any], *args: Any, **keywords: Any) -> list[Residual]:
-    """What reverse mode through a function would store: types, and where each comes from.
+    """List what reverse mode through a function would store: types, and where each comes from.
 
     Constants come first, then arguments, then results of operations in the order of the program.
     """

@@ -273,7 +273,7 @@ class _Threads:
     written: tuple[bool, ...]
 
     def references(self, call: Call, leaves: Sequence[Any]) -> list[Ref]:
-        """Those closed over, then those among the arguments; raises `RefError` for one twice."""
+        """List references closed over, then arguments; raises `RefError` for one given twice."""
         return distinct([*self.held, *leaves], call.fun_name, lambda: call.names)[0]
 
     def write_back(self, refs: Sequence[Ref], results: list[Any]) -> list[Any]:

@@ -66,7 +66,7 @@ class Arguments:
         self.leaves = leaves
         self.tree = tree
         self.statics = statics
-        """Where each static argument stands, by position (ascending) or name, and the argument."""
+        """The place of each static argument, by position (ascending) or name, and the argument."""
 
     @classmethod
     def bind(

@@ -77,7 +77,7 @@ class DeferredJVP(Stage):
     def __init__(self, values: Sequence[Any]) -> None:
         super().__init__(bottom)
         self.arguments: list[Any] = []
-        """What the function is called with: variables, or values as they are that don't move."""
+        """The arguments of the function: variables, or values as they are that don't move."""
         self.elements: dict[Variable, Any] = {}
         """The arrays of variables, as far as they are known."""
         self.inner: JVP | None = None
@@ -241,7 +241,7 @@ class DeferredJVP(Stage):
         return self.unknowns, pairs, self.recording.finish()
 
     def _plan(self, results: Sequence[Any]) -> Plan | None:
-        """What is known of the program recorded; None where it can't be told from others."""
+        """Find the plan of the program recorded; None where it can't be told from others."""
         elements = self._known()
         outside = [*self.inputs, *[x for _, x in self.captured.values()]]
         numbers = {x: i for i, x in enumerate(outside)}

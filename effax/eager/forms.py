@@ -257,7 +257,7 @@ def note_keys(tree: dict[Any, Any]) -> bool:
 
 
 class Found(NamedTuple):
-    """Where a call's compiled form is found, or is to be put."""
+    """The table and the key by which a call's compiled form is found, or is to be put."""
 
     shape: Any
     form: Form
@@ -346,7 +346,7 @@ def _form_of(
 
 
 def _kind(x: Any) -> Any:
-    """What an argument is that is not static; None for references."""
+    """The kind of an argument that is not static; None for references."""
     kind = type(x)
     if kind is Array:
         return ARRAY

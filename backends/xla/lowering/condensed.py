@@ -12,24 +12,16 @@ from effax.backends.xla.lowering.linalg import (
     lapack_name,
     or_nan,
     reflections,
+    require_cpu,
     require_lapack,
     resized,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects import condensed, control, shape
 from effax.effects.elementwise import div, mul, sub
-from effax.effects.errors import UnhandledEffectError
 from effax.effects.matrices import triu
 from effax.effects.types import ShapedArray, is_complex, typeof
 from effax.interpreters.stage import stage
-
-
-def _require_cpu(w: Writer, effect: Any) -> None:
-    if w.platform != "cpu":
-        raise UnhandledEffectError(
-            f"the effect '{effect.name}' has no lowering for the platform {w.platform!r}; compute "
-            "it on the CPU, with device_put"
-        )
 
 
 @rule(condensed.schur)
@@ -37,7 +29,7 @@ def lower_schur(
     w: Writer, types: Sequence[ShapedArray], x: Name, *, compute_vectors: bool
 ) -> list[Name]:
     """LAPACK gives eigenvalues too, of a real matrix as two parts, and how many it has sorted."""
-    _require_cpu(w, condensed.schur)
+    require_cpu(w, condensed.schur)
     batch = len(x.shape) - 2
     square = types[0]
     values = square.update(shape=square.shape[:-1])
@@ -53,7 +45,7 @@ def lower_schur(
 
 @rule(condensed.hessenberg)
 def lower_hessenberg(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[Name]:
-    _require_cpu(w, condensed.hessenberg)
+    require_cpu(w, condensed.hessenberg)
     batch = len(x.shape) - 2
     n = x.shape[-1]
     if n < 2:
@@ -90,7 +82,7 @@ def lower_pivoted_qr(
     w: Writer, types: Sequence[ShapedArray], x: Name, *, full_matrices: bool
 ) -> list[Name]:
     """Reflections multiplied out, as `qr` does; a zero says that a column is free to move."""
-    _require_cpu(w, condensed.pivoted_qr)
+    require_cpu(w, condensed.pivoted_qr)
     batch = len(x.shape) - 2
     m, n = x.shape[-2:]
     q_type, r_type, order = types
@@ -119,7 +111,7 @@ def lower_tridiagonal_solve(
 ) -> Name:
     """By elimination with exchanges of rows on the CPU and GPU, without them (Thomas) elsewhere."""
     if perturb_singular:
-        _require_cpu(w, condensed.tridiagonal_solve)
+        require_cpu(w, condensed.tridiagonal_solve)
     if is_gpu(w) and b.shape[-2] > 2 and 0 not in b.shape:  # cuSPARSE takes three rows or more
         return foreign(w, "cusparse_gtsv2_ffi", [dl, d, du, b], types, len(b.shape) - 2, alias=3)[0]
     if w.platform != "cpu" or 0 in b.shape:

@@ -100,12 +100,17 @@ def is_gpu(w: Writer) -> bool:
     return w.platform in ("cuda", "gpu")
 
 
-def require_lapack(w: Writer, effect: Any) -> None:
-    if w.platform != "cpu" and not is_gpu(w):
+def require_cpu(w: Writer, effect: Any) -> None:
+    if w.platform != "cpu":
         raise UnhandledEffectError(
             f"the effect '{effect.name}' has no lowering for the platform {w.platform!r}; compute "
             "it on the CPU, with device_put"
         )
+
+
+def require_lapack(w: Writer, effect: Any) -> None:
+    if not is_gpu(w):
+        require_cpu(w, effect)
 
 
 def info_type(x: Name, batch: int) -> ShapedArray:
@@ -364,9 +369,6 @@ def lower_svd(
     batch = len(x.shape) - 2
     m, n = x.shape[-2:]
     k = min(m, n)
-    whole = not compute_uv or full_matrices
-    u_type = x.type.strong().update(shape=(*x.shape[:-2], m, m if whole else k))
-    v_type = x.type.strong().update(shape=(*x.shape[:-2], n if whole else k, n))
     values = x.type.strong().update(shape=(*x.shape[:-2], k), dtype=real_dtype(x.dtype))
     if not k:  # LAPACK refuses a matrix without elements
         zeros = [w.constant(0, t) for t in types]
@@ -375,6 +377,9 @@ def lower_svd(
         if by_qr or max(m, n) > _JACOBI:
             return _svd_by_qr(w, x, values, types, full_matrices)
         return _svd_by_jacobi(w, x, values, types, compute_uv)
+    whole = not compute_uv or full_matrices
+    u_type = x.type.strong().update(shape=(*x.shape[:-2], m, m if whole else k))
+    v_type = x.type.strong().update(shape=(*x.shape[:-2], n if whole else k, n))
     mode = "N" if not compute_uv else ("A" if full_matrices else "S")
     _, s, u, vh, info = foreign(
         w,
@@ -458,11 +463,7 @@ def lower_eig(
     compute_right: bool,
 ) -> list[Name]:
     """LAPACK gives the eigenvalues of a real matrix as real and imaginary parts."""
-    if w.platform != "cpu":
-        raise UnhandledEffectError(
-            f"the effect 'eig' has no lowering for the platform {w.platform!r}; compute it on the "
-            "CPU, with device_put"
-        )
+    require_cpu(w, linalg.eig)
     batch = len(x.shape) - 2
     values = types[0]
     vectors = values.update(shape=x.shape)

@@ -175,8 +175,7 @@ def lower_select_and_scatter_add(
 
 
 def _reshaped(w: Writer, x: Name, shape: Sequence[int]) -> Name:
-    type = x.type.update(shape=tuple(shape))
-    return w.op(f"stablehlo.reshape {x} : ({x.text}) -> {tensor(type)}", type)
+    return w.simple("reshape", [x], x.type.update(shape=tuple(shape)))
 
 
 # Rules whose attribute is called `select` hide the function of that name; they use this.
