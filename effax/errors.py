@@ -2,6 +2,7 @@
 
 from effax.backends.xla.client import XlaRuntimeError as JaxRuntimeError
 from effax.effects.errors import ArraySizeError as ArraySizeError
+from effax.effects.errors import CheckpointError as CheckpointError
 from effax.effects.errors import CollectiveDivergenceError as CollectiveDivergenceError
 from effax.effects.errors import ConcretizationTypeError as ConcretizationTypeError
 from effax.effects.errors import EffaxError as EffaxError
@@ -19,6 +20,9 @@ from effax.effects.errors import KeyReuseError as KeyReuseError
 from effax.effects.errors import LeakedCarrierError as LeakedCarrierError
 from effax.effects.errors import MissingRuleError as MissingRuleError
 from effax.effects.errors import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError
+from effax.effects.errors import ProcessLostError as ProcessLostError
+from effax.effects.errors import ProcessTimeoutError as ProcessTimeoutError
+from effax.effects.errors import ProgramDisagreementError as ProgramDisagreementError
 from effax.effects.errors import ResumptionError as ResumptionError
 from effax.effects.errors import RuleResultError as RuleResultError
 from effax.effects.errors import ShardingTypeError as ShardingTypeError
@@ -35,6 +39,7 @@ from effax.effects.promotion import TypePromotionError as TypePromotionError
 
 __all__ = [
     "ArraySizeError",
+    "CheckpointError",
     "CollectiveDivergenceError",
     "ConcretizationTypeError",
     "EffaxError",
@@ -51,6 +56,9 @@ __all__ = [
     "LeakedCarrierError",
     "MissingRuleError",
     "NonConcreteBooleanIndexError",
+    "ProcessLostError",
+    "ProcessTimeoutError",
+    "ProgramDisagreementError",
     "ResumptionError",
     "RuleResultError",
     "ShardingTypeError",

@@ -350,6 +350,22 @@ class CollectiveDivergenceError(EffaxError, ValueError):
         )
 
 
+class ProcessLostError(EffaxError, RuntimeError):
+    """Another process of the job has ended, or can't be reached."""
+
+
+class ProcessTimeoutError(EffaxError, TimeoutError):
+    """Other processes of the job did not come to a meeting in time."""
+
+
+class ProgramDisagreementError(EffaxError, RuntimeError):
+    """The processes of a job are about to run different programs over all of their devices."""
+
+
+class CheckpointError(EffaxError, RuntimeError):
+    """A checkpoint is damaged, incomplete, or not of the tree that is to be read from it."""
+
+
 class ResumptionError(EffaxError, TypeError):
     """The rest of a program can't be given to a clause, or was given a value it can't take."""
 

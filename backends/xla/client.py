@@ -111,13 +111,14 @@ def join_processes(
     `client` is a connected client of jaxlib's distributed runtime; `collectives` is what the CPU
     communicates by (gloo). Raises `RuntimeError` once a device was asked for.
     """
-    _refuse_if_started("joining other processes")
+    refuse_if_started("joining other processes")
     _distributed.update(
         client=client, index=process_index, count=process_count, collectives=collectives
     )
 
 
-def _refuse_if_started(what: str) -> None:
+def refuse_if_started(what: str) -> None:
+    """Raise `RuntimeError` where the back-ends exist already."""
     if _backends:
         raise RuntimeError(
             f"{what} must happen before backends are initialized, i.e. before any operation is "
@@ -127,11 +128,11 @@ def _refuse_if_started(what: str) -> None:
 
 def _watch_num_cpu_devices(n: int) -> None:
     if n != config.read("num_cpu_devices"):
-        _refuse_if_started("setting num_cpu_devices")
+        refuse_if_started("setting num_cpu_devices")
 
 
 config.watch("num_cpu_devices", _watch_num_cpu_devices)
-config.watch("platforms", lambda value: _refuse_if_started("setting platforms"))
+config.watch("platforms", lambda value: refuse_if_started("setting platforms"))
 
 
 def _watch_keep_freed_memory(keep: bool) -> None:

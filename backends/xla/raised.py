@@ -11,6 +11,9 @@ from effax.effects.frames import user_part
 # A program that fails reports one exception; what others raised meanwhile is not kept for ever.
 _raised: Final[deque[BaseException]] = deque(maxlen=16)
 
+explainers: Final[list[Callable[[Exception], None]]] = []
+"""What knows of other causes: each is called with the runtime's error, and may raise a better."""
+
 
 def noted(host: Callable[..., Any], arrays: Sequence[Any]) -> Any:
     """Call a callback; remember what it raises, beside letting it pass into the runtime."""
@@ -23,6 +26,8 @@ def noted(host: Callable[..., Any], arrays: Sequence[Any]) -> Any:
 
 def explain(error: Exception) -> None:
     """Make a callback's own exception, with its traceback, the cause of a runtime's error."""
+    for explainer in tuple(explainers):
+        explainer(error)
     text = str(error)
     if "callback" not in text or error.__cause__ is not None:
         return

@@ -113,8 +113,6 @@ def test_one_process_is_initialised_once():
     finally:
         distributed.shutdown()
     assert not distributed.is_initialized()
-    with pytest.raises(NotImplementedError, match="num_processes=2"):
-        distributed.initialize("127.0.0.1:1234", 2, 0)
 
 
 def test_devices_that_are_attached():

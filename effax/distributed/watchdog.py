@@ -1,0 +1,115 @@
+"""A thread that learns when another process of the job is lost, and ends this one by name.
+
+A collective over a process that has died never returns: its neighbours get an error from the
+network, the others wait for ever inside the runtime, where no exception reaches them. So the thread
+first raises `ProcessLostError` in the main thread, and ends the process where that is not enough.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from typing import Final, NoReturn
+
+from effax.backends.xla.client import XlaRuntimeError
+from effax.backends.xla.processes import Job
+from effax.effects.errors import ProcessLostError
+
+LOST: Final = 75
+"""The exit code of a process that ends because another was lost (EX_TEMPFAIL: try again)."""
+PERIOD: Final = 0.5
+"""Seconds between two questions."""
+GRACE: Final = 5.0
+"""Seconds that the main thread has to end by itself."""
+_COLLECTIVES: Final = ("gloo", "nccl")
+
+
+class Watchdog(threading.Thread):
+    """Asks, every half second, which processes of a job are alive.
+
+    `message` says which was lost, once one is.
+    """
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(name="effax watchdog", daemon=True)
+        self.job = job
+        self.message: str | None = None
+        self._ending = threading.Event()
+        self._noticed = threading.Event()
+        parent = os.environ.get("EFFAX_SUPERVISOR")
+        self._parent = int(parent) if parent else None
+
+    def run(self) -> None:
+        """Look until told to end, or until a process is lost."""
+        everyone = set(range(self.job.count))
+        while not self._ending.wait(PERIOD):
+            found = self._look(everyone)
+            if found is not None and not self._ending.is_set():
+                self._end_program(found)
+
+    def _look(self, everyone: set[int]) -> str | None:
+        if self._parent is not None and os.getppid() != self._parent:
+            return "`python -m effax.distributed run`, which started the job, has ended"
+        try:
+            missing = everyone - set(self.job.alive())
+            failed = self.job.under("failed")
+            if missing:
+                missing -= {int(index) for index in self.job.under("ended")}
+        except XlaRuntimeError as error:
+            return f"the coordination service does not answer: {error}"
+        for index, text in failed.items():
+            if int(index) != self.job.index:
+                return f"{self.job.describe(int(index))} failed with {text}"
+        if missing:
+            names = ", ".join(map(self.job.describe, sorted(missing)))
+            return (
+                f"{names} ended, or gave no sign of life for {self.job.heartbeat} s; what was "
+                "computed with it can't be continued"
+            )
+        return None
+
+    def _end_program(self, message: str) -> None:
+        self.message = f"lost to process {self.job.index}: {message}"
+        self._noticed.set()
+        main = threading.main_thread()
+        _raise_in(main, self.message)
+        main.join(GRACE)
+        # Also where it has ended: what is left of the process may wait for the lost one.
+        self.exit()
+
+    def exit(self) -> NoReturn:
+        """End the process now."""
+        sys.stdout.flush()
+        print(f"effax.errors.ProcessLostError: {self.message}", file=sys.stderr, flush=True)
+        os._exit(LOST)
+
+    def explain(self, error: Exception) -> None:
+        """Raise `ProcessLostError` if a runtime's error comes of a process that was lost.
+
+        The network notices before the coordination service does: wait until that knows.
+        """
+        text = str(error).lower()
+        if any(word in text for word in _COLLECTIVES):
+            self._noticed.wait(self.job.heartbeat + GRACE)
+            if self.message is not None:
+                raise ProcessLostError(self.message) from error
+
+    def end(self) -> None:
+        """Ask no more."""
+        self._ending.set()
+
+
+def _raise_in(thread: threading.Thread, message: str) -> None:
+    """Raise `ProcessLostError` in a thread, when it next runs Python."""
+
+    class LostError(ProcessLostError):
+        def __init__(self) -> None:
+            super().__init__(message)
+
+    # The interpreter makes the exception itself, of a class alone.
+    LostError.__name__ = LostError.__qualname__ = ProcessLostError.__name__
+    LostError.__module__ = "effax.errors"
+    identity = ctypes.c_ulong(thread.ident or 0)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(LostError))
