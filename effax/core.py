@@ -68,8 +68,8 @@ def min_dim(d1: int, d2: int) -> int:
 
 def __getattr__(name: str) -> Any:
     """Names that moved to `extend.core` are still found, as in JAX."""
+    from effax.api.removed import missing
     from effax.extend import core
-    from effax.numpy.removed import missing
 
     if name in core.__all__:
         return getattr(core, name)

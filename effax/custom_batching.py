@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax import key_leaves
 from effax.api.arguments import name_of, wearing
 from effax.api.custom_calls import by_position, pass_on_rules
 from effax.effects import custom
@@ -21,6 +20,7 @@ from effax.effects.tree import (
 )
 from effax.effects.types import typeof
 from effax.interpreters.stage import stage
+from effax.keys import leaves as key_leaves
 from effax.lax.control import map as lax_map
 
 __all__ = ["custom_vmap", "sequential_vmap"]

@@ -1,5 +1,6 @@
 """Functions that bring their own derivative."""
 
+from effax.api import primitives
 from effax.api.closure import closure_convert as closure_convert
 from effax.api.closure import custom_gradient as custom_gradient
 from effax.api.custom_calls import SymbolicZero as SymbolicZero
@@ -9,7 +10,6 @@ from effax.api.custom_vjp import CustomVJPPrimal as CustomVJPPrimal
 from effax.api.custom_vjp import custom_vjp as custom_vjp
 from effax.api.custom_vjp import custom_vjp_primal_tree_values as custom_vjp_primal_tree_values
 from effax.effects.effect import Effect
-from effax.extend.core import primitives
 
 __all__ = [
     "CustomVJPPrimal",

@@ -25,7 +25,7 @@ from effax.effects.callback import VMAP_METHODS
 from effax.effects.frames import filtered
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
-from effax.key_arrays import KeyArray
+from effax.keys.arrays import KeyArray
 
 __all__ = [
     "ffi_call",

@@ -8,13 +8,13 @@ from math import pi
 from typing import Any
 
 import effax.numpy as jnp
+from effax.eager.whole import own_promotion, whole
 from effax.effects.types import finfo, inexact_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.contraction import Precision
-from effax.numpy.arguments import canonical_axes, concrete_int
 from effax.numpy.decompositions import floats
-from effax.numpy.operands import arraylike
-from effax.whole import own_promotion, whole
+from effax.operands.arguments import canonical_axes, concrete_int
+from effax.operands.promoting import arraylike
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 __dir__ = __all__.copy

@@ -46,7 +46,6 @@ from effax.api.closure import custom_gradient as custom_gradient
 from effax.api.custom_jvp import custom_jvp as custom_jvp
 from effax.api.custom_vjp import custom_vjp as custom_vjp
 from effax.api.devices import block_until_ready as block_until_ready
-from effax.api.devices import clear_caches as clear_caches
 from effax.api.devices import copy_to_host_async as copy_to_host_async
 from effax.api.devices import device_get as device_get
 from effax.api.devices import device_put as device_put
@@ -65,6 +64,7 @@ from effax.api.jacobian import jacfwd as jacfwd
 from effax.api.jacobian import jacobian as jacobian
 from effax.api.jacobian import jacrev as jacrev
 from effax.api.jit import jit as jit
+from effax.api.jit_caches import clear_caches as clear_caches
 from effax.api.living import live_arrays as live_arrays
 from effax.api.meshes import make_mesh as make_mesh
 from effax.api.meshes import reshard as reshard
@@ -85,11 +85,11 @@ from effax.api.scopes import named_call as named_call
 from effax.api.scopes import named_scope as named_scope
 from effax.api.shard_map import shard_map as shard_map
 from effax.api.shard_map import smap as smap
-from effax.api.staging import ShapeDtypeStruct as ShapeDtypeStruct
 from effax.api.staging import eval_shape as eval_shape
 from effax.api.staging import make_jaxpr as make_jaxpr
 from effax.api.staging import make_program as make_program
 from effax.api.stats import stats as stats
+from effax.api.struct import ShapeDtypeStruct as ShapeDtypeStruct
 from effax.api.vmap import vmap as vmap
 from effax.backends.xla.array import Shard as Shard
 from effax.backends.xla.device import Device as Device

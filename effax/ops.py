@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from effax.api.placed import placed
+from effax.eager.whole import opening, whole
 from effax.effects import reduction
 from effax.effects import shape as shapes
 from effax.effects.frames import filtered
@@ -19,10 +20,9 @@ from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
 from effax.effects.types import ShapedArray, int32, is_bool, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.gathering import scatter_add, scatter_max, scatter_min, scatter_mul
-from effax.numpy.arguments import check_arrays, known_index
 from effax.numpy.manipulation import broadcast_to
-from effax.numpy.operands import asarray
-from effax.whole import opening, whole
+from effax.operands.arguments import check_arrays, known_index
+from effax.operands.promoting import asarray
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 __dir__ = __all__.copy

@@ -5,18 +5,18 @@ from typing import Any
 
 from effax.effects.frames import cut_at as _cut_at
 from effax.effects.tree import tree_unflatten as unflatten
-from effax.key_leaves import tree_all as all
-from effax.key_leaves import tree_broadcast as broadcast
-from effax.key_leaves import tree_flatten as flatten
-from effax.key_leaves import tree_flatten_with_path as flatten_with_path
-from effax.key_leaves import tree_leaves as leaves
-from effax.key_leaves import tree_leaves_with_path as leaves_with_path
-from effax.key_leaves import tree_map as map
-from effax.key_leaves import tree_map_with_path as map_with_path
-from effax.key_leaves import tree_reduce as reduce
-from effax.key_leaves import tree_reduce_associative as reduce_associative
-from effax.key_leaves import tree_structure as structure
-from effax.key_leaves import tree_transpose as transpose
+from effax.keys.leaves import tree_all as all
+from effax.keys.leaves import tree_broadcast as broadcast
+from effax.keys.leaves import tree_flatten as flatten
+from effax.keys.leaves import tree_flatten_with_path as flatten_with_path
+from effax.keys.leaves import tree_leaves as leaves
+from effax.keys.leaves import tree_leaves_with_path as leaves_with_path
+from effax.keys.leaves import tree_map as map
+from effax.keys.leaves import tree_map_with_path as map_with_path
+from effax.keys.leaves import tree_reduce as reduce
+from effax.keys.leaves import tree_reduce_associative as reduce_associative
+from effax.keys.leaves import tree_structure as structure
+from effax.keys.leaves import tree_transpose as transpose
 
 
 def static(**options: Any) -> Any:

@@ -22,22 +22,22 @@ from effax.effects.tree import tree_unflatten as tree_unflatten
 from effax.effects.tree import treedef_children as treedef_children
 from effax.effects.tree import treedef_is_leaf as treedef_is_leaf
 from effax.effects.tree import treedef_tuple as treedef_tuple
-from effax.key_leaves import all_leaves as all_leaves
-from effax.key_leaves import flatten_one_level as flatten_one_level
-from effax.key_leaves import flatten_one_level_with_keys as flatten_one_level_with_keys
-from effax.key_leaves import is_tree_node as is_tree_node
-from effax.key_leaves import tree_all as tree_all
-from effax.key_leaves import tree_broadcast as tree_broadcast
-from effax.key_leaves import tree_flatten as tree_flatten
-from effax.key_leaves import tree_flatten_with_path as tree_flatten_with_path
-from effax.key_leaves import tree_leaves as tree_leaves
-from effax.key_leaves import tree_leaves_with_path as tree_leaves_with_path
-from effax.key_leaves import tree_map as tree_map
-from effax.key_leaves import tree_map_with_path as tree_map_with_path
-from effax.key_leaves import tree_reduce as tree_reduce
-from effax.key_leaves import tree_reduce_associative as tree_reduce_associative
-from effax.key_leaves import tree_structure as tree_structure
-from effax.key_leaves import tree_transpose as tree_transpose
+from effax.keys.leaves import all_leaves as all_leaves
+from effax.keys.leaves import flatten_one_level as flatten_one_level
+from effax.keys.leaves import flatten_one_level_with_keys as flatten_one_level_with_keys
+from effax.keys.leaves import is_tree_node as is_tree_node
+from effax.keys.leaves import tree_all as tree_all
+from effax.keys.leaves import tree_broadcast as tree_broadcast
+from effax.keys.leaves import tree_flatten as tree_flatten
+from effax.keys.leaves import tree_flatten_with_path as tree_flatten_with_path
+from effax.keys.leaves import tree_leaves as tree_leaves
+from effax.keys.leaves import tree_leaves_with_path as tree_leaves_with_path
+from effax.keys.leaves import tree_map as tree_map
+from effax.keys.leaves import tree_map_with_path as tree_map_with_path
+from effax.keys.leaves import tree_reduce as tree_reduce
+from effax.keys.leaves import tree_reduce_associative as tree_reduce_associative
+from effax.keys.leaves import tree_structure as tree_structure
+from effax.keys.leaves import tree_transpose as tree_transpose
 
 __all__ = [
     "DictKey",

@@ -16,7 +16,7 @@ from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.effects.types import ShapedArray, float0, str_long, typeof
 from effax.interpreters.jvp.dual import tangent_type, zeros
 from effax.interpreters.stage import Staged, stage
-from effax.key_arrays import RuleLeaf
+from effax.keys.arrays import RuleLeaf
 
 
 def by_position(

@@ -34,7 +34,7 @@ from effax.effects.tree import (
 )
 from effax.effects.types import ShapedArray, is_inexact, typeof
 from effax.interpreters.jvp.dual import tangent_type, zeros
-from effax.key_arrays import KeyArray, KeyType, RuleLeaf, is_keys
+from effax.keys.arrays import KeyArray, KeyType, RuleLeaf, is_keys
 
 P = ParamSpec("P")
 R = TypeVar("R")

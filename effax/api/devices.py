@@ -144,16 +144,3 @@ def copy_to_host_async(x: Any) -> Any:
         if start is not None:
             start()
     return x
-
-
-def clear_caches() -> None:
-    """Forget everything staged and compiled: of `jit`, of single effects, of whole functions."""
-    from effax import whole
-    from effax.api import jit_caches
-    from effax.backends.xla import dispatch
-    from effax.interpreters import stage
-
-    stage.clear()
-    jit_caches.clear()
-    dispatch.clear()
-    whole.clear()

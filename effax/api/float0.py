@@ -14,7 +14,7 @@ import numpy as np
 from effax.effects.mismatch import IsLeaf
 from effax.effects.tree import PyTreeDef, registry, tree_flatten, tree_unflatten
 from effax.effects.types import float0
-from effax.key_arrays import KeyArray, KeyType, is_keys
+from effax.keys.arrays import KeyArray, KeyType, is_keys
 
 
 class Nothing:

@@ -12,7 +12,6 @@ from effax.api.stages import Lowered, Traced
 from effax.effects.accuracy import AccuracyMode, Tolerance
 from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding
-from effax.nn.initializers import Axes, Initializer
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -163,16 +162,3 @@ class SpecialOfThree(Named, Protocol):
 
     def __call__(self, a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
         """The function's value, element by element."""
-
-
-class InitializerFamily(Named, Protocol):
-    """`variance_scaling` at fixed parameters."""
-
-    def __call__(
-        self,
-        in_axis: Axes = -2,
-        out_axis: Axes = -1,
-        batch_axis: Axes = (),
-        dtype: DTypeLike | None = None,
-    ) -> Initializer:
-        """An initializer for these axes."""

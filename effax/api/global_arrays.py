@@ -12,7 +12,7 @@ from effax.backends.xla.array import Array, asarray, device_put, from_shards
 from effax.backends.xla.placement import Sharding, single
 from effax.effects.frames import filtered
 from effax.effects.types import ShapedArray, canonical_dtype
-from effax.key_arrays import KeyArray, is_keys
+from effax.keys.arrays import KeyArray, is_keys
 
 
 def _checked(shape: Sequence[int], sharding: Any, function: str) -> tuple[tuple[int, ...], Any]:

@@ -20,6 +20,7 @@ from effax.api.options import CompilerOptions, checked_options
 from effax.api.parted import Parted, check_results
 from effax.api.shardings import Leaves, Shardings, check_arguments, constrained
 from effax.api.signatures import Parameters, leaf_names
+from effax.api.struct import ShapeDtypeStruct, type_of_float0
 from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.dispatch import refuse_execution
@@ -350,8 +351,6 @@ class Jit:
 
     def eval_shape(self, *args: Any, **keywords: Any) -> Any:
         """The types of the results, without computing anything."""
-        from effax.api.staging import ShapeDtypeStruct, type_of_float0
-
         traced = self._trace(self._part(args, keywords, typeof_like))
         found = tree_unflatten(
             traced.out_tree, [ShapeDtypeStruct.of(t) for t in traced.program.out_types]

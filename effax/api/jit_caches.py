@@ -14,14 +14,17 @@ import attrs
 
 from effax.api.parted import Parted, axes_in_scope
 from effax.api.signatures import Parameters, Signature, nearest
+from effax.backends.xla import dispatch
 from effax.backends.xla.array import Array
 from effax.backends.xla.ledger import Work
+from effax.eager import whole
 from effax.effects import config
 from effax.effects.config import trace_key
 from effax.effects.frames import describe, user_frame
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
 from effax.effects.state import Ref
+from effax.interpreters import stage
 
 _log: Final = logging.getLogger("effax")
 _REMEMBERED: Final = 32
@@ -124,11 +127,14 @@ def caches_of(function: Any, options: Any) -> tuple[Caches, bool]:
     return _caches.setdefault(function, {}).setdefault(options, Caches()), new
 
 
-def clear() -> None:
-    """Forget what was staged and compiled for every function."""
+def clear_caches() -> None:
+    """Forget everything staged and compiled: of `jit`, of single effects, of whole functions."""
     for found in list(_caches.values()):
         for caches in found.values():
             caches.clear()
+    stage.clear()
+    dispatch.clear()
+    whole.clear()
 
 
 def warn_of_large(captured: Sequence[Array], name: str) -> None:

@@ -97,7 +97,7 @@ class Surface:
         inside = f"{self.package}.{name}"
         if not name.startswith("_") and find_spec(inside) is not None:
             return import_module(inside)
-        from effax.numpy.removed import missing
+        from effax.api.removed import missing
 
         missing(self.package, name)
 

@@ -26,7 +26,6 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Value
-from effax.numpy.indexing import getitem, update
 
 Index = Any
 _KINDS: Final = (is_bool, is_integer, is_float, is_complex)
@@ -200,7 +199,7 @@ class TransformedRef:
         found = [ref_get(self.ref)]
         for index in self.indices:
             _check_bounds(index, typeof(found[-1]).shape)
-            found.append(getitem(found[-1], index))
+            found.append(found[-1][index])
         return found
 
     def write(self, value: Any, what: str) -> Any:
@@ -213,7 +212,7 @@ class TransformedRef:
             value = before + value
         for index in reversed(self.indices):
             found.pop()
-            value = update(found[-1], index, value, "add" if adds else "set", mode="clip")
+            value = _written(found[-1], index, value, adds)
             adds = False
         _store(self.ref, value)
         return before
@@ -278,6 +277,12 @@ class TransformedRef:
 
     def __repr__(self) -> str:
         return f"TransformedRef({self.ref!r}, {', '.join(map(repr, self.indices))})"
+
+
+def _written(x: Any, index: Index, value: Any, adds: bool) -> Any:
+    """The array with a part written, or added to; indices are clipped."""
+    place = as_value(x).at[index]
+    return place.add(value, mode="clip") if adds else place.set(value, mode="clip")
 
 
 def _flatten(part: TransformedRef) -> tuple[list[Any], Any]:

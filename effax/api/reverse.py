@@ -28,6 +28,7 @@ from effax.api.skeletons import LinearFunction
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.buffer import put
 from effax.eager.deferred import DeferredJVP, Differentiated, may_defer
+from effax.eager.whole import remembered
 from effax.effects import config
 from effax.effects.config import trace_key
 from effax.effects.contexts import put as put_handler
@@ -40,7 +41,6 @@ from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.residual import Record
-from effax.whole import remembered
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -9,7 +9,7 @@ import attrs
 
 from effax.api.options import CompilerOptions as CompilerOptions
 from effax.api.options import checked_options
-from effax.api.staging import ShapeDtypeStruct
+from effax.api.struct import ShapeDtypeStruct
 from effax.backends.xla import analysis
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.compile import donate_operands

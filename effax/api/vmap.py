@@ -30,7 +30,7 @@ from effax.effects.types import typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat
 from effax.interpreters.discharge import distinct
 from effax.interpreters.vmappables import VMAPPABLE, Held, element, hold, whole
-from effax.key_arrays import axis_of_words, is_keys
+from effax.keys.arrays import axis_of_words, is_keys
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -23,6 +23,7 @@ from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.dispatch import compile_program, evaluate
 from effax.backends.xla.layout import layout_of
 from effax.backends.xla.scalars import number
+from effax.eager.whole import remembered
 from effax.effects import control
 from effax.effects.config import trace_key
 from effax.effects.contexts import put
@@ -42,7 +43,6 @@ from effax.interpreters.residual.partition import split
 from effax.interpreters.residual.record import Tape
 from effax.interpreters.stage import Stage, stage
 from effax.interpreters.transpose.control import transpose_program
-from effax.whole import remembered
 
 DEFERRED: Final = frozenset({control.call, control.cond, control.while_loop, control.scan})
 """Effects with programs that are recorded whole, where nothing in the programs is observed."""

@@ -14,7 +14,7 @@ from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import is_float, is_inexact, typeof
 from effax.effects.value import Array
 from effax.flatten_util import ravel_pytree
-from effax.numpy.arguments import check_arrays
+from effax.operands.arguments import check_arrays
 
 __all__ = ["odeint"]
 __dir__ = __all__.copy

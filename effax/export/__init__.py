@@ -21,7 +21,7 @@ from effax.export.exported import (
 from effax.export.exported import (
     minimum_supported_calling_convention_version as minimum_supported_calling_convention_version,
 )
-from effax.export.files import deserialize as deserialize
+from effax.export.loading import deserialize as deserialize
 from effax.export.symbolic import SymbolicScope as SymbolicScope
 from effax.export.symbolic import is_symbolic_dim as is_symbolic_dim
 from effax.export.symbolic import symbolic_args_specs as symbolic_args_specs

@@ -32,6 +32,7 @@ from effax.effects.tree import (
     tree_unflatten,
 )
 from effax.effects.types import ShapedArray, float0, tangent_type, typeof
+from effax.export.files import written
 from effax.interpreters.stage import stage
 
 minimum_supported_calling_convention_version: Final = 9
@@ -197,9 +198,11 @@ class Exported:
         Raises `ValueError` for a tree with nodes that were not registered for it (see
         `register_pytree_node_serialization`), and where a derivative does not exist.
         """
-        from effax.export.files import serialize
-
-        return serialize(self, vjp_order)
+        if vjp_order < 0:
+            raise ExportError(
+                f"vjp_order={vjp_order}: derivatives are kept up to an order, 0 for none"
+            )
+        return written(self, self.vjp().serialize(vjp_order - 1) if vjp_order else b"")
 
     @filtered
     def call(self, *args: Any, **kwargs: Any) -> Any:

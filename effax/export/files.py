@@ -12,10 +12,11 @@ import json
 import struct
 from typing import Any, Final
 
+import attrs
+
 from effax.effects.dtypes import ELEMENTS
 from effax.effects.errors import ExportError
 from effax.effects.types import ShapedArray
-from effax.export.exported import DisabledSafetyCheck, Exported
 from effax.export.trees import described, structure
 
 MAGIC: Final = b"\x93EFFAX\r\n"
@@ -25,10 +26,17 @@ _DIGEST: Final = hashlib.sha256
 _DTYPES: Final = {dtype.name: dtype for dtype in ELEMENTS}
 
 
-def serialize(exported: Exported, vjp_order: int) -> bytearray:
-    """An exported function as bytes, with its derivatives up to an order."""
-    if vjp_order < 0:
-        raise ExportError(f"vjp_order={vjp_order}: derivatives are kept up to an order, 0 for none")
+@attrs.frozen
+class Content:
+    """The content of a file: the fields of an `Exported`, by their names there."""
+
+    fields: dict[str, Any]
+    derivative: bytes
+    """The file of the derivative; empty if it is not kept."""
+
+
+def written(exported: Any, derivative: bytes | bytearray) -> bytearray:
+    """Return an `Exported` as bytes, with the bytes of its derivative, if that is kept."""
     header = {
         "fun_name": exported.fun_name,
         "in_tree": described(exported.in_tree),
@@ -40,29 +48,20 @@ def serialize(exported: Exported, vjp_order: int) -> bytearray:
         "calling_convention_version": exported.calling_convention_version,
         "nr_devices": exported.nr_devices,
     }
-    derived = serialize(exported.vjp(), vjp_order - 1) if vjp_order else b""
-    parts = [json.dumps(header).encode(), exported.mlir_module_serialized, bytes(derived)]
+    parts = [json.dumps(header).encode(), exported.mlir_module_serialized, bytes(derivative)]
     body = bytearray(_HEAD.pack(MAGIC, VERSION, *map(len, parts)))
     for part in parts:
         body += part
     return body + _DIGEST(body).digest()
 
 
-def deserialize(blob: bytes | bytearray) -> Exported:
-    """The exported function that `Exported.serialize` wrote.
-
-    Raises `ExportError`, a `ValueError`, for bytes that are anything else: cut short, damaged, of
-    another program, or of a later version. As with any program, read only files of whom you trust.
-
-    >>> deserialize(b"no such thing")
-    Traceback (most recent call last):
-    effax.effects.errors.ExportError: these 13 bytes hold no exported function of effax...
-    """
+def content(blob: bytes | bytearray) -> Content:
+    """Return what `written` wrote. Raises `ExportError` for bytes that are anything else."""
     if not isinstance(blob, bytes | bytearray | memoryview):
         raise TypeError(f"an exported function is read from bytes, not from {type(blob)}")
-    header, module, derived = _parts(bytes(blob))
+    header, module, derivative = _parts(bytes(blob))
     try:
-        return _read(json.loads(header), module, derived)
+        return Content(_fields(json.loads(header), module), derivative)
     except ExportError:
         raise
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -100,26 +99,24 @@ def _parts(blob: bytes) -> tuple[bytes, bytes, bytes]:
     return parts[0], parts[1], parts[2]
 
 
-def _read(header: dict[str, Any], module: bytes, derived: bytes) -> Exported:
+def _fields(header: dict[str, Any], module: bytes) -> dict[str, Any]:
     in_tree, out_tree = structure(header["in_tree"]), structure(header["out_tree"])
     in_avals = tuple(map(_as_type, header["in_avals"]))
     out_avals = tuple(map(_as_type, header["out_avals"]))
     if in_tree.num_leaves != len(in_avals) or out_tree.num_leaves != len(out_avals):
         raise ExportError("the trees of an exported function and its types do not fit")
-    vjp = deserialize(derived) if derived else None
-    return Exported(
-        str(header["fun_name"]),
-        in_tree,
-        in_avals,
-        out_tree,
-        out_avals,
-        tuple(map(str, header["platforms"])),
-        tuple(DisabledSafetyCheck(str(x)) for x in header["disabled_checks"]),
-        module,
-        int(header["calling_convention_version"]),
-        int(header["nr_devices"]),
-        None if vjp is None else lambda: vjp,
-    )
+    return {
+        "fun_name": str(header["fun_name"]),
+        "in_tree": in_tree,
+        "in_avals": in_avals,
+        "out_tree": out_tree,
+        "out_avals": out_avals,
+        "platforms": tuple(map(str, header["platforms"])),
+        "disabled_safety_checks": tuple(map(str, header["disabled_checks"])),
+        "mlir_module_serialized": module,
+        "calling_convention_version": int(header["calling_convention_version"]),
+        "nr_devices": int(header["nr_devices"]),
+    }
 
 
 def _of_type(type: ShapedArray) -> list[Any]:

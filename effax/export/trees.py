@@ -11,7 +11,7 @@ import attrs
 
 from effax.effects.errors import ExportError
 from effax.effects.tree import PyTreeDef, registry, tree_structure
-from effax.key_arrays import IMPLEMENTATIONS, KeyArray
+from effax.keys.arrays import IMPLEMENTATIONS, KeyArray
 
 T = TypeVar("T", bound=type)
 Described = list[Any]

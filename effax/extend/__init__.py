@@ -39,6 +39,9 @@ from effax.effects.types import typeof as typeof
 from effax.effects.value import Value as Value
 from effax.extend.expansion import expanded, write
 from effax.extend.handling import handle as handle
+from effax.extend.propagation import Propagation as Propagation
+from effax.extend.propagation import UndeterminedError as UndeterminedError
+from effax.extend.uncertainty import unsure as unsure
 from effax.interpreters.batch import batched as batch
 from effax.interpreters.interpreter import Interpreter as Interpreter
 from effax.interpreters.interpreter import Leaf as Leaf
@@ -53,13 +56,10 @@ from effax.interpreters.stage import Staged
 from effax.interpreters.stage import stage as stage
 from effax.interpreters.transpose import linear as transpose
 from effax.interpreters.written_out import expansion
-from effax.propagate import Propagation as Propagation
-from effax.propagate import UndeterminedError as UndeterminedError
 from effax.seeing.parsing import parse as parse
 from effax.seeing.python_source import PythonSource as PythonSource
 from effax.seeing.python_source import python_source as python_source
 from effax.seeing.python_text import program as program
-from effax.unsure import unsure as unsure
 
 __all__ = [
     "Carrier",

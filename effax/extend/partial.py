@@ -11,7 +11,7 @@ import numpy as np
 from effax.effects.program import Program, Variable, without_dead_code
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.stage import stage
-from effax.key_arrays import KeyArray, KeyType, is_keys
+from effax.keys.arrays import KeyArray, KeyType, is_keys
 
 __all__ = ["PartialVal", "trace_to_jaxpr_dynamic", "trace_to_jaxpr_nounits"]
 

@@ -39,8 +39,9 @@ from effax.laws import (
     reverse,
     state,
 )
+from effax.laws.builder import Draw
 from effax.laws.described import Described
-from effax.laws.generate import CONTROL_KINDS, Draw, mixed_programs, programs, shapes
+from effax.laws.generate import CONTROL_KINDS, mixed_programs, programs, shapes
 from effax.laws.law import LAWS, NOTHING, Case, Law, Violation, compare
 from effax.laws.nesting import laws_of_nesting
 from effax.laws.one_effect import laws_of_one_effect

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from effax.effects import comparison, control, conversion, elementwise, logical, reduction
 from effax.effects.types import ShapedArray, int32, is_float
-from effax.laws.generate import Builder, Known
+from effax.laws.builder import Builder, Known
 from effax.laws.kinds_state import reference
 from effax.laws.sketch import Sketch
 
@@ -122,7 +122,7 @@ def while_of(b: Builder, within: Builder, **attributes: int) -> None:
     if not carry:
         return
     types = [_INDEX, *(x.type for x in carry)]
-    test = Builder(b.draw, types, 0, frozenset())
+    test = Builder(b.draw, types, 0, frozenset(), b.grammar)
     verdict = test.perform(comparison.lt, test.known[0], b.draw(st.integers(0, 3)))
     if b.draw(st.booleans()):
         small = test.perform(comparison.lt, _scalar(test, test.known[1]), 1.7)

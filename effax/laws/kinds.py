@@ -21,7 +21,7 @@ from effax.effects import (
     sorting,
 )
 from effax.effects.types import bool_, int32, is_float
-from effax.laws.generate import LARGEST, POINTWISE, Builder, Known
+from effax.laws.builder import LARGEST, POINTWISE, Builder, Known
 from effax.laws.kinds_composite import COMPOSITE
 
 _integers = st.integers

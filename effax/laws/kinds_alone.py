@@ -33,7 +33,7 @@ from effax.effects import (
 from effax.effects.accuracy import Tolerance, accurate
 from effax.effects.effect import Effect
 from effax.effects.types import float64, int32, int64, uint32
-from effax.laws.generate import Builder, Known
+from effax.laws.builder import Builder, Known
 
 _N: Final = 2
 """The rows and columns of the matrices."""

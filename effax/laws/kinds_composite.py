@@ -25,7 +25,7 @@ from effax.effects import (
 )
 from effax.effects import complex as complex_effects
 from effax.effects.types import bool_, int32, uint32
-from effax.laws.generate import LARGEST, Builder, Known
+from effax.laws.builder import LARGEST, Builder, Known
 
 _integers = st.integers
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from effax.effects import control as effects
 from effax.effects import custom, naming
 from effax.effects.types import ShapedArray, is_float
+from effax.laws.builder import Builder, Known
 from effax.laws.control import body_of, some_floats, while_of
-from effax.laws.generate import Builder, Known
 from effax.laws.sketch import Made, Sketch
 
 
 def _without_while(b: Builder) -> Builder:
     """The same environment, for programs that are differentiated backwards."""
-    twin = Builder(b.draw, (), b.depth, b.control - {"while"})
+    twin = Builder(b.draw, (), b.depth, b.control - {"while"}, b.grammar)
     twin.float = b.float
     return twin
 
@@ -65,7 +65,7 @@ def policy(b: Builder) -> None:
     chosen = b.draw(st.sampled_from((*POLICIES, None)))
     if chosen is None:
         named = naming.named
-        inner = Builder(b.draw, types, 0, frozenset())
+        inner = Builder(b.draw, types, 0, frozenset(), b.grammar)
         kept = inner.perform(named, inner.known[0], name="kept", bound=2.0)
         others = [kept, *inner.known[1 : len(types)]]
         results = inner.perform(effects.call, *others, program=body, name="rest", bound=2.0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from effax.effects import comparison, control, conversion, elementwise, state
 from effax.effects.types import ShapedArray, int32, is_float
-from effax.laws.generate import Builder, Known
+from effax.laws.builder import Builder, Known
 from effax.laws.sketch import Sketch
 
 _BOUND: Final = 2.0
@@ -102,7 +102,7 @@ def _in_scan(b: Builder, ref: Known, type: ShapedArray) -> None:
 
 
 def _in_while(b: Builder, ref: Known, type: ShapedArray) -> None:
-    test = Builder(b.draw, [_INDEX, type], 0, frozenset())
+    test = Builder(b.draw, [_INDEX, type], 0, frozenset(), b.grammar)
     verdict = test.perform(comparison.lt, test.known[0], b.draw(st.integers(0, 3)))
     inner = b.inner([ref.type, _INDEX, type], 2)
     own, count, last = inner.known[:3]

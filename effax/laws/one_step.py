@@ -18,8 +18,9 @@ from effax.effects import config, conversion
 from effax.effects.complex import imag, real
 from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray, bool_, float32, float64, int32, is_complex
+from effax.laws.builder import POINTWISE, Builder, Draw, Known
 from effax.laws.domains import float_effects, other_effects
-from effax.laws.generate import POINTWISE, Builder, Draw, Known, shapes
+from effax.laws.generate import shapes
 from effax.laws.sketch import Sketch
 
 Kind = Callable[[Builder], Any]

@@ -16,7 +16,7 @@ __dir__ = _surface.public
 def __getattr__(name: str) -> _Any:
     """`add_p` is the effect `add`, as in `extend.core.primitives`."""
     if name.endswith("_p") and not name.startswith("_"):
-        from effax.extend.core import primitives
+        from effax.api import primitives
 
         return getattr(primitives, name)
     return _surface.get(name)

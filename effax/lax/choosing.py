@@ -13,7 +13,7 @@ from effax.backends.xla.placement import default
 from effax.effects.types import typeof
 from effax.effects.value import ArrayLike, Value
 from effax.errors import UnexpectedTracerError
-from effax.numpy.operands import asarray
+from effax.operands.promoting import asarray
 
 _KINDS = {"cpu": ("cpu",), "cuda": ("cuda", "gpu"), "rocm": ("rocm", "gpu"), "tpu": ("tpu",)}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from effax.eager.whole import whole
 from effax.effects import condensed
 from effax.effects.errors import MatrixShapeError
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike
-from effax.whole import whole
 
 
 def _require_square(name: str, x: ArrayLike) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.api.placed import placed
+from effax.eager.whole import whole
 from effax.effects import contraction, conversion
 from effax.effects.config import read
 from effax.effects.dot_algorithms import DotAlgorithm as DotAlgorithm
@@ -22,7 +23,6 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding
-from effax.whole import whole
 
 DotDimensionNumbers = tuple[
     tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.api.placed import placed
+from effax.eager.whole import whole
 from effax.effects import convolution, shape
 from effax.effects.convolution import ConvDimensionNumbers as ConvDimensionNumbers
 from effax.effects.convolution import dilated
@@ -21,7 +22,6 @@ from effax.effects.types import (
 from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
 from effax.lax.folds import padtype_to_pads
-from effax.whole import whole
 
 ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers | None
 Padding = str | Sequence[tuple[int, int]]

@@ -16,6 +16,7 @@ from effax.effects.conversion import convert_element_type
 from effax.effects.selection import select_n
 from effax.effects.types import int32, typeof
 from effax.effects.value import Array
+from effax.lax.factors import lu_solve
 
 
 def eig_with_derivatives(x: Any, left: bool, right: bool) -> list[Array]:
@@ -47,8 +48,6 @@ def eig_with_derivatives(x: Any, left: bool, right: bool) -> list[Array]:
 
 
 def _solve(a: Array, b: Array) -> Array:
-    from effax.lax.linalg import lu_solve
-
     factors, pivots = linalg.lu(a)
     order = linalg.pivots_to_permutation(pivots, size=typeof(a).shape[-1])
     return lu_solve(factors, order, b)

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from effax.api.placed import placed
+from effax.eager.whole import whole
 from effax.effects import conversion
 from effax.effects.types import (
     bool_,
@@ -15,10 +16,9 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
-from effax.key_functions import fills_keys
+from effax.keys.decorators import fills_keys
 from effax.lax.shapes import broadcasted, held
-from effax.numpy.arguments import on_device
-from effax.whole import whole
+from effax.operands.arguments import beside, on_device
 
 
 @fills_keys
@@ -77,8 +77,6 @@ def full_like(
         result = full(lengths, fill_value, wanted)
     if sharding is not None:
         return on_device(result, sharding)
-    from effax.numpy.creation import beside
-
     return beside(result, x)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from effax.api.placed import placed
 from effax.backends.xla.array import Array as ConcreteArray
+from effax.eager.whole import whole
 from effax.effects import cumulative, reduction, sorting, window
 from effax.effects.effect import Effect
 from effax.effects.tree import tree_flatten, tree_unflatten
@@ -18,8 +19,7 @@ from effax.effects.value import Array, ArrayLike, DTypeLike, NumPyArray, OutShar
 from effax.interpreters.stage import stage
 from effax.lax import operators
 from effax.lax.shapes import axis_of, convert_element_type
-from effax.numpy.arguments import strong
-from effax.whole import whole
+from effax.operands.arguments import strong
 
 if TYPE_CHECKING:
     from effax.api.function_types import Cumulation, Position, Reduction

@@ -7,12 +7,12 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from effax.eager.whole import whole
 from effax.effects import fourier
 from effax.effects.conversion import convert_element_type
 from effax.effects.dtypes import as_dtype
 from effax.effects.types import is_complex, is_inexact, typeof
-from effax.numpy.operands import asarray
-from effax.whole import whole
+from effax.operands.promoting import asarray
 
 
 class FftType(enum.IntEnum):

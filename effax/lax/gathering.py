@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from effax.eager.whole import whole
 from effax.effects import comparison, elementwise, indexing, selection, shape
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
@@ -15,9 +16,8 @@ from effax.effects.indexing import GatherScatterMode as GatherScatterMode
 from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
 from effax.effects.types import bit_width, int32, is_bool, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.key_functions import moves_keys
+from effax.keys.decorators import moves_keys
 from effax.lax.slicing import ints
-from effax.whole import whole
 
 if TYPE_CHECKING:
     from effax.api.function_types import Scatter

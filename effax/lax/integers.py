@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from effax.eager.whole import whole
 from effax.effects import elementwise, logical
 from effax.effects.conversion import convert_element_type
 from effax.effects.dtypes import as_dtype, bit_width, is_integer, is_signed
 from effax.effects.types import typeof
 from effax.effects.value import Array
 from effax.lax.operators import together
-from effax.numpy.operands import asarray
-from effax.whole import whole
+from effax.operands.promoting import asarray
 
 
 @whole()

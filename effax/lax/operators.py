@@ -36,9 +36,9 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike
-from effax.key_functions import answers_keys
+from effax.keys.decorators import answers_keys
 from effax.lax.shapes import repeated
-from effax.numpy.arguments import BroadcastError
+from effax.operands.arguments import BroadcastError
 
 if TYPE_CHECKING:
     from effax.api.function_types import BinaryOperator, TunableOperator, UnaryOperator

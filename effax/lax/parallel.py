@@ -20,7 +20,7 @@ from effax.effects.selection import select_n
 from effax.effects.tree import tree_map
 from effax.effects.types import int32, is_bool, is_inexact, typeof
 from effax.effects.value import Array
-from effax.numpy.operands import asarray
+from effax.operands.promoting import asarray
 
 
 def _names(axis_name: Any) -> tuple[Hashable, ...]:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import effax.numpy as jnp
+from effax.eager.whole import whole
+from effax.effects.comparison import eq
+from effax.effects.types import int32, typeof
 from effax.effects.value import Array, PrecisionLike
 from effax.lax.contraction import dot_general
 from effax.lax.convolution import (
@@ -15,9 +17,11 @@ from effax.lax.convolution import (
     conv_dimension_numbers,
     conv_general_dilated,
 )
+from effax.lax.filling import broadcasted_iota
 from effax.lax.folds import padtype_to_pads
-from effax.numpy.operands import arraylike
-from effax.whole import whole
+from effax.lax.shapes import reshape, tile, transpose
+from effax.operands.arguments import cast
+from effax.operands.promoting import arraylike
 
 
 @whole(
@@ -47,13 +51,14 @@ def conv_general_dilated_patches(
     [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
     """
     (lhs,) = arraylike("conv_general_dilated_patches", lhs)
-    lhs = jnp.asarray(lhs)
-    shape = tuple(filter_shape)
-    numbers = conv_dimension_numbers(lhs.shape, (1, 1, *shape), dimension_numbers)
-    channels, size = lhs.shape[numbers.lhs_spec[1]], math.prod(shape)
-    kernel = jnp.eye(size, dtype=lhs.dtype).reshape(size, 1, *shape)
-    kernel = jnp.tile(kernel, (channels, *([1] * (len(shape) + 1))))
-    kernel = jnp.moveaxis(kernel, tuple(range(kernel.ndim)), numbers.rhs_spec)
+    window = tuple(filter_shape)
+    given = typeof(lhs)
+    numbers = conv_dimension_numbers(given.shape, (1, 1, *window), dimension_numbers)
+    channels, size = given.shape[numbers.lhs_spec[1]], math.prod(window)
+    row, column = (broadcasted_iota(int32, (size, size), axis) for axis in (0, 1))
+    kernel = reshape(cast(eq(row, column), given.dtype), (size, 1, *window))
+    kernel = tile(kernel, (channels, *([1] * (len(window) + 1))))
+    kernel = transpose(kernel, _inverse(numbers.rhs_spec))
     return conv_general_dilated(
         lhs,
         kernel,
@@ -93,8 +98,9 @@ def conv_general_dilated_local(
     >>> lax.conv_general_dilated_local(x, rhs, (1,), "VALID", (2,))[0, 0].tolist()
     [0.0, 2.0, 5.0]
     """
-    lhs, rhs = map(jnp.asarray, arraylike("conv_general_dilated_local", lhs, rhs))
-    numbers = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
+    lhs, rhs = arraylike("conv_general_dilated_local", lhs, rhs)
+    shapes = typeof(lhs).shape, typeof(rhs).shape
+    numbers = conv_dimension_numbers(*shapes, dimension_numbers)
     patches = conv_general_dilated_patches(
         lhs,
         filter_shape,
@@ -111,7 +117,11 @@ def conv_general_dilated_local(
     y = dot_general(patches, rhs, (contracted, batched), precision=precision)
     spatial = len(out_spec) - 2
     order = (*range(spatial, spatial + 2), *range(spatial))
-    return jnp.moveaxis(y, order, out_spec)
+    return transpose(y, [order[i] for i in _inverse(out_spec)])
+
+
+def _inverse(permutation: Sequence[int]) -> list[int]:
+    return sorted(range(len(permutation)), key=permutation.__getitem__)
 
 
 def conv_shape_tuple(

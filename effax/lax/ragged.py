@@ -7,12 +7,17 @@ from typing import Any
 
 import attrs
 
-import effax.numpy as jnp
 from effax.api.placed import placed
-from effax.effects.types import typeof
+from effax.eager.whole import whole
+from effax.effects import shape
+from effax.effects.selection import select_n
+from effax.effects.types import int32, int64, is_integer, typeof
 from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import dot_general
-from effax.whole import whole
+from effax.lax.filling import iota
+from effax.lax.folds import cumsum
+from effax.lax.shapes import repeated
+from effax.operands.arguments import cast
 
 
 @attrs.frozen
@@ -147,7 +152,7 @@ def _outer_axes(
 
 def _group_count(lhs: Any, sizes: Any, outer: tuple[int, ...]) -> int:
     """Check the type of the group sizes, and return how many groups there are."""
-    if sizes.ndim == 0 or not jnp.issubdtype(sizes.dtype, jnp.integer):
+    if sizes.ndim == 0 or not is_integer(sizes.dtype):
         raise TypeError(
             "ragged_dot_general expects group_sizes to be integers of rank 1 at least, got "
             f"{sizes.str_short()}"
@@ -195,7 +200,7 @@ def _ragged(
     up = tuple(d + 1 for d in lhs_contract), tuple(d + 1 for d in lhs_batch)
     if ragged in lhs_contract:
         y = dot_general(parted, rhs, ((up[0], rhs_contract), (up[1], rhs_batch)), **how)
-        return jnp.moveaxis(y, len(lhs_batch), 0)
+        return shape.move_axis(y, len(lhs_batch), 0)
     contracted = ((0, *up[0]), (group[0], *rhs_contract))
     return dot_general(parted, rhs, (contracted, (up[1], rhs_batch)), **how)
 
@@ -206,13 +211,16 @@ def _parted(x: Array, sizes: Array, axis: int, outer: tuple[int, ...]) -> Array:
     sizes is (g,), or has the lengths of the axes `outer` of x before that.
     """
     axes = (*outer, axis) if sizes.ndim > 1 else (axis,)
-    sizes = sizes.astype(jnp.int64 if sizes.dtype.itemsize == 8 else jnp.int32)
-    ends = jnp.cumsum(sizes, axis=-1)[..., None]
-    places = jnp.arange(x.shape[axis], dtype=ends.dtype).reshape([1] * sizes.ndim + [-1])
+    sizes = cast(sizes, int64 if typeof(sizes).dtype.itemsize == 8 else int32)
+    ends = cumsum(sizes, sizes.ndim - 1)[..., None]
+    places = iota(ends.dtype, x.shape[axis]).reshape([1] * sizes.ndim + [-1])
     inside = (places >= ends - sizes[..., None]) & (places < ends)
     # Its axes are `outer`, groups, `axis`; x has them in order, between others of length 1.
     order = sorted(range(len(axes)), key=axes.__getitem__)
     at = [i if i < len(axes) - 1 else i + 1 for i in order]
     inside = inside.transpose([len(axes) - 1, *at])
     lengths = [x.shape[i] if i in axes else 1 for i in range(x.ndim)]
-    return jnp.where(inside.reshape(-1, *lengths), x[None], jnp.zeros((), x.dtype))
+    count = inside.shape[0]
+    wanted = (count, *x.shape)
+    inside = repeated(inside.reshape(-1, *lengths), wanted)
+    return select_n(inside, 0, repeated(x, wanted))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-import effax.numpy as jnp
-from effax.effects.types import is_integer, typeof
+from effax.effects.selection import select_n
+from effax.effects.types import int32, is_integer, typeof
 from effax.effects.value import Array
 from effax.lax.control import scan
+from effax.lax.filling import iota
 from effax.lax.parallel import all_gather, axis_index, axis_size
+from effax.lax.shapes import clamp, repeated
 
 
 def ragged_all_to_all(
@@ -81,7 +83,7 @@ def ragged_all_to_all(
     mine = axis_index(axis_name)
     rows = all_gather(operand, axis_name)
     starts, sizes, targets = (_for_me(all_gather(v, axis_name), places, mine) for v in vectors[:3])
-    position = jnp.arange(out.shape[0])
+    position = iota(int32, out.shape[0])
 
     def arrive(found: Array, sent: Any) -> tuple[Array, None]:
         sender, start, size, target = sent
@@ -89,10 +91,11 @@ def ragged_all_to_all(
         comes = (place >= 0) & (place < size)
         if not x.shape[0]:
             return found, None
-        taken = rows[sender, jnp.clip(start + place, 0, x.shape[0] - 1)]
-        return jnp.where(comes.reshape(-1, *(1,) * (x.ndim - 1)), taken, found), None
+        taken = rows[sender, clamp(0, start + place, x.shape[0] - 1)]
+        comes = repeated(comes.reshape(-1, *(1,) * (x.ndim - 1)), out.shape)
+        return select_n(comes, found, taken), None
 
-    senders = jnp.repeat(jnp.arange(places), slices // places)
+    senders = iota(int32, slices) // (slices // places)
     return scan(arrive, output, (senders, starts, sizes, targets))[0]
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from effax.eager.whole import whole
 from effax.effects import comparison, elementwise, matrices, shape
 from effax.effects.selection import select_n
 from effax.effects.types import is_complex, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.whole import whole
 
 
 def _reflect(vectors: ArrayLike, taus: ArrayLike, c: Any, adjoint: bool, backwards: bool) -> Array:

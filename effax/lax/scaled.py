@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import effax.numpy as jnp
-from effax.effects.types import typeof
+from effax.eager.whole import whole
+from effax.effects import shape
+from effax.effects.elementwise import mul
+from effax.effects.promotion import promote_types
+from effax.effects.types import bfloat16, typeof, user_dtype
 from effax.effects.value import Array, DTypeLike
 from effax.lax.contraction import dot_general
-from effax.whole import whole
+from effax.operands.arguments import cast
 
 DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
@@ -57,7 +60,9 @@ def scaled_dot(
             )
     _check("LHS", lhs, lhs_scale, lhs_contract)
     _check("RHS", rhs, rhs_scale, rhs_contract)
-    dtype = jnp.dtype("bfloat16" if preferred_element_type is None else preferred_element_type)
+    dtype = user_dtype(
+        bfloat16 if preferred_element_type is None else preferred_element_type, "scaled_dot"
+    )
     return _scaled_dot(lhs, rhs, lhs_scale, rhs_scale, dims, dtype)
 
 
@@ -65,7 +70,7 @@ def scaled_dot(
 def _scaled_dot(
     lhs: Array, rhs: Array, lhs_scale: Any, rhs_scale: Any, dims: Any, dtype: Any
 ) -> Array:
-    wide = jnp.promote_types(dtype, "bfloat16")
+    wide = promote_types(dtype, bfloat16)
     a, b = _scaled(lhs, lhs_scale, wide), _scaled(rhs, rhs_scale, wide)
     return dot_general(a, b, dims, preferred_element_type=dtype)
 
@@ -105,11 +110,20 @@ def _check(side: str, x: Array, scale: Array | None, contracted: Sequence[int]) 
 
 
 def _scaled(x: Array, scale: Array | None, dtype: Any) -> Array:
-    wide = x.astype(dtype)
+    wide = cast(x, dtype)
     if scale is None:
         return wide
-    factors = scale.astype(dtype)
-    for axis, (n, m) in enumerate(zip(wide.shape, factors.shape, strict=True)):
+    factors = cast(scale, dtype)
+    for axis, (n, m) in enumerate(zip(typeof(x).shape, typeof(scale).shape, strict=True)):
         if n != m:
-            factors = jnp.repeat(factors, n // m, axis=axis, total_repeat_length=n)
-    return wide * factors
+            factors = _each_repeated(factors, axis, n // m)
+    return mul(wide, factors)
+
+
+def _each_repeated(x: Array, axis: int, times: int) -> Array:
+    """The array with each element repeated along an axis."""
+    lengths = typeof(x).shape
+    dims = [i for i in range(len(lengths) + 1) if i != axis + 1]
+    split = (*lengths[: axis + 1], times, *lengths[axis + 1 :])
+    merged = (*lengths[:axis], lengths[axis] * times, *lengths[axis + 1 :])
+    return shape.reshape(shape.broadcast_in_dim(x, shape=split, dims=tuple(dims)), shape=merged)

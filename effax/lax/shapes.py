@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from effax.api.placed import placed
+from effax.eager.whole import whole
 from effax.effects import conversion, elementwise, selection, shape
 from effax.effects.promotion import dtype_and_weakness
 from effax.effects.tree import tree_map
@@ -25,9 +26,8 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape, Value
-from effax.key_functions import converts_keys, moves_keys
-from effax.numpy.operands import asarray
-from effax.whole import whole
+from effax.keys.decorators import converts_keys, moves_keys
+from effax.operands.promoting import asarray
 
 
 def repeated(x: ArrayLike, lengths: Sequence[int]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import whole
 from effax.effects import comparison, elementwise, indexing, selection, shape
 from effax.effects.conversion import convert_element_type
 from effax.effects.indexing import GatherDimensionNumbers as GatherDimensionNumbers
@@ -15,8 +16,7 @@ from effax.effects.indexing import GatherScatterMode as GatherScatterMode
 from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
 from effax.effects.types import int32, int64, is_integer, position_dtype, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.key_functions import moves_keys
-from effax.whole import whole
+from effax.keys.decorators import moves_keys
 
 Mode = str | GatherScatterMode | None
 
@@ -213,7 +213,7 @@ def _held(starts: Any, operand: Any) -> Any:
     lengths = typeof(operand).shape
     if position_dtype(*lengths) == int32 or not isinstance(starts, tuple | list):
         return starts
-    from effax.numpy.operands import positions_array
+    from effax.operands.promoting import positions_array
 
     n = max(lengths)
     return [

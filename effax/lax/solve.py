@@ -111,7 +111,7 @@ def _strong(x: Any) -> Any:
 
 
 def _transposed(matvec: Callable[[Any], Any], tree: Any, types: Any) -> Callable[[Any], Any]:
-    from effax import linear_transpose
+    from effax.api.reverse import linear_transpose
 
     back = linear_transpose(matvec, tree_unflatten(tree, types))
     return lambda y: back(y)[0]
@@ -143,8 +143,8 @@ def custom_root(
     >>> effax.value_and_grad(sqrt)(4.0)
     (Array(2., dtype=float32, weak_type=True), Array(0.25, dtype=float32, weak_type=True))
     """
-    from effax import jvp, linearize
     from effax.api.custom_jvp import custom_jvp, stop_gradient
+    from effax.api.forward import jvp, linearize
     from effax.interpreters.jvp.dual import zeros_like
 
     guess, tree = tree_flatten(initial_guess)

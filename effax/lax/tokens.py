@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-import effax.numpy as jnp
 from effax.effects import naming
+from effax.effects.shape import full
 from effax.effects.tree import (
     register_pytree_node_class,
     tree_leaves,
     tree_structure,
 )
-from effax.effects.types import typeof
+from effax.effects.types import bool_, canonical_dtype, typeof
 from effax.effects.value import Array
 from effax.lax.parallel import ppermute
 
@@ -52,7 +52,7 @@ def create_token(_: Any = None) -> Token:
     >>> create_token()
     Token()
     """
-    return Token(jnp.zeros((), bool))
+    return Token(full((), False, bool_))
 
 
 def after_all(*operands: Any) -> Token:
@@ -66,7 +66,7 @@ def after_all(*operands: Any) -> Token:
     """
     if not all(isinstance(x, Token) for x in operands):
         raise TypeError(f"Arguments to after_all must be tokens, and not {operands}")
-    state = jnp.zeros((), bool)
+    state = full((), False, bool_)
     for x in operands:
         state = state | x.state
     return Token(state, sum((x.sent for x in operands), ()))
@@ -92,7 +92,7 @@ def psend(x: Any, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> Token
     Array([0., 1., 2.], dtype=float32)
     """
     route = _route(perm)
-    return Token(jnp.zeros((), bool), ((axis_name, route, ppermute(x, axis_name, route)),))
+    return Token(full((), False, bool_), ((axis_name, route, ppermute(x, axis_name, route)),))
 
 
 def precv(
@@ -135,7 +135,7 @@ def _received(x: Any, announced: Any) -> Any:
         raise TypeError(f"precv of {tree_structure(announced)}: {tree_structure(x)} was sent")
     for w, f in zip(wanted, found, strict=True):
         t = typeof(f)
-        if tuple(w.shape) != t.shape or jnp.dtype(w.dtype) != t.dtype:
+        if tuple(w.shape) != t.shape or canonical_dtype(w.dtype) != t.dtype:
             raise TypeError(f"precv of {w.dtype}{list(w.shape)}: {t.str_short()} was sent")
     return x
 

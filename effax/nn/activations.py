@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from effax.api.custom_jvp import custom_jvp
+from effax.eager.whole import whole
 from effax.effects import (
     comparison,
     conversion,
@@ -30,10 +31,9 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import canonical_axis, check_arrays
 from effax.numpy.comparing import greater, greater_equal
-from effax.numpy.operands import asarray, promote, promote_inexact
-from effax.whole import whole
+from effax.operands.arguments import canonical_axis, check_arrays
+from effax.operands.promoting import asarray, promote, promote_inexact
 
 
 def _inexact(name: str, x: ArrayLike) -> Array:

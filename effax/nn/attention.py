@@ -10,11 +10,11 @@ from typing import Any, Literal, overload
 
 import effax.numpy as jnp
 from effax.api.custom_jvp import stop_gradient
+from effax.eager.whole import whole
 from effax.effects import contraction, shape
 from effax.effects.types import finfo, float32, int32, is_bool, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.nn.functions import logsumexp, softmax
-from effax.whole import whole
 
 
 def _four(x: ArrayLike | None) -> Any:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
+from effax.eager.whole import whole
 from effax.effects import comparison, conversion, elementwise, reduction, transcendental
 from effax.effects import shape as shapes
 from effax.effects.complex import real
@@ -22,7 +23,8 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike
-from effax.numpy.arguments import (
+from effax.numpy.reductions import check_mask
+from effax.operands.arguments import (
     broadcast,
     canonical_axes,
     cast,
@@ -31,15 +33,13 @@ from effax.numpy.arguments import (
     known_index,
     strong,
 )
-from effax.numpy.operands import (
+from effax.operands.promoting import (
     asarray,
     promote,
     promote_dtypes,
     promote_dtypes_inexact,
     promote_inexact,
 )
-from effax.numpy.reductions import check_mask
-from effax.whole import whole
 
 Axis = int | Sequence[int] | None
 

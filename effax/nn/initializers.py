@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from effax import random
+from effax.eager.whole import whole
 from effax.effects import elementwise, transcendental
 from effax.effects import shape as shapes
 from effax.effects.complex import complex as complex_of
@@ -22,10 +23,6 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding
-from effax.whole import whole
-
-if TYPE_CHECKING:
-    from effax.api.function_types import InitializerFamily
 
 __all__ = [
     "Initializer",
@@ -68,6 +65,22 @@ class Initializer(Protocol):
         out_sharding: OutSharding = None,
     ) -> Array:
         """Weights of that shape."""
+
+
+class InitializerFamily(Protocol):
+    """`variance_scaling` at fixed parameters."""
+
+    __name__: str
+    __qualname__: str
+
+    def __call__(
+        self,
+        in_axis: Axes = -2,
+        out_axis: Axes = -1,
+        batch_axis: Axes = (),
+        dtype: DTypeLike | None = None,
+    ) -> Initializer:
+        """An initializer for these axes."""
 
 
 def _dtype_of(dtype: Any) -> Any:

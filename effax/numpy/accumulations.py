@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from effax.eager.whole import whole
 from effax.effects import cumulative, selection, shape
 from effax.effects.effect import Effect
 from effax.effects.types import default_int, is_bool, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike
-from effax.numpy.arguments import (
+from effax.numpy.manipulation import ravel
+from effax.numpy.reductions import wide_integer
+from effax.operands.arguments import (
     asked_dtype,
     canonical_axis,
     cast,
@@ -16,9 +19,6 @@ from effax.numpy.arguments import (
     refuse_out,
     shape_of,
 )
-from effax.numpy.manipulation import ravel
-from effax.numpy.reductions import wide_integer
-from effax.whole import whole
 
 
 def _accumulated(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import whole
 from effax.effects import comparison, elementwise, logical
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
@@ -15,7 +16,8 @@ from effax.effects.types import is_bool, is_complex, is_inexact, is_integer, is_
 from effax.effects.value import Array, ArrayLike
 from effax.numpy import folds, reductions
 from effax.numpy.accumulations import cumprod, cumsum
-from effax.numpy.operands import (
+from effax.numpy.universal import universal
+from effax.operands.promoting import (
     array,
     arraylike,
     broadcast_to_common,
@@ -28,8 +30,6 @@ from effax.numpy.operands import (
     unary,
     unary_inexact,
 )
-from effax.numpy.universal import universal
-from effax.whole import whole
 
 
 def dtype_of(x: Any, y: Any) -> Any:

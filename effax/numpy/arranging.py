@@ -9,6 +9,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from effax.api.placed import placed
+from effax.eager.whole import opening, whole
 from effax.effects import comparison, elementwise, indexing, selection
 from effax.effects import shape as effects
 from effax.effects.errors import ConcretizationTypeError
@@ -23,8 +24,11 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike, Axis, OutSharding, Shape
-from effax.key_functions import moves_keys
-from effax.numpy.arguments import (
+from effax.keys.decorators import moves_keys
+from effax.numpy.creation import constant
+from effax.numpy.joining import concatenate
+from effax.numpy.manipulation import moveaxis, ravel, reshape
+from effax.operands.arguments import (
     broadcast,
     canonical_axes,
     canonical_axis,
@@ -37,11 +41,7 @@ from effax.numpy.arguments import (
     pick,
     shape_of,
 )
-from effax.numpy.creation import constant
-from effax.numpy.joining import concatenate
-from effax.numpy.manipulation import moveaxis, ravel, reshape
-from effax.numpy.operands import array, asarray
-from effax.whole import opening, whole
+from effax.operands.promoting import array, asarray
 
 
 @moves_keys()

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from effax.eager.whole import whole
 from effax.effects import comparison, elementwise, logical, reduction
 from effax.effects.types import is_integer, is_unsigned, typeof, uint8
 from effax.effects.value import Array, ArrayLike
 from effax.lax.control import while_loop
 from effax.numpy import folds
-from effax.numpy.arguments import cast, strong
 from effax.numpy.arithmetic import absolute, choose, dtype_of, floor_divide
-from effax.numpy.operands import (
+from effax.numpy.universal import universal
+from effax.operands.arguments import cast, strong
+from effax.operands.promoting import (
     numeric_dtype,
     promote,
     promote_numeric,
     strong_unless_all_weak,
     unary,
 )
-from effax.numpy.universal import universal
-from effax.whole import whole
 
 
 @universal(identity=-1, reduce=folds.conjunction)

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import opening, whole
 from effax.effects import selection, shape
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.types import int32, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.key_functions import moves_keys
-from effax.numpy.arguments import cast, check_arrays, refuse_out, strong
+from effax.keys.decorators import moves_keys
 from effax.numpy.arithmetic import remainder
 from effax.numpy.choosing import clip, where
 from effax.numpy.comparing import truth
-from effax.numpy.operands import array, asarray, broadcast_to_common, promote_dtypes
-from effax.whole import opening, whole
+from effax.operands.arguments import cast, check_arrays, refuse_out, strong
+from effax.operands.promoting import array, asarray, broadcast_to_common, promote_dtypes
 
 
 @moves_keys("choices")

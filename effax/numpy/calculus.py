@@ -7,6 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from effax.eager.whole import opening, whole
 from effax.effects import (
     comparison,
     cumulative,
@@ -27,7 +28,10 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import (
+from effax.numpy.joining import concatenate
+from effax.numpy.manipulation import moveaxis, ravel
+from effax.numpy.sorting import order_of, searchsorted
+from effax.operands.arguments import (
     broadcast,
     canonical_axes,
     canonical_axis,
@@ -39,11 +43,7 @@ from effax.numpy.arguments import (
     shape_of,
     strong,
 )
-from effax.numpy.joining import concatenate
-from effax.numpy.manipulation import moveaxis, ravel
-from effax.numpy.operands import array, asarray, promote_dtypes, promote_dtypes_inexact
-from effax.numpy.sorting import order_of, searchsorted
-from effax.whole import opening, whole
+from effax.operands.promoting import array, asarray, promote_dtypes, promote_dtypes_inexact
 
 
 def steps(x: Any, axis: int) -> Any:

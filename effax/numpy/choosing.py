@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any, overload
 
+from effax.eager.whole import whole
 from effax.effects import comparison, complex
 from effax.effects.effect import LITERALS
 from effax.effects.selection import select_n
 from effax.effects.types import finfo, is_complex, is_inexact, real_dtype, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.key_functions import moves_keys
-from effax.numpy.arguments import broadcast, cast, strong
+from effax.keys.decorators import moves_keys
 from effax.numpy.arithmetic import choose, maximum, minimum
 from effax.numpy.comparing import truth
-from effax.numpy.operands import array, arraylike, broadcast_shapes, promote, unary
-from effax.whole import whole
+from effax.operands.arguments import broadcast, cast, strong
+from effax.operands.promoting import array, arraylike, broadcast_shapes, promote, unary
 
 
 @overload

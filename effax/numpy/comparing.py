@@ -7,17 +7,19 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from effax.eager.whole import whole
 from effax.effects import comparison, complex, elementwise, logical, reduction
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.promotion import lattice_result
 from effax.effects.shape import full
 from effax.effects.types import bool_, is_bool, is_complex, is_float, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.key_functions import all_equal_keys, answers_keys, equal_keys, same_keys
+from effax.keys.decorators import all_equal_keys, answers_keys, equal_keys, same_keys
 from effax.numpy import folds
-from effax.numpy.arguments import cast, refuse_out
 from effax.numpy.arithmetic import choose, dtype_of
-from effax.numpy.operands import (
+from effax.numpy.universal import universal
+from effax.operands.arguments import cast, refuse_out
+from effax.operands.promoting import (
     array,
     arraylike,
     asarray,
@@ -27,8 +29,6 @@ from effax.numpy.operands import (
     promote_inexact,
     unary,
 )
-from effax.numpy.universal import universal
-from effax.whole import whole
 
 
 @answers_keys(operator.eq)

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import opening, whole
 from effax.effects import complex, transcendental
 from effax.effects.shape import full
 from effax.effects.types import default_float, is_complex, is_float, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import cast
 from effax.numpy.elementary import rad2deg
-from effax.numpy.operands import array, unary
-from effax.whole import opening, whole
+from effax.operands.arguments import cast
+from effax.operands.promoting import array, unary
 
 
 @whole()

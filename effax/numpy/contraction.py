@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.api.placed import placed
+from effax.eager.whole import opening, whole
 from effax.effects import complex as complexes
 from effax.effects import elementwise, shape
 from effax.effects.promotion import lattice_result
@@ -21,10 +22,9 @@ from effax.effects.types import (
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
-from effax.numpy.arguments import BroadcastError, canonical_axis, cast, check_arrays, refuse_out
-from effax.numpy.operands import array, broadcast_to_common, promote_dtypes
 from effax.numpy.pairwise import contract, diagonals, promoted, summed
-from effax.whole import opening, whole
+from effax.operands.arguments import BroadcastError, canonical_axis, cast, check_arrays, refuse_out
+from effax.operands.promoting import array, broadcast_to_common, promote_dtypes
 
 
 def product(

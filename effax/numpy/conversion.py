@@ -16,8 +16,8 @@ from effax.effects.effect import LITERALS
 from effax.effects.handler import Carrier, bottom, current
 from effax.effects.types import float0, is_bool, is_complex, is_inexact, typeof, user_dtype
 from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, OutSharding, Value
-from effax.key_functions import converts_keys, moves_keys
-from effax.numpy.arguments import cast, check_arrays, on_device
+from effax.keys.decorators import converts_keys, moves_keys
+from effax.operands.arguments import cast, check_arrays, on_device
 
 
 @converts_keys
@@ -107,7 +107,7 @@ def _value(x: Any, wanted: Any) -> Any:
         return _number(x, wanted)
     if type(x) is np.ndarray or isinstance(x, np.generic):
         return device_array(x)
-    from effax.numpy.nested import leaf, stacked
+    from effax.operands.nested import leaf, stacked
 
     if isinstance(x, list | tuple):
         found = stacked(x, "array", wanted)

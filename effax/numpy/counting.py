@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from effax.api.placed import placed
+from effax.eager.whole import opening, whole
 from effax.effects import comparison, elementwise, indexing, logical, selection, shape
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
@@ -25,7 +26,14 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike, OutSharding
-from effax.numpy.arguments import (
+from effax.numpy.comparing import greater_equal
+from effax.numpy.creation import linspace
+from effax.numpy.manipulation import ravel
+from effax.numpy.reductions import max as largest
+from effax.numpy.reductions import min as smallest
+from effax.numpy.reductions import sum
+from effax.numpy.sorting import searchsorted
+from effax.operands.arguments import (
     broadcast,
     cast,
     check_arrays,
@@ -33,15 +41,7 @@ from effax.numpy.arguments import (
     concrete_int,
     shape_of,
 )
-from effax.numpy.comparing import greater_equal
-from effax.numpy.creation import linspace
-from effax.numpy.manipulation import ravel
-from effax.numpy.operands import asarray, promote_dtypes
-from effax.numpy.reductions import max as largest
-from effax.numpy.reductions import min as smallest
-from effax.numpy.reductions import sum
-from effax.numpy.sorting import searchsorted
-from effax.whole import opening, whole
+from effax.operands.promoting import asarray, promote_dtypes
 
 
 @placed

@@ -11,6 +11,7 @@ from effax.api.placed import placed
 from effax.backends.xla.array import Array
 from effax.backends.xla.array import asarray as device_array
 from effax.backends.xla.buffer import put
+from effax.eager.whole import opened, opening, remembered, whole
 from effax.effects import config, elementwise, shape, transcendental
 from effax.effects.handler import bottom, current
 from effax.effects.interning import keep
@@ -30,9 +31,11 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, OutSharding, Shape, Value
-from effax.key_functions import fills_keys
-from effax.numpy.arguments import (
+from effax.keys.decorators import fills_keys
+from effax.numpy.conversion import number_of
+from effax.operands.arguments import (
     asked_dtype,
+    beside,
     broadcast,
     canonical_axis,
     cast,
@@ -44,9 +47,7 @@ from effax.numpy.arguments import (
     on_device,
     shape_of,
 )
-from effax.numpy.conversion import number_of
-from effax.numpy.operands import array as array_of
-from effax.whole import opened, opening, remembered, whole
+from effax.operands.promoting import array as array_of
 
 _SMALL = 1 << 16  # elements; smaller arrays come from the host rather than from an executable
 _KEPT, _REMEMBERED = 4096, 256  # elements of an array, and arrays, that are kept on the host
@@ -228,17 +229,6 @@ def _filled_like(name: str, a: Any, value: Any, dtype: Any, lengths: Any, device
     result = filled(wanted, value, kind, device)
     result = cast(result, kind, True) if weak else result
     return beside(result, a) if device is None else result
-
-
-def beside(result: Any, a: Any) -> Any:
-    """The result placed like the array that it is like, if that is committed.
-
-    One of another shape follows to a single device only.
-    """
-    if not isinstance(a, Array) or not a.committed or current.get() is not bottom:
-        return result
-    follows = result.shape == a.shape or len(a.devices()) == 1
-    return on_device(result, a.sharding) if follows else result
 
 
 @fills_keys

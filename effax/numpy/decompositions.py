@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, overload
 
 import effax.numpy as jnp
+from effax.eager.whole import whole
 from effax.effects import condensed, matrices
 from effax.effects.conversion import convert_element_type
 from effax.effects.errors import MatrixShapeError
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike, Value
 from effax.lax import linalg
-from effax.numpy.operands import arraylike, promote_dtypes_inexact
-from effax.whole import whole
+from effax.operands.promoting import arraylike, promote_dtypes_inexact
 
 
 class EigResult(NamedTuple):

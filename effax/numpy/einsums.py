@@ -8,14 +8,14 @@ from functools import lru_cache
 from typing import Any, Final
 
 from effax.api.placed import placed
+from effax.eager.whole import whole
 from effax.effects.promotion import lattice_result
 from effax.effects.types import typeof
 from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
-from effax.numpy.arguments import cast, refuse_out
-from effax.numpy.operands import asarray
 from effax.numpy.pairwise import contract, diagonals, ordered, promoted, summed
-from effax.whole import whole
+from effax.operands.arguments import cast, refuse_out
+from effax.operands.promoting import asarray
 
 _DEFAULT_PATH: Final = "auto"
 

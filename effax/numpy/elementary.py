@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from effax.eager.whole import whole
 from effax.effects import comparison, complex, elementwise, logical, special, transcendental
 from effax.effects.effect import Effect
 from effax.effects.types import is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy import folds
-from effax.numpy.arguments import shape_of, strong
 from effax.numpy.arithmetic import choose
-from effax.numpy.operands import promote_inexact, strong_unless_all_weak, unary_inexact
 from effax.numpy.universal import universal
-from effax.whole import whole
+from effax.operands.arguments import shape_of, strong
+from effax.operands.promoting import promote_inexact, strong_unless_all_weak, unary_inexact
 
 if TYPE_CHECKING:
     from effax.api.function_types import Unary

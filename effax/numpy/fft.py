@@ -8,6 +8,7 @@ from math import prod, sqrt
 from typing import TYPE_CHECKING, Any
 
 import effax.numpy as jnp
+from effax.eager.whole import opening, whole
 from effax.effects import fourier, shape
 from effax.effects.complex import conj
 from effax.effects.conversion import convert_element_type
@@ -22,9 +23,8 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike
-from effax.numpy.arguments import canonical_axes, canonical_axis, on_device, strong
-from effax.numpy.operands import arraylike
-from effax.whole import opening, whole
+from effax.operands.arguments import canonical_axes, canonical_axis, on_device, strong
+from effax.operands.promoting import arraylike
 
 if TYPE_CHECKING:
     from effax.api.function_types import FourierAlongAxes, FourierAlongOneAxis

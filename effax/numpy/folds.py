@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from effax.eager.whole import whole
 from effax.effects import complex as complexes
 from effax.effects import (
     cumulative,
@@ -23,10 +24,9 @@ from effax.effects.promotion import lattice_result
 from effax.effects.selection import select_n
 from effax.effects.types import inexact_dtype, is_bool, is_complex, is_integer, typeof
 from effax.numpy import reductions
-from effax.numpy.arguments import broadcast, canonical_axes, canonical_axis, cast, shape_of
 from effax.numpy.indexing import At
-from effax.numpy.operands import array, literal_of
-from effax.whole import whole
+from effax.operands.arguments import broadcast, canonical_axes, canonical_axis, cast, shape_of
+from effax.operands.promoting import array, literal_of
 
 
 def extremum(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from effax.effects.types import canonical_shape, user_dtype
 from effax.effects.value import Array, DeviceLike, DTypeLike, Shape
-from effax.numpy.arguments import cast
 from effax.numpy.creation import arange, constant
+from effax.operands.arguments import cast
 
 
 def fromfunction(

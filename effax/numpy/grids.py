@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from effax.eager.whole import whole
 from effax.effects import comparison, elementwise, selection, shape
 from effax.effects.config import numpy_dtype_promotion
 from effax.effects.types import (
@@ -19,8 +20,11 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike
-from effax.key_functions import moves_keys
-from effax.numpy.arguments import (
+from effax.keys.decorators import moves_keys
+from effax.numpy.creation import arange, linspace
+from effax.numpy.joining import concatenate, stack
+from effax.numpy.manipulation import moveaxis, ravel, reshape
+from effax.operands.arguments import (
     asked_dtype,
     broadcast,
     canonical_axis,
@@ -32,11 +36,7 @@ from effax.numpy.arguments import (
     on_device,
     shape_of,
 )
-from effax.numpy.creation import arange, linspace
-from effax.numpy.joining import concatenate, stack
-from effax.numpy.manipulation import moveaxis, ravel, reshape
-from effax.numpy.operands import array, promote_dtypes
-from effax.whole import whole
+from effax.operands.promoting import array, promote_dtypes
 
 
 def below(rows: int, columns: int, k: Any) -> Any:

@@ -20,7 +20,7 @@ from effax.effects.errors import NonConcreteBooleanIndexError
 from effax.effects.handler import Carrier
 from effax.effects.types import int32, is_integer, typeof
 from effax.effects.value import Value
-from effax.numpy.operands import asarray, held, positions_array
+from effax.operands.promoting import asarray, held, positions_array
 
 _LARGEST = (1 << 31) - 1
 """The last position that an int32 counts."""

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from effax.api.placed import placed
+from effax.eager.whole import compiled, whole
 from effax.effects import elementwise, indexing, selection, shape
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current
@@ -17,12 +18,11 @@ from effax.effects.promotion import lattice_result
 from effax.effects.types import iinfo, typeof
 from effax.effects.value import Array, ArrayLike, Index, OutSharding, Value
 from effax.lax.gathering import fill_number, gather_mode
-from effax.numpy.arguments import broadcast, cast
 from effax.numpy.index_parts import Fixed, New, Skeleton, Span, is_mask, read
-from effax.numpy.operands import asarray, promote_dtypes
 from effax.numpy.plans import Box, box_of, is_box, planned, read_slices, same_dtype, without_slices
 from effax.numpy.slices import cut, has_slices, read_windows, write_windows
-from effax.whole import compiled, whole
+from effax.operands.arguments import broadcast, cast
+from effax.operands.promoting import asarray, promote_dtypes
 
 Mode = str | GatherScatterMode | None
 

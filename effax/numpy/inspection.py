@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.eager.whole import opening
 from effax.effects import dtypes
 from effax.effects import promotion as lattice
 from effax.effects.types import as_dtype, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike, Value
-from effax.key_functions import answers_keys
-from effax.whole import opening
+from effax.keys.decorators import answers_keys
 
 finfo = dtypes.finfo
 iinfo = dtypes.iinfo

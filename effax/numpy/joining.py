@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import opening, whole
 from effax.effects import shape as effects
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike
-from effax.key_functions import moves_keys
-from effax.numpy.arguments import (
+from effax.keys.decorators import moves_keys
+from effax.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
+from effax.operands.arguments import (
     asked_dtype,
     canonical_axis,
     cast,
@@ -23,9 +25,7 @@ from effax.numpy.arguments import (
     refuse_out,
     shape_of,
 )
-from effax.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
-from effax.numpy.operands import array, promote_dtypes
-from effax.whole import opening, whole
+from effax.operands.promoting import array, promote_dtypes
 
 
 def _sequence(name: str, arrays: Any) -> list[Any]:

@@ -9,11 +9,12 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 
 from effax.api.placed import placed
+from effax.eager.whole import whole
 from effax.effects import shape as effects
 from effax.effects.types import canonical_shape
 from effax.effects.value import Array, ArrayLike, Axis, OutSharding, Shape
-from effax.key_functions import moves_keys
-from effax.numpy.arguments import (
+from effax.keys.decorators import moves_keys
+from effax.operands.arguments import (
     broadcast,
     canonical_axes,
     canonical_axis,
@@ -23,8 +24,7 @@ from effax.numpy.arguments import (
     listed,
     shape_of,
 )
-from effax.numpy.operands import array as array_of
-from effax.whole import whole
+from effax.operands.promoting import array as array_of
 
 
 def _wanted_shape(lengths: Any, given: tuple[int, ...]) -> tuple[int, ...]:

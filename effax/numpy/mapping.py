@@ -9,9 +9,9 @@ from typing import Any
 
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import canonical_axis, check_arrays
 from effax.numpy.manipulation import broadcast_shapes, expand_dims, squeeze
-from effax.numpy.operands import array, asarray
+from effax.operands.arguments import canonical_axis, check_arrays
+from effax.operands.promoting import array, asarray
 
 
 def apply_along_axis(

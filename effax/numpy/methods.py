@@ -14,12 +14,12 @@ import numpy as np
 
 from effax.api.placed import placed
 from effax.backends.xla.array import Array
+from effax.eager.whole import compiled_calls
 from effax.effects.config import trace_key
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import boundary, filtered, strip
 from effax.effects.handler import bottom, current
 from effax.effects.value import Value
-from effax.whole import compiled_calls
 
 BINARY: Final = {
     "add": "add",

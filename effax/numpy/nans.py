@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import whole
 from effax.effects import comparison, elementwise, logical, reduction, selection, shape
 from effax.effects.types import default_int, is_complex, is_float, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.numpy import reductions
-from effax.numpy.arguments import asked_dtype, cast, check_arrays, combine, refuse_out, shape_of
-from effax.numpy.operands import array
 from effax.numpy.reductions import STATICS, Axis, check_mask
 from effax.numpy.statistics import mean, var
-from effax.whole import whole
+from effax.operands.arguments import asked_dtype, cast, check_arrays, combine, refuse_out, shape_of
+from effax.operands.promoting import array
 
 
 def is_nan(a: Any) -> Any:

@@ -9,13 +9,13 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.api.placed import placed
+from effax.eager.whole import opening, whole
 from effax.effects.types import finfo, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, PrecisionLike
-from effax.numpy.arguments import canonical_axis
 from effax.numpy.decompositions import floats, svd, svdvals
-from effax.numpy.operands import arraylike
 from effax.numpy.systems import inv
-from effax.whole import opening, whole
+from effax.operands.arguments import canonical_axis
+from effax.operands.promoting import arraylike
 
 Axis = Any
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import opening, whole
 from effax.effects import conversion, elementwise, reduction, sorting
 from effax.effects import shape as effects
 from effax.effects.types import is_inexact, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import (
+from effax.operands.arguments import (
     broadcast,
     cast,
     check_arrays,
@@ -19,7 +20,6 @@ from effax.numpy.arguments import (
     is_static,
     shape_of,
 )
-from effax.whole import opening, whole
 
 Pairs = tuple[tuple[int, int], ...]
 

@@ -9,8 +9,8 @@ from effax.effects import comparison, contraction, elementwise, reduction, selec
 from effax.effects.promotion import TypePromotionError
 from effax.effects.types import int32, typeof
 from effax.lax.contraction import common_factor
-from effax.numpy.arguments import cast
-from effax.numpy.operands import promote_dtypes
+from effax.operands.arguments import cast
+from effax.operands.promoting import promote_dtypes
 
 Names = Sequence[Hashable]
 

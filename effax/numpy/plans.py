@@ -12,8 +12,8 @@ from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
 from effax.effects.types import int32, int64, position_dtype, typeof
 from effax.effects.value import Array
 from effax.lax.slicing import from_front, position
-from effax.numpy.arguments import cast
 from effax.numpy.index_parts import Fixed, Indices, Moving, New, Span, Truth
+from effax.operands.arguments import cast
 
 
 def without_slices(entries: Sequence[Any]) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from effax.eager.whole import opening, own_promotion, whole
 from effax.effects import elementwise, shape
 from effax.effects.conversion import convert_element_type
 from effax.effects.errors import ConcretizationTypeError
@@ -16,7 +17,6 @@ from effax.effects.types import finfo, int32, is_bool, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.control import scan
 from effax.lax.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
-from effax.numpy.arguments import broadcast, cast, check_arrays, combine, is_static, shape_of
 from effax.numpy.arithmetic import add, divide, multiply, negative
 from effax.numpy.arranging import roll, trim_zeros
 from effax.numpy.choosing import where as choose
@@ -26,13 +26,13 @@ from effax.numpy.decompositions import eigvals
 from effax.numpy.grids import vander
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import expand_dims
-from effax.numpy.operands import array, promote_dtypes, promote_dtypes_inexact
 from effax.numpy.reductions import argmin, sum
 from effax.numpy.sliding import convolve
 from effax.numpy.sorting import argsort
 from effax.numpy.systems import inv, lstsq
 from effax.numpy.taking import take
-from effax.whole import opening, own_promotion, whole
+from effax.operands.arguments import broadcast, cast, check_arrays, combine, is_static, shape_of
+from effax.operands.promoting import array, promote_dtypes, promote_dtypes_inexact
 
 
 def _vectors(name: str, *xs: ArrayLike, inexact: bool = True) -> list[Array]:

@@ -9,18 +9,18 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from effax.eager.whole import opening, whole
 from effax.effects import shape as shapes
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.promotion import lattice_result
 from effax.effects.types import default_int, iinfo, typeof, user_dtype
 from effax.effects.value import Array, ArrayLike, DTypeLike, Shape, Value
-from effax.numpy.arguments import cast, check_arrays
 from effax.numpy.arithmetic import add, divmod, multiply, remainder
 from effax.numpy.choosing import clip, where
 from effax.numpy.comparing import greater, less
-from effax.numpy.operands import array, asarray
-from effax.whole import opening, whole
+from effax.operands.arguments import cast, check_arrays
+from effax.operands.promoting import array, asarray
 
 
 def ix_(*args: ArrayLike) -> tuple[Array, ...]:

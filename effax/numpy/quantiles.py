@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from effax.api.placed import placed
+from effax.eager.whole import whole
 from effax.effects import comparison, cumulative, elementwise, logical, reduction, selection, shape
 from effax.effects.sorting import sort, take_along
 from effax.effects.types import default_int, inexact_dtype, is_complex, typeof
 from effax.effects.value import Array, ArrayLike, OutSharding
-from effax.numpy.arguments import (
+from effax.numpy.nans import is_nan
+from effax.operands.arguments import (
     broadcast,
     canonical_axes,
     cast,
@@ -20,8 +22,6 @@ from effax.numpy.arguments import (
     refuse_out,
     shape_of,
 )
-from effax.numpy.nans import is_nan
-from effax.whole import whole
 
 Axis = int | tuple[int, ...] | None
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")

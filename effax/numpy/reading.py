@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from effax.api.placed import placed
 from effax.backends.xla.array import Array
+from effax.eager.whole import compiled, remembered
 from effax.effects import config
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, settle, strip
@@ -19,7 +20,6 @@ from effax.effects.interning import keep
 from effax.effects.value import OutSharding
 from effax.numpy.indexing import getitem, to_be_gathered
 from effax.numpy.manipulation import reshape
-from effax.whole import compiled, remembered
 
 _LIMIT: Final = 4096
 _known: Final[dict[Any, Any]] = remembered()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import whole
 from effax.effects import comparison, elementwise, logical, reduction, selection, shape
 from effax.effects import complex as complex_parts
 from effax.effects.effect import Effect
@@ -24,7 +25,8 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike
-from effax.numpy.arguments import (
+from effax.numpy.manipulation import ravel
+from effax.operands.arguments import (
     asked_dtype,
     broadcast,
     canonical_axes,
@@ -35,9 +37,7 @@ from effax.numpy.arguments import (
     refuse_out,
     shape_of,
 )
-from effax.numpy.manipulation import ravel
-from effax.numpy.operands import numeric_dtype
-from effax.whole import whole
+from effax.operands.promoting import numeric_dtype
 
 STATICS = ("axis", "dtype", "keepdims")
 Axis = int | tuple[int, ...] | None

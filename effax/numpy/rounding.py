@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import whole
 from effax.effects import comparison, complex, conversion, elementwise, logical
 from effax.effects.shape import full
 from effax.effects.types import (
@@ -23,9 +24,9 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import cast, refuse_out, strong
 from effax.numpy.arithmetic import choose
-from effax.numpy.operands import (
+from effax.operands.arguments import cast, refuse_out, strong
+from effax.operands.promoting import (
     array,
     arraylike,
     broadcast_to_common,
@@ -34,7 +35,6 @@ from effax.numpy.operands import (
     unary,
     unary_inexact,
 )
-from effax.whole import whole
 
 _TO_EVEN = 1
 

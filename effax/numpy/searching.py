@@ -11,13 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import whole
 from effax.effects import comparison, cumulative, elementwise, indexing, selection, shape
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.types import default_position_dtype, position_dtype, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.key_functions import moves_keys
-from effax.numpy.arguments import (
+from effax.keys.decorators import moves_keys
+from effax.numpy.joining import stack
+from effax.numpy.manipulation import ravel
+from effax.numpy.reductions import sum, truth
+from effax.operands.arguments import (
     broadcast,
     canonical_axis,
     cast,
@@ -26,11 +30,7 @@ from effax.numpy.arguments import (
     pick,
     shape_of,
 )
-from effax.numpy.joining import stack
-from effax.numpy.manipulation import ravel
-from effax.numpy.operands import positions_array, promote_dtypes
-from effax.numpy.reductions import sum, truth
-from effax.whole import whole
+from effax.operands.promoting import positions_array, promote_dtypes
 
 
 def known_count(name: str, number: Any, size: Any) -> int:
@@ -213,7 +213,7 @@ def compress(
     >>> compress(np.array([False, True]), np.array([[1, 2], [3, 4]]), axis=0).tolist()
     [[3, 4]]
     """
-    from effax.numpy.arguments import refuse_out
+    from effax.operands.arguments import refuse_out
 
     refuse_out("compress", out)
     check_arrays("compress", condition, a)

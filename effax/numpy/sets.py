@@ -5,11 +5,17 @@ from __future__ import annotations
 from math import prod
 from typing import Any, Literal, NamedTuple, overload
 
+from effax.eager.whole import whole
 from effax.effects import comparison, cumulative, elementwise, indexing, logical, selection, shape
 from effax.effects.sorting import sort
 from effax.effects.types import default_int, int32, is_complex, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import (
+from effax.numpy.joining import concatenate
+from effax.numpy.manipulation import moveaxis, ravel, reshape
+from effax.numpy.reductions import sum
+from effax.numpy.searching import known_count, places
+from effax.numpy.sorting import searchsorted
+from effax.operands.arguments import (
     broadcast,
     canonical_axis,
     cast,
@@ -18,13 +24,7 @@ from effax.numpy.arguments import (
     shape_of,
     strong,
 )
-from effax.numpy.joining import concatenate
-from effax.numpy.manipulation import moveaxis, ravel, reshape
-from effax.numpy.operands import promote_dtypes
-from effax.numpy.reductions import sum
-from effax.numpy.searching import known_count, places
-from effax.numpy.sorting import searchsorted
-from effax.whole import whole
+from effax.operands.promoting import promote_dtypes
 
 
 class UniqueAll(NamedTuple):

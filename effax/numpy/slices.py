@@ -9,12 +9,13 @@ from typing import Any, SupportsIndex
 import attrs
 
 from effax.effects import selection
+from effax.effects.shape import iota
 from effax.effects.tree import registry
-from effax.effects.types import is_integer, typeof
+from effax.effects.types import int32, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from effax.numpy.index_parts import is_mask
-from effax.numpy.operands import asarray
+from effax.operands.promoting import asarray
 
 
 @attrs.frozen(slots=True, hash=False)
@@ -132,10 +133,8 @@ def write_windows(x: Array, found: Sequence[tuple[int, Slice]], new: Array, clip
     (axis, part), *rest = found
     inner = write_windows(_read(x, axis, part), rest, new, clipped)
     if part.stride != 1:
-        from effax.numpy.indexing import update
-
         index = (slice(None),) * axis + (_positions(part),)
-        return update(x, index, inner, "set", mode="clip" if clipped else None)
+        return x.at[index].set(inner, mode="clip" if clipped else None)
     written = dynamic_update_slice_in_dim(x, inner, part.start, axis)
     if clipped:
         return written
@@ -149,13 +148,9 @@ def write_windows(x: Array, found: Sequence[tuple[int, Slice]], new: Array, clip
 
 def _read(x: Array, axis: int, part: Slice) -> Array:
     if part.stride != 1:
-        from effax.numpy.indexing import getitem
-
-        return getitem(x, (slice(None),) * axis + (_positions(part),))
+        return x[(slice(None),) * axis + (_positions(part),)]
     return dynamic_slice_in_dim(x, part.start, part.size, axis)
 
 
 def _positions(part: Slice) -> Array:
-    import effax.numpy as jnp
-
-    return part.start + part.stride * jnp.arange(part.size)
+    return part.start + part.stride * iota(dtype=int32, shape=(part.size,), dimension=0)

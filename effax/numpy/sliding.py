@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from effax.eager.whole import opening, whole
 from effax.effects import shape
 from effax.effects.convolution import ConvDimensionNumbers, conv_general_dilated
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
-from effax.numpy.arguments import check_arrays
 from effax.numpy.contraction import conjugated
-from effax.numpy.operands import promote_dtypes, promote_dtypes_inexact
-from effax.whole import opening, whole
+from effax.operands.arguments import check_arrays
+from effax.operands.promoting import promote_dtypes, promote_dtypes_inexact
 
 
 @whole("name", "mode", "precision", "preferred_element_type")

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from effax.eager.whole import whole
 from effax.effects import elementwise, shape, sorting
 from effax.effects.types import default_int, default_position_dtype, position_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.slicing import position
-from effax.numpy.arguments import (
+from effax.numpy.joining import concatenate
+from effax.numpy.manipulation import ravel
+from effax.operands.arguments import (
     broadcast,
     canonical_axis,
     cast,
@@ -17,9 +20,6 @@ from effax.numpy.arguments import (
     concrete_int,
     shape_of,
 )
-from effax.numpy.joining import concatenate
-from effax.numpy.manipulation import ravel
-from effax.whole import whole
 
 
 def _refuse_order(name: str, kind: Any, order: Any) -> None:
@@ -196,8 +196,8 @@ def searchsorted(
     >>> searchsorted(np.array([1, 2, 2, 3]), 2).tolist()
     1
     """
-    from effax.numpy.arguments import pick
-    from effax.numpy.operands import promote_dtypes
+    from effax.operands.arguments import pick
+    from effax.operands.promoting import promote_dtypes
 
     check_arrays("searchsorted", a, v, *(() if sorter is None else (sorter,)))
     if side not in ("left", "right"):
@@ -257,7 +257,7 @@ def _by_bisection(a: Any, v: Any, side: str, unrolled: bool) -> Any:
     """The range in which each place lies, halved until it is one place."""
     from effax.effects import selection
     from effax.lax.control import fori_loop
-    from effax.numpy.arguments import pick
+    from effax.operands.arguments import pick
 
     n, lengths = shape_of(a)[0], shape_of(v)
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from effax.eager.whole import whole
 from effax.effects import comparison, contraction, elementwise, selection, shape
 from effax.effects import complex as complex_parts
 from effax.effects.dtypes import default_float
@@ -21,7 +22,10 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike
-from effax.numpy.arguments import (
+from effax.numpy.joining import concatenate
+from effax.numpy.manipulation import atleast_2d, squeeze
+from effax.numpy.reductions import STATICS, Axis, accumulator, check_mask, masked, sum
+from effax.operands.arguments import (
     asked_dtype,
     broadcast,
     canonical_axes,
@@ -32,11 +36,7 @@ from effax.numpy.arguments import (
     refuse_out,
     shape_of,
 )
-from effax.numpy.joining import concatenate
-from effax.numpy.manipulation import atleast_2d, squeeze
-from effax.numpy.operands import promote_dtypes
-from effax.numpy.reductions import STATICS, Axis, accumulator, check_mask, masked, sum
-from effax.whole import whole
+from effax.operands.promoting import promote_dtypes
 
 
 def count(lengths: tuple[int, ...], axis: Axis) -> int:

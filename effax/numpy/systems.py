@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import effax.numpy as jnp
 from effax import lax
 from effax.api.custom_jvp import custom_jvp
+from effax.eager.whole import opening, whole
 from effax.effects import matrices, shape
 from effax.effects.complex import complex as complex_of
 from effax.effects.conversion import convert_element_type
@@ -17,10 +18,10 @@ from effax.effects.elementwise import mul
 from effax.effects.types import bit_width, finfo, float32, is_complex, real_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
+from effax.lax.decompositions import solve as solve_systems
 from effax.lax.shapes import broadcast_shapes, repeated
 from effax.numpy.decompositions import floats, svd
-from effax.numpy.operands import arraylike
-from effax.whole import opening, whole
+from effax.operands.promoting import arraylike
 
 
 class SlogdetResult(NamedTuple):
@@ -62,7 +63,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
         raise ValueError(f"Invalid shapes for solve: {x.shape}, {typeof(b).shape}.")
     batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     x, y = repeated(x, (*batch, *x.shape[-2:])), repeated(y, (*batch, *y.shape[-2:]))
-    found = linalg.solve(x, y)
+    found = solve_systems(x, y)
     return shape.squeeze(found, (len(batch) + 1,)) if vector else found
 
 
@@ -76,7 +77,7 @@ def inv(a: ArrayLike) -> Array:
     """
     (x,) = floats("linalg.inv", a)
     _square("inv", x)
-    return linalg.solve(x, matrices.identity_like(x))
+    return solve_systems(x, matrices.identity_like(x))
 
 
 def _sign_and_logarithm(x: Array) -> tuple[Array, Array]:
@@ -104,7 +105,7 @@ def _slogdet_jvp(primals: Any, tangents: Any) -> Any:
     """The logarithm moves by the trace of `x^-1 dx`; the phase by its imaginary part."""
     (x,), (dx,) = primals, tangents
     sign, logarithm = _slogdet(x)
-    moved = jnp.sum(matrices.diagonal(linalg.solve(x, dx)), axis=-1)
+    moved = jnp.sum(matrices.diagonal(solve_systems(x, dx)), axis=-1)
     if not is_complex(x.dtype):
         return (sign, logarithm), (jnp.zeros_like(sign), moved)
     turned = sign * complex_of(jnp.zeros_like(jnp.imag(moved)), jnp.imag(moved))

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import opening, whole
 from effax.effects import indexing, shape
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
 from effax.effects.types import int32, int64, is_integer, position_dtype, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.key_functions import moves_keys
+from effax.keys.decorators import moves_keys
 from effax.lax.gathering import fill_number
 from effax.lax.slicing import from_front, position
-from effax.numpy.arguments import broadcast, canonical_axis, cast, check_arrays, refuse_out
 from effax.numpy.indexing import update
-from effax.numpy.operands import array, held
-from effax.whole import opening, whole
+from effax.operands.arguments import broadcast, canonical_axis, cast, check_arrays, refuse_out
+from effax.operands.promoting import array, held
 
 Mode = str | GatherScatterMode | None
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import opening
 from effax.effects.types import default_int
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import check_arrays, concrete_int, shape_of
 from effax.numpy.creation import arange, constant, ones
 from effax.numpy.searching import nonzero
-from effax.whole import opening
+from effax.operands.arguments import check_arrays, concrete_int, shape_of
 
 
 def _host_indices(found: Sequence[np.ndarray[Any, Any]]) -> tuple[Any, ...]:

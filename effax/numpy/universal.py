@@ -7,12 +7,15 @@ from collections.abc import Callable
 from functools import partial, update_wrapper, wraps
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from effax.eager.whole import whole
 from effax.effects import comparison, logical, shape
 from effax.effects.selection import select_n
 from effax.effects.types import int32, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.interpreters.stage import stage
-from effax.numpy.arguments import (
+from effax.numpy.indexing import At
+from effax.numpy.manipulation import moveaxis, ravel
+from effax.operands.arguments import (
     asked_dtype,
     broadcast,
     canonical_axis,
@@ -21,10 +24,7 @@ from effax.numpy.arguments import (
     shape_of,
     strong,
 )
-from effax.numpy.indexing import At
-from effax.numpy.manipulation import moveaxis, ravel
-from effax.numpy.operands import array
-from effax.whole import whole
+from effax.operands.promoting import array
 
 _FIXED = frozenset({"nin", "nout", "nargs", "identity", "_func"})
 

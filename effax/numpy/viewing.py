@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import whole
 from effax.effects import complex as parts
 from effax.effects import shape
 from effax.effects.conversion import bitcast_convert_type, convert_element_type
@@ -18,7 +19,6 @@ from effax.effects.types import (
     uint8,
     user_dtype,
 )
-from effax.whole import whole
 
 
 @whole("dtype")

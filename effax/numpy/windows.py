@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import pi
 from typing import Any
 
+from effax.eager.whole import whole
 from effax.effects import elementwise, selection, shape, transcendental
 from effax.effects.comparison import le
 from effax.effects.types import default_float, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import broadcast, cast, concrete_int
 from effax.numpy.elementary import i0
-from effax.whole import whole
+from effax.operands.arguments import broadcast, cast, concrete_int
 
 
 def _length(M: Any, name: str) -> int:  # noqa: N803

@@ -5,7 +5,7 @@ Threefry-2x32 on counters, so that every element can be computed by itself.
 """
 
 from effax.effects.frames import cut_at as _cut_at
-from effax.key_arrays import KeyArray as KeyArray
+from effax.keys.arrays import KeyArray as KeyArray
 from effax.random.bits import bits as bits
 from effax.random.counts import binomial as binomial
 from effax.random.counts import multinomial as multinomial

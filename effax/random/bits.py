@@ -11,6 +11,7 @@ import numpy as np
 from effax import lax
 from effax import numpy as jnp
 from effax.api.placed import placed
+from effax.eager.whole import whole
 from effax.effects.promotion import TypePromotionError, result_type
 from effax.effects.types import (
     DType,
@@ -28,11 +29,10 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
-from effax.key_arrays import KeyArray
+from effax.keys.arrays import KeyArray
 from effax.random import rbg
 from effax.random.keys import words_of
 from effax.random.threefry import encipher, encipher_row, in_a_row
-from effax.whole import whole
 
 UNSIGNED: Final = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
 """The unsigned dtype of each width."""

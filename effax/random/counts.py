@@ -8,12 +8,12 @@ import numpy as np
 
 from effax import lax
 from effax import numpy as jnp
+from effax.eager.whole import whole
 from effax.effects.types import DType, canonical_shape, finfo, int32, is_inexact
 from effax.effects.value import Array, ArrayLike, DTypeLike, Shape
 from effax.random.bits import float_dtype, result_shape, shape_of, spread
 from effax.random.keys import split_words, twin, words_of
 from effax.random.samplers import uniform_words
-from effax.whole import whole
 
 # What Stirling's formula is short of log k! by, for k = 0, ..., 9.
 _TAILS: Final = (

@@ -12,6 +12,7 @@ import numpy as np
 from effax import lax
 from effax import numpy as jnp
 from effax.api.placed import placed
+from effax.eager.whole import whole
 from effax.effects.types import (
     DType,
     canonical_shape,
@@ -26,11 +27,10 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
-from effax.numpy.arguments import known_index
+from effax.operands.arguments import known_index
 from effax.random.bits import UNSIGNED, int_dtype, random_bits, result_shape, shape_of
 from effax.random.keys import split_words, words_of
 from effax.random.samplers import gumbel_mode, gumbel_words, uniform_words
-from effax.whole import whole
 
 # How many sorts make a permutation: an analysis in tf2xla's random_ops.cc asks for this exponent.
 _EXPONENT: Final = 3

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from effax import numpy as jnp
+from effax.eager.whole import whole
 from effax.effects import key_use
 from effax.effects.config import read, trace_key
 from effax.effects.random import use_key
@@ -27,9 +28,8 @@ from effax.effects.types import (
     uint32,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike
-from effax.key_arrays import DEFAULT, IMPLEMENTATIONS, KeyArray, KeyType
+from effax.keys.arrays import DEFAULT, IMPLEMENTATIONS, KeyArray, KeyType
 from effax.random import rbg, threefry
-from effax.whole import whole
 
 _KEEPING: Final = frozenset({"clone", "fold_in", "key_data", "key_impl", "wrap_key_data"})
 """Functions that leave a key as good as unused, as in JAX."""

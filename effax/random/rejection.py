@@ -14,9 +14,10 @@ from effax.api.custom_jvp import custom_jvp
 from effax.api.placed import placed
 from effax.api.vmap import vmap
 from effax.custom_batching import custom_vmap
+from effax.eager.whole import own_promotion, whole
 from effax.effects.types import DType, canonical_shape, finfo, float32, iinfo
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
-from effax.key_arrays import KeyArray
+from effax.keys.arrays import KeyArray
 from effax.random.bits import float_dtype, int_dtype, parameter, result_shape, shape_of, spread
 from effax.random.keys import split_words, twin, words_of
 from effax.random.samplers import (
@@ -24,7 +25,6 @@ from effax.random.samplers import (
     normal_words,
     uniform_words,
 )
-from effax.whole import own_promotion, whole
 
 
 def _uniform(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from effax import lax
 from effax import numpy as jnp
 from effax.api.placed import placed
+from effax.eager.whole import own_promotion, whole
 from effax.effects.config import read
 from effax.effects.types import (
     DType,
@@ -29,7 +30,6 @@ from effax.random.bits import (
     spread,
 )
 from effax.random.keys import split_words, words_of
-from effax.whole import own_promotion, whole
 
 _ONE: Final = np.float32(1)
 

@@ -10,6 +10,7 @@ import numpy as np
 from effax import lax
 from effax import numpy as jnp
 from effax.api.placed import placed
+from effax.eager.whole import own_promotion, whole
 from effax.effects.types import DType, canonical_shape
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
 from effax.random.bits import float_dtype, result_shape, shape_of, spread
@@ -17,7 +18,6 @@ from effax.random.integers import rademacher_words
 from effax.random.keys import split_words, words_of
 from effax.random.rejection import gamma_words
 from effax.random.samplers import exponential_words, normal_words, uniform_words
-from effax.whole import own_promotion, whole
 
 
 @own_promotion

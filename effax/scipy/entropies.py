@@ -9,10 +9,10 @@ from typing import Any
 import effax.numpy as jnp
 from effax.api.custom_calls import SymbolicZero
 from effax.api.custom_jvp import custom_jvp
+from effax.eager.whole import whole
 from effax.effects.types import bit_width
 from effax.effects.value import Array, ArrayLike
 from effax.scipy.normal import firm, real, spread
-from effax.whole import whole
 
 
 def _times(logarithm: Callable[[Array], Array], slope: Callable[[Array], Array], at: float) -> Any:

@@ -13,11 +13,11 @@ from typing import Any
 import effax.numpy as jnp
 from effax import lax
 from effax.api.custom_jvp import custom_jvp
+from effax.eager.whole import own_promotion, whole
 from effax.effects.types import is_complex
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import strong
+from effax.operands.arguments import strong
 from effax.scipy.normal import real, spread
-from effax.whole import own_promotion, whole
 
 _ROOT_PI = math.sqrt(math.pi)
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from math import pi, sqrt
 
 import effax.numpy as jnp
+from effax.eager.whole import own_promotion, whole
 from effax.effects.types import is_complex
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import canonical_axes, canonical_axis
 from effax.numpy.decompositions import floats
-from effax.whole import own_promotion, whole
+from effax.operands.arguments import canonical_axes, canonical_axis
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
 __dir__ = __all__.copy

@@ -7,13 +7,13 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
+from effax.eager.whole import own_promotion, whole
 from effax.effects.types import default_float, is_complex
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import concrete_int
 from effax.numpy.decompositions import floats
-from effax.numpy.operands import arraylike
+from effax.operands.arguments import concrete_int
+from effax.operands.promoting import arraylike
 from effax.scipy.faddeeva import widened
-from effax.whole import own_promotion, whole
 
 
 @whole("n")

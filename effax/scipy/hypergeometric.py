@@ -14,10 +14,10 @@ import effax.numpy as jnp
 from effax import lax
 from effax.api.custom_jvp import custom_jvp
 from effax.api.forward import jvp
+from effax.eager.whole import whole
 from effax.effects.value import Array, ArrayLike
 from effax.scipy.faddeeva import widened
 from effax.scipy.normal import real
-from effax.whole import whole
 
 _TERMS = 2000
 

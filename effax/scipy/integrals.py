@@ -9,12 +9,12 @@ from typing import Any
 import effax.numpy as jnp
 from effax import lax
 from effax.api.custom_jvp import custom_jvp
+from effax.eager.whole import own_promotion, whole
 from effax.effects.types import is_complex
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import opened_list
 from effax.scipy.faddeeva import faddeeva, widened
 from effax.scipy.normal import real, spread
-from effax.whole import own_promotion, whole
 
 _EULER = 0.57721566490153286061
 

@@ -8,11 +8,11 @@ from itertools import product
 from typing import Any
 
 import effax.numpy as jnp
+from effax.eager.whole import whole
 from effax.effects.tree import register_pytree_node_class
 from effax.effects.types import is_complex
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats
-from effax.whole import whole
 
 __all__ = [
     "RegularGridInterpolator",

@@ -6,9 +6,11 @@ from typing import Any, Literal, overload
 
 import effax.numpy as jnp
 from effax import lax
+from effax.eager.whole import whole
 from effax.effects import matrices, shape
 from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
+from effax.lax.factors import lu_solve as solve_factored
 from effax.lax.shapes import broadcast_shapes, repeated
 from effax.numpy.decompositions import floats, floats_or_lists, opened_list
 from effax.numpy.systems import det as _det
@@ -40,7 +42,6 @@ from effax.scipy.structured import invpascal as invpascal
 from effax.scipy.structured import leslie as leslie
 from effax.scipy.structured import pascal as pascal
 from effax.scipy.structured import toeplitz as toeplitz
-from effax.whole import whole
 
 __all__ = [
     "block_diag",
@@ -278,7 +279,7 @@ def lu_solve(
     permutation = repeated(permutation, x.shape[:-1])
     if trans == 2:
         y = matrices.conj(y)
-    found = linalg.lu_solve(x, permutation, y, transposed=trans != 0)
+    found = solve_factored(x, permutation, y, transposed=trans != 0)
     return _result(matrices.conj(found) if trans == 2 else found, vector)
 
 

@@ -10,13 +10,14 @@ import effax.numpy as jnp
 from effax import lax
 from effax.api.custom_jvp import custom_jvp, stop_gradient
 from effax.api.forward import jvp
+from effax.eager.whole import own_promotion, whole
 from effax.effects import matrices
 from effax.effects.types import is_complex
 from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
+from effax.lax.decompositions import solve
 from effax.numpy.decompositions import floats, floats_or_lists
 from effax.scipy.reduced_forms import rsf2csf
-from effax.whole import own_promotion, whole
 
 # Coefficients of Padé's approximation of degree 13, and the norm up to which it serves
 # (Higham 2005, "The scaling and squaring method for the matrix exponential revisited").
@@ -69,7 +70,7 @@ def _pade(x: Array) -> Array:
     odd = product(x, high + b[7] * six + b[5] * four + b[3] * two + b[1] * one)
     high = product(six, b[12] * six + b[10] * four + b[8] * two)
     even = high + b[6] * six + b[4] * four + b[2] * two + b[0] * one
-    return linalg.solve(even - odd, even + odd)
+    return solve(even - odd, even + odd)
 
 
 @overload
@@ -301,10 +302,8 @@ def _sylvester(a: Array, b: Array, c: Array, tol: float) -> Array:
 def _sylvester_by_eigenvectors(a: Array, b: Array, c: Array, tol: float) -> Array:
     (p, u), (q, v) = (jnp.linalg.eig(x) for x in (a, b))
     product = matrices.product
-    inside = product(linalg.solve(u, _complex(c)), v) / (p[..., :, None] + q[..., None, :])
-    x = matrices.transpose(
-        linalg.solve(matrices.transpose(v), matrices.transpose(product(u, inside)))
-    )
+    inside = product(solve(u, _complex(c)), v) / (p[..., :, None] + q[..., None, :])
+    x = matrices.transpose(solve(matrices.transpose(v), matrices.transpose(product(u, inside))))
     return _unless_singular(x if is_complex(c.dtype) else x.real, p, q, tol)
 
 

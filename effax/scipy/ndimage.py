@@ -10,11 +10,11 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
+from effax.eager.whole import own_promotion, whole
 from effax.effects.types import is_bool, is_complex, is_integer
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats
-from effax.numpy.operands import arraylike, asarray
-from effax.whole import own_promotion, whole
+from effax.operands.promoting import arraylike, asarray
 
 __all__ = ["map_coordinates"]
 __dir__ = __all__.copy

@@ -7,13 +7,13 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.api.custom_jvp import custom_jvp
+from effax.eager.whole import whole
 from effax.effects import elementwise, special
 from effax.effects.types import bit_width, is_complex, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import strong
 from effax.numpy.decompositions import floats, opened_list
-from effax.numpy.operands import broadcast_shapes
-from effax.whole import whole
+from effax.operands.arguments import strong
+from effax.operands.promoting import broadcast_shapes
 
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 

@@ -6,6 +6,7 @@ from typing import Literal, overload
 
 import effax.numpy as jnp
 from effax import lax
+from effax.eager.whole import own_promotion, whole
 from effax.effects import matrices
 from effax.effects.conversion import convert_element_type
 from effax.effects.dtypes import inexact_dtype
@@ -13,8 +14,7 @@ from effax.effects.types import complex_dtype, is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
 from effax.numpy.decompositions import floats, floats_or_lists, opened_list, svd
-from effax.numpy.operands import arraylike
-from effax.whole import own_promotion, whole
+from effax.operands.promoting import arraylike
 
 
 @whole("output")

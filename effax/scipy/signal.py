@@ -7,17 +7,17 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
+from effax.eager.whole import whole
 from effax.effects.types import is_complex, typeof
 from effax.effects.value import Array, ArrayLike, PrecisionLike
-from effax.numpy.arguments import canonical_axes
 from effax.numpy.decompositions import floats
-from effax.numpy.operands import arraylike
+from effax.operands.arguments import canonical_axes
+from effax.operands.promoting import arraylike
 from effax.scipy.spectra import csd as csd
 from effax.scipy.spectra import istft as istft
 from effax.scipy.spectra import stft as stft
 from effax.scipy.spectra import welch as welch
 from effax.scipy.trends import detrend as detrend
-from effax.whole import whole
 
 __all__ = [
     "convolve",

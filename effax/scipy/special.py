@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import effax.numpy as jnp
 from effax import nn
+from effax.eager.whole import own_promotion, whole
 from effax.effects import special, transcendental
 from effax.effects.effect import Effect
 from effax.effects.types import is_complex, is_integer, typeof
@@ -15,7 +16,7 @@ from effax.effects.value import Array, ArrayLike
 from effax.lax import bessel_i0e, bessel_i1e
 from effax.lax import lgamma as _lgamma
 from effax.nn import logsumexp as logsumexp
-from effax.numpy.arguments import strong
+from effax.operands.arguments import strong
 from effax.scipy.entropies import entr as entr
 from effax.scipy.entropies import kl_div as kl_div
 from effax.scipy.entropies import rel_entr as rel_entr
@@ -43,7 +44,6 @@ from effax.scipy.normal import ndtri as ndtri
 from effax.scipy.normal import real as _real
 from effax.scipy.normal import spread as _spread
 from effax.scipy.owens import owens_t as owens_t
-from effax.whole import own_promotion, whole
 
 if TYPE_CHECKING:
     from effax.api.function_types import SpecialOfOne, SpecialOfThree, SpecialOfTwo

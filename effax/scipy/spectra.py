@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import effax.numpy as jnp
+from effax.eager.whole import own_promotion, whole
 from effax.effects.types import is_complex
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import canonical_axis
 from effax.numpy.decompositions import floats
+from effax.operands.arguments import canonical_axis
 from effax.scipy.spectral_windows import window_of
 from effax.scipy.trends import detrend as _detrended
-from effax.whole import own_promotion, whole
 
 _BORDERS = ("even", "odd", "constant", "zeros", None)
 _NO_WEIGHT = 1e-10

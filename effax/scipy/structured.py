@@ -8,12 +8,12 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
+from effax.eager.whole import own_promotion, whole
 from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.lax.shapes import broadcast_shapes
-from effax.numpy.arguments import concrete_int
 from effax.numpy.decompositions import floats
-from effax.numpy.operands import arraylike
-from effax.whole import own_promotion, whole
+from effax.operands.arguments import concrete_int
+from effax.operands.promoting import arraylike
 
 
 def _array(name: str, x: ArrayLike) -> Array:

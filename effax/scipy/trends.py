@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import effax.numpy as jnp
+from effax.eager.whole import opening, own_promotion, whole
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import canonical_axis, concrete_int
 from effax.numpy.decompositions import floats
-from effax.numpy.operands import asarray
-from effax.whole import opening, own_promotion, whole
+from effax.operands.arguments import canonical_axis, concrete_int
+from effax.operands.promoting import asarray
 
 
 def _levelled(x: Array) -> Array:

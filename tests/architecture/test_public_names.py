@@ -95,12 +95,11 @@ INTERNAL = {
     "effax.api",
     "effax.as_jax.door",
     "effax.eager",
-    "effax.key_arrays",
-    "effax.key_functions",
-    "effax.key_leaves",
+    "effax.keys",
+    "effax.operands",
     "effax.seeing",
 }
-INTERNAL |= {"effax.names", "effax.start", "effax.version", "effax.whole"}
+INTERNAL |= {"effax.names", "effax.start", "effax.version"}
 """Modules beside the public ones, which programs have no reason to look into."""
 
 

@@ -60,12 +60,10 @@ NO_EXAMPLE = {
         process_count process_index process_indices""",
     "for the library and its tests": """
         debugger.levels dtypes.itemsize_bits
-        extend.all_effects extend.find_effect extend.stage key_arrays.axis_of_words
-        key_arrays.is_keys key_arrays.over_words key_functions.all_equal_keys key_functions.equal_keys
-        key_functions.same_keys laws.arguments laws.cases
+        extend.all_effects extend.find_effect extend.stage laws.arguments laws.cases
         errors.full_traceback laws.hold laws.judge laws.law laws.matrix laws.mixed_programs laws.programs matrix.cell
         matrix.column_of matrix.find_interpreter matrix.holes matrix.library_families matrix.main
-        matrix.rows whole.clear whole.compiled whole.compiled_calls whole.remembered whole.whole""",
+        matrix.rows""",
 }
 """Public functions whose docstrings have no example, and why."""
 

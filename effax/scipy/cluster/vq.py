@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import effax.numpy as jnp
+from effax.eager.whole import own_promotion, whole
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import BroadcastError
 from effax.numpy.decompositions import floats
-from effax.whole import own_promotion, whole
+from effax.operands.arguments import BroadcastError
 
 __all__ = [
     "vq",

@@ -114,14 +114,14 @@ def _solved(
 
 
 def _transposed(function: Callable[[Any], Any], b: Any) -> Callable[[Any], Any]:
-    from effax import linear_transpose
+    from effax.api.reverse import linear_transpose
 
     back = linear_transpose(function, b)
     return lambda y: back(y)[0]
 
 
 def _check_result(matvec: Callable[[Any], Any], b: Any, types: list[Any]) -> None:
-    from effax import eval_shape
+    from effax.api.staging import eval_shape
 
     out = [x.shape for x in tree_flatten(eval_shape(matvec, b))[0]]
     wanted = [t.shape for t in types]

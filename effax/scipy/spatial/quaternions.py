@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
+from effax.eager.whole import whole
 from effax.effects.value import Array
-from effax.whole import whole
 
 
 def axes_of(seq: str) -> tuple[tuple[int, ...], bool]:

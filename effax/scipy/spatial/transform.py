@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import effax.numpy as jnp
 from effax import random
+from effax.eager.whole import whole
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats
 from effax.scipy.spatial import quaternions
-from effax.whole import whole
 
 __all__ = [
     "Rotation",

@@ -15,13 +15,13 @@ from functools import wraps
 from typing import Any, ParamSpec, overload
 
 import effax.numpy as jnp
+from effax.eager.whole import whole
 from effax.effects.conversion import convert_element_type
 from effax.effects.types import is_complex, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import strong
 from effax.numpy.decompositions import floats
+from effax.operands.arguments import strong
 from effax.scipy.normal import ComplexError
-from effax.whole import whole
 
 P = ParamSpec("P")
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import random
+from effax.eager.whole import whole
 from effax.effects.tree import register_pytree_node_class
 from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
 from effax.nn import logsumexp
 from effax.numpy.decompositions import floats
 from effax.scipy import special
-from effax.whole import whole
 
 
 def _normal_logarithms(points: Array, centers: Array, cov: Array) -> Array:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import effax.numpy as jnp
+from effax.eager.whole import whole
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats
 from effax.scipy import special
 from effax.scipy.stats.forms import exponential
-from effax.whole import whole
 
 __all__ = [
     "logpmf",

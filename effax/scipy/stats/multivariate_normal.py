@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import effax.numpy as jnp
+from effax.eager.whole import whole
 from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
 from effax.lax.shapes import broadcast_shapes, repeated
 from effax.numpy.decompositions import floats
 from effax.scipy.stats.forms import exp
-from effax.whole import whole
 
 __all__ = [
     "logpdf",

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import effax.numpy as jnp
+from effax.eager.whole import whole
 from effax.effects import cumulative
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.arguments import canonical_axis
 from effax.numpy.decompositions import floats
-from effax.numpy.operands import arraylike
-from effax.whole import whole
+from effax.operands.arguments import canonical_axis
+from effax.operands.promoting import arraylike
 
 
 class ModeResult(NamedTuple):

@@ -14,10 +14,11 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
+from effax.backends.xla.array import asarray
 from effax.effects.frames import boundary, strip
 from effax.effects.tree import tree_flatten, tree_leaves, tree_unflatten
 from effax.effects.types import canonical_dtype, canonical_shape, typeof, uint32
-from effax.key_arrays import KeyArray, KeyType, is_keys, over_words
+from effax.keys.arrays import KeyArray, KeyType, is_keys, over_words
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -92,9 +93,7 @@ def all_equal_keys(a: Any, b: Any, *_: Any, **__: Any) -> Any:
 
 def same_keys(a: Any, b: Any, equal_nan: bool = False) -> Any:
     """Whether two arrays have the same shape and the same keys."""
-    from effax import numpy as jnp
-
-    return (a == b).all() if a.shape == b.shape else jnp.asarray(False)
+    return (a == b).all() if a.shape == b.shape else asarray(np.False_)
 
 
 def _has_keys(x: Any) -> bool:

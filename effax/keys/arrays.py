@@ -13,6 +13,7 @@ import numpy as np
 
 from effax.effects.config import trace_key
 from effax.effects.frames import filtered
+from effax.effects.shape import move_axis
 from effax.effects.tree import (
     register_pytree_node_class,
     tree_map,
@@ -430,7 +431,17 @@ def over_words(function: Callable[..., Any], *keys: KeyArray, plain: bool = Fals
 
     With `plain`, they are arrays with the words' axis last.
     """
-    from effax.api.vmap import vmap
+    from effax.interpreters.batch.batched import Batch, Batched, repeat
 
-    found = vmap(function, in_axes=-1, out_axes=-1)(*[k.words for k in keys])
-    return found if plain else tree_map(keys[0].like, found)
+    width = keys[0].words.shape[-1]
+    handler = Batch(None, width)
+
+    def each(keys: KeyArray) -> Batched:
+        return Batched(handler, move_axis(keys.words, keys.ndim, 0))
+
+    def all_words(x: Any) -> Any:
+        many = x.many if handler.owns(x) else repeat(x, width)
+        words = move_axis(many, 0, len(typeof(many).shape) - 1)
+        return words if plain else keys[0].like(words)
+
+    return tree_map(all_words, handler.run(function, *map(each, keys)))

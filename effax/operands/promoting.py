@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.backends.xla.array import asarray as device_array
+from effax.eager.whole import opened
 from effax.effects.config import enable_x64, read
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
@@ -34,8 +36,7 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, Value
-from effax.numpy.arguments import BroadcastError, broadcast, cast, check_arrays, common_shape
-from effax.whole import opened
+from effax.operands.arguments import BroadcastError, broadcast, cast, check_arrays, common_shape
 
 Kind = Callable[[DType], DType]
 
@@ -60,7 +61,7 @@ def asarray(x: Any, name: str = "asarray") -> Any:
     if type(x) in LITERALS:
         return weak(x)
     if isinstance(x, list | tuple):
-        from effax.numpy.nested import stacked
+        from effax.operands.nested import stacked
 
         return stacked(x, name)
     if hasattr(x, "__jax_array__"):
@@ -74,11 +75,9 @@ def positions_array(positions: np.ndarray[Any, Any], length: int) -> Any:
 
     Where that is int64, they would be cut to 32 bits without x64.
     """
-    from effax.numpy.conversion import asarray as as_array
-
     dtype = default_position_dtype(length)
     with enable_x64(dtype == int64):
-        return as_array(positions.astype(dtype))
+        return device_array(positions.astype(dtype))
 
 
 def held(indices: np.ndarray[Any, Any], length: int) -> Any:

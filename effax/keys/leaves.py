@@ -12,7 +12,7 @@ from typing import Any
 
 from effax.effects import tree as trees
 from effax.effects.mismatch import IsLeaf
-from effax.key_arrays import KeyArray, flattened, is_keys
+from effax.keys.arrays import KeyArray, flattened, is_keys
 
 Leaves = tuple[list[Any], trees.PyTreeDef]
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from effax.backends.xla.array import Array
 from effax.effects import conversion, shape
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import ConcretizationTypeError
-from effax.effects.handler import Carrier
+from effax.effects.handler import Carrier, bottom, current
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode, gather
 from effax.effects.types import typeof, user_dtype
 from effax.effects.value import Value
@@ -131,6 +132,17 @@ def on_device(x: Any, device: Any) -> Any:
     from effax.api.devices import device_put
 
     return device_put(x, device)
+
+
+def beside(result: Any, a: Any) -> Any:
+    """The result placed like the array that it is like, if that is committed.
+
+    One of another shape follows to a single device only.
+    """
+    if not isinstance(a, Array) or not a.committed or current.get() is not bottom:
+        return result
+    follows = result.shape == a.shape or len(a.devices()) == 1
+    return on_device(result, a.sharding) if follows else result
 
 
 def broadcast(x: Any, lengths: Sequence[int]) -> Any:

@@ -1,0 +1,131 @@
+"""`ShapeDtypeStruct`: what stands for an array where only its type matters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+
+from effax.effects.types import ShapedArray, canonical_dtype, register_type, typeof
+from effax.keys.arrays import KeyArray, KeyType
+
+
+class ShapeDtypeStruct:
+    """A shape and a dtype, standing for an array where only the type matters.
+
+    >>> import effax
+    >>> effax.ShapeDtypeStruct((2, 3), "float32")
+    ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+
+    One with a dtype of keys stands for their words: it is an array of keys without elements.
+    """
+
+    __slots__ = ("dtype", "manual_axis_type", "shape", "sharding", "weak_type")
+    # Not by `attrs`: to other libraries of trees such a class is a node of its fields.
+
+    shape: tuple[int, ...]
+    dtype: Any
+    weak_type: bool
+    sharding: Any
+    manual_axis_type: Any
+
+    def __new__(cls, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
+        """One that stands for an array of keys is one of keys over what stands for their words."""
+        if isinstance(dtype, KeyType):
+            words = cls((*shape, dtype.width), np.uint32)
+            return KeyArray(words, implementation=dtype.implementation)
+        return super().__new__(cls)
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        dtype: Any,
+        *,
+        weak_type: bool = False,
+        sharding: Any = None,
+        manual_axis_type: Any = None,
+    ) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        give = partial(object.__setattr__, self)
+        give("shape", tuple(shape))
+        give("dtype", np.dtype(dtype))
+        give("weak_type", weak_type)
+        give("sharding", sharding)
+        give("manual_axis_type", manual_axis_type)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"a ShapeDtypeStruct does not change: take .update({name}=...) of it")
+
+    def _parts(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __reduce__(self) -> Any:
+        return partial(ShapeDtypeStruct, **self._parts()), ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is ShapeDtypeStruct and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._parts().values()))
+
+    @classmethod
+    def of(cls, type: ShapedArray) -> ShapeDtypeStruct:
+        """The same for a type."""
+        along = type.manual_axis_type if type.varying else None
+        return cls(type.shape, type.dtype, weak_type=type.weak_type, manual_axis_type=along)
+
+    @classmethod
+    def like(cls, x: Any) -> Any:
+        """The shape, dtype and weak type of an array (or of a number), and where it was put.
+
+        An array that nobody put anywhere, by a device or a sharding, has no `sharding` here.
+
+        >>> import effax, numpy as np
+        >>> effax.ShapeDtypeStruct.like(np.zeros((2, 3), np.float32))
+        ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+        """
+        if isinstance(x, KeyArray):
+            return cls(x.shape, x.dtype)
+        given = typeof(x)
+        put = x.sharding if getattr(x, "committed", False) else None
+        return cls.of(given).update(sharding=put)
+
+    @property
+    def type(self) -> ShapedArray:
+        """The type."""
+        found = ShapedArray(self.shape, canonical_dtype(self.dtype), self.weak_type)
+        along = self.manual_axis_type
+        return found if along is None else found.vary(along.varying)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.type.size
+
+    def update(self, **parts: Any) -> Any:
+        """The same with some parts replaced."""
+        return ShapeDtypeStruct(**{**self._parts(), **parts})
+
+    def __len__(self) -> int:
+        """The length of the first axis."""
+        return len(self.type)
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
+
+
+register_type(ShapeDtypeStruct, lambda x: x.type)
+
+
+def type_of_float0(x: Any) -> Any:
+    """The type of an array of float0, which a program returns as it is; anything else unchanged."""
+    return ShapeDtypeStruct(x.shape, x.dtype) if isinstance(x, np.ndarray) else x

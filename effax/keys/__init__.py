@@ -1,0 +1,1 @@
+"""Random keys as values: their arrays, their trees, and the functions that take them."""

@@ -1,0 +1,1 @@
+"""What callers give, made what effects take: array-likes, axes, dtypes, and their promotion."""
