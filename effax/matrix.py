@@ -39,6 +39,7 @@ from effax.interpreters.checkify.checking import Checkify
 from effax.interpreters.interpreter import Interpreter
 from effax.interpreters.jvp.dual import JVP
 from effax.interpreters.lifting import functor
+from effax.interpreters.meanings import meanings
 from effax.interpreters.residual import planners
 from effax.interpreters.residual.record import opened
 from effax.interpreters.transpose.linear import rules as transposes
@@ -149,6 +150,8 @@ def _lifting(rules: Any) -> Callable[[Effect], Cell]:
 def _transpose(effect: Effect) -> Cell:
     if effect in transposes:
         return RULE
+    if effect in meanings:
+        return EXPANDED
     derivative = JVP.rules.get(effect)
     is_linear = getattr(derivative, "__name__", "") in ("linear_jvp", "bilinear_jvp")
     return EMPTY if is_linear else NOT_LINEAR
@@ -167,8 +170,10 @@ def _residual(effect: Effect) -> Cell:
         return HOME
     if effect in planners:
         return RULE
-    if effect in opened or (effect not in JVP.rules and _derived(effect) == EXPANDED):
-        return EXPANDED  # it is opened; or forward mode, which sits on top, has written it out
+    if effect in opened or effect in meanings:
+        return EXPANDED  # the program of it, or of what it means, is split
+    if effect not in JVP.rules and _derived(effect) == EXPANDED:
+        return EXPANDED  # forward mode, which sits on top, has written it out
     # An effect with programs and a derivative of its own is linear as a whole, or known as a whole.
     return EMPTY if effect.higher_order and effect not in JVP.rules else GENERIC
 

@@ -19,6 +19,7 @@ DERIVED: Final = (
 """The columns whose rules refer to each other's effects: one needs all."""
 FUNCTORIAL: Final = (
     "effax.interpreters.custom_rules",
+    "effax.interpreters.kernel",
     "effax.interpreters.parallel",
     "effax.interpreters.written_out",
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, Final
 
-_PALLAS = "effax has no Pallas kernels; write the function in effax.numpy and effax.lax"
+_PALLAS = "effax has none of the kernels that come with Pallas; effax.nn has such functions"
 _TENSORSTORE = "effax writes no TensorStore arrays; Orbax and numpy.save store those of effax"
 _TENSORFLOW = "effax makes no TensorFlow graphs; effax.export serialises functions as StableHLO"
 _INTERNAL = "it hands out objects of JAX's own lowering, which effax does not have"
@@ -35,30 +35,6 @@ ABSENT: Final[dict[str, tuple[str, str]]] = {
     "experimental.jax2tf": (_TENSORFLOW, "call_tf convert eval_polymorphic_shape dtype_of_val"),
     "experimental.key_reuse": ("", ""),
     "experimental.mosaic": (_PALLAS, "as_tpu_kernel lower_module_to_custom_call"),
-    "experimental.pallas": (
-        _PALLAS,
-        "ANY BlockDim BlockSpec Blocked BoundedSlice Buffered CompilerParams CostEstimate "
-        "DeviceIdType Element GridSpec HOST Indirect MemoryRef MemorySpace RevisitMode Slice "
-        "Squeezed align_to broadcast_to cdiv core_map debug_check debug_print delay ds dslice "
-        "empty empty_like empty_ref_like enable_debug_checks estimate_cost get_global kernel loop "
-        "lower_as_mlir multiple_of next_power_of_2 no_block_spec num_programs pallas_call "
-        "program_id reciprocal run_scoped run_state semaphore semaphore_read semaphore_signal "
-        "semaphore_wait squeezed strides_from_shape when with_scoped",
-    ),
-    "experimental.pallas.tpu": (
-        _PALLAS,
-        "ARBITRARY BufferedRef CMEM CORE_PARALLEL CompilerParams CoreType GridDimensionSemantics "
-        "HBM InterpretParams MemorySpace PARALLEL PrefetchScalarGridSpec SEMAPHORE SMEM "
-        "SemaphoreType VMEM VMEM_SHARED async_copy async_remote_copy bitcast emit_pipeline "
-        "force_tpu_interpret_mode get_barrier_semaphore load make_async_copy "
-        "make_async_remote_copy prng_random_bits prng_seed repeat roll store sync_copy",
-    ),
-    "experimental.pallas.triton": (
-        _PALLAS,
-        "CompilerParams approx_tanh atomic_add atomic_and atomic_cas atomic_max atomic_min "
-        "atomic_or atomic_xchg atomic_xor debug_barrier dot elementwise_inline_asm load "
-        "max_contiguous store",
-    ),
     "experimental.pallas.mosaic_gpu": (_PALLAS, "CompilerParams GMEM SMEM TMEM Barrier kernel"),
     "experimental.pallas.ops": ("", ""),
     "experimental.pallas.ops.gpu": ("", ""),

@@ -16,6 +16,7 @@ __all__ = [
     "mesh_utils",
     "multihost_utils",
     "ode",
+    "pallas",
     "pjit",
     "random",
     "serialize_executable",

@@ -118,17 +118,18 @@ for name in {names}:
     assert getattr(import_module(home), last) is module, name
 from jax.experimental import pallas as pl, jax2tf
 from jax.experimental.pallas import tpu as pltpu
+from jax.experimental.pallas.ops.gpu import attention
 from jax.experimental.array_serialization import serialization
 import jax.experimental.pallas.ops.tpu.splash_attention
 class Manager(serialization.GlobalAsyncCheckpointManagerBase): pass
 def f(spec: pl.BlockSpec | None = None, memory=pltpu.VMEM): return spec
 assert f() is None and not isinstance(1, pl.BlockSpec) and not hasattr(pl, "nothing_such")
-for use in (lambda: pl.pallas_call(f), lambda: jax2tf.convert(f), Manager):
+for use in (lambda: attention.mha(f), lambda: jax2tf.convert(f), Manager):
     try: use()
     except NotImplementedError as error: print(error)
 """
     found = through(program)
-    assert "jax.experimental.pallas.pallas_call: effax has no Pallas kernels" in found
+    assert "pallas.ops.gpu.attention.mha: effax has none of the kernels" in found
     assert found.count("\n") == 3
 
 

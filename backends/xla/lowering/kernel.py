@@ -1,0 +1,23 @@
+"""Kernels in StableHLO: the loop over the grid that each means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from effax.backends.xla.lowering.writer import Name, Writer, rule
+from effax.effects.kernel import kernel
+from effax.effects.types import ShapedArray
+from effax.interpreters.kernel import loop
+
+
+@rule(kernel)
+def lower_kernel(
+    w: Writer, types: Sequence[ShapedArray], *operands: Name, **attributes: Any
+) -> list[Name]:
+    return interpreted(w, operands, attributes)
+
+
+def interpreted(w: Writer, operands: Sequence[Name], attributes: dict[str, Any]) -> list[Name]:
+    """Write the loop over the grid, for any platform."""
+    return w.body(loop([x.type for x in operands], attributes), operands)

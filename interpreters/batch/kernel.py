@@ -1,0 +1,88 @@
+"""Batching of kernels: the batch is one more axis of the grid, the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from effax.effects.effect import Effect
+from effax.effects.kernel import Block, kernel
+from effax.effects.program import Program, Variable
+from effax.effects.types import ShapedArray, int32
+from effax.interpreters.batch.batched import Batch, Batched, repeat
+from effax.interpreters.kernel import lift_kernel, lifted_kernel
+from effax.interpreters.lifting import PLAIN, Mode
+
+_ID = ShapedArray((), int32)
+
+
+def batch_kernel(
+    handler: Batch, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> list[Any]:
+    """Run the kernel for each lane in turn.
+
+    Where some results are the same in all lanes, lanes differ in a scalar, which tells where blocks
+    lie, or the kernel performs what each lane or a named axis answers, there is one run, on blocks
+    of all lanes.
+    """
+    n = attributes["scalars"]
+    program: Program = attributes["program"]
+    found = None if program.row else lifted_kernel(handler, operands, attributes)
+    if found is None or PLAIN in _of_results(found[1], len(operands) - n, attributes):
+        return lift_kernel(handler, effect, operands, attributes)
+    size, blocks = handler.size, attributes["blocks"]
+    aliased = {i for i, _ in attributes.get("aliases", ())}
+    lanes = [handler.owns(x) or i in aliased for i, x in enumerate(operands[n:])]
+    arrays = [
+        (x.many if handler.owns(x) else repeat(x, size)) if own else x
+        for x, own in zip(operands[n:], lanes, strict=True)
+    ]
+    lanes += [True] * (len(blocks) - len(lanes))
+    results = effect(
+        *operands[:n],
+        *arrays,
+        **{
+            **attributes,
+            "program": _of_lane(program, False),
+            "maps": tuple(
+                _of_lane(m, own) for m, own in zip(attributes["maps"], lanes, strict=True)
+            ),
+            "blocks": tuple(
+                _row(b, size) if own else b for b, own in zip(blocks, lanes, strict=True)
+            ),
+            "grid": (size, *attributes["grid"]),
+        },
+    )
+    return [Batched(handler, x) for x in results]
+
+
+def _of_results(modes: Sequence[Mode], inputs: int, attributes: dict[str, Any]) -> Sequence[Mode]:
+    return modes[inputs : len(attributes["blocks"])]
+
+
+def _of_lane(program: Program, named: bool) -> Program:
+    """The program that takes the number of the lane first, and gives it first where `named`."""
+    key = "of lane", named
+    found = program.memo.get(key)
+    if found is None:
+        lane = Variable(None, _ID)
+        outputs = (lane, *program.outputs) if named else program.outputs
+        made = Program((lane, *program.inputs), program.equations, outputs, program.name)
+        found = program.memo[key] = made
+    return found
+
+
+def _row(block: Block, size: int) -> Block:
+    """The block of one lane of many arrays."""
+    many = block.array.update(shape=(size, *block.array.shape))
+    return Block(
+        many,
+        (1, *block.sizes),
+        (True, *block.squeezed),
+        (False, *block.elements),
+        ((0, 0), *block.padding),
+        block.space,
+    )
+
+
+Batch.overrides[kernel] = batch_kernel

@@ -1,0 +1,75 @@
+"""Every transformation goes through a kernel, and gives what it gives of the plain function."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import effax as fx
+import effax.numpy as jnp
+from tests.pallas.kernels import PAIRS
+
+pairs = pytest.mark.parametrize("kernel, plain, args", PAIRS.values(), ids=PAIRS)
+
+
+def close(found, expected):
+    for x, y in zip(fx.tree.leaves(found), fx.tree.leaves(expected), strict=True):
+        assert_allclose(x, y, rtol=2e-5, atol=2e-5)
+
+
+def weighted(f):
+    """A scalar of a function's result, with another cotangent for each element."""
+
+    def scalar(*args):
+        y = f(*args)
+        return jnp.sum(jnp.sin(y) * jnp.arange(y.size).reshape(y.shape))
+
+    return scalar
+
+
+@pairs
+def test_value(kernel, plain, args):
+    close(kernel(*args), plain(*args))
+    close(fx.jit(kernel)(*args), plain(*args))
+
+
+@pairs
+def test_forward_derivative(kernel, plain, args):
+    tangents = tuple(np.cos(x) for x in args)
+    close(fx.jvp(kernel, args, tangents), fx.jvp(plain, args, tangents))
+    close(fx.jacfwd(kernel)(*args), fx.jacfwd(plain)(*args))
+
+
+@pairs
+def test_gradient(kernel, plain, args):
+    where = tuple(range(len(args)))
+    expected = fx.grad(weighted(plain), where)(*args)
+    close(fx.grad(weighted(kernel), where)(*args), expected)
+    close(fx.jit(fx.grad(weighted(kernel), where))(*args), expected)
+    close(fx.grad(weighted(fx.checkpoint(kernel)), where)(*args), expected)
+
+
+@pairs
+def test_second_derivative(kernel, plain, args):
+    def along(f):
+        return fx.jvp(fx.grad(weighted(f)), args, args)
+
+    close(along(kernel), along(plain))
+
+
+@pairs
+def test_batch(kernel, plain, args):
+    many = tuple(np.stack([x, 0.5 * x, 0.25 * x]) for x in args)
+    close(fx.vmap(kernel)(*many), fx.vmap(plain)(*many))
+    axes = (0, *(None,) * (len(args) - 1))
+    close(fx.vmap(kernel, axes)(many[0], *args[1:]), fx.vmap(plain, axes)(many[0], *args[1:]))
+    close(fx.vmap(fx.grad(weighted(kernel)))(*many), fx.vmap(fx.grad(weighted(plain)))(*many))
+    close(fx.jacrev(kernel)(*args), fx.jacrev(plain)(*args))
+
+
+@pairs
+def test_reference_backend(kernel, plain, args):
+    from effax.backends.reference.evaluate import interpret
+
+    program = fx.make_program(kernel)(*args)
+    (found,) = interpret(lambda *xs: program.run(*program.consts, *xs))(*args)
+    close(found, plain(*args))
