@@ -170,14 +170,26 @@ class Array(Value):
         type = self.spec.type
         if self.buffer.is_deleted():
             return f"Array(<deleted>, shape={type.shape}, dtype={type.dtype.name})"
-        if not self.spec.placement.is_fully_addressable:
+        if self._is_elsewhere:
             return f"Array(<on other processes too>, shape={type.shape}, dtype={type.dtype.name})"
         return array_text(self.host(), type)
 
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether there are elements that this process does not have."""
+        where = self.spec.placement
+        return not where.is_fully_addressable and (
+            bool(where.split) or not where.has_addressable_devices
+        )
+
     def __str__(self) -> str:
-        return repr(self) if self.buffer.is_deleted() else str(self.host())
+        if self.buffer.is_deleted() or self._is_elsewhere:
+            return repr(self)
+        return str(self.host())
 
     def __format__(self, spec: str) -> str:
+        if self._is_elsewhere and not spec:
+            return repr(self)
         host = self.host()
         # NumPy formats scalars, and refuses arrays of rank 0.
         return format(host if host.ndim else host[()], spec)
@@ -277,30 +289,30 @@ class Array(Value):
         spec = self.spec
         if self.buffer.is_deleted():
             raise deleted(spec.type)
-        piece = spec.type.update(shape=spec.placement.shard_shape(spec.type.shape))
-        mine = [
-            (part, index)
-            for part, index in zip(
-                spec.placement.parts(), spec.placement.indices(spec.type.shape), strict=True
-            )
-            if part.device.is_addressable
-        ]
-        buffers = memory.shards(self.buffer, spec.type, spec.placement)
-        seen: dict[str, int] = {}
+        return [shard for shard in self._shards() if shard.data is not None]
+
+    def _shards(self) -> list[Shard]:
+        spec = self.spec
+        where = spec.placement
+        piece = spec.type.update(shape=where.shard_shape(spec.type.shape))
+        buffers = iter(memory.shards(self.buffer, spec.type, where))
         found = []
-        for (part, index), buffer in zip(mine, buffers, strict=True):
-            replica = seen.get(str(index), 0)
-            seen[str(index)] = replica + 1
-            data = self if part is spec.placement else Array(buffer, Spec(piece, part, True))
+        for part, index, replica in zip(
+            where.parts(), where.indices(spec.type.shape), where.replicas, strict=True
+        ):
+            data: Any = None
+            if part.device.is_addressable:
+                buffer = next(buffers)
+                data = self if part is where else Array(buffer, Spec(piece, part, True))
             found.append(Shard(part.device, index, replica, data))
         return found
 
     @property
     def global_shards(self) -> list[Shard]:
-        """The pieces on all devices; only for arrays all of which is on this process's devices."""
-        if not self.is_fully_addressable:
-            raise RuntimeError("pieces on devices of other processes can't be had from here")
-        return self.addressable_shards
+        """The pieces on all devices; `data` is None where a device is another process's."""
+        if self.buffer.is_deleted():
+            raise deleted(self.spec.type)
+        return self._shards()
 
     def addressable_data(self, index: int) -> Array:
         """The piece on the device at this position among this process's devices."""
@@ -524,7 +536,7 @@ def _renamed(x: Array, named: Sharding | None) -> Array:
 def from_shards(
     shards: list[Array], type: ShapedArray, where: Sharding, committed: bool = True
 ) -> Array:
-    """One array from its pieces, given in the order of the placement's devices."""
+    """One array from this process's pieces, in the order of its devices in the placement."""
     placement = where.placement()
     piece = where.shard_shape(type.shape)
     for shard in shards:

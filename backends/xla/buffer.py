@@ -120,12 +120,13 @@ def putting(type: ShapedArray, placement: Placement) -> Callable[[Any], Any]:
 
 
 def assemble(shards: Sequence[Any], type: ShapedArray, placement: Placement) -> Any:
-    """One buffer of a type from the pieces on single devices, in the order of the devices.
+    """One buffer of a type from the pieces of this process, in the order of its devices.
 
     A piece on another device than its own is copied there.
     """
     refuse_fork()
-    devices = [device.raw for device in placement.devices]
+    _refuse_absent(placement)
+    devices = [device.raw for device in placement.devices if device.is_addressable]
     sharding = placement.runtime(len(type.shape))
     return _jax.batched_device_put(type, sharding, list(shards), devices, True, enable_x64=True)
 
@@ -150,12 +151,13 @@ def get(buffer: Any, type: ShapedArray, placement: Placement) -> np.ndarray[Any,
         whole: np.ndarray[Any, Any] = buffer._to_np_array_did_copy()[0]
         return whole
     pieces = shards(buffer, type, placement)
-    if not placement.split:
+    if not placement.split and pieces:
         return get(pieces[0], type, placement.parts()[0])
     if not placement.is_fully_addressable:
         raise RuntimeError(
-            "fetching a value of an array that spans devices of other processes is not possible: "
-            "gather it first, or read `addressable_shards`"
+            f"fetching a value of type {type.str_short()} that spans devices of other processes is "
+            "not possible: gather it first (multihost_utils.process_allgather(x, tiled=True)), or "
+            "read `addressable_shards`, the pieces that this process has"
         )
     piece_type = type.update(shape=placement.shard_shape(type.shape))
     result = np.empty(type.shape, type.dtype)
@@ -206,6 +208,10 @@ def move(buffer: Any, type: ShapedArray, source: Placement, target: Placement, c
     """The buffer under another placement; with `copy` in memory of its own in any case."""
     if source is target and not copy:
         return buffer
+    if source.devices != target.devices and not (
+        source.is_fully_addressable and target.is_fully_addressable
+    ):
+        return _move_here(buffer, type, source, target)
     same_client = source.device.backend is target.device.backend
     same_cut = (source.split, source.copies, source.order) == (
         target.split,
@@ -227,6 +233,26 @@ def move(buffer: Any, type: ShapedArray, source: Placement, target: Placement, c
         piece = shards(buffer, type, source)[0]
         return move(piece, type, source.parts()[0], target, copy)
     return put(get(buffer, type, source), type, target)
+
+
+def _move_here(buffer: Any, type: ShapedArray, source: Placement, target: Placement) -> Any:
+    """The part that this process has of a placement over processes, from what it has already.
+
+    All processes do so, each with its own copy: nothing is sent. Raises `RuntimeError` where it
+    would have to be.
+    """
+    pieces = [] if source.split else shards(buffer, type, source)
+    if not pieces:
+        raise RuntimeError(
+            f"a value of type {type.str_short()} on devices of several processes, {source}, can't "
+            f"be moved to other devices, {target}: reshard it over its own devices, or gather it "
+            "first (multihost_utils.process_allgather(x, tiled=True))"
+        )
+    if target.split or source.device.backend is not target.device.backend:
+        here = next(part for part in source.parts() if part.device.is_addressable)
+        return put(get(pieces[0], type, here), type, target)
+    count = sum(device.is_addressable for device in target.devices)
+    return assemble([pieces[0]] * count, type, target)
 
 
 # -------------------------------------------------------------------------------------- DLPack

@@ -11,7 +11,18 @@ from effax.backends.xla.client import Backend, backend
 class Device:
     """One processor: a core or chip of a GPU or TPU, or (a part of) the CPU. One object each."""
 
-    __slots__ = ("backend", "id", "local_hardware_id", "platform", "process_index", "raw")
+    __slots__ = (
+        "backend",
+        "id",
+        "is_addressable",
+        "local_hardware_id",
+        "platform",
+        "process_index",
+        "raw",
+    )
+
+    is_addressable: bool
+    """Whether the device belongs to this process, so that its memory can be read."""
 
     def __init__(self, raw: Any, backend: Backend) -> None:
         self.raw = raw
@@ -20,6 +31,8 @@ class Device:
         self.platform: str = backend.platform
         self.process_index: int = raw.process_index
         self.local_hardware_id: int | None = raw.local_hardware_id
+        here = self.process_index == int(backend.client.process_index())
+        self.is_addressable = here and not backend.absent
 
     @property
     def device_kind(self) -> str:
@@ -30,12 +43,6 @@ class Device:
     def host_id(self) -> int:
         """The index of the process that owns the device, under its old name."""
         return self.process_index
-
-    @property
-    def is_addressable(self) -> bool:
-        """Whether the device belongs to this process, so that its memory can be read."""
-        here = self.process_index == int(self.backend.client.process_index())
-        return here and not self.backend.absent
 
     @property
     def client(self) -> Any:

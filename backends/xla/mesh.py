@@ -84,10 +84,24 @@ class Mesh(MeshShape):
 
     @property
     def local_mesh(self) -> Mesh:
-        """The mesh of this process's devices."""
-        if self.is_multi_process:
-            raise NotImplementedError("local_mesh of a mesh over processes; use local_devices")
-        return self
+        """The mesh of this process's devices.
+
+        Raises `ValueError` where they are no box of the mesh, or there are none.
+        """
+        if not self.is_multi_process:
+            return self
+        mine = np.array([device.is_addressable for device in self._flat]).reshape(self.axis_sizes)
+        places = np.argwhere(mine)
+        if len(places):
+            lowest, highest = places.min(0), places.max(0) + 1
+            box = tuple(slice(a, b) for a, b in zip(lowest, highest, strict=True))
+            if mine[box].all():
+                return Mesh(self.devices[box], self.axis_names, self._types)
+        raise ValueError(
+            f"Mesh.local_mesh: the {len(places)} devices of this process are no box of the mesh "
+            f"{dict(self.shape)}; make the mesh so that each process has one "
+            "(mesh_utils.create_device_mesh), or use local_devices"
+        )
 
     @property
     def is_scalar(self) -> bool:

@@ -69,7 +69,7 @@ class Sharding:
     @property
     def is_fully_addressable(self) -> bool:
         """Whether all devices belong to this process."""
-        return all(device.is_addressable for device in self.placement().devices)
+        return self.placement().is_fully_addressable
 
     @property
     def is_fully_replicated(self) -> bool:
@@ -133,6 +133,7 @@ class Placement(Sharding):
 
     __slots__ = (
         "__weakref__",
+        "_addressable",
         "_parts",
         "_runtime",
         "copies",
@@ -153,6 +154,7 @@ class Placement(Sharding):
         self.order: tuple[int, ...] = order
         self.is_single = len(devices) == 1
         self.on_cpu = devices[0].platform == "cpu"
+        self._addressable = all(device.is_addressable for device in devices)
         self.device_list = _jax.DeviceList(tuple(device.raw for device in devices))
         self._runtime: dict[int, Any] = {}
         self._parts: tuple[Placement, ...] | None = None
@@ -167,6 +169,11 @@ class Placement(Sharding):
     def placement(self) -> Placement:
         """The placement itself."""
         return self
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all devices belong to this process."""
+        return self._addressable
 
     @property
     def is_replicated(self) -> bool:
@@ -197,6 +204,14 @@ class Placement(Sharding):
                 slice(None) if pieces == 1 else slice(int(t) * length, (int(t) + 1) * length)
                 for t, pieces, length in zip(tile, splits, piece, strict=True)
             )
+        return found
+
+    @property
+    def replicas(self) -> list[int]:
+        """For each device, in the order of `devices`, which copy of its piece it has."""
+        found = [0] * len(self.devices)
+        for place, position in enumerate(self.order):
+            found[position] = place % self.copies
         return found
 
     # -- the runtime

@@ -150,6 +150,33 @@ class Job:
                 "stopped"
             ) from error
 
+    def compare(
+        self,
+        name: str,
+        value: str,
+        seconds: float | None = None,
+        among: Sequence[int] | None = None,
+    ) -> dict[int, str]:
+        """Return what processes say here that do not say the same as the first of them.
+
+        All processes, or those `among`, call it the same number of times with a name. The result
+        is the same in each: empty where they agree, else what each of the others said, and the
+        first's own. Raises `ProcessTimeoutError`.
+        """
+        group = range(self.count) if among is None else sorted(among)
+        leader = group[0]
+        this = f"{name}/{group[0]}-{group[-1]}-{len(group)}/"
+        this += str(self.number(this))
+        if self.index == leader:
+            self.put(f"{this}/said/{leader}", value)
+        elif self.get(f"{this}/said/{leader}", self.describe(leader), seconds) != value:
+            self.put(f"{this}/differs/{self.index}", value)
+        self.wait(name, seconds, among)
+        found = {int(index): text for index, text in self.under(f"{this}/differs").items()}
+        if found:
+            found[leader] = value if self.index == leader else self.get(f"{this}/said/{leader}", "")
+        return dict(sorted(found.items()))
+
     def alive(self) -> dict[int, int]:
         """Return the processes that are alive, with a number that changes when one is restarted.
 

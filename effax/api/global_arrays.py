@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from effax.api.shardings import resolve
 from effax.backends.xla.array import Array, asarray, device_put, from_shards
 from effax.backends.xla.placement import Sharding, single
 from effax.effects.frames import filtered
+from effax.effects.mesh import PartitionSpec
+from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, canonical_dtype
 from effax.keys.arrays import KeyArray, is_keys
 
@@ -32,8 +34,9 @@ def make_array_from_callback(
       shape: of the whole array.
       sharding: how it is cut up.
       data_callback: from an index (a tuple of slices) to that part of the array; called once for
-        each part.
-      dtype: of the array; by default that of the first piece.
+        each part that lies on a device of this process.
+      dtype: of the array; by default that of the first piece. A process without any of the devices
+        must give it.
 
     Raises:
       ValueError: for pieces of other shapes, or a shape that can't be cut so.
@@ -49,7 +52,7 @@ def make_array_from_callback(
     made: dict[str, Any] = {}
     pieces: list[Array] = []
     implementation = None
-    for device, index in where.devices_indices_map(lengths).items():
+    for device, index in where.addressable_devices_indices_map(lengths).items():
         key = str(index)
         if key not in made:
             full = (*index, *(slice(None),) * (len(lengths) - len(index)))
@@ -61,9 +64,14 @@ def make_array_from_callback(
             dtype = made[key].dtype
         type = ShapedArray(made[key].shape, canonical_dtype(np.dtype(dtype)))
         pieces.append(asarray(made[key], type, single(device)))
+    if not pieces and dtype is None:
+        raise ValueError(
+            f"make_array_from_callback: none of the devices of {where} is this process's, so that "
+            "no piece says the dtype; give dtype"
+        )
     if implementation is None:
-        return _joined(pieces, lengths, where)
-    words = _joined(pieces, (*lengths, pieces[0].shape[-1]), where)
+        return _joined(pieces, lengths, where, canonical_dtype(np.dtype(dtype)))
+    words = _joined(pieces, (*lengths, pieces[0].shape[-1]), where, pieces[0].dtype)
     return _keys(words, implementation)
 
 
@@ -72,9 +80,9 @@ def _keys(words: Array, implementation: str) -> Any:
     return KeyArray(words, implementation=implementation)
 
 
-def _joined(pieces: Sequence[Array], shape: tuple[int, ...], where: Sharding) -> Array:
-    type = ShapedArray(shape, pieces[0].dtype)
-    if where.placement().is_single:
+def _joined(pieces: Sequence[Array], shape: tuple[int, ...], where: Sharding, dtype: Any) -> Array:
+    type = ShapedArray(shape, dtype)
+    if where.placement().is_single and pieces:
         wanted = where.shard_shape(shape)
         if pieces[0].shape != wanted:
             raise ValueError(f"the piece of {type} has the shape {wanted}, not {pieces[0].shape}")
@@ -88,7 +96,14 @@ def make_array_from_single_device_arrays(
 ) -> Array:
     """An array whose pieces are arrays, each on a device of the sharding.
 
-    Raises `ValueError` where a device has no piece or two, or a piece another shape or dtype.
+    Args:
+      shape: of the whole array.
+      sharding: how it is cut up.
+      arrays: one for each device of the sharding that is this process's, in any order.
+      dtype: of the array, for a process that has none of the devices.
+
+    Raises:
+      ValueError: where a device has no piece or two, or a piece another shape or dtype.
 
     >>> import effax, effax.numpy as jnp
     >>> mesh = effax.make_mesh((1,), ("x",))
@@ -113,26 +128,45 @@ def make_array_from_single_device_arrays(
                 f"shard each, and one is on {x.sharding}"
             )
         found[x.spec.placement.device] = x
-    devices = where.placement().devices
+    devices = [device for device in where.placement().devices if device.is_addressable]
     if len(found) != len(arrays) or set(found) != set(devices):
         raise ValueError(
             f"Expected {len(devices)} per-device arrays (this is how many devices are addressable "
-            f"by the sharding), one on each of {list(devices)}, but got {len(arrays)}, on "
+            f"by the sharding), one on each of {devices}, but got {len(arrays)}, on "
             f"{list(found)}"
         )
     if dtype is not None and any(x.dtype != np.dtype(dtype) for x in arrays):
         raise ValueError(f"the pieces are not of dtype {dtype}: {[x.dtype for x in arrays]}")
-    return _joined([found[device] for device in devices], lengths, where)
+    if not devices and dtype is None:
+        raise ValueError(
+            f"make_array_from_single_device_arrays: none of the devices of {where} is this "
+            "process's, so that no piece says the dtype; give dtype"
+        )
+    kind = canonical_dtype(np.dtype(dtype)) if not devices else arrays[0].dtype
+    return _joined([found[device] for device in devices], lengths, where, kind)
 
 
 @filtered
 def make_array_from_process_local_data(
-    sharding: Any, local_data: Any, global_shape: Sequence[int] | None = None
-) -> Array:
-    """An array of which this process gives the parts that lie on its devices.
+    sharding: Any, local_data: Any, global_shape: Any = None
+) -> Any:
+    """An array of which each process gives the parts that lie on its own devices.
 
-    With one process that is all of it: `local_data` has the whole shape. Raises `ValueError`
-    for another `global_shape`.
+    Args:
+      sharding: how the array is cut up; for a tree of data, one sharding or a prefix of the tree.
+      local_data: the parts of this process side by side, in the order of their indices, along each
+        axis that is cut among processes; all of the array along the others. Processes that have
+        the same parts must give the same.
+      global_shape: of the whole array, or a prefix of the tree of such shapes; by default computed,
+        as though each process had as much. An axis along which it is as long as `local_data` is
+        given whole by each process.
+
+    Returns:
+      The array, or a tree of arrays.
+
+    Raises:
+      ValueError: where the lengths do not fit, or can't be computed since the parts of processes
+        overlap.
 
     >>> import effax, numpy as np
     >>> mesh = effax.make_mesh((1,), ("x",))
@@ -140,20 +174,84 @@ def make_array_from_process_local_data(
     >>> make_array_from_process_local_data(spread, np.ones(2, np.float32))
     Array([1., 1.], dtype=float32)
     """
-    if is_keys(local_data):
-        shape = None if global_shape is None else (*global_shape, local_data.words.shape[-1])
-        words = make_array_from_process_local_data(sharding, local_data.words, shape)
-        return _keys(words, local_data.implementation)
-    data = np.asarray(local_data)
-    lengths, where = _checked(data.shape, sharding, "make_array_from_process_local_data")
-    if not where.is_fully_addressable:
-        raise NotImplementedError(
-            "make_array_from_process_local_data over several processes: make each process's "
-            "pieces arrays, and join them by make_array_from_single_device_arrays"
-        )
-    if global_shape is not None and tuple(global_shape) != lengths:
-        raise ValueError(
-            f"one process has all of the data: global_shape {tuple(global_shape)} must be the "
-            f"shape of local_data, {lengths}"
-        )
-    return device_put(data, where)
+    leaves, tree = tree_flatten(local_data)
+
+    def is_shape(x: Any) -> bool:
+        return x is None or (isinstance(x, tuple) and all(isinstance(n, int) for n in x))
+
+    places = broadcast_prefix(sharding, local_data, is_leaf=lambda x: isinstance(x, PartitionSpec))
+    shapes = broadcast_prefix(global_shape, local_data, is_leaf=is_shape)
+    made = [_from_local(*one) for one in zip(places, leaves, shapes, strict=True)]
+    return tree_unflatten(tree, made)
+
+
+def _from_local(sharding: Any, local: Any, global_shape: Any) -> Any:
+    if is_keys(local):
+        shape = None if global_shape is None else (*global_shape, local.words.shape[-1])
+        return _keys(_from_local(sharding, local.words, shape), local.implementation)
+    data = np.asarray(local)
+    where: Sharding = resolve(sharding, _LOCAL, "sharding")
+    lengths = _global_shape(data.shape, where) if global_shape is None else tuple(global_shape)
+    where.shard_shape(lengths)
+    if where.is_fully_addressable:
+        if lengths != data.shape:
+            raise ValueError(
+                f"{_LOCAL}: all devices are this process's: global_shape {lengths} must be the "
+                f"shape of local_data, {data.shape}"
+            )
+        return device_put(data, where)
+    found = where.addressable_devices_indices_map(lengths)
+    # Along each axis: where the parts of this process begin, and how much of the axis it gives.
+    starts = [
+        sorted({_range(index, i, n)[0] for index in found.values()}) for i, n in enumerate(lengths)
+    ]
+    piece = where.shard_shape(lengths)
+    given = []
+    for axis, (length, own) in enumerate(zip(lengths, data.shape, strict=True)):
+        parts = len(starts[axis]) * piece[axis]
+        if own not in (length, parts):
+            raise ValueError(
+                f"{_LOCAL}: axis {axis} of local_data has the length {own}; the array has "
+                f"{length}, of which {parts} lie on devices of this process; give one or the other"
+            )
+        given.append(own == length)
+
+    def part(index: tuple[slice, ...]) -> Any:
+        chosen = []
+        for axis, length in enumerate(lengths):
+            start, stop = _range(index, axis, length)
+            if not given[axis]:
+                start = starts[axis].index(start) * piece[axis]
+                stop = start + piece[axis]
+            chosen.append(slice(start, stop))
+        return data[tuple(chosen)]
+
+    return make_array_from_callback(lengths, where, part, dtype=data.dtype)
+
+
+_LOCAL: Final = "make_array_from_process_local_data"
+
+
+def _range(index: tuple[slice, ...], axis: int, length: int) -> tuple[int, int]:
+    here = index[axis] if axis < len(index) else slice(None)
+    return here.start or 0, length if here.stop is None else here.stop
+
+
+def _global_shape(shape: tuple[int, ...], where: Sharding) -> tuple[int, ...]:
+    """The shape of an array of which each process gives so much along each axis."""
+    cuts = (*where.cuts(), *(1,) * (len(shape) - len(where.cuts())))
+    indices = where.devices_indices_map(cuts)
+    lengths = []
+    for axis, (length, pieces) in enumerate(zip(shape, cuts, strict=True)):
+        owned: dict[int, set[int]] = {}
+        for device, index in indices.items():
+            owned.setdefault(device.process_index, set()).add(_range(index, axis, pieces)[0])
+        groups = {frozenset(parts) for parts in owned.values()}
+        if len({*map(len, groups)}) > 1 or sum(map(len, groups)) != pieces:
+            raise ValueError(
+                f"{_LOCAL}: the parts of processes overlap along axis {axis}, or are not of the "
+                f"same size ({ {i: sorted(parts) for i, parts in owned.items()} }), so that the "
+                "shape of the whole can't be computed; give global_shape"
+            )
+        lengths.append(length * len(groups))
+    return tuple(lengths)

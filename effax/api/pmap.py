@@ -12,6 +12,7 @@ from effax.api.arguments import as_tuple, name_of, normalise, wearing
 from effax.api.parted import axes_in_scope, check_results, require_static
 from effax.api.vmap import vmap
 from effax.backends.xla import parallel as running
+from effax.backends.xla import processes
 from effax.backends.xla.array import Array, asarray
 from effax.effects import collective, config
 from effax.effects.config import trace_key
@@ -117,7 +118,7 @@ class Pmap:
             return self._one_effect_at_a_time(call)
         traced = self._trace(call)
         mapped = (*(False for _ in traced.captured), *call.mapped)
-        devices = running.places(call.size, self._devices, self._backend)
+        devices = self._places(call.size, traced.program)
         operands = [*traced.captured, *call.leaves]
         if innermost() is bottom:
             donate = tuple(len(traced.captured) + i for i in call.donated)
@@ -134,6 +135,19 @@ class Pmap:
                 name=self._name,
             )
         return tree_unflatten(traced.out_tree, map(_placed, results, traced.out_axes))
+
+    def _places(self, size: int, program: Program) -> Any:
+        if (
+            self._devices is None
+            and processes.current() is not None
+            and f"axis {self._axis}" in program.row
+        ):
+            raise NotImplementedError(
+                f"pmap: a collective over the axis {self._axis!r} in a job of several processes, "
+                "of which pmap maps over this one's devices alone: use shard_map over a mesh of "
+                "effax.devices(), or say devices=effax.local_devices()"
+            )
+        return running.places(size, self._devices, self._backend)
 
     def _one_effect_at_a_time(self, call: Call) -> Any:
         """The results where `jit` is disabled: the places are a batch on one device."""
@@ -269,7 +283,7 @@ class Pmap:
         """Stage and lower the function for these arguments; `as_text()` shows the StableHLO."""
         call = self._call(args, keywords)
         traced = self._trace(call)
-        devices = running.places(call.size, self._devices, self._backend)
+        devices = self._places(call.size, traced.program)
         mapped = (*(False for _ in traced.captured), *call.mapped)
         form = traced.program, mapped, call.size, self._axis, devices
         donate = tuple(len(traced.captured) + i for i in call.donated)

@@ -1,18 +1,28 @@
-"""What several processes agree on, where there is one process: it agrees with itself.
+"""Agreement and communication among the processes of a job.
 
-Programs written for many hosts run here unchanged on one.
+In a process that runs alone each function is the identity, or does nothing: programs written for
+many machines run unchanged on one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from effax.backends.xla import processes
+from effax.backends.xla.array import Array, from_shards
+from effax.backends.xla.device import devices, process_count
 from effax.backends.xla.executable import effects_barrier
-from effax.effects.tree import tree_leaves, tree_map
+from effax.backends.xla.mesh import Mesh, NamedSharding
+from effax.effects import tree as trees
+from effax.effects.errors import ProcessLostError
+from effax.effects.handler import Carrier
+from effax.effects.mesh import PartitionSpec
 
 __all__ = [
     "assert_equal",
@@ -28,57 +38,210 @@ __dir__ = __all__.copy
 
 
 def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
-    """The arrays of all processes as NumPy arrays: stacked, or end to end if `tiled`.
+    """The values of all processes, in all processes, as NumPy arrays.
+
+    Args:
+      in_tree: a tree of values that have the same shapes and dtypes in every process; or arrays
+        over the devices of several processes, of which all of the elements are fetched.
+      tiled: whether the values are put end to end along their first axis, instead of stacked along
+        a new one; True for arrays over several processes. Scalars are stacked.
+
+    Returns:
+      The tree with NumPy arrays of the dtypes given.
+
+    Raises:
+      ValueError: for an array over several processes without `tiled`.
+      ProgramDisagreementError: where the shapes or dtypes of processes differ.
 
     >>> import effax.numpy as jnp
     >>> process_allgather(jnp.arange(2))
     array([[0, 1]], dtype=int32)
     """
-    return tree_map(lambda x: np.asarray(x) if tiled else np.asarray(x)[None], in_tree)
+    leaves, tree = trees.tree_flatten(in_tree)
+    found: list[Any] = [None] * len(leaves)
+    own: dict[int, np.ndarray[Any, Any]] = {}
+    for i, x in enumerate(leaves):
+        if isinstance(x, Array) and not x.is_fully_addressable:
+            if not tiled:
+                raise ValueError(
+                    "process_allgather: an array over several processes "
+                    f"({x.type.str_short()}) has all of their elements: give tiled=True"
+                )
+            found[i] = np.asarray(_everywhere(x))
+        else:
+            own[i] = np.asarray(x)
+    for i, rows in zip(own, _exchanged(list(own.values()), np.stack), strict=True):
+        found[i] = rows.reshape(-1, *rows.shape[2:]) if tiled and rows.ndim > 1 else rows
+    return trees.tree_unflatten(tree, found)
 
 
 def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
-    """The arrays of the process that is the source, as NumPy arrays, in all processes.
+    """The values of the process that is the source, as NumPy arrays, in all processes.
 
-    Raises `ValueError` where no process is the source.
+    Args:
+      in_tree: a tree of values that have the same shapes and dtypes in every process.
+      is_source: whether this process is the source; by default process 0 is.
+
+    Raises:
+      ValueError: in a process that runs alone and is not the source.
 
     >>> broadcast_one_to_all({"seed": 7})["seed"]
     array(7)
     """
-    if is_source is False:
+    job = processes.current()
+    if job is None and is_source is False:
         raise ValueError("broadcast_one_to_all: no process is the source: there is this one only")
-    return tree_map(np.asarray, in_tree)
+    source = job is None or (job.index == 0 if is_source is None else is_source)
+    leaves, tree = trees.tree_flatten(in_tree)
+    own = [np.asarray(x) if source else np.zeros_like(x) for x in leaves]
+    return trees.tree_unflatten(tree, _exchanged(own, sum))
+
+
+def _exchanged(arrays: list[np.ndarray[Any, Any]], join: Callable[[Any], Any]) -> list[Any]:
+    """Each array joined with those of the other processes: stacked, or as a sum of their bytes.
+
+    They travel as bytes, all at once, so that no dtype is changed.
+    """
+    if processes.current() is None or process_count() == 1:
+        return [x[None] if join is np.stack else x for x in arrays]
+    if not arrays:
+        return []
+    sizes = [x.nbytes for x in arrays]
+    flat = [np.ascontiguousarray(x).reshape(-1).view(np.uint8) for x in arrays]
+    mesh = _one_device_each()
+    from effax.api.global_arrays import make_array_from_process_local_data
+
+    rows = NamedSharding(mesh, PartitionSpec("process"))
+    spread = make_array_from_process_local_data(rows, np.concatenate(flat)[None])
+    gathered = np.asarray(_everywhere(spread) if join is np.stack else _summed(spread))
+    made, start = [], 0
+    for x, size in zip(arrays, sizes, strict=True):
+        part = np.ascontiguousarray(gathered[..., start : start + size])
+        made.append(part.view(x.dtype).reshape((*gathered.shape[:-1], *x.shape)))
+        start += size
+    return made
+
+
+@functools.cache
+def _one_device_each() -> Mesh:
+    first: dict[int, Any] = {}
+    for device in devices():
+        first.setdefault(device.process_index, device)
+    return Mesh(np.array([first[i] for i in sorted(first)]), "process")
+
+
+@functools.cache
+def _on_all(mesh: Any, what: str) -> Callable[[Any], Array]:
+    from effax.api.jit import jit
+    from effax.effects.reduction import reduce_sum
+
+    def identity(x: Any) -> Any:
+        return x
+
+    def total(x: Any) -> Any:
+        return reduce_sum(x, axes=(0,))
+
+    spread = NamedSharding(mesh, PartitionSpec())
+    return jit(identity if what == "all" else total, out_shardings=spread)
+
+
+def _everywhere(x: Array) -> Array:
+    mesh = x.sharding.mesh if isinstance(x.sharding, NamedSharding) else None
+    if mesh is None:
+        mesh = Mesh(np.array(x.sharding.placement().devices), "device")
+    return _on_all(mesh, "all")(x)
+
+
+def _summed(x: Array) -> Array:
+    return _on_all(_one_device_each(), "sum")(x)
 
 
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
-    """See to it that all processes have the same values: one has.
+    """Raise `AssertionError` in every process unless all have the same tree of values.
+
+    Digests are compared, so that large trees cost little. NaNs are equal, and zeros of both signs.
+
+    Args:
+      in_tree: a tree of values; of an array over several processes, the first piece of each.
+      fail_message: the beginning of the error's message.
 
     >>> assert_equal({"step": 3})  # one process agrees with itself
     """
-    tree_map(np.asarray, in_tree)
+    job = processes.current()
+    if job is None:
+        return
+    lines = []
+    for path, x in trees.tree_flatten_with_path(in_tree)[0]:
+        here = isinstance(x, Array) and not x.is_fully_addressable
+        value = np.asarray(x.addressable_data(0) if here else x)
+        if value.dtype.kind in "fc":
+            value = np.where(np.isnan(value), np.nan, value + 0).astype(value.dtype)
+        digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()[:16]
+        shown = f" = {value}" if value.ndim == 0 else ""
+        lines.append(f"{trees.keystr(path)}: {value.dtype}{list(value.shape)}{shown} {digest}")
+    different = job.compare("assert_equal", "\n".join(lines))
+    if different:
+        first = next(iter(different))
+        expected = different.pop(first).splitlines()
+        other, text = next(iter(different.items()))
+        pairs = zip(expected, text.splitlines(), strict=False)
+        one, two = next((p for p in pairs if p[0] != p[1]), ("the leaves", "other leaves"))
+        begin = f"{fail_message}. " if fail_message else ""
+        raise AssertionError(
+            f"{begin}Processes have different values: {job.describe(first)} has {one}, "
+            f"{job.describe(other)} has {two}; as process {first} only those not in "
+            f"{sorted(different)}"
+        )
 
 
 def sync_global_devices(name: str) -> None:
     """Wait until all processes have come here and what they did so far has happened.
+
+    Args:
+      name: of this place in the program, the same in all processes.
+
+    Raises:
+      AssertionError: where another process came to another place.
+      ProcessTimeoutError: where some did not come in time; it says which.
 
     >>> sync_global_devices("an epoch is over")
     """
     if not isinstance(name, str):
         raise TypeError(f"sync_global_devices takes a name, and not {name!r}")
     effects_barrier()
+    job = processes.current()
+    if job is not None:
+        different = job.compare("sync_global_devices", name)
+        if different:
+            places = ", ".join(f"{job.describe(i)} at {x!r}" for i, x in different.items())
+            raise AssertionError(f"sync_global_devices name mismatch ('{name}'): {places}")
 
 
 def reached_preemption_sync_point(step_id: int) -> bool:
-    """Whether this process is about to be taken away: nothing here says that it is.
+    """Whether this is the step at which all processes are to save, and leave.
 
-    >>> reached_preemption_sync_point(10)
+    A process that gets SIGTERM, as schedulers send it before they take a machine away, tells the
+    others; all get True for the same step, the next that none of them has begun. Call it once in
+    each step. From the first call on SIGTERM does not end the process.
+
+    Args:
+      step_id: the number of the step, counted alike in all processes.
+
+    >>> reached_preemption_sync_point(10)  # alone, there is nobody to agree with
     False
     """
-    return False
+    job = processes.current()
+    return job is not None and job.reached_preemption(step_id)
 
 
 def host_local_array_to_global_array(local_inputs: Any, global_mesh: Any, pspecs: Any) -> Any:
-    """Arrays of this process as arrays over a mesh of devices, cut as `pspecs` says.
+    """Arrays of each process as parts of arrays over a mesh, cut as `pspecs` says.
+
+    Args:
+      local_inputs: a tree of arrays, each the part of this process; arrays over several processes
+        stay as they are.
+      global_mesh: a mesh in which the devices of each process are a box.
+      pspecs: a tree of specs, or a prefix of it; None is no cut.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax.sharding import PartitionSpec as P
@@ -86,11 +249,24 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Any, pspecs
     >>> host_local_array_to_global_array(jnp.arange(3), mesh, P("x")).sharding.spec
     P('x',)
     """
-    return _placed(local_inputs, global_mesh, pspecs)
+
+    def convert(x: Any, sharding: NamedSharding) -> Any:
+        from effax.api.global_arrays import make_array_from_process_local_data
+
+        if isinstance(x, Array) and not x.is_fully_addressable:
+            return x
+        return make_array_from_process_local_data(sharding, x)
+
+    return _converted(local_inputs, global_mesh, pspecs, convert)
 
 
 def global_array_to_host_local_array(global_inputs: Any, global_mesh: Any, pspecs: Any) -> Any:
-    """Arrays over a mesh as arrays of this process, which holds all of them.
+    """The part of each array over a mesh that lies on the devices of this process, as an array.
+
+    Args:
+      global_inputs: a tree of arrays; those all on this process's devices stay as they are.
+      global_mesh: a mesh in which the devices of each process are a box.
+      pspecs: how the arrays are cut; a tree of specs, or a prefix of it.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax.sharding import PartitionSpec as P
@@ -98,32 +274,61 @@ def global_array_to_host_local_array(global_inputs: Any, global_mesh: Any, pspec
     >>> global_array_to_host_local_array(jnp.arange(3), mesh, P("x"))
     Array([0, 1, 2], dtype=int32)
     """
-    return _placed(global_inputs, global_mesh, pspecs)
+
+    def convert(x: Any, sharding: NamedSharding) -> Any:
+        from effax.api.devices import device_put
+
+        if isinstance(x, Array) and x.is_fully_addressable:
+            return x
+        spread = device_put(x, sharding)
+        local = NamedSharding(global_mesh.local_mesh, sharding.spec)
+        cuts = (*local.cuts(), *(1,) * spread.ndim)
+        piece = spread.type.update(shape=sharding.shard_shape(spread.shape))
+        shape = tuple(n * k for n, k in zip(piece.shape, cuts, strict=False))
+        parts = {shard.device: shard.data for shard in spread.addressable_shards}
+        ordered = [parts[device] for device in local.placement().devices]
+        return from_shards(ordered, piece.update(shape=shape), local)
+
+    return _converted(global_inputs, global_mesh, pspecs, convert)
 
 
-def _placed(tree: Any, mesh: Any, specs: Any) -> Any:
+def _converted(
+    tree: Any, mesh: Any, specs: Any, convert: Callable[[Any, NamedSharding], Any]
+) -> Any:
     from effax.api.devices import device_put
-    from effax.effects.tree import broadcast_prefix, tree_structure, tree_unflatten
-    from effax.sharding import NamedSharding, PartitionSpec
 
     def is_spec(x: Any) -> bool:
         return x is None or isinstance(x, PartitionSpec)
 
-    found = broadcast_prefix(specs, tree, is_leaf=is_spec)
-    placed = [
-        device_put(x, NamedSharding(mesh, PartitionSpec() if spec is None else spec))
-        for x, spec in zip(tree_leaves(tree), found, strict=True)
-    ]
-    return tree_unflatten(tree_structure(tree), placed)
+    leaves, structure = trees.tree_flatten(tree)
+    alone = not mesh.is_multi_process
+    made = []
+    for x, spec in zip(leaves, trees.broadcast_prefix(specs, tree, is_leaf=is_spec), strict=True):
+        sharding = NamedSharding(mesh, PartitionSpec() if spec is None else spec)
+        plain = alone or isinstance(x, Carrier)
+        made.append(device_put(x, sharding) if plain else convert(x, sharding))
+    return trees.tree_unflatten(structure, made)
 
 
 @contextmanager
 def live_devices(devices: Sequence[Any]) -> Iterator[list[Any]]:
-    """The devices whose processes are alive while the block runs: all of this process.
+    """The devices whose processes are alive while the block runs, the same in all processes.
+
+    Raises `ProcessLostError` after the block where one of their processes died in it.
 
     >>> import effax
     >>> with live_devices(effax.devices()) as alive:
     ...     len(alive) == effax.device_count()
     True
     """
-    yield list(devices)
+    job = processes.current()
+    if job is None:
+        yield list(devices)
+        return
+    before = job.alive()
+    yield [device for device in devices if device.process_index in before]
+    after = job.alive()
+    lost = [i for i in before if after.get(i) != before[i]]
+    if lost:
+        names = ", ".join(map(job.describe, lost))
+        raise ProcessLostError(f"live_devices: while the block ran, {names} ended")

@@ -181,11 +181,12 @@ class KeyArray(Value):
 
     @property
     def global_shards(self) -> list[Any]:
-        """The pieces on all devices; only for keys all of which are on this process's devices."""
+        """The pieces on all devices; `data` is None where a device is another process's."""
         return [self._shard(s) for s in self.words.global_shards]
 
     def _shard(self, words: Any) -> Any:
-        return words._replace(data=self.like(words.data), index=words.index[:-1])
+        data = None if words.data is None else self.like(words.data)
+        return words._replace(data=data, index=words.index[:-1])
 
     def addressable_data(self, index: int) -> KeyArray:
         """The piece on the device at this position among this process's devices."""
