@@ -10,7 +10,7 @@ from effax.effects.effect import LITERALS, Effect
 from effax.effects.frames import describe
 from effax.effects.handler import Carrier, innermost
 from effax.effects.jaxpr import EquationNames, ProgramNames
-from effax.effects.provenance import inlined, source
+from effax.effects.provenance import UNNAMED, inlined, source
 from effax.effects.types import ShapedArray, typeof
 
 
@@ -201,7 +201,7 @@ class Program(ProgramNames):
         handler = innermost()
         perform = handler.perform
         before = at, top = source.at, source.top
-        around = at if at is not None and at.scope else None
+        around = at if at is not None and at.scope not in ("", UNNAMED) else None
         source.top = handler
         try:
             for e in self.equations:

@@ -3,13 +3,14 @@
 Recorders ask. Code that runs now came from the caller's frame and the recorder's open
 scopes; equations that run again (a program under other handlers, a tape walked backwards) keep
 the line they were written on, and their scopes say what was done to them: a scope `x` is
-`jvp(x)` in the derivative of a program, and `transpose(jvp(x))` in its reverse.
+`jvp(x)` in the derivative of a program, and `transpose(jvp(x))` in its reverse. An equation that
+holds programs and is in no scope by name has the scope `jvp()`, or `transpose(jvp())`.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from effax.effects.frames import Frame
@@ -40,6 +41,34 @@ class Source(threading.local):
 
 
 source: Final = Source()
+
+UNNAMED: Final = "()"
+"""The scope of what is labelled though no scope by name is around it."""
+
+
+def labelled(handler: Any, lifting: Callable[..., Any], *performed: Any) -> Any:
+    """Call a functor's entry for a handler; what it performs bears the labels from there on.
+
+    An equation in a scope by name bears them already.
+    """
+    before = at, top = source.at, source.top
+    if at is not None and at.scope:
+        return lifting(handler, *performed)
+    equation = getattr(at, "equation", at)
+    source.at, source.top = Origin(None if at is None else at.frame, UNNAMED, equation), handler
+    try:
+        return lifting(handler, *performed)
+    finally:
+        source.at, source.top = before
+
+
+def is_named(scope: str) -> bool:
+    """Whether there is a name in a scope, and not only labels.
+
+    >>> is_named("jvp(layer)"), is_named("transpose(jvp())"), is_named("")
+    (True, False, False)
+    """
+    return bool(scope) and not all(x.rstrip(")").endswith("(") for x in scope.split("/"))
 
 
 def scope_of(recorder: Any) -> str:
@@ -79,7 +108,7 @@ def _joined(outside: str, inside: str) -> str:
 
 def _under(labels: Sequence[str], scope: str) -> str:
     """The scope under these labels, which go to its outermost name."""
-    first, slash, rest = scope.partition("/")
+    first, slash, rest = ("" if scope == UNNAMED else scope).partition("/")
     for label in labels:
         first = f"{label}({first})"
     return f"{first}{slash}{rest}"

@@ -20,6 +20,7 @@ from effax.effects.effect import Effect
 from effax.effects.errors import FixpointError, MissingRuleError
 from effax.effects.handler import Handler, current
 from effax.effects.program import Program
+from effax.effects.provenance import labelled
 from effax.effects.types import ShapedArray
 from effax.interpreters.branches import align_captured, same_log
 from effax.interpreters.stage import Stage
@@ -150,9 +151,11 @@ class Lifting(Handler):
         if rule is not None:
             return self.apply(rule, effect, operands, attributes)
         lifting = self.overrides.get(effect) or functor.get(effect)
-        if lifting is not None:
+        if lifting is None:
+            return self.missing(effect, operands, attributes)
+        if effect.functions:  # they may run the user's code, which has scopes of its own
             return lifting(self, effect, operands, attributes)
-        return self.missing(effect, operands, attributes)
+        return labelled(self, lifting, effect, operands, attributes)
 
     def apply(
         self,

@@ -182,12 +182,17 @@ class Traced(_Stage):
                 f"lowering_platforms={tuple(lowering_platforms)} asks for one module for several "
                 "platforms, and a module here is for one: lower once for each of them"
             )
-        program = self._call.program
-        if takes_references(program):
-            program, _ = discharged(program)
-        check_row(program)
-        text, _ = lower(program, self._call.layout, platform=platform)
-        return Lowered(self._call, donate_operands(text, self._call.given_away), platform)
+        return Lowered(self._call, _module_text(self._call, platform), platform)
+
+
+def _module_text(call: Call, platform: str, located: bool = False) -> str:
+    """The StableHLO module of a staged call, its references threaded through as operands."""
+    program = call.program
+    if takes_references(program):
+        program, _ = discharged(program)
+    check_row(program)
+    text, _ = lower(program, call.layout, platform=platform, located=located)
+    return donate_operands(text, call.given_away)
 
 
 @attrs.frozen(slots=True, eq=False, repr=False)
@@ -206,17 +211,18 @@ class Lowered(_Stage):
         """
         dialect, text = _dialect(dialect), self._text
         if debug_info:
-            call = self._call
-            text, _ = lower(call.program, call.layout, platform=self._platform, located=True)
-            text = donate_operands(text, call.given_away)
+            text = _module_text(self._call, self._platform, located=True)
         if dialect == "hlo":
             return analysis.hlo_text(text, debug_info)
         return text if debug_info else analysis.plain_text(text)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The module as an object of jaxlib: MLIR's, or an `XlaComputation` for "hlo"."""
+        """The module as an object of jaxlib: MLIR's, or an `XlaComputation` for "hlo".
+
+        Its operations have locations, as in `as_text(debug_info=True)`.
+        """
         made = analysis.computation if _dialect(dialect) == "hlo" else analysis.module
-        return made(self._text)
+        return made(_module_text(self._call, self._platform, located=True))
 
     def cost_analysis(self) -> dict[str, float] | None:
         """XLA's estimate of what the program costs, as it stands: "flops", "bytes accessed", ..."""

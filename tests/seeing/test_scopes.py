@@ -78,6 +78,32 @@ def test_a_program_that_was_staged_before_is_labelled_when_it_runs():
     assert {e.scope for e in batched.equations} == {"vmap(a)", "vmap(a)/b"}
 
 
+def test_calls_in_no_scope_by_name_are_labelled():
+    """In the equations `jvp()`; in HLO the call stands between the parentheses, as in JAX."""
+    inner = effax.jit(jnp.sin)
+    gradient = effax.make_program(effax.value_and_grad(inner))(X)
+    calls = [e.scope for e in gradient.equations if e.effect.name == "call"]
+    assert calls == ["jvp()", "transpose(jvp())"]
+
+    def f(x):
+        with effax.named_scope("foo"):
+            return effax.vmap(lambda x, t: effax.jvp(inner, (x,), (t,)))(x, x)
+
+    xs = np.ones(2, np.float32)
+    (call,) = effax.make_program(f)(xs).equations
+    assert call.scope == "foo/vmap(jvp())"
+    assert "jit(f)/foo/vmap(jvp(jit(sin)))/cos" in names(f, xs)
+    branch = effax.vmap(lambda x, p: lax.cond(p, jnp.sin, jnp.cos, x), (0, None))
+    lowered = effax.jit(branch).lower(xs, True).as_text("hlo", debug_info=True)
+    assert "jit(<lambda>)/vmap()/cond/branch_0_fun/cos" in lowered
+
+
+def test_labels_alone_do_not_make_locations():
+    """Locations are written where there is a scope by name; a label is no reason to lower twice."""
+    program = effax.make_program(effax.grad(effax.jit(jnp.sin)))(X)
+    assert "loc(" not in lower(program)[0]
+
+
 def test_a_user_s_interpreter_labels_scopes():
     class Sign(effax.Interpreter):
         value: effax.Leaf
@@ -156,6 +182,22 @@ def test_locations_name_file_and_line():
     compiled = lowered.compile().as_text()
     assert f'"{__file__}"' in compiled
     assert f"line={line_of('# the line of sin')} " in compiled
+
+
+def test_modules_have_locations():
+    module = effax.jit(layered).lower(X).compiler_ir()
+    text = module.operation.get_asm(enable_debug_info=True)
+    assert 'loc("jit(layered)/a/sin"' in text and "loc(" not in str(module)
+
+
+def test_modules_of_programs_with_references_have_locations():
+    ref = effax.new_ref(jnp.zeros(()))
+
+    def f(x):
+        ref[...] += jnp.sin(x)
+
+    text = effax.jit(f).lower(X).as_text(debug_info=True)
+    assert 'loc("jit(f)/sin"' in text
 
 
 def test_hlo_says_scopes_if_asked():

@@ -25,7 +25,7 @@ class Locations:
     def enter(self, equation: Equation) -> str:
         """Open the scopes of an equation for what is written inside it; gives those before."""
         before = self.prefix
-        self.prefix = _path(before, equation.scope, _title(equation))
+        self.prefix = _within(_path(before, equation.scope), _title(equation))
         return before
 
     def leave(self, lines: list[str], start: int, equation: Equation, before: str) -> None:
@@ -62,6 +62,14 @@ def _title(equation: Equation) -> str:
     if name == "remat":
         return "checkpoint/rematted_computation" if "again" in attributes else "checkpoint"
     return name
+
+
+def _within(path: str, title: str) -> str:
+    """A path with one more name: labels of no name, `jvp()`, are those of the call they precede."""
+    inner = path.rfind("()")
+    if title.startswith("jit(") and inner >= 0 and not path[inner:].strip("()"):
+        return f"{path[:inner]}({title}){path[inner + 2 :]}"
+    return _path(path, title)
 
 
 def _path(*names: str) -> str:

@@ -18,6 +18,7 @@ from effax.effects.errors import ArraySizeError, UnhandledEffectError
 from effax.effects.interning import keep
 from effax.effects.naming import sink
 from effax.effects.program import Program, Variable
+from effax.effects.provenance import is_named
 from effax.effects.types import ShapedArray, element_name, is_integer
 from effax.interpreters.stage import stage
 
@@ -250,8 +251,8 @@ class Writer:
         if locations is not None and part:
             around, locations.prefix = locations.prefix, f"{locations.prefix}/{part}"
         for e in program.equations:
-            if e.scope:
-                self.scoped = True
+            if e.scope and not self.scoped:
+                self.scoped = is_named(e.scope)
             if locations is not None:
                 start, before = len(self.lines), locations.enter(e)
             operands = [
