@@ -25,7 +25,9 @@ from effax.api.callbacks import show
 from effax.api.sharding_views import inspect_array_sharding as inspect_array_sharding
 from effax.api.sharding_views import visualize_array_sharding as visualize_array_sharding
 from effax.api.sharding_views import visualize_sharding as visualize_sharding
+from effax.backends.xla.array import asarray
 from effax.effects.frames import filtered
+from effax.effects.tree import tree_map
 
 __all__ = [
     "breakpoint",
@@ -82,7 +84,7 @@ def callback(
         return call(callback, *args, **kwargs)
     if args or kwargs:
         raise TypeError(
-            f"debug.callback received unexpected arguments in the two-call form: {args=} {kwargs=}"
+            f"debug_callback received unexpected arguments in the two-call form: {args=} {kwargs=}"
         )
     return call
 
@@ -118,6 +120,8 @@ class _Line:
     write: Callable[[str], Any]
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
+        args = tuple(map(_field, args))
+        kwargs = {name: _field(x) for name, x in kwargs.items()}
         fields = [field for _, field, _, _ in string.Formatter().parse(self.text)]
         if any(field is not None for field in fields):
             with np.printoptions(**self.options):
@@ -128,6 +132,13 @@ class _Line:
 
     def __str__(self) -> str:
         return f"print({self.text!r})"
+
+
+def _field(value: Any) -> Any:
+    """A value to format: arrays inside of containers show as `Array(...)`, as everywhere else."""
+    if isinstance(value, np.ndarray):
+        return value
+    return tree_map(lambda x: asarray(x) if isinstance(x, np.ndarray | np.generic) else x, value)
 
 
 def _print_line(line: str) -> None:
@@ -159,7 +170,7 @@ def _show_line(
         return line(fmt, *args, **kwargs)
     if args or kwargs:
         raise TypeError(
-            f"debug.{name} received unexpected arguments in the two-call form: {args=} {kwargs=}"
+            f"debug_{name} received unexpected arguments in the two-call form: {args=} {kwargs=}"
         )
     return line
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bdb
 import cmd
 import code
+import inspect
 import linecache
 import pprint
 import sys
@@ -56,9 +57,15 @@ class Level:
         ]
 
     def context(self, around: int) -> str:
-        """The place, and the function's lines around the current one, which is marked."""
+        """The place, and the function's lines around the current one, which is marked.
+
+        The line after the function's last one is shown too: it tells that the function ends.
+        """
         lines = linecache.getlines(self.file)
         begin, end = max(self.line - around - 1, self.first), min(self.line + around, len(lines))
+        if self.function != "<module>":
+            block = inspect.getblock(lines[self.first - 1 :])
+            end = min(end, max(self.first + len(block), self.line))
         shown = range(begin, end + 1)
         marked = [f"{'->' if n == self.line else '  '}  {lines[n - 1].rstrip()}" for n in shown]
         return "\n".join([f"> {self.file}({self.line})", *marked])

@@ -72,8 +72,8 @@ io_callback = Effect("io_callback", family=FAMILY, typing=_given, multiple=True,
 sequenced_callback = Effect(
     "sequenced_callback", family=FAMILY, typing=_sequenced_type, multiple=True, row="callback"
 )
-"""`sequenced_callback(token, *operands, callback, result_types)`: an ordered callback, after the
-one that gave the token; its first result is the token of the next."""
+"""`sequenced_callback(token, *operands, callback, result_types, debugs)`: an ordered callback, after
+the one that gave the token; its first result is the token of the next. `debugs` says of which."""
 
 
 HOST: Final = frozenset({debug_callback, pure_callback, io_callback, sequenced_callback})
@@ -142,6 +142,30 @@ class PerLane:
 
 
 @attrs.frozen(slots=True)
+class Showing:
+    """A callback without results for batches of batches: it is called for each lane of each.
+
+    `levels` are the batches from the outermost: which operands have an axis for its lanes, and how
+    many there are. The lanes of the outermost change fastest, as in JAX.
+    """
+
+    callback: Callable[..., Sequence[Any]]
+    levels: tuple[tuple[tuple[bool, ...], int], ...]
+
+    def __call__(self, *operands: np.ndarray[Any, Any]) -> Sequence[Any]:
+        """Call it for all lanes; no results."""
+        sizes = [size for _, size in reversed(self.levels)]
+        for reversed_index in np.ndindex(*sizes):
+            index = reversed_index[::-1]
+            lane = []
+            for at, x in enumerate(operands):
+                pairs = zip(index, self.levels, strict=True)
+                lane.append(x[tuple([i for i, (batched, _) in pairs if batched[at]])])
+            self.callback(*lane)
+        return ()
+
+
+@attrs.frozen(slots=True)
 class OnlyWhen:
     """A callback that is called when its first operand is true; else its results are zeros."""
 
@@ -168,7 +192,7 @@ class Inspection:
 
 def innermost(callback: Any) -> Any:
     """The user's callback, without what batches and guards put around it."""
-    while isinstance(callback, PerLane | OnlyWhen):
+    while isinstance(callback, PerLane | Showing | OnlyWhen):
         callback = callback.callback
     return callback
 

@@ -6,7 +6,7 @@ and for a batch only what is said of them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -51,13 +51,13 @@ exported_call = Effect("exported_call", family=FAMILY, typing=_module_type, mult
 class Target:
     """A function registered with XLA under a name, and how it is called.
 
-    `attributes` are what it is told besides its operands; layouts are orders of axes, the slowest
+    `attributes` are what it is told besides its operands, in MLIR's syntax; layouts are orders of axes, the slowest
     first, or None for the usual one; `aliases` are pairs of an operand and the result that takes
     its memory.
     """
 
     name: str
-    attributes: tuple[tuple[str, Hashable], ...] = ()
+    attributes: tuple[tuple[str, str], ...] = ()
     operand_layouts: tuple[tuple[int, ...] | None, ...] | None = None
     result_layouts: tuple[tuple[int, ...] | None, ...] | None = None
     aliases: tuple[tuple[int, int], ...] = ()
@@ -75,7 +75,8 @@ class Target:
         return attrs.evolve(self, operand_layouts=operands, result_layouts=results)
 
     def __str__(self) -> str:
-        return self.name
+        told = ", ".join([f"{name}={text}" for name, text in self.attributes])
+        return f"{self.name}({told})" if told else self.name
 
 
 def _with_lanes(layout: tuple[int, ...] | None) -> tuple[int, ...] | None:

@@ -88,6 +88,7 @@ class Ordering(Lifting):
                 *operands,
                 callback=attributes["callback"],
                 result_types=attributes.get("result_types", ()),
+                debugs=effect is debug_callback,
             )
             return results
         finally:

@@ -29,5 +29,6 @@ def reference_sequenced_callback(
     *operands: np.ndarray[Any, Any],
     callback: Any,
     result_types: Any,
+    **_: Any,
 ) -> list[np.ndarray[Any, Any]]:
     return [token, *answer(callback, operands, result_types)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bdb
+import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -10,17 +12,24 @@ from effax.effects.frames import user_part
 
 # A program that fails reports one exception; what others raised meanwhile is not kept for ever.
 _raised: Final[deque[BaseException]] = deque(maxlen=16)
+_log: Final = logging.getLogger("effax")
 
 explainers: Final[list[Callable[[Exception], None]]] = []
 """What knows of other causes: each is called with the runtime's error, and may raise a better."""
 
 
-def noted(host: Callable[..., Any], arrays: Sequence[Any]) -> Any:
-    """Call a callback; remember what it raises, beside letting it pass into the runtime."""
+def noted(host: Callable[..., Any], arrays: Sequence[Any], name: str = "a callback") -> Any:
+    """Call a callback; log and remember what it raises, beside letting it pass into the runtime.
+
+    The error reaches the user only where somebody waits for the program, so the log has it too.
+    """
     try:
         return host(*arrays)
     except Exception as error:
         _raised.append(error)
+        if not isinstance(error, bdb.BdbQuit):  # the user has just typed `quit`
+            where = user_part(error.__traceback__)
+            _log.error("effax.%s failed", name, exc_info=(type(error), error, where))
         raise
 
 

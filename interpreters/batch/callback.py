@@ -8,6 +8,7 @@ from typing import Any
 from effax.effects import shape
 from effax.effects.callback import (
     PerLane,
+    Showing,
     debug_callback,
     io_callback,
     pure_callback,
@@ -26,7 +27,11 @@ def _results(handler: Batch, types: Sequence[Any]) -> tuple[Any, ...]:
 def debug_callback_batch(
     handler: Batch, values: list[Any], batched: list[bool], *, callback: Any, ordered: bool
 ) -> Any:
-    each = PerLane(callback, tuple(batched), handler.size)
+    level = tuple(batched), handler.size
+    if isinstance(callback, Showing):
+        each = Showing(callback.callback, (level, *callback.levels))
+    else:
+        each = Showing(callback, (level,))
     return debug_callback(*values, callback=each, ordered=ordered), []
 
 

@@ -60,6 +60,23 @@ def test_source_and_backtrace():
     assert "power = 2" in text and "print its value" in text and "q(uit)" in text
 
 
+def test_the_source_of_a_function_ends_with_it():
+    def function(x):
+        effax.debug.breakpoint(stdin=io.StringIO("l\nc\n"), stdout=stdout)
+        return x
+
+    stdout = io.StringIO()
+    function(1.0)
+    effax.effects_barrier()
+    shown = stdout.getvalue().splitlines()
+    assert [line.split("  ")[-1] for line in shown[2:5]] == [
+        "def function(x):",
+        'effax.debug.breakpoint(stdin=io.StringIO("l\\nc\\n"), stdout=stdout)',
+        "return x",
+    ]
+    assert len(shown) == 7, "the line after it, and the prompt"
+
+
 def test_mistakes_do_not_end_the_session():
     commands = "p 1/0\np nothing\nu\nu\n" + "u\n" * 100 + "d\n" * 200 + "p\nl x\n\n!y\nc\n"
     _, text = session(effax.jit, commands, 1.0)

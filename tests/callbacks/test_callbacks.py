@@ -1,5 +1,7 @@
 """`pure_callback` and `io_callback`: results, batches, derivatives, errors."""
 
+import logging
+
 import numpy as np
 import pytest
 
@@ -128,6 +130,26 @@ def test_an_exception_arrives_with_its_traceback():
     assert isinstance(caught.value.__cause__, KeyError)
     with pytest.raises(effax.errors.JaxRuntimeError, match=r"in fails(?s:.*)KeyError: 'lost'"):
         effax.jit(lambda x: pure_callback(fails, F32, x))(1.0).block_until_ready()
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        (lambda f, x: pure_callback(f, x, x), "pure_callback"),
+        (lambda f, x: io_callback(f, x, x), "io_callback"),
+        (lambda f, x: io_callback(f, x, x, ordered=True), "io_callback"),
+        (lambda f, x: effax.debug.callback(f, x, ordered=True), "debug.callback"),
+    ],
+)
+def test_an_exception_is_logged_where_it_is_raised(asked, name, caplog):
+    def fail(x):
+        raise ValueError("no such number")
+
+    with pytest.raises(effax.errors.JaxRuntimeError), caplog.at_level(logging.ERROR, "effax"):
+        effax.block_until_ready(effax.jit(lambda x: asked(fail, x))(np.float32(1)))
+        effax.effects_barrier()
+    assert f"effax.{name} failed" in caplog.text
+    assert "in fail" in caplog.text and "backends/xla" not in caplog.text
 
 
 def test_an_unused_pure_callback_is_dropped():

@@ -49,8 +49,22 @@ def test_each_lane_in_order(capsys):
         shown = lines(capsys)
         assert [s for s in shown if s[0] == "x"] == ["x=1.0", "x=2.0", "x=3.0"]
         assert len(shown) == 6
-    effax.vmap(effax.vmap(lambda x: debug.print("{}", x)))(np.arange(4).reshape(2, 2))
-    assert lines(capsys) == ["0", "1", "2", "3"]
+
+
+def test_lanes_of_the_outermost_batch_change_fastest(capsys):
+    xs = np.arange(6).reshape(3, 2)
+    inner = effax.vmap(lambda x, y: debug.print("{}{}", x, y), (0, None))
+    effax.vmap(inner)(xs, np.arange(3))
+    assert lines(capsys) == ["00", "21", "42", "10", "31", "52"]
+    effax.jit(effax.vmap(inner, (1, None)))(xs, np.int32(7))
+    assert lines(capsys) == ["07", "17", "27", "37", "47", "57"]
+    effax.vmap(effax.vmap(lambda x: debug.print("{}", x, ordered=True)))(xs)
+    assert lines(capsys) == ["0", "2", "4", "1", "3", "5"]
+
+
+def test_arrays_inside_of_containers(capsys):
+    effax.jit(lambda x: debug.print("{} {}", {"a": x, "b": "text"}, x))(np.int32(2))
+    assert lines(capsys) == ["{'a': Array(2, dtype=int32), 'b': 'text'} 2"]
 
 
 def test_unbatched_operands_are_the_same_for_each_lane(capsys):

@@ -204,6 +204,30 @@ def test_lowered_as_asked():
     assert "dense<[0, 1]>" in lowered(output_layouts=(1, 0))
 
 
+def test_attributes_are_where_jax_writes_them():
+    """Tools that read modules look for `mhlo.backend_config`, and programs show what is told."""
+    call = ffi.ffi_call("some.target", effax.ShapeDtypeStruct((2, 3), np.float32))
+
+    def function(x):
+        return call(x, scale=np.float32(2), many={"a": 1})
+
+    module = effax.jit(function).lower(X).compiler_ir()
+    (main,) = module.body.operations
+    found = main.body.blocks[0].operations[0].attributes["mhlo.backend_config"]
+    assert str(found["scale"]) == "2.000000e+00 : f32" and str(found["many"]["a"]) == "1 : i64"
+    assert 'some.target(scale=2.0 : f32, many={"a" = 1 : i64})' in str(
+        effax.make_program(function)(X)
+    )
+
+
+def test_an_empty_container_among_the_results_is_refused():
+    like = effax.ShapeDtypeStruct((), np.float32)
+    for wrong, at in ((None, 0), ((like, ()), 1), ([like, {}], 1), ((like, 3), 1)):
+        with pytest.raises(ValueError, match=f"All elements of result_shape_dtypes.*position {at}"):
+            ffi.ffi_call("nowhere", wrong)
+    assert effax.eval_shape(ffi.ffi_call("nowhere", ())) == ()
+
+
 def test_a_handler_is_told_the_words_of_a_key():
     acting = ffi.ffi_call("effax_test_keys", (), has_side_effect=True)
     program = effax.make_program(lambda key: acting(key))(effax.random.key(0))

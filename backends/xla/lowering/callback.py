@@ -38,8 +38,12 @@ def call_host(
     operands: Sequence[Name],
     host: Callable[..., tuple[Any, ...]],
     acts: bool,
+    name: str,
 ) -> list[Name]:
-    """Write a call of a function of NumPy arrays; one that `acts` is called exactly once."""
+    """Write a call of a function of NumPy arrays; one that `acts` is called exactly once.
+
+    `name` is the public function that asked for it.
+    """
     target = TARGETS.get(w.platform)
     if target is None:
         raise UnhandledEffectError(
@@ -54,7 +58,7 @@ def call_host(
             "value"
         )
     index = len(w.callbacks)
-    w.callbacks.append(lambda *arrays: noted(host, arrays))
+    w.callbacks.append(lambda *arrays: noted(host, arrays, name))
     ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
     result = outs if len(types) == 1 else f"({outs})"
     found = w.ops(
@@ -107,21 +111,21 @@ def lower_debug_callback(
 ) -> list[Name]:
     if isinstance(innermost(callback), Inspection):
         return []
-    return call_host(w, types, operands, _host(callback, ()), acts=True)
+    return call_host(w, types, operands, _host(callback, ()), acts=True, name="debug.callback")
 
 
 @rule(pure_callback)
 def lower_pure_callback(
     w: Writer, types: Sequence[ShapedArray], *operands: Name, callback: Any, **_: Any
 ) -> list[Name]:
-    return call_host(w, types, operands, _host(callback, types), acts=False)
+    return call_host(w, types, operands, _host(callback, types), acts=False, name="pure_callback")
 
 
 @rule(io_callback)
 def lower_io_callback(
     w: Writer, types: Sequence[ShapedArray], *operands: Name, callback: Any, **_: Any
 ) -> list[Name]:
-    return call_host(w, types, operands, _host(callback, types), acts=True)
+    return call_host(w, types, operands, _host(callback, types), acts=True, name="io_callback")
 
 
 @rule(sequenced_callback)
@@ -132,13 +136,15 @@ def lower_sequenced_callback(
     *operands: Name,
     callback: Any,
     result_types: tuple[ShapedArray, ...],
+    debugs: bool,
 ) -> list[Name]:
+    name = "debug.callback" if debugs else "io_callback"
     plain = _host(callback, result_types)
 
     def host(token: Any, *arrays: np.ndarray[Any, Any]) -> tuple[Any, ...]:
         return (np.zeros((), TOKEN.dtype), *plain(*arrays))
 
-    return call_host(w, types, [token, *operands], host, acts=True)
+    return call_host(w, types, [token, *operands], host, acts=True, name=name)
 
 
 def _host(callback: Any, types: Sequence[ShapedArray]) -> Callable[..., tuple[Any, ...]]:

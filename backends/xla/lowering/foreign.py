@@ -57,16 +57,17 @@ def _lower_target(acts: bool) -> Any:
         ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
         result = outs if len(types) == 1 else f"({outs})"
         given = [
-            f"api_version = {target.api_version} : i32",
             f"has_side_effect = {'true' if acts else 'false'}",
             f"operand_layouts = {_layouts(target.operand_layouts, [x.type for x in operands])}",
             f"result_layouts = {_layouts(target.result_layouts, types)}",
         ]
         if target.aliases:
             given.append(f"output_operand_aliases = [{', '.join(_aliases(target, len(types)))}]")
-        if target.api_version >= 4:
-            given.append(f"backend_config = {_entries(target.attributes)}")
+        if target.api_version >= 4:  # XLA reads a dictionary of this name as a call of version 4
+            attributes = _entries(target.attributes)
+            given.append(f'backend_config = "", mhlo.backend_config = {attributes}')
         else:
+            given.append(f"api_version = {target.api_version} : i32")
             given.append(f"backend_config = {quoted(target.config)}")
         return w.ops(
             f"stablehlo.custom_call @{quoted(target.name)}({', '.join(operands)}) "
