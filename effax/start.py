@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from effax.backends.xla import host as host  # answers of its own for what is not staged
@@ -50,5 +49,18 @@ def _watch_collections(level: str | None) -> None:
 
 config.watch("array_garbage_collection_guard", _watch_collections)
 _watch_collections(config.read("array_garbage_collection_guard"))
-config.watch("logging_level", logging.getLogger("effax").setLevel)
-logging.getLogger("effax").setLevel(config.read("logging_level"))
+
+
+def _watch_log(setting: str) -> None:
+    def watch(value: Any) -> None:
+        from effax.api import logs
+
+        logs.setters[setting](value)
+
+    config.watch(setting, watch)
+    if config.read(setting) not in ("", "NOTSET", None):
+        watch(config.read(setting))
+
+
+_watch_log("logging_level")
+_watch_log("debug_log_modules")

@@ -23,7 +23,6 @@ ABSENT: Final[dict[str, Any]] = {
     "cross_host_transport_addresses": "",
     "custom_vjp3": False,
     "debug_leaked_clients_on_clear_backends": False,
-    "debug_log_modules": "",
     "disable_bwd_checks": False,
     "disable_vmap_shmap_error": False,
     "disallow_mesh_context_manager": False,

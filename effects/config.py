@@ -347,12 +347,12 @@ def _switch(name: str, default: bool, text: str, kind: type[Option] = Option) ->
     return kind(name, default, text, check, parse)
 
 
-def _choice(name: str, default: str | None, choices: tuple[str, ...], text: str) -> Option:
+def _choice(name: str, default: str | None, choices: tuple[str | None, ...], text: str) -> Option:
     def check(value: Any) -> str | None:
         value = getattr(value, "value", value)  # members of an enumeration of strings
         if (value is None and default is None) or value in choices:
             return None if value is None else str(value)
-        raise ValueError(f"{name} is one of {', '.join(choices)}; not {value!r}")
+        raise ValueError(f"{name} is one of {', '.join(map(str, choices))}; not {value!r}")
 
     return Option(name, default, text, check, lambda text: text or None)
 
@@ -420,6 +420,7 @@ _PRECISIONS: Final = (
     *("BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9"),
     *("TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64"),
 )
+_LEVELS: Final = ("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", None)
 _GUARDS: Final = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 
 # What traces and cached calls depend on (the slots of Settings).
@@ -488,11 +489,9 @@ traceback_filtering = _choice(
     "hide the library's frames in tracebacks",
 )
 logging_level = _choice(
-    "logging_level",
-    "NOTSET",
-    ("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
-    "least level of the library's log, for the whole process",
+    "logging_level", "NOTSET", _LEVELS, "least level of the library's log, for the whole process"
 )
+debug_log_modules = _text("debug_log_modules", "", "loggers of which all is shown; effax has all")
 log_checkpoint_residuals = _switch(
     "log_checkpoint_residuals", False, "log what `checkpoint` keeps for the backward pass"
 )

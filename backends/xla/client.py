@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -44,10 +45,16 @@ class Backend:
         """The version of the platform, as the plugin states it."""
         return str(self.client.platform_version)
 
+    def heap_profile(self) -> bytes:
+        """What lives in the devices' memory, as a compressed profile of pprof's."""
+        found: bytes = self.client.heap_profile()
+        return found
+
     def __repr__(self) -> str:
         return f"Backend({self.name!r})"
 
 
+_log: Final = logging.getLogger("effax")
 _lock: Final = threading.RLock()
 _backends: Final[dict[str, Backend]] = {}
 _failures: Final[dict[str, str]] = {}
@@ -169,6 +176,8 @@ def _start() -> None:
         if not _forks_watched and hasattr(os, "register_at_fork"):
             _forks_watched.append(True)
             os.register_at_fork(before=_warn_of_fork, after_in_child=_forget_compiled)
+        for name, made in started.items():
+            _log.info("started the back-end %s: %d devices", name, made.client.device_count())
         # Published last and at once: another thread sees all of the back-ends or none.
         _backends.update(started)
 

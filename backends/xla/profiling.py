@@ -71,5 +71,4 @@ def stop_serving() -> None:
 
 def memory(platform: str | None = None) -> bytes:
     """What lives in the devices' memory, in pprof's format."""
-    found: bytes = backend(platform).client.heap_profile()
-    return found
+    return backend(platform).heap_profile()

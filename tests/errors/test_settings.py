@@ -1,6 +1,9 @@
 """Settings of JAX: each is answered, or refused by its name."""
 
 import logging
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -130,6 +133,46 @@ def test_the_level_of_the_log():
     finally:
         config.update("logging_level", "NOTSET")
     assert logger.level == logging.NOTSET == before
+
+
+def run_with(program, **environment):
+    asked = {**os.environ, **environment}
+    found = subprocess.run(
+        [sys.executable, "-c", program], env=asked, capture_output=True, text=True, timeout=120
+    )
+    assert not found.returncode, found.stderr
+    return found.stderr
+
+
+def test_a_level_writes_the_log_to_stderr():
+    program = """if True:
+    import sys, effax
+    effax.jit(lambda x: x + 1)(1)
+    effax.config.update("logging_level", None)
+    sys.stderr.write("===")
+    effax.jit(lambda x: x + 2)(1)
+    """
+    before, after = run_with(program, EFFAX_LOGGING_LEVEL="DEBUG").split("===")
+    assert "DEBUG:" in before and before.count("Finished tracing <lambda> for jit") == 1
+    assert "INFO:" in before and "started the back-end cpu" in before
+    assert after == ""
+    informed = run_with("import effax; effax.jit(abs)(1)", EFFAX_LOGGING_LEVEL="INFO")
+    assert "INFO:" in informed and "DEBUG:" not in informed
+
+
+def test_modules_write_all_they_have_to_stderr():
+    program = """if True:
+    import effax
+    effax.config.update("logging_level", "INFO")
+    effax.config.update("debug_log_modules", "effax, another")
+    effax.jit(lambda x: x + 1)(1)
+    effax.config.update("debug_log_modules", "")
+    effax.jit(lambda x: x + 2)(1)
+    """
+    assert run_with(program).count("Finished tracing") == 1
+    assert "DEBUG:" in run_with("import effax; effax.jit(abs)(1)", EFFAX_DEBUG_LOG_MODULES="effax")
+    own = "import logging; logging.basicConfig(); import effax; effax.jit(abs)(1)"
+    assert run_with(own, EFFAX_LOGGING_LEVEL="DEBUG").count("Finished tracing") == 1
 
 
 def test_filtering_of_tracebacks():
