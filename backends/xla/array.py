@@ -30,10 +30,10 @@ class Array(Value):
     """An array on one device or several: a buffer of the runtime, and the spec that describes it.
 
     It may still be being computed; whatever looks at its contents waits for them. `_host` keeps
-    the contents once they were fetched.
+    the contents once they were fetched. Users may set attributes of their own.
     """
 
-    __slots__ = ("__weakref__", "_host", "buffer", "spec")
+    __slots__ = ("__dict__", "__weakref__", "_host", "buffer", "spec")
 
     # NumPy's operators leave the work to ours.
     __array_priority__ = 100

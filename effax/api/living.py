@@ -65,8 +65,9 @@ class _Watch:
 
 def _tell(freed: int, level: str) -> None:
     _log.error(
-        "the garbage collector freed %d arrays: they were part of reference cycles, and held the "
-        "memory of their devices until it came round (array_garbage_collection_guard=%s)",
+        "`effax.Array` was deleted by the Python garbage collector: %d arrays were reachable from "
+        "reference cycles only, and held the memory of their devices until it ran "
+        "(array_garbage_collection_guard=%s)",
         freed,
         level,
     )
