@@ -72,8 +72,10 @@ io_callback = Effect("io_callback", family=FAMILY, typing=_given, multiple=True,
 sequenced_callback = Effect(
     "sequenced_callback", family=FAMILY, typing=_sequenced_type, multiple=True, row="callback"
 )
-"""`sequenced_callback(token, *operands, callback, result_types, debugs)`: an ordered callback, after
-the one that gave the token; its first result is the token of the next. `debugs` says of which."""
+"""`sequenced_callback(token, *operands, callback, result_types, debugs)`: an ordered callback.
+
+It follows the one that gave the token. Its first result is the token of the next. `debugs` says whether it was
+a `debug_callback`."""
 
 
 HOST: Final = frozenset({debug_callback, pure_callback, io_callback, sequenced_callback})

@@ -51,9 +51,9 @@ exported_call = Effect("exported_call", family=FAMILY, typing=_module_type, mult
 class Target:
     """A function registered with XLA under a name, and how it is called.
 
-    `attributes` are what it is told besides its operands, in MLIR's syntax; layouts are orders of axes, the slowest
-    first, or None for the usual one; `aliases` are pairs of an operand and the result that takes
-    its memory.
+    `attributes` are what it is told besides its operands, in MLIR's syntax; layouts are orders of
+    axes, the slowest first, or None for the usual one; `aliases` are pairs of an operand and the
+    result that takes its memory.
     """
 
     name: str

@@ -51,7 +51,7 @@ def labelled(handler: Any, lifting: Callable[..., Any], *performed: Any) -> Any:
 
     An equation in a scope by name bears them already.
     """
-    before = at, top = source.at, source.top
+    before = at, _ = source.at, source.top
     if at is not None and at.scope:
         return lifting(handler, *performed)
     equation = getattr(at, "equation", at)

@@ -28,7 +28,7 @@ def child_env(args, progress: str, done: str) -> dict[str, str]:
     for k in list(env):
         if k.startswith("PYTEST_") or k.startswith("HARNESS_"):
             del env[k]
-    path = [str(HERE)] + [p for p in args.path.split(os.pathsep) if p]
+    path = [str(HERE), str(HERE / "site")] + [p for p in args.path.split(os.pathsep) if p]
     if env.get("PYTHONPATH"):
         path.append(env["PYTHONPATH"])
     env.update(
@@ -109,6 +109,8 @@ class FileRun:
             str(self.root),
             "-p",
             "conformance_plugin",
+            "-p",
+            "no:logging",  # its handlers keep records from stderr, where some tests look for them
             "--continue-on-collection-errors",
             "-q",
             "--no-header",

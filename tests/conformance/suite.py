@@ -234,6 +234,19 @@ HARNESS_LIMITS: dict[str, dict[str, str]] = {
     "random_test": {
         "PrngTest::test_config_prngs_registered": "looks at the private table of generators",
     },
+    "debugging_primitives_test": {
+        "PartitionedDebugCallbackTest::test_debug_print_with_logging": "listens to a logger of jax._src",
+    },
+    "ffi_test": {
+        "FfiTest::test_non_hashable_attributes": "looks for FrozenDict, a class of jax._src",
+    },
+    "profiler_test": {
+        "ProfilerTest::testProfilerGetFDOProfile": "asks for stop_and_get_fdo_profile, which is private",
+        "ProfilerTest::testProgrammaticProfiling": "looks for pxla.py, a file of jax._src",
+        "ProfilerTest::testProgrammaticProfilingConcurrency": "looks for pxla.py",
+        "ProfilerTest::testProgrammaticProfilingPathlib": "looks for pxla.py",
+        "ProfilerTest::testProgrammaticProfilingWithOptionsPathlib": "looks for pxla.py",
+    },
     "pjit_test": {
         "ShardingInTypesTest::test_set_mesh": "undoes jax.set_mesh through private state",
         "PJitTest::test_pretty_print_html": "uses jax._src.pretty_printer",

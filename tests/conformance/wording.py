@@ -18,6 +18,12 @@ def expected(pattern: str | re.Pattern[str]) -> str | re.Pattern[str]:
     return _NAMES.sub(lambda found: f"(?:{'|'.join(_names(found[0], target))})", pattern)
 
 
+def mentions(text: str, words: str) -> bool:
+    """Whether a text has these words, in which the target's names may stand for JAX's."""
+    found = expected(re.escape(words))
+    return words in text or (_NAMES.search(words) is not None and bool(re.search(found, text)))
+
+
 def _names(name: str, target: str) -> list[str]:
     if name in ("jax", "JAX"):
         return [name, target]

@@ -161,6 +161,11 @@ class JaxTestCase(parameterized.TestCase):
             lines(expected), lines(what), msg=f"Found\n{what}\nExpecting\n{expected}"
         )
 
+    def assertIn(self, member, container, msg=None):
+        strings = isinstance(member, str) and isinstance(container, str)
+        if not (strings and wording.mentions(container, member)):
+            super().assertIn(member, container, msg)
+
     # -- exceptions
 
     def assertRaises(self, expected_exception, *args, **kwargs):
