@@ -74,8 +74,8 @@ sequenced_callback = Effect(
 )
 """`sequenced_callback(token, *operands, callback, result_types, debugs)`: an ordered callback.
 
-It follows the one that gave the token. Its first result is the token of the next. `debugs` says whether it was
-a `debug_callback`."""
+It follows the one that gave the token. Its first result is the token of the next. `debugs` says
+whether it was a `debug_callback`."""
 
 
 HOST: Final = frozenset({debug_callback, pure_callback, io_callback, sequenced_callback})
