@@ -76,6 +76,7 @@ def _kernel_type(
     scalars: int,
     aliases: tuple[tuple[int, int], ...] = (),
     unset: str = "nan",
+    parallel: tuple[bool, ...] = (),
     interpret: bool = False,
     params: Hashable = None,
     name: str = "kernel",
@@ -97,6 +98,7 @@ arrays; it gives what the blocks of the results and the scratch arrays are from 
 the scalars, and gives the block's position. The pairs of `aliases` say which input a result begins
 as. Other results, scratch arrays and what lies outside of arrays are `unset` until they are
 written: "nan", or "zero" in a kernel derived from another, into whose tangents no NaN may come.
-`interpret` asks for the loop that this describes, on any platform; `params` are hints for a
-compiler of kernels.
+`parallel` says along which axes of the grid points may be visited in any order, or at once; `()` is
+not to say. `interpret` asks for the loop that this describes, on any platform; `params` are hints
+for a compiler of kernels.
 """

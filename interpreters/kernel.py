@@ -1,21 +1,18 @@
-"""Kernels under any handler, and what they mean: a loop over the grid that cuts blocks."""
+"""Kernels under any handler: a kernel again, of a lifted program."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
-from effax.effects import control, shape
 from effax.effects.effect import Effect
-from effax.effects.elementwise import mul
 from effax.effects.handler import outside
-from effax.effects.indexing import dynamic_slice, dynamic_update_slice, fill_default
-from effax.effects.kernel import Block, kernel, points
+from effax.effects.kernel import Block, kernel
 from effax.effects.program import Literal, Program, Variable
-from effax.effects.shape import expand_dims, squeeze
-from effax.effects.types import ShapedArray, int32, typeof
+from effax.effects.types import ShapedArray, typeof
+from effax.interpreters.cutting import ID, interpret
 from effax.interpreters.fixpoints import fixpoint
 from effax.interpreters.lifting import (
     PLAIN,
@@ -29,125 +26,6 @@ from effax.interpreters.lifting import (
     raised,
 )
 from effax.interpreters.meanings import meaning, meanings
-from effax.interpreters.stage import stage
-
-ID: Final = ShapedArray((), int32)
-"""The type of a coordinate of a point."""
-
-
-def interpret(
-    *operands: Any,
-    program: Program,
-    maps: tuple[Program, ...],
-    blocks: tuple[Block, ...],
-    grid: tuple[int, ...],
-    scalars: int,
-    aliases: tuple[tuple[int, int], ...] = (),
-    unset: str = "nan",
-    **_: Any,
-) -> list[Any]:
-    """Run a kernel as a loop over its grid, in order, on blocks cut out of padded arrays."""
-    told, arrays = operands[:scalars], operands[scalars:]
-    n = len(arrays)
-    begins = {result: arrays[i] for i, result in aliases}
-    inputs = [_padded(x, b, unset) for x, b in zip(arrays, blocks, strict=False)]
-    results = [
-        _padded(begins[i], b, unset) if i in begins else _blank(b.padded, b.array.dtype, unset)
-        for i, b in enumerate(blocks[n:])
-    ]
-    held = program.in_types[len(grid) + scalars + len(blocks) :]
-    carry = [*results, *(_blank(t.shape, t.dtype, unset) for t in held)]
-    first, second = len(told), len(told) + n
-
-    def step(values: Sequence[Any], ids: Sequence[Any]) -> list[Any]:
-        told, given, carry = values[:first], values[first:second], values[second:]
-        written, scratch = carry[: len(results)], carry[len(results) :]
-        at = [_starts(b, m.run(*ids, *told)) for b, m in zip(blocks, maps, strict=True)]
-        cut = [_read(*one) for one in zip((*given, *written), blocks, at, strict=True)]
-        after = program.run(*ids, *told, *cut, *scratch)
-        stored = zip(written, after, blocks[n:], at[n:], strict=False)
-        return [*(_stored(*one) for one in stored), *after[len(results) :]]
-
-    values = [*told, *inputs, *carry]
-    length = points(grid)
-    if length == 1:
-        carry = step(values, [shape.scalar(0, int32)] * len(grid))
-    elif length:
-        ids = _coordinates(grid)
-        types = [*map(typeof, values), *[ID] * len(grid)]
-        body = stage(lambda *xs: step(xs[: len(values)], xs[len(values) :]), types, program.name)
-        carry = control.scan(
-            *body.captured,
-            *values,
-            *ids,
-            body=body.program,
-            consts=len(body.captured) + second,
-            carry=len(carry),
-            length=length,
-            reverse=False,
-            unroll=1,
-        )
-    return [_inside(x, b) for x, b in zip(carry, blocks[n:], strict=False)]
-
-
-def _coordinates(grid: Sequence[int]) -> list[Any]:
-    """For each axis of a grid, the coordinates of all points, in order."""
-    n = points(grid)
-    axes = [shape.iota(dtype=int32, shape=tuple(grid), dimension=k) for k in range(len(grid))]
-    return [shape.reshape(x, shape=(n,)) for x in axes]
-
-
-def _blank(lengths: tuple[int, ...], dtype: Any, unset: str) -> Any:
-    value = fill_default(dtype) if unset == "nan" else 0
-    return shape.full(lengths, value, dtype)
-
-
-def _padded(x: Any, block: Block, unset: str) -> Any:
-    """An array padded to whole blocks."""
-    lengths, total = block.array.shape, block.padded
-    if lengths == total:
-        return x
-    config = tuple(
-        (low, after - n - low, 0)
-        for n, after, (low, _) in zip(lengths, total, block.padding, strict=True)
-    )
-    return shape.pad(x, _blank((), block.array.dtype, unset), config=config)
-
-
-def _inside(x: Any, block: Block) -> Any:
-    """The array without its padding."""
-    lengths = block.array.shape
-    if lengths == block.padded:
-        return x
-    low = tuple(low for low, _ in block.padding)
-    limit = tuple(a + n for a, n in zip(low, lengths, strict=True))
-    return shape.slice(x, start=low, limit=limit, strides=None)
-
-
-def _starts(block: Block, positions: Sequence[Any]) -> list[Any] | None:
-    """The first element of a block along each axis; None for a block that is the whole array."""
-    if all(block.single):
-        return None
-    starts = []
-    for x, n, by_element, single in zip(
-        positions, block.sizes, block.elements, block.single, strict=True
-    ):
-        start = shape.scalar(0, int32) if single else x
-        starts.append(start if by_element or single or n == 1 else mul(start, n))
-    return starts
-
-
-def _read(x: Any, block: Block, starts: list[Any] | None) -> Any:
-    if starts is not None:
-        x = dynamic_slice(x, *starts, sizes=block.sizes)
-    gone = [i for i, is_gone in enumerate(block.squeezed) if is_gone]
-    return squeeze(x, gone) if gone else x
-
-
-def _stored(x: Any, value: Any, block: Block, starts: list[Any] | None) -> Any:
-    gone = [i for i, is_gone in enumerate(block.squeezed) if is_gone]
-    value = expand_dims(value, gone) if gone else value
-    return value if starts is None else dynamic_update_slice(x, value, *starts)
 
 
 @attrs.frozen

@@ -31,6 +31,7 @@ def batch_kernel(
     if found is None or PLAIN in _of_results(found[1], len(operands) - n, attributes):
         return lift_kernel(handler, effect, operands, attributes)
     size, blocks = handler.size, attributes["blocks"]
+    parallel = attributes.get("parallel", ())
     aliased = {i for i, _ in attributes.get("aliases", ())}
     lanes = [handler.owns(x) or i in aliased for i, x in enumerate(operands[n:])]
     arrays = [
@@ -51,6 +52,7 @@ def batch_kernel(
                 _row(b, size) if own else b for b, own in zip(blocks, lanes, strict=True)
             ),
             "grid": (size, *attributes["grid"]),
+            "parallel": (True, *parallel) if parallel else (),
         },
     )
     return [Batched(handler, x) for x in results]

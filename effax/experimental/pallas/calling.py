@@ -169,6 +169,7 @@ class Call:
             scalars=len(told),
             aliases=tuple((i - len(told) + len(first), o) for i, o in self.aliases),
             unset="nan",
+            parallel=() if self.params is None else self.params.parallel(len(self.spec.grid)),
             interpret=self.interpret,
             params=self.params,
             name=self.name,

@@ -70,6 +70,10 @@ class CompilerParams:
     vmem_limit_bytes: int | None = None
     has_side_effects: bool = False
 
+    def parallel(self, axes: int) -> tuple[bool, ...]:
+        """Return along which axes of a grid points may be visited in any order."""
+        return tuple(x == "parallel" for x in self.dimension_semantics or ("arbitrary",) * axes)
+
 
 @attrs.frozen
 class InterpretParams:

@@ -46,6 +46,10 @@ class CompilerParams:
     num_warps: int | None = None
     num_stages: int | None = None
 
+    def parallel(self, axes: int) -> tuple[bool, ...]:
+        """Return along which axes of a grid points are visited at once: all."""
+        return (True,) * axes
+
 
 def load(
     ref: Any,
