@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 from typing import Final as _Final
 
-from effax import start as _start  # noqa: F401  # isort: skip  (it gives the stack its bottom)
+from effax.api.surface import start as _start  # noqa: F401  # isort: skip  (it gives the stack its bottom)
 
 from effax import numpy as numpy  # isort: skip  (it gives values their operators)
 
-from effax.api.on_demand import Surface as _Surface
+from effax.api.surface.on_demand import Surface as _Surface
 from effax.effects.frames import cut_at as _cut_at
 
 if _TYPE_CHECKING:

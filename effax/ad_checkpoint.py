@@ -1,10 +1,10 @@
 """Checkpointing: functions computed again in the backward pass, and names for what is kept."""
 
-from effax.api.checkpoint import checkpoint as checkpoint
-from effax.api.checkpoint import checkpoint_name as checkpoint_name
-from effax.api.checkpoint import checkpoint_policies as checkpoint_policies
-from effax.api.checkpoint import remat as remat
-from effax.api.residuals import print_saved_residuals as print_saved_residuals
+from effax.api.derivatives.checkpoint import checkpoint as checkpoint
+from effax.api.derivatives.checkpoint import checkpoint_name as checkpoint_name
+from effax.api.derivatives.checkpoint import checkpoint_policies as checkpoint_policies
+from effax.api.derivatives.checkpoint import remat as remat
+from effax.api.derivatives.residuals import print_saved_residuals as print_saved_residuals
 from effax.interpreters.residual.saving import Offloadable as Offloadable
 from effax.interpreters.residual.saving import Recompute as Recompute
 from effax.interpreters.residual.saving import Saveable as Saveable

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.api.scopes import ensure_compile_time_eval as ensure_compile_time_eval
+from effax.api.calling.scopes import ensure_compile_time_eval as ensure_compile_time_eval
 from effax.effects.handler import Carrier as Tracer
 from effax.effects.handler import Handler as Trace
 from effax.effects.operand_classes import pytype_aval_mappings as pytype_aval_mappings
@@ -68,7 +68,7 @@ def min_dim(d1: int, d2: int) -> int:
 
 def __getattr__(name: str) -> Any:
     """Names that moved to `extend.core` are still found, as in JAX."""
-    from effax.api.removed import missing
+    from effax.api.surface.removed import missing
     from effax.extend import core
 
     if name in core.__all__:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax.api.arguments import name_of, wearing
-from effax.api.custom_calls import by_position, pass_on_rules
+from effax.api.calling.arguments import name_of, wearing
+from effax.api.custom.calls import by_position, pass_on_rules
 from effax.effects import custom
 from effax.effects.errors import RefError
 from effax.effects.frames import filtered

@@ -1,14 +1,14 @@
 """Functions that bring their own derivative."""
 
-from effax.api import primitives
-from effax.api.closure import closure_convert as closure_convert
-from effax.api.closure import custom_gradient as custom_gradient
-from effax.api.custom_calls import SymbolicZero as SymbolicZero
-from effax.api.custom_calls import zero_from_primal as zero_from_primal
-from effax.api.custom_jvp import custom_jvp as custom_jvp
-from effax.api.custom_vjp import CustomVJPPrimal as CustomVJPPrimal
-from effax.api.custom_vjp import custom_vjp as custom_vjp
-from effax.api.custom_vjp import custom_vjp_primal_tree_values as custom_vjp_primal_tree_values
+from effax.api.custom.calls import SymbolicZero as SymbolicZero
+from effax.api.custom.calls import zero_from_primal as zero_from_primal
+from effax.api.custom.closure import closure_convert as closure_convert
+from effax.api.custom.closure import custom_gradient as custom_gradient
+from effax.api.custom.jvp import custom_jvp as custom_jvp
+from effax.api.custom.vjp import CustomVJPPrimal as CustomVJPPrimal
+from effax.api.custom.vjp import custom_vjp as custom_vjp
+from effax.api.custom.vjp import custom_vjp_primal_tree_values as custom_vjp_primal_tree_values
+from effax.api.surface import primitives
 from effax.effects.effect import Effect
 
 __all__ = [

@@ -22,9 +22,9 @@ import attrs
 import numpy as np
 
 from effax.api.callbacks import show
-from effax.api.sharding_views import inspect_array_sharding as inspect_array_sharding
-from effax.api.sharding_views import visualize_array_sharding as visualize_array_sharding
-from effax.api.sharding_views import visualize_sharding as visualize_sharding
+from effax.api.placing.sharding_views import inspect_array_sharding as inspect_array_sharding
+from effax.api.placing.sharding_views import visualize_array_sharding as visualize_array_sharding
+from effax.api.placing.sharding_views import visualize_sharding as visualize_sharding
 from effax.backends.xla.array import asarray
 from effax.effects.frames import filtered
 from effax.effects.tree import tree_map

@@ -28,7 +28,7 @@ from typing import Any, Final
 
 import attrs
 
-from effax import start as start  # the tables are filled at start-up
+from effax.api.surface import start as start  # the tables are filled at start-up
 from effax.backends.reference import table as reference
 from effax.backends.xla.lowering import writer as lowering
 from effax.effects import state

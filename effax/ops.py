@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
 from effax.effects import reduction
 from effax.effects import shape as shapes

@@ -6,13 +6,13 @@
 True
 """
 
-from effax.api.jit import Jit as Wrapped
-from effax.api.stages import ArgInfo as ArgInfo
-from effax.api.stages import Compiled as Compiled
-from effax.api.stages import CompilerOptions as CompilerOptions
-from effax.api.stages import Lowered as Lowered
-from effax.api.stages import OutInfo as OutInfo
-from effax.api.stages import Traced as Traced
+from effax.api.compiling.jit import Jit as Wrapped
+from effax.api.compiling.stages import ArgInfo as ArgInfo
+from effax.api.compiling.stages import Compiled as Compiled
+from effax.api.compiling.stages import CompilerOptions as CompilerOptions
+from effax.api.compiling.stages import Lowered as Lowered
+from effax.api.compiling.stages import OutInfo as OutInfo
+from effax.api.compiling.stages import Traced as Traced
 
 __all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "OutInfo", "Traced", "Wrapped"]
 __dir__ = __all__.copy

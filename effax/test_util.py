@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from effax.api.forward import jvp
-from effax.api.reverse import vjp
+from effax.api.derivatives.forward import jvp
+from effax.api.derivatives.reverse import vjp
 from effax.dtypes import finfo, float0, issubdtype, result_type
 from effax.tree_util import tree_leaves, tree_map
 

@@ -31,7 +31,7 @@ class Bottom:
 
     It is the stack's value where nothing is installed, so `current.get() is bottom` is the whole
     test for the fast path. The kernel imports nothing from above: where it needs an answer from
-    there, it asks `bottom`, whose attributes `effax.start` sets.
+    there, it asks `bottom`, whose attributes `effax.api.surface.start` sets.
     """
 
     __slots__ = ("__weakref__", "discharge", "perform", "sharding_of", "together")

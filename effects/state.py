@@ -95,7 +95,7 @@ class Ref:
     handler: Any
     type: AbstractRef
 
-    if TYPE_CHECKING:  # given by effax.api.references, in the object language
+    if TYPE_CHECKING:  # given by effax.api.references.references, in the object language
         at: Any
         shape: tuple[int, ...]
         dtype: Any

@@ -9,13 +9,13 @@ from typing import Any, Final, NamedTuple, NoReturn
 import numpy as np
 
 from effax.backends.xla import buffer as memory
-from effax.backends.xla import guard, raised
+from effax.backends.xla import execution_errors, guard
 from effax.backends.xla.array_text import array_text
 from effax.backends.xla.client import XlaRuntimeError
 from effax.backends.xla.device import Device
 from effax.backends.xla.executable import deleted
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, place
-from effax.backends.xla.recut import recut
+from effax.backends.xla.reshard import recut
 from effax.effects import config
 from effax.effects.dtypes import NO_OPERATIONS
 from effax.effects.errors import UnexpectedTracerError
@@ -80,7 +80,7 @@ class Array(Value):
                 try:
                     found = memory.get(buffer, spec.type, spec.placement)
                 except XlaRuntimeError as error:
-                    raised.explain(error)
+                    execution_errors.explain(error)
                     raise
             self._host = found
         return found
@@ -204,7 +204,7 @@ class Array(Value):
         try:
             self.buffer.block_until_ready()
         except XlaRuntimeError as error:
-            raised.explain(error)
+            execution_errors.explain(error)
             raise
         return self
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import attrs
 
-from effax.backends.xla import ledger, recut, scalars
+from effax.backends.xla import ledger, reshard, scalars
 from effax.backends.xla.array import Array, asarray, buffer_of, spec_of
 from effax.backends.xla.client import refuse_fork
 from effax.backends.xla.executable import (
@@ -296,7 +296,7 @@ def clear() -> None:
         cache.clear()
     scalars.clear()
     _by_text.clear()
-    recut.clear()
+    reshard.clear()
 
 
 _HANDLER_FOR: Final = {

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NoReturn
 
 from effax.backends.xla import compile as compiling
-from effax.backends.xla import raised
+from effax.backends.xla import execution_errors
 from effax.backends.xla.client import XlaRuntimeError
 from effax.backends.xla.placement import Placement, Spec, from_hlo
 from effax.effects.types import ShapedArray
@@ -189,7 +189,7 @@ def explain_failure(error: XlaRuntimeError, specs_and_buffers: Iterable[tuple[Sp
     """
     if str(error).startswith("INVALID_ARGUMENT"):
         refuse_deleted(specs_and_buffers)
-    raised.explain(error)
+    execution_errors.explain(error)
 
 
 def refuse_deleted(specs_and_buffers: Iterable[tuple[Spec, Any]]) -> None:
@@ -243,5 +243,5 @@ def effects_barrier() -> None:
         try:
             _pending.popleft().block_until_ready()
         except XlaRuntimeError as error:
-            raised.explain(error)
+            execution_errors.explain(error)
             raise

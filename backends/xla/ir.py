@@ -125,8 +125,8 @@ def emit_python_callback(
     Returns:
       The results, the token, and what keeps the function alive.
     """
+    from effax.backends.xla.execution_errors import noted
     from effax.backends.xla.lowering.callback import TARGETS
-    from effax.backends.xla.raised import noted
     from effax.effects.runtime import ir, stablehlo
 
     index = len(ctx.callbacks)

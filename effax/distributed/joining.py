@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
-from effax.backends.xla import client, processes, raised
+from effax.backends.xla import client, execution_errors, processes
 from effax.distributed.clusters import find
 from effax.distributed.watchdog import Watchdog
 from effax.effects import config
@@ -134,7 +134,7 @@ def initialize(
     _membership.shutdown_timeout = shutdown_timeout_seconds
     _membership.watchdog = Watchdog(job)
     _membership.watchdog.start()
-    raised.explainers.append(_membership.watchdog.explain)
+    execution_errors.explainers.append(_membership.watchdog.explain)
     _hook()
 
 
@@ -172,7 +172,7 @@ def _leave(job: processes.Job) -> None:
     if watchdog is not None:
         job.put(f"ended/{job.index}", "")
         watchdog.end()
-        raised.explainers.remove(watchdog.explain)
+        execution_errors.explainers.remove(watchdog.explain)
         _membership.watchdog = None
     try:
         job.leave()

@@ -12,8 +12,8 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax, random
-from effax.api.staging import eval_shape
-from effax.api.struct import ShapeDtypeStruct
+from effax.api.compiling.staging import eval_shape
+from effax.api.compiling.struct import ShapeDtypeStruct
 from effax.nn import elu as elu
 from effax.nn import gelu as gelu
 from effax.nn import leaky_relu as leaky_relu

@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
-from effax.api.arguments import wearing
+from effax.api.calling.arguments import wearing
 from effax.backends.xla.array import asarray
 from effax.effects import check as effects
 from effax.effects.columns import load

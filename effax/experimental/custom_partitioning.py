@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax.api.arguments import wearing
-from effax.api.jit import jit
+from effax.api.calling.arguments import wearing
+from effax.api.compiling.jit import jit
 
 __all__ = ["custom_partitioning"]
 __dir__ = __all__.copy

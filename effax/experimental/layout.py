@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.api.custom_vjp import custom_vjp
+from effax.api.custom.vjp import custom_vjp
 from effax.backends.xla.analysis import Format as Format
 from effax.backends.xla.analysis import Layout as Layout
 from effax.effects.foreign import Target, foreign_call

@@ -109,7 +109,7 @@ def _exchanged(arrays: list[np.ndarray[Any, Any]], join: Callable[[Any], Any]) -
     sizes = [x.nbytes for x in arrays]
     flat = [np.ascontiguousarray(x).reshape(-1).view(np.uint8) for x in arrays]
     mesh = _one_device_each()
-    from effax.api.global_arrays import make_array_from_process_local_data
+    from effax.api.placing.global_arrays import make_array_from_process_local_data
 
     rows = NamedSharding(mesh, PartitionSpec("process"))
     spread = make_array_from_process_local_data(rows, np.concatenate(flat)[None])
@@ -132,7 +132,7 @@ def _one_device_each() -> Mesh:
 
 @functools.cache
 def _on_all(mesh: Any, what: str) -> Callable[[Any], Array]:
-    from effax.api.jit import jit
+    from effax.api.compiling.jit import jit
     from effax.effects.reduction import reduce_sum
 
     def identity(x: Any) -> Any:
@@ -251,7 +251,7 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Any, pspecs
     """
 
     def convert(x: Any, sharding: NamedSharding) -> Any:
-        from effax.api.global_arrays import make_array_from_process_local_data
+        from effax.api.placing.global_arrays import make_array_from_process_local_data
 
         if isinstance(x, Array) and not x.is_fully_addressable:
             return x
@@ -276,7 +276,7 @@ def global_array_to_host_local_array(global_inputs: Any, global_mesh: Any, pspec
     """
 
     def convert(x: Any, sharding: NamedSharding) -> Any:
-        from effax.api.devices import device_put
+        from effax.api.placing.devices import device_put
 
         if isinstance(x, Array) and x.is_fully_addressable:
             return x
@@ -295,7 +295,7 @@ def global_array_to_host_local_array(global_inputs: Any, global_mesh: Any, pspec
 def _converted(
     tree: Any, mesh: Any, specs: Any, convert: Callable[[Any, NamedSharding], Any]
 ) -> Any:
-    from effax.api.devices import device_put
+    from effax.api.placing.devices import device_put
 
     def is_spec(x: Any) -> bool:
         return x is None or isinstance(x, PartitionSpec)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import effax.numpy as jnp
 from effax import lax
-from effax.api.closure import closure_convert
-from effax.api.custom_vjp import custom_vjp
+from effax.api.custom.closure import closure_convert
+from effax.api.custom.vjp import custom_vjp
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import is_float, is_inexact, typeof
 from effax.effects.value import Array

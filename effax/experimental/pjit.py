@@ -6,6 +6,6 @@
 Array(6., dtype=float32, weak_type=True)
 """
 
-from effax.api.jit import jit as pjit
+from effax.api.compiling.jit import jit as pjit
 
 __all__ = ["pjit"]

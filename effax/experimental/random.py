@@ -9,7 +9,7 @@ import numpy as np
 
 import effax.numpy as jnp
 from effax import random
-from effax.api.references import new_ref
+from effax.api.references.references import new_ref
 from effax.effects.handler import bottom, innermost
 from effax.effects.state import Ref
 from effax.effects.tree import register_pytree_node_class

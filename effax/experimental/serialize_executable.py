@@ -9,8 +9,8 @@
 Array([0., 2.], dtype=float32)
 """
 
-from effax.api.executables import deserialize_and_load as deserialize_and_load
-from effax.api.executables import serialize as serialize
+from effax.api.compiling.executables import deserialize_and_load as deserialize_and_load
+from effax.api.compiling.executables import serialize as serialize
 
 __all__ = ["deserialize_and_load", "serialize"]
 __dir__ = __all__.copy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.api.devices import device_put
+from effax.api.placing.devices import device_put
 from effax.backends.xla.array import Array
 from effax.effects.types import typeof
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from effax.api.shard_map import shard_map as mapped
+from effax.api.mapping.shard_map import shard_map as mapped
 
 __all__ = ["shard_map"]
 

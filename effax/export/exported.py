@@ -8,10 +8,10 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from effax.api.custom_vjp import custom_vjp
-from effax.api.jit import Jit
-from effax.api.reverse import vjp
-from effax.api.stages import Traced
+from effax.api.compiling.jit import Jit
+from effax.api.compiling.stages import Traced
+from effax.api.custom.vjp import custom_vjp
+from effax.api.derivatives.reverse import vjp
 from effax.backends.xla import artifact, portable
 from effax.backends.xla.device import default_backend
 from effax.effects.control import call

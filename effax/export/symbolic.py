@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-from effax.api.struct import ShapeDtypeStruct
+from effax.api.compiling.struct import ShapeDtypeStruct
 from effax.effects.errors import SymbolicShapeError
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.api.jit_caches import clear_caches as clear_backends
-from effax.api.jit_caches import clear_caches as clear_in_memory_compilation_cache
+from effax.api.compiling.caches import clear_caches as clear_backends
+from effax.api.compiling.caches import clear_caches as clear_in_memory_compilation_cache
 from effax.backends.xla.client import backend as get_backend
 from effax.backends.xla.device import Device, default_backend
 from effax.backends.xla.device import devices as _devices

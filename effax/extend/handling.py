@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from effax.api.arguments import flat_function, name_of, wearing
-from effax.api.differentiable import typeof_like
+from effax.api.calling.arguments import flat_function, name_of, wearing
+from effax.api.calling.differentiable import typeof_like
 from effax.effects.effect import Effect
 from effax.effects.frames import filtered
 from effax.effects.tree import tree_flatten, tree_unflatten

@@ -11,10 +11,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from effax.api.checkpoint import checkpoint_policies
-from effax.api.forward import Linearized, jvp_flat
-from effax.api.scopes import named_scope
-from effax.api.vmap import vmap
+from effax.api.calling.scopes import named_scope
+from effax.api.derivatives.checkpoint import checkpoint_policies
+from effax.api.derivatives.forward import Linearized, jvp_flat
+from effax.api.mapping.vmap import vmap
 from effax.effects import comparison, conversion, elementwise, reduction, shape, transcendental
 from effax.effects.callback import pure_callback
 from effax.effects.custom import custom_jvp_call

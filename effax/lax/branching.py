@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from effax.api.arguments import name_of
-from effax.api.custom_calls import staged_over
-from effax.api.differentiable import as_value
+from effax.api.calling.arguments import name_of
+from effax.api.calling.differentiable import as_value
+from effax.api.custom.calls import staged_over
 from effax.effects import comparison, control
 from effax.effects import config as settings
 from effax.effects.conversion import convert_element_type

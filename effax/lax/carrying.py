@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from effax.api.arguments import name_of
-from effax.api.custom_calls import typed
-from effax.api.signatures import Parameters, leaf_names
+from effax.api.calling.arguments import name_of
+from effax.api.calling.signatures import Parameters, leaf_names
+from effax.api.custom.calls import typed
 from effax.effects import key_use
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import REFERENCES

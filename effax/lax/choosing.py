@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.api.jit import jit
+from effax.api.compiling.jit import jit
 from effax.backends.xla.placement import default
 from effax.effects.types import typeof
 from effax.effects.value import ArrayLike, Value

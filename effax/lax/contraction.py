@@ -7,7 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
 from effax.effects import contraction, conversion
 from effax.effects.config import read

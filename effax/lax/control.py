@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.api.differentiable import as_value
+from effax.api.calling.differentiable import as_value
 from effax.effects import comparison, control, elementwise, shape
 from effax.effects import config as settings
 from effax.effects.dtypes import is_float, is_integer
@@ -169,7 +169,7 @@ def scan(
     leaves, carry_tree = tree_flatten(init)
     rows, xs_tree = tree_flatten(xs)
     if any(isinstance(x, Ref) for x in rows):
-        from effax.api.references import refuse_parts
+        from effax.api.references.references import refuse_parts
 
         refuse_parts(xs, "lax.scan, xs")
     refuse_aliases("scan", f, (init, xs), [*leaves, *rows])
@@ -378,7 +378,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
         raise ValueError(f"lax.map: batch_size={batch_size} is not a number of rows")
     if not batch_size:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
-    from effax.api.vmap import vmap
+    from effax.api.mapping.vmap import vmap
 
     leaves, tree = tree_flatten(xs)
     n = _scan_length([typeof(x) for x in leaves], tree, None)

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
 from effax.effects import convolution, shape
 from effax.effects.convolution import ConvDimensionNumbers as ConvDimensionNumbers

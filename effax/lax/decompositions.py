@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, overload
 
-from effax.api.custom_jvp import stop_gradient
+from effax.api.custom.jvp import stop_gradient
 from effax.eager.whole import whole
 from effax.effects import condensed, elementwise, linalg, matrices, shape
 from effax.effects.conversion import convert_element_type

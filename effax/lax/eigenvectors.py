@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.api.custom_jvp import custom_jvp
+from effax.api.custom.jvp import custom_jvp
 from effax.effects import comparison, elementwise, linalg, matrices, reduction, shape
 from effax.effects.complex import complex as complex_of
 from effax.effects.complex import imag, real

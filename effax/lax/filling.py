@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
 from effax.effects import conversion
 from effax.effects.types import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.backends.xla.array import Array as ConcreteArray
 from effax.eager.whole import whole
 from effax.effects import cumulative, reduction, sorting, window
@@ -22,7 +22,7 @@ from effax.lax.shapes import axis_of, convert_element_type
 from effax.operands.arguments import strong
 
 if TYPE_CHECKING:
-    from effax.api.function_types import Cumulation, Position, Reduction
+    from effax.api.compiling.function_types import Cumulation, Position, Reduction
 
 
 def _named(function: Callable[..., Any], name: str, meaning: str, example: str) -> None:

@@ -20,7 +20,7 @@ from effax.keys.decorators import moves_keys
 from effax.lax.slicing import ints
 
 if TYPE_CHECKING:
-    from effax.api.function_types import Scatter
+    from effax.api.compiling.function_types import Scatter
 
 Mode = str | GatherScatterMode | None
 

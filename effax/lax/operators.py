@@ -41,7 +41,7 @@ from effax.lax.shapes import repeated
 from effax.operands.arguments import BroadcastError
 
 if TYPE_CHECKING:
-    from effax.api.function_types import BinaryOperator, TunableOperator, UnaryOperator
+    from effax.api.compiling.function_types import BinaryOperator, TunableOperator, UnaryOperator
 
 
 class RoundingMethod(enum.IntEnum):

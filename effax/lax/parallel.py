@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from math import prod
 from typing import Any
 
-from effax.api.parted import axes_in_scope, tracked_axes
+from effax.api.calling.call_arguments import axes_in_scope, tracked_axes
 from effax.effects import collective, comparison, shape
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS

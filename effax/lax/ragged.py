@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
 from effax.effects import shape
 from effax.effects.selection import select_n

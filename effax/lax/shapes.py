@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
 from effax.effects import conversion, elementwise, selection, shape
 from effax.effects.promotion import dtype_and_weakness

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from effax.api.arguments import name_of
+from effax.api.calling.arguments import name_of
 from effax.effects import solving
 from effax.effects.elementwise import neg
 from effax.effects.solving import Counts
@@ -111,7 +111,7 @@ def _strong(x: Any) -> Any:
 
 
 def _transposed(matvec: Callable[[Any], Any], tree: Any, types: Any) -> Callable[[Any], Any]:
-    from effax.api.reverse import linear_transpose
+    from effax.api.derivatives.reverse import linear_transpose
 
     back = linear_transpose(matvec, tree_unflatten(tree, types))
     return lambda y: back(y)[0]
@@ -143,8 +143,8 @@ def custom_root(
     >>> effax.value_and_grad(sqrt)(4.0)
     (Array(2., dtype=float32, weak_type=True), Array(0.25, dtype=float32, weak_type=True))
     """
-    from effax.api.custom_jvp import custom_jvp, stop_gradient
-    from effax.api.forward import jvp, linearize
+    from effax.api.custom.jvp import custom_jvp, stop_gradient
+    from effax.api.derivatives.forward import jvp, linearize
     from effax.interpreters.jvp.dual import zeros_like
 
     guess, tree = tree_flatten(initial_guess)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from effax.api.custom_jvp import custom_jvp
+from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import whole
 from effax.effects import (
     comparison,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import effax.numpy as jnp
-from effax.api.custom_jvp import stop_gradient
+from effax.api.custom.jvp import stop_gradient
 from effax.eager.whole import whole
 from effax.effects import contraction, shape
 from effax.effects.types import finfo, float32, int32, is_bool, typeof

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 import effax.numpy as jnp
-from effax.api.custom_vjp import custom_vjp
+from effax.api.custom.vjp import custom_vjp
 from effax.eager.whole import whole
 from effax.effects.contraction import free_dims
 from effax.effects.types import typeof
@@ -197,7 +197,7 @@ def _differentiable(dims: Any, dtype: Any, configs: Sequence[BlockScaleConfig]) 
     def backward(operands: tuple[Array, Array], ct: Array) -> tuple[Array, Array]:
         # The transposes of dot_general, of operands that were made narrow along the axes that
         # these contract: those of the other operand's free axes.
-        from effax.api.reverse import linear_transpose
+        from effax.api.derivatives.reverse import linear_transpose
 
         lhs, rhs = operands
         (lc, rc), (lb, rb) = dims

@@ -4,7 +4,7 @@ import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from effax.api.on_demand import Surface as _Surface
+from effax.api.surface.on_demand import Surface as _Surface
 from effax.effects.frames import cut_at as _cut_at
 from effax.numpy import methods as _methods
 

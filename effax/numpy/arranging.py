@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
 from effax.effects import comparison, elementwise, indexing, selection
 from effax.effects import shape as effects

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.backends.xla.array import Array
 from effax.backends.xla.array import asarray as device_array
 from effax.effects import conversion, elementwise, shape

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
 from effax.effects import comparison, elementwise, indexing, logical, selection, shape
 from effax.effects.errors import ConcretizationTypeError

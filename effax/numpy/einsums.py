@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
 from effax.effects.promotion import lattice_result
 from effax.effects.types import typeof

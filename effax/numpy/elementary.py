@@ -17,7 +17,7 @@ from effax.operands.arguments import shape_of, strong
 from effax.operands.promoting import promote_inexact, strong_unless_all_weak, unary_inexact
 
 if TYPE_CHECKING:
-    from effax.api.function_types import Unary
+    from effax.api.compiling.function_types import Unary
 
 
 def _function(name: str, effect: Effect, what: str, at: int, answer: float) -> Unary:

@@ -27,7 +27,7 @@ from effax.operands.arguments import canonical_axes, canonical_axis, on_device, 
 from effax.operands.promoting import arraylike
 
 if TYPE_CHECKING:
-    from effax.api.function_types import FourierAlongAxes, FourierAlongOneAxis
+    from effax.api.compiling.function_types import FourierAlongAxes, FourierAlongOneAxis
 
 __all__ = [
     "fft",

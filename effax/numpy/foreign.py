@@ -23,7 +23,7 @@ def fromfunction(
     >>> fromfunction(lambda i, j: i + 2 * j, (2, 2), dtype=int).tolist()
     [[0, 2], [1, 3]]
     """
-    from effax.api.vmap import vmap
+    from effax.api.mapping.vmap import vmap
 
     lengths = canonical_shape(shape)
     kind = None if dtype is None else user_dtype(dtype, "fromfunction")

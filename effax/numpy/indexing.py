@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import compiled, whole
 from effax.effects import elementwise, indexing, selection, shape
 from effax.effects.frames import filtered

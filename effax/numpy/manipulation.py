@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
 from effax.effects import shape as effects
 from effax.effects.types import canonical_shape

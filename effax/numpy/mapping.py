@@ -25,7 +25,7 @@ def apply_along_axis(
     >>> jnp.apply_along_axis(jnp.sum, 1, jnp.arange(6).reshape(2, 3))
     Array([ 3, 12], dtype=int32)
     """
-    from effax.api.vmap import vmap
+    from effax.api.mapping.vmap import vmap
 
     check_arrays("apply_along_axis", arr)
     arr = array(arr)
@@ -169,7 +169,7 @@ def _input_cores(
 
 def _mapped(function: Callable[..., Any], values: list[Any], inputs: list[Core], cores: Any) -> Any:
     """The function mapped over all but the core axes; axes of length 1 are not mapped."""
-    from effax.api.vmap import vmap
+    from effax.api.mapping.vmap import vmap
 
     lengths: dict[str, int] = {}
     for x, core in zip(values, inputs, strict=True):

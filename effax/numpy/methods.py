@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.backends.xla.array import Array
 from effax.eager.whole import compiled_calls
 from effax.effects.config import trace_key
@@ -269,7 +269,7 @@ def _install_shapes(numpy: Any) -> None:
         """The array on another device (array API). Raises `NotImplementedError` for a stream."""
         if stream is not None:
             raise NotImplementedError("stream argument of array.to_device()")
-        from effax.api.devices import device_put
+        from effax.api.placing.devices import device_put
 
         return device_put(self, device)
 

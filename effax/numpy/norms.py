@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import effax.numpy as jnp
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
 from effax.effects.types import finfo, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, PrecisionLike

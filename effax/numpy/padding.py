@@ -258,7 +258,7 @@ def _reflected(
 
 def _pad_by_function(array: Any, width: Pairs, function: Any, options: dict[str, Any]) -> Any:
     """Zeros all round; then, axis by axis, the function is given each vector, and gives it back."""
-    from effax.api.vmap import vmap
+    from effax.api.mapping.vmap import vmap
     from effax.numpy.manipulation import moveaxis
 
     padded = _pad_constant(array, 0, width)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
 from effax.effects import comparison, cumulative, elementwise, logical, reduction, selection, shape
 from effax.effects.sorting import sort, take_along

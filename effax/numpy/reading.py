@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.backends.xla.array import Array
 from effax.eager.whole import compiled, remembered
 from effax.effects import config

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import effax.numpy as jnp
 from effax import lax
-from effax.api.custom_jvp import custom_jvp
+from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import opening, whole
 from effax.effects import matrices, shape
 from effax.effects.complex import complex as complex_of

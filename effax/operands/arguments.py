@@ -129,7 +129,7 @@ def on_device(x: Any, device: Any) -> Any:
     """
     if device is None:
         return x
-    from effax.api.devices import device_put
+    from effax.api.placing.devices import device_put
 
     return device_put(x, device)
 

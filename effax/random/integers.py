@@ -11,7 +11,7 @@ import numpy as np
 
 from effax import lax
 from effax import numpy as jnp
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
 from effax.effects.types import (
     DType,

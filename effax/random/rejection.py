@@ -10,9 +10,9 @@ import numpy as np
 
 from effax import lax
 from effax import numpy as jnp
-from effax.api.custom_jvp import custom_jvp
-from effax.api.placed import placed
-from effax.api.vmap import vmap
+from effax.api.custom.jvp import custom_jvp
+from effax.api.mapping.vmap import vmap
+from effax.api.placing.output_sharding import placed
 from effax.custom_batching import custom_vmap
 from effax.eager.whole import own_promotion, whole
 from effax.effects.types import DType, canonical_shape, finfo, float32, iinfo

@@ -8,7 +8,7 @@ import numpy as np
 
 from effax import lax
 from effax import numpy as jnp
-from effax.api.placed import placed
+from effax.api.placing.output_sharding import placed
 from effax.eager.whole import own_promotion, whole
 from effax.effects.config import read
 from effax.effects.types import (

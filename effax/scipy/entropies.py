@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import effax.numpy as jnp
-from effax.api.custom_calls import SymbolicZero
-from effax.api.custom_jvp import custom_jvp
+from effax.api.custom.calls import SymbolicZero
+from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import whole
 from effax.effects.types import bit_width
 from effax.effects.value import Array, ArrayLike

@@ -12,8 +12,8 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
-from effax.api.custom_jvp import custom_jvp
-from effax.api.forward import jvp
+from effax.api.custom.jvp import custom_jvp
+from effax.api.derivatives.forward import jvp
 from effax.eager.whole import whole
 from effax.effects.value import Array, ArrayLike
 from effax.scipy.faddeeva import widened

@@ -8,7 +8,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
-from effax.api.custom_jvp import custom_jvp
+from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import own_promotion, whole
 from effax.effects.types import is_complex
 from effax.effects.value import Array, ArrayLike

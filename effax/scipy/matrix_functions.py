@@ -8,8 +8,8 @@ from typing import Any, Literal, overload
 
 import effax.numpy as jnp
 from effax import lax
-from effax.api.custom_jvp import custom_jvp, stop_gradient
-from effax.api.forward import jvp
+from effax.api.custom.jvp import custom_jvp, stop_gradient
+from effax.api.derivatives.forward import jvp
 from effax.eager.whole import own_promotion, whole
 from effax.effects import matrices
 from effax.effects.types import is_complex

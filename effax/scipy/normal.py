@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
-from effax.api.custom_jvp import custom_jvp
+from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import whole
 from effax.effects import elementwise, special
 from effax.effects.types import bit_width, is_complex, typeof

@@ -46,7 +46,7 @@ from effax.scipy.normal import spread as _spread
 from effax.scipy.owens import owens_t as owens_t
 
 if TYPE_CHECKING:
-    from effax.api.function_types import SpecialOfOne, SpecialOfThree, SpecialOfTwo
+    from effax.api.compiling.function_types import SpecialOfOne, SpecialOfThree, SpecialOfTwo
 
 __all__ = [
     "bernoulli",

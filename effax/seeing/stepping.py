@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from effax.api.arguments import flat_function, name_of
+from effax.api.calling.arguments import flat_function, name_of
 from effax.effects.printing import Printer
 from effax.effects.program import Equation, Program
 from effax.effects.tree import tree_flatten, tree_unflatten

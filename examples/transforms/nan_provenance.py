@@ -12,7 +12,7 @@ from functools import reduce
 
 import effax as fx
 import effax.numpy as jnp
-from effax.extend import traits
+from effax import traits
 
 NONE = 2**31 - 1  # the origin of what is not NaN, later than all others
 POINTWISE = {"elementwise", "transcendental", "special", "complex", "conversion"}

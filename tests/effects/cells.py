@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import effax.start  # noqa: F401
-from effax.api.forward import Linearized, jvp_flat
+import effax.api.surface.start  # noqa: F401
+from effax.api.derivatives.forward import Linearized, jvp_flat
 from effax.backends.reference.table import rules as reference_rules
 from effax.effects.columns import load
 from effax.effects.effect import Effect

@@ -34,7 +34,7 @@ def test_batch_is_a_loop(sample):
 
 
 def test_cotangents_have_the_operands_dtype():
-    from effax.api.forward import Linearized
+    from effax.api.derivatives.forward import Linearized
 
     x, y = floats(2, 3, dtype=np.float16), floats(3, 2, dtype=np.float16)
 

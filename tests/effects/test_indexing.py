@@ -36,7 +36,7 @@ def test_batch_is_a_loop(sample):
 
 
 def test_ties_share_the_tangent_of_an_extremum():
-    from effax.api.forward import jvp_flat
+    from effax.api.derivatives.forward import jvp_flat
 
     (shape, indices, dims, _) = LAYOUTS[0]
     attributes = {

@@ -67,7 +67,7 @@ def test_a_text_that_is_ill_typed_is_refused():
 
 def test_policies_say_it_in_words():
     from effax.ad_checkpoint import Offloadable, Recompute, Saveable
-    from effax.api.residuals import saved_residuals
+    from effax.api.derivatives.residuals import saved_residuals
 
     def f(x):
         return jnp.sum(jnp.sin(jnp.sin(x)))

@@ -6,10 +6,9 @@ import pytest
 import effax as fx
 import effax.lax as lax
 import effax.numpy as jnp
-from effax import extend
+from effax import extend, traits
 from effax.custom_batching import custom_vmap
 from effax.errors import UnsupportedDerivativeError
-from effax.extend import traits
 from tests.examples.samples import load
 
 effects = fx.effects

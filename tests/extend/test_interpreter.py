@@ -8,8 +8,7 @@ import pytest
 import effax as fx
 import effax.lax as lax
 import effax.numpy as jnp
-from effax import tree_util
-from effax.extend import traits
+from effax import traits, tree_util
 
 effects = fx.effects
 

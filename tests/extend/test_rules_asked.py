@@ -7,9 +7,8 @@ import pytest
 import effax as fx
 import effax.lax as lax
 import effax.numpy as jnp
-from effax import extend, laws
+from effax import extend, laws, traits
 from effax.effects.control import match_types
-from effax.extend import traits
 from effax.laws.one_effect import ASKED
 
 effects = fx.effects

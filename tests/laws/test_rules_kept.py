@@ -3,8 +3,7 @@
 import pytest
 
 import effax as fx
-from effax import laws
-from effax.extend import traits
+from effax import laws, traits
 
 NAMES = (
     "jvp (T f) = the rule of f, which custom_jvp gives",

@@ -7,7 +7,7 @@ import effax
 import effax.numpy as jnp
 from effax import lax
 from effax.ad_checkpoint import checkpoint_name
-from effax.api.residuals import saved_residuals
+from effax.api.derivatives.residuals import saved_residuals
 from effax.backends.xla.lowering.naming import lower_moved
 from effax.backends.xla.lowering.writer import Writer
 

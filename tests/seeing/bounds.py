@@ -3,7 +3,7 @@
 import effax as fx
 import effax.lax as lax
 import effax.numpy as jnp
-from effax.extend import traits
+from effax import traits
 
 effects = fx.effects
 

@@ -6,7 +6,7 @@ import pytest
 import effax
 import effax.numpy as jnp
 from effax import lax
-from effax.api.scopes import ensure_compile_time_eval, named_scope
+from effax.api.calling.scopes import ensure_compile_time_eval, named_scope
 from effax.custom_batching import custom_vmap, sequential_vmap
 from effax.custom_derivatives import closure_convert, custom_gradient
 

@@ -10,7 +10,7 @@ import pytest
 import effax
 import effax.numpy as jnp
 from effax import lax
-from effax.api.residuals import saved_residuals
+from effax.api.derivatives.residuals import saved_residuals
 from tests.programs.residuals import N, T, nbytes, programs
 
 GOLDENS = Path(__file__).parent.parent / "goldens"

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.backends.xla.execution_errors import noted
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.backends.xla.raised import noted
 from effax.effects.callback import (
     TOKEN,
     Inspection,

@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 
 from effax.api import references as references  # the methods of references
-from effax.api.arguments import name_of, wearing
-from effax.api.differentiable import as_value, typeof_like
+from effax.api.calling.arguments import name_of, wearing
+from effax.api.calling.differentiable import as_value, typeof_like
 from effax.effects.contexts import put
 from effax.effects.conversion import convert_element_type
 from effax.effects.frames import filtered

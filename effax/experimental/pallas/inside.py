@@ -9,9 +9,9 @@ from typing import Any
 import effax.lax as lax
 import effax.numpy as jnp
 from effax import debug
-from effax.api.references import TransformedRef, empty_ref, get
-from effax.api.references import set as set_part
-from effax.api.struct import ShapeDtypeStruct
+from effax.api.compiling.struct import ShapeDtypeStruct
+from effax.api.references.references import TransformedRef, empty_ref, get
+from effax.api.references.references import set as set_part
 from effax.effects.frames import filtered
 from effax.effects.state import Ref
 from effax.effects.tree import tree_map
@@ -330,7 +330,7 @@ def run_state(f: Callable[[Any], None]) -> Callable[[Any], Any]:
     """
 
     def run(init_val: Any) -> Any:
-        from effax.api.references import new_ref
+        from effax.api.references.references import new_ref
 
         refs = tree_map(new_ref, init_val)
         f(refs)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from effax.api.jit import jit
+from effax.api.compiling.jit import jit
 from effax.effects.config import numpy_rank_promotion
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from effax.api.arguments import as_tuple, normalise
-from effax.api.reverse import value_and_grad as dense_value_and_grad
+from effax.api.calling.arguments import as_tuple, normalise
+from effax.api.derivatives.reverse import value_and_grad as dense_value_and_grad
 from effax.experimental.sparse.bcoo import BCOO
 from effax.experimental.sparse.bcsr import BCSR
 from effax.experimental.sparse.elements import bcoo_sum_duplicates

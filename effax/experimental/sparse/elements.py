@@ -7,8 +7,8 @@ from math import prod
 from typing import Any
 
 import effax.numpy as jnp
-from effax.api.scopes import ensure_compile_time_eval
-from effax.api.vmap import vmap
+from effax.api.calling.scopes import ensure_compile_time_eval
+from effax.api.mapping.vmap import vmap
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.value import Array

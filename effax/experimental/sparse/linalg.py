@@ -10,7 +10,7 @@ import numpy as np
 from effax import lax
 from effax import numpy as jnp
 from effax.api.callbacks import pure_callback
-from effax.api.struct import ShapeDtypeStruct
+from effax.api.compiling.struct import ShapeDtypeStruct
 from effax.effects.value import Array
 
 __all__ = ["lobpcg_standard", "spsolve"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import effax.numpy as jnp
-from effax.api.vmap import vmap
+from effax.api.mapping.vmap import vmap
 from effax.effects.contraction import free_dims
 from effax.effects.value import Array
 from effax.experimental.sparse.bcoo import BCOO, JAXSparse

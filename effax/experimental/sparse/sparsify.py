@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from effax.api.arguments import wearing
-from effax.api.staging import make_jaxpr
-from effax.api.struct import ShapeDtypeStruct
+from effax.api.calling.arguments import wearing
+from effax.api.compiling.staging import make_jaxpr
+from effax.api.compiling.struct import ShapeDtypeStruct
 from effax.effects.program import Equation, Program, Variable, written_out
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.experimental.sparse.bcoo import BCOO, JAXSparse

@@ -1,3 +1,3 @@
 """Effects by the names of JAX's primitives: `add_p` is the effect `add`."""
 
-from effax.api.primitives import __getattr__ as __getattr__
+from effax.api.surface.primitives import __getattr__ as __getattr__

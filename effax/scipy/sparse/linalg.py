@@ -12,7 +12,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax import lax
-from effax.api.custom_jvp import stop_gradient
+from effax.api.custom.jvp import stop_gradient
 from effax.effects.conversion import convert_element_type
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import inexact_dtype, is_complex, typeof
@@ -114,14 +114,14 @@ def _solved(
 
 
 def _transposed(function: Callable[[Any], Any], b: Any) -> Callable[[Any], Any]:
-    from effax.api.reverse import linear_transpose
+    from effax.api.derivatives.reverse import linear_transpose
 
     back = linear_transpose(function, b)
     return lambda y: back(y)[0]
 
 
 def _check_result(matvec: Callable[[Any], Any], b: Any, types: list[Any]) -> None:
-    from effax.api.staging import eval_shape
+    from effax.api.compiling.staging import eval_shape
 
     out = [x.shape for x in tree_flatten(eval_shape(matvec, b))[0]]
     wanted = [t.shape for t in types]

@@ -1,0 +1,1 @@
+"""The arguments of a call: trees, signatures, static ones, and what derivatives ask of them."""

@@ -1,0 +1,158 @@
+"""The arguments of one call of a jitted function: statics, leaves with their types, donations."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from effax.api.calling.float0 import Nothing, is_nothing
+from effax.api.calling.signatures import Parameters, leaf_names
+from effax.eager.calls import Arguments
+from effax.effects.config import trace_key
+from effax.effects.handler import Carrier, bottom, innermost, stack
+from effax.effects.tree import (
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
+from effax.effects.types import typeof
+
+if TYPE_CHECKING:
+    from effax.api.compiling.jit import Jit
+
+
+class Parted(Arguments):
+    """The arguments of a call of `jit`, with the types of the leaves, and which are given away."""
+
+    __slots__ = ("donated", "key", "types")
+
+    types: list[Any]
+    donated: tuple[int, ...]
+    key: Any
+
+    @classmethod
+    def of(
+        cls, jit: Jit, args: tuple[Any, ...], keywords: dict[str, Any], typing: Any = typeof
+    ) -> Parted:
+        """Part the arguments of a call of `jit`, whose leaves have the types `typing` says."""
+        places: Sequence[int] = ()
+        if jit._has_static:
+            places = jit._places(len(args))
+            given: dict[int | str, Any] = {i: args[i] for i in places}
+            given |= {n: x for n, x in keywords.items() if n in jit._static_names}
+            for at, x in given.items():
+                require_static(x, at, "jitted", "static_argnums")
+        found = cls.bind(args, keywords, places, jit._static_names)
+        if any(map(is_nothing, found.leaves)):
+            filled = [Nothing(x.shape) if is_nothing(x) else x for x in found.leaves]
+            found.leaves, found.tree = tree_flatten(tree_unflatten(found.tree, filled))
+        found.types = _leaf_types(jit, found.leaves, found.tree, found.statics, typing)
+        found.donated = _donated_leaves(jit, len(args), found) if jit._donates else ()
+        axes = axes_in_scope()
+        scope = axes, axes and tracked_axes()
+        found.key = trace_key(), *scope, found.tree, found.statics, tuple(found.types)
+        return found
+
+
+def require_static(value: Any, at: int | str, how: str, option: str) -> None:
+    """Raise `ValueError` unless compiled code can be found by a static argument's value."""
+    reason = ""
+    if isinstance(value, Carrier):  # it hashes by identity
+        reason = "its elements are not known while a function is transformed"
+    else:
+        try:
+            hash(value)
+        except TypeError as error:
+            reason = str(error)
+    if reason:
+        raise ValueError(
+            f"Non-hashable static arguments are not supported: argument {at!r} of a {how} function "
+            f"is of type {type(value)}. Static arguments must be hashable and compare by value, "
+            "since compiled code is found by them: pass a tuple for a list, or leave the "
+            f"argument out of {option} ({reason})"
+        )
+
+
+def _leaf_types(
+    jit: Any, leaves: Sequence[Any], tree: Any, statics: Sequence[tuple[Any, Any]], typing: Any
+) -> list[Any]:
+    types = []
+
+    def path(i: int) -> str:
+        return leaf_names(Parameters.of(jit.__wrapped__), tree, [at for at, _ in statics])[i]
+
+    for i, x in enumerate(leaves):
+        try:
+            types.append(typing(x))
+        except OverflowError as error:
+            raise OverflowError(
+                f"An overflow was encountered while parsing an argument to the jitted function "
+                f"{jit._name}, whose argument path is {path(i)}: {error}"
+            ) from None
+        except TypeError:
+            if hasattr(x, "__jax_array__"):
+                raise ValueError(
+                    "Triggering __jax_array__() during abstractification is no longer supported. "
+                    f"The argument {path(i)} of the jitted function {jit._name}, of type "
+                    f"{type(x)}, is no array but becomes one: pass what its __jax_array__() returns"
+                ) from None
+            raise TypeError(
+                f"Error interpreting argument to the jitted function {jit._name} as an abstract "
+                f"array. The problematic value is of type {type(x)} and was passed to the function "
+                f"at path {path(i)}. It does not have a dtype attribute: pass it as a static "
+                "argument (static_argnums, static_argnames), or register its class as a pytree"
+            ) from None
+    return types
+
+
+def _donated_leaves(jit: Jit, count: int, found: Arguments) -> tuple[int, ...]:
+    """Find the leaves that are given away, of a call with so many positional arguments."""
+    places = {n % count for n in jit._donated if -count <= n < count}
+    fixed = {at for at, _ in found.statics}
+    positional, named = found.tree.children()
+    arguments = [i in places for i in range(count) if i not in fixed]
+    arguments += [name in jit._donated_names for name in named.node_data()[1]]
+    donated: list[int] = []
+    start = 0
+    children = *positional.children(), *named.children()
+    for given_away, tree in zip(arguments, children, strict=True):
+        stop = start + tree.num_leaves
+        if given_away:
+            donated += range(start, stop)
+        start = stop
+    return tuple(donated)
+
+
+def tracked_axes() -> frozenset[Hashable]:
+    """The named axes along which types tell whether values may differ."""
+    return frozenset(h.axis_name for h in stack() if getattr(h, "tracks", False))
+
+
+def axes_in_scope() -> tuple[tuple[Hashable, int], ...]:
+    """The named axes that handlers now installed bind, with their lengths, innermost first."""
+    handler = innermost()
+    axes = []
+    while handler is not bottom:
+        name = getattr(handler, "axis_name", None)
+        if name is not None:
+            axes.append((name, handler.size))
+        handler = handler.outer
+    return tuple(axes)
+
+
+def check_results(leaves: Sequence[Any], name: str, tree: Any) -> None:
+    """Refuse results that are not arrays.
+
+    Raises `TypeError` that names where in the results such a value stands.
+    """
+    for i, x in enumerate(leaves):
+        try:
+            typeof(x)
+        except TypeError:
+            filled = tree_unflatten(tree, [object() for _ in leaves])
+            path = keystr(tree_flatten_with_path(filled)[0][i][0])
+            raise TypeError(
+                f"function {name} to be transformed must return arrays, but it returned a value "
+                f"of type {type(x)} at output component {path or '(the whole result)'}"
+            ) from None

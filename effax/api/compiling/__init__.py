@@ -1,0 +1,1 @@
+"""`jit`: functions staged and compiled once for the types of their arguments."""

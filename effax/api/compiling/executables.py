@@ -1,0 +1,165 @@
+"""Compiled functions as bytes: what the compiler made, for the same jaxlib and hardware."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from typing import Any, Final
+
+import numpy as np
+
+from effax.api.calling.in_place import asks_the_host
+from effax.api.compiling.stages import Call, Compiled
+from effax.backends.xla.array import asarray, device_put
+from effax.backends.xla.client import XlaRuntimeError, jaxlib_version
+from effax.backends.xla.compile import reloaded
+from effax.backends.xla.device import devices
+from effax.backends.xla.executable import Executable
+from effax.backends.xla.launch import Executor
+from effax.backends.xla.layout import Layout
+from effax.backends.xla.placement import Spec, default, single
+from effax.effects.dtypes import ELEMENTS
+from effax.effects.errors import ExportError
+from effax.effects.program import Program, Variable
+from effax.effects.types import ShapedArray
+
+MAGIC: Final = b"\x93EFFAXRUN\n"
+_SIZE: Final = struct.Struct("<Q")
+_DTYPES: Final = {dtype.name: dtype for dtype in ELEMENTS}
+
+
+def serialize(compiled: Compiled) -> tuple[bytes, Any, Any]:
+    """A compiled function as bytes, and the trees of its arguments and results.
+
+    Raises `ValueError` for one that runs on several devices, or that calls back to Python.
+
+    >>> import effax
+    >>> compiled = effax.jit(lambda x: x + 1).lower(1.0).compile()
+    >>> data, in_tree, out_tree = serialize(compiled)
+    >>> deserialize_and_load(data, in_tree, out_tree)(2.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    if not isinstance(compiled, Compiled):
+        raise TypeError(f"serialize takes jit(f).lower(...).compile(), and not {compiled!r}")
+    call, executor = compiled._call, compiled.executor
+    if asks_the_host(call.program):
+        raise ExportError(
+            f"{call.fun_name} calls back to Python, and what it calls lives in this process: leave "
+            "the callbacks out"
+        )
+    if not call.layout.is_single:
+        raise ExportError(
+            f"{call.fun_name} runs on several devices, and executables are kept for one: serialize "
+            "what runs on one, or write the program by effax.export"
+        )
+    captured = [np.ascontiguousarray(np.asarray(x)) for x in call.captured]
+    header = {
+        "jaxlib": jaxlib_version,
+        "fun_name": call.fun_name,
+        "names": call.names,
+        "donated": call.donated,
+        "captured": len(captured),
+        "in_types": [_of_type(t) for t in call.program.in_types],
+        "out_types": [_of_type(t) for t in call.program.out_types],
+        "committed": [bool(spec.committed) for spec in executor.specs],
+    }
+    # What was read is kept as it was: written again by jaxlib 0.10, it lacks its kernels.
+    payload = call.program.memo.get("serialized") or executor.executable.serialize()
+    parts = [json.dumps(header).encode(), *(x.tobytes() for x in captured), payload]
+    body = MAGIC + b"".join(_SIZE.pack(len(part)) + part for part in parts)
+    return body + hashlib.sha256(body).digest(), call.in_tree, call.out_tree
+
+
+def deserialize_and_load(
+    serialized: bytes,
+    in_tree: Any,
+    out_tree: Any,
+    backend: str | None = None,
+    execution_devices: Any = None,
+) -> Compiled:
+    """The compiled function that was serialized, ready to be called.
+
+    Args:
+      serialized, in_tree, out_tree: what `serialize` gave.
+      backend: the platform to run on, by default the default one.
+      execution_devices: the one device to run on, in a sequence.
+
+    Raises:
+      ValueError: for bytes that are damaged or something else, or that this jaxlib can't load.
+
+    Loading an executable may run what is in it: read only those of whom you trust.
+
+    >>> import effax
+    >>> compiled = effax.jit(lambda x: 2 * x).lower(1.5).compile()
+    >>> deserialize_and_load(*serialize(compiled))(4.0)
+    Array(8., dtype=float32, weak_type=True)
+    """
+    header, parts = _parts(bytes(serialized))
+    where = default() if backend is None else single(devices(backend)[0])
+    if execution_devices is not None:
+        (device,) = execution_devices
+        where = single(device)
+    try:
+        raw = reloaded(parts[-1], where)
+    except XlaRuntimeError as error:
+        raise ExportError(
+            f"the runtime can't load the executable, which jaxlib {header['jaxlib']} compiled, and "
+            f"this is {jaxlib_version}: {error}"
+        ) from error
+    in_types, out_types = (list(map(_as_type, header[k])) for k in ("in_types", "out_types"))
+    count = header["captured"]
+    captured = [
+        device_put(asarray(np.frombuffer(data, t.dtype).reshape(t.shape)), where)
+        for data, t in zip(parts[:count], in_types, strict=False)
+    ]
+    if in_tree.num_leaves != len(in_types) - count or out_tree.num_leaves != len(out_types):
+        raise ExportError(
+            f"the trees are not those of {header['fun_name']}, which takes {len(in_types) - count} "
+            f"arrays and gives {len(out_types)}"
+        )
+    specs = [Spec(t, where, c) for t, c in zip(out_types, header["committed"], strict=True)]
+    program = Program(
+        [Variable(None, t) for t in in_types],
+        [],
+        [Variable(None, t) for t in out_types],
+        header["fun_name"],
+    )
+    program.memo["serialized"] = parts[-1]
+    call = Call(
+        header["fun_name"],
+        program,
+        tuple(captured),
+        in_tree,
+        out_tree,
+        tuple(header["donated"]),
+        tuple(header["names"]),
+        Layout(where, (where,) * len(in_types)),
+        (),
+        None,
+    )
+    return Compiled(call, Executor(Executable(raw, where, specs, False, False), specs, captured))
+
+
+def _parts(blob: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    body, digest = blob[:-32], blob[-32:]
+    if not body.startswith(MAGIC) or hashlib.sha256(body).digest() != digest:
+        raise ExportError(
+            f"these {len(blob)} bytes hold no executable that effax serialized, or are damaged"
+        )
+    at, parts = len(MAGIC), []
+    while at < len(body):
+        (size,) = _SIZE.unpack_from(body, at)
+        at += _SIZE.size
+        parts.append(body[at : at + size])
+        at += size
+    return json.loads(parts[0]), parts[1:]
+
+
+def _of_type(type: ShapedArray) -> list[Any]:
+    return [type.dtype.name, list(type.shape), type.weak_type]
+
+
+def _as_type(text: list[Any]) -> ShapedArray:
+    name, shape, weak = text
+    return ShapedArray(tuple(shape), _DTYPES[name], weak)

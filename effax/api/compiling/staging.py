@@ -1,0 +1,118 @@
+"""Looking at programs: the types of results, and programs as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any
+
+from effax.api.calling.arguments import as_tuple, flat_function, name_of, normalise, wearing
+from effax.api.calling.differentiable import typeof_like
+from effax.api.compiling.jit import jit
+from effax.api.compiling.struct import ShapeDtypeStruct, type_of_float0
+from effax.effects.frames import filtered
+from effax.effects.program import Program
+from effax.effects.shape import full
+from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
+from effax.interpreters.stage import stage
+
+
+@filtered
+def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+    """The types of a function's results, without computing anything.
+
+    Arguments may be arrays or `ShapeDtypeStruct`s; so may what the function returns.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.eval_shape(jnp.ones, (2, 3))
+    ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+    """
+
+    @wearing(fun)
+    def of_arrays(*a: Any, **k: Any) -> Any:
+        return tree_map(_as_array, fun(*a, **k))
+
+    leaves = tree_flatten((args, keywords))[0]
+    if any(not hasattr(x, "dtype") for x in leaves):
+        return _eval_shape_with_values(of_arrays, args, keywords)
+    return jit(of_arrays).eval_shape(*args, **keywords)
+
+
+def _as_array(x: Any) -> Any:
+    """What only has a type as an array of that type; its elements don't matter."""
+    if isinstance(x, ShapeDtypeStruct):
+        return full(x.shape, 0, x.type.dtype)
+    return x
+
+
+def _eval_shape_with_values(
+    fun: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """Python values (a shape, an axis) stay what they are; arrays are known by type only."""
+    leaves, tree = tree_flatten((args, keywords))
+    dynamic = [i for i, x in enumerate(leaves) if hasattr(x, "dtype")]
+    flat, out = flat_function(fun, tree)
+
+    def of_arrays(*values: Any) -> list[Any]:
+        filled = list(leaves)
+        for i, x in zip(dynamic, values, strict=True):
+            filled[i] = x
+        return flat(*filled)
+
+    staged = stage(of_arrays, [typeof_like(leaves[i]) for i in dynamic], name_of(fun))
+    found = tree_unflatten(out[0], [ShapeDtypeStruct.of(t) for t in staged.program.out_types])
+    return tree_map(type_of_float0, found)
+
+
+def make_jaxpr(
+    fun: Callable[..., Any],
+    static_argnums: int | tuple[int, ...] = (),
+    axis_env: Any = None,
+    return_shape: bool = False,
+) -> Callable[..., Any]:
+    """A function that stages `fun` for its arguments, and returns the program.
+
+    The name is JAX's; `make_program` is the same. Arrays that `fun` holds are the program's first
+    inputs, and its `consts`: `program.run(*program.consts, *args)` runs it. `axis_env` are named
+    axes, pairs of a name and a size, along which the function is staged for one place.
+
+    >>> import effax
+    >>> print(effax.make_jaxpr(lambda x: 2.0 * x)(1.0))
+    { lambda a:f32[] .
+      b:f32[] = mul 2.0:f32[] a
+      in (b) }
+    """
+
+    @filtered
+    def staged_program(*args: Any, **keywords: Any) -> Program | tuple[Program, Any]:
+        fixed = set(normalise(as_tuple(static_argnums), len(args), "static_argnums"))
+        dynamic = [x for i, x in enumerate(args) if i not in fixed]
+        leaves, tree = tree_flatten((tuple(dynamic), keywords))
+
+        def with_statics(*rest: Any, **named: Any) -> Any:
+            given = iter(rest)
+            return fun(*(x if i in fixed else next(given) for i, x in enumerate(args)), **named)
+
+        flat, out = flat_function(with_statics, tree)
+        with ExitStack() as bound:
+            for name, size in axis_env or ():
+                bound.enter_context(_bound(name, size))
+            staged = stage(flat, [typeof_like(x) for x in leaves], name_of(fun))
+        program = staged.program
+        program.consts = tuple(staged.captured)
+        if return_shape:
+            shapes = [ShapeDtypeStruct.of(t) for t in program.out_types]
+            return program, tree_unflatten(out[0], shapes)
+        return program
+
+    return staged_program
+
+
+def _bound(name: Hashable, size: int) -> AbstractContextManager[Any]:
+    """Return a context in which a named axis has a size, as inside of a mapped function."""
+    from effax.api.mapping.pmap import Places
+
+    return Places(name, size).installed()
+
+
+make_program = make_jaxpr

@@ -1,0 +1,1 @@
+"""Functions whose derivatives, or meanings, are given by users."""

@@ -1,0 +1,1 @@
+"""Derivatives, forward and reverse, and what reverse mode keeps."""

@@ -1,0 +1,1 @@
+"""Functions mapped over axes: of arrays, and of devices."""

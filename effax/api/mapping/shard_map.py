@@ -1,0 +1,464 @@
+"""`shard_map`: a function that sees one piece of each array, at each place of a mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from math import prod
+from typing import Any, Final, ParamSpec, TypeVar, overload
+
+import attrs
+
+from effax.api.calling.arguments import name_of, wearing
+from effax.api.calling.call_arguments import axes_in_scope, check_results, tracked_axes
+from effax.api.mapping.pmap import Places
+from effax.backends.xla.array import Array, asarray
+from effax.backends.xla.mesh import Mesh, NamedSharding
+from effax.effects.config import trace_key
+from effax.effects.frames import filtered
+from effax.effects.handler import Carrier
+from effax.effects.mesh import (
+    UNCONSTRAINED,
+    AbstractMesh,
+    AxisType,
+    MeshShape,
+    PartitionSpec,
+    current_mesh,
+    under_mesh,
+)
+from effax.effects.program import Program
+from effax.effects.sharding import shard_map as perform
+from effax.effects.tree import (
+    broadcast_prefix,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
+from effax.effects.types import typeof
+from effax.effects.value import Value
+from effax.interpreters import sharding as sharding  # lifts programs over a mesh
+from effax.interpreters.stage import stage
+from effax.interpreters.varying import forgotten
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Infer:
+    """The default of `in_specs`: how the arguments lie."""
+
+    def __repr__(self) -> str:
+        return "Infer"
+
+
+Infer: Final = _Infer()
+
+
+@attrs.frozen(slots=True, eq=False)
+class Traced:
+    """A function staged for one place."""
+
+    program: Program
+    captured: tuple[Any, ...]
+    out_tree: Any
+    out_specs: tuple[PartitionSpec, ...]
+
+    @property
+    def alive(self) -> bool:
+        """Whether what was captured may still be used."""
+        return all(not isinstance(x, Carrier) or x.handler.live for x in self.captured)
+
+
+class ShardMap:
+    """What `shard_map(f)` returns: call it with whole arrays."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        mesh: MeshShape | None,
+        in_specs: Any,
+        out_specs: Any,
+        axis_names: frozenset[Any],
+        check: bool,
+    ) -> None:
+        self._function = function
+        self._name = name_of(function)
+        self._mesh = mesh
+        self._in_specs = in_specs
+        self._out_specs = out_specs
+        self._axis_names = axis_names
+        self._check = check
+        self._traces: dict[Any, Traced] = {}
+        wearing(function)(self)
+
+    @filtered
+    def __call__(self, *args: Any) -> Any:
+        """The results of all places, joined as `out_specs` say."""
+        mesh = _mesh(self._mesh)
+        binds = _binds(mesh, self._axis_names)
+        leaves, tree = tree_flatten(args)
+        leaves = [x if isinstance(x, (Value, Array)) else asarray(x) for x in leaves]
+        specs = self._specs_of(args, leaves, mesh)
+        _check_specs("in_specs", specs, binds)
+        types = [
+            self._piece(i, args, typeof(x), mesh, spec)
+            for i, (x, spec) in enumerate(zip(leaves, specs, strict=True))
+        ]
+        traced = self._trace(tree, tuple(types), mesh, binds)
+        results = perform(
+            *traced.captured,
+            *leaves,
+            program=traced.program,
+            mesh=mesh,
+            in_specs=(*(PartitionSpec() for _ in traced.captured), *specs),
+            out_specs=traced.out_specs,
+            binds=binds,
+            name=self._name,
+        )
+        return tree_unflatten(traced.out_tree, results)
+
+    def _specs_of(self, args: Any, leaves: Sequence[Any], mesh: Any) -> list[PartitionSpec]:
+        if self._in_specs is Infer:
+            return [_inferred(x, mesh) for x in leaves]
+        given = tuple(self._in_specs) if isinstance(self._in_specs, list) else self._in_specs
+        found = _prefix("in_specs", given, args)
+        for spec, x in zip(found, leaves, strict=True):
+            if len(spec) > typeof(x).ndim:
+                raise ValueError(
+                    f"shard_map applied to the function '{self._name}' was given an in_specs entry "
+                    "which is too long to be compatible with the corresponding argument: "
+                    f"{spec} has length {len(spec)}, and the argument is {typeof(x).str_short()}, "
+                    f"of rank {typeof(x).ndim}"
+                )
+        return found
+
+    def _piece(self, i: int, args: Any, type: Any, mesh: Any, spec: PartitionSpec) -> Any:
+        sizes = mesh.shape
+        lengths = list(type.shape)
+        for axis in range(len(spec)):
+            names = spec.names(axis)
+            pieces = prod(sizes[name] for name in names)
+            if lengths[axis] % pieces:
+                path = keystr(tree_flatten_with_path(args)[0][i][0])
+                raise ValueError(
+                    f"shard_map of {self._name!r}: args{path} of type {type.str_short()} is not "
+                    f"evenly divisible as in_specs says, {spec}: axis {axis} of length "
+                    f"{lengths[axis]} is to be cut along {names} into {pieces} pieces. The mesh "
+                    f"has axes {dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))}"
+                )
+            lengths[axis] //= pieces
+        piece = type.update(shape=tuple(lengths))
+        return piece.vary(piece.varying | set(spec.used)) if self._check else piece
+
+    def _trace(self, tree: Any, types: tuple[Any, ...], mesh: Any, binds: tuple[Any, ...]) -> Any:
+        key = trace_key(), axes_in_scope(), tracked_axes(), tree, types, mesh, binds
+        found = self._traces.get(key)
+        if found is not None and found.alive:
+            return found
+        out: list[Any] = []
+
+        def flat(*values: Any) -> list[Any]:
+            result = self._function(*tree_unflatten(tree, values))
+            leaves, out_tree = tree_flatten(result)
+            check_results(leaves, self._name, out_tree)
+            specs = _prefix("out_specs", self._out_specs, result)
+            _check_specs("out_specs", specs, binds)
+            out[:] = [out_tree, tuple(specs)]
+            self._check_ranks(leaves, specs)
+            if self._check:
+                self._check_varying(leaves, specs, mesh, binds)
+            return leaves
+
+        sizes = mesh.shape
+        with ExitStack() as scopes:
+            scopes.enter_context(under_mesh(_manual(mesh, binds)))
+            for name in binds:
+                scopes.enter_context(Places(name, sizes[name], self._check).installed())
+            staged = stage(flat, types, self._name)
+        program = forgotten(staged.program, frozenset(binds)) if self._check else staged.program
+        traced = Traced(program, staged.captured, *out)
+        self._traces[key] = traced
+        return traced
+
+    def _check_ranks(self, leaves: Sequence[Any], specs: Sequence[PartitionSpec]) -> None:
+        for x, spec in zip(leaves, specs, strict=True):
+            if len(spec) > typeof(x).ndim:
+                raise ValueError(
+                    f"shard_map applied to the function '{self._name}' was given an out_specs "
+                    "entry which is too long to be compatible with the corresponding output value "
+                    f"from the function: {spec} has length {len(spec)}, and the result is "
+                    f"{typeof(x).str_short()}, of rank {typeof(x).ndim}"
+                )
+
+    def _check_varying(
+        self,
+        leaves: Sequence[Any],
+        specs: Sequence[PartitionSpec],
+        mesh: Any,
+        binds: Sequence[Any],
+    ) -> None:
+        for x, spec in zip(leaves, specs, strict=True):
+            differs = [n for n in binds if n in typeof(x).varying and n not in spec.used]
+            if differs:
+                raise ValueError(
+                    f"shard_map of {self._name!r}: {spec} in out_specs says that a result is the "
+                    f"same along {sorted(set(binds) - set(spec.used))}, and it may differ along "
+                    f"{sorted(differs)}. Name these axes in out_specs; or make the result the "
+                    "same, by psum, pmean or pmax; or, where it is the same for a reason that "
+                    "effax can't see, pass check_vma=False"
+                )
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        from functools import partial
+
+        return partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<shard_map of {self._function!r}>"
+
+
+def _mesh(given: MeshShape | None) -> Mesh:
+    context = current_mesh()
+    if isinstance(given, Mesh):
+        if given.empty:
+            raise ValueError("shard_map requires a non-empty mesh.")
+        return given
+    if isinstance(given, AbstractMesh) and not given.empty:
+        if isinstance(context, Mesh) and context.shape_tuple == given.shape_tuple:
+            return context
+        raise ValueError(
+            f"shard_map over {given}, which has no devices, and the mesh in context "
+            f"({context}) is not one of its shape; pass a Mesh, or set one with set_mesh"
+        )
+    if context is None or context.empty:
+        raise ValueError(
+            "The context mesh cannot be empty. Use `effax.set_mesh(mesh)` to enter into a mesh "
+            "context"
+        )
+    if isinstance(context, Mesh):
+        return context
+    found: Mesh = context.of
+    return found
+
+
+class _Inside(AbstractMesh):
+    """The mesh in context under `shard_map`: some axes are manual; `of` has the devices."""
+
+    __slots__ = ("of",)
+
+    of: Mesh
+
+    def _parts(self) -> Any:
+        return *super()._parts(), self.of
+
+
+def _manual(mesh: Mesh, binds: tuple[Any, ...]) -> _Inside:
+    context = current_mesh()
+    before = context.axis_types if isinstance(context, _Inside) else mesh.axis_types
+    types = [
+        AxisType.Manual if name in binds else kind
+        for name, kind in zip(mesh.axis_names, before, strict=True)
+    ]
+    inside = _Inside(mesh.axis_sizes, mesh.axis_names, types)
+    inside.of = mesh
+    return inside
+
+
+def _binds(mesh: Mesh, names: frozenset[Any]) -> tuple[Any, ...]:
+    """The axes that are mapped, in the mesh's order; those that already are, are not again."""
+    strange = names - set(mesh.axis_names)
+    if strange:
+        raise ValueError(
+            f"shard_map requires axis_names={set(names)} to be a subset of "
+            f"mesh.axis_names={mesh.axis_names}"
+        )
+    context = current_mesh()
+    done = set(context.manual_axes) if isinstance(context, _Inside) else set()
+    if names & done:
+        raise ValueError(
+            f"shard_map over the axes {set(names & done)}, which a shard_map around it is over "
+            "already; name others in axis_names"
+        )
+    wanted = names or set(mesh.axis_names) - done
+    if not wanted:
+        raise ValueError(
+            f"shard_map over {mesh}, all of whose axes a shard_map around it is over already"
+        )
+    return tuple(name for name in mesh.axis_names if name in wanted)
+
+
+def _prefix(what: str, specs: Any, full: Any) -> list[PartitionSpec]:
+    # An argument or a result that is None has no spec; but in_specs=None is a forgotten P().
+    forgotten = [specs] if specs is None and what == "in_specs" else []
+    for spec in (*forgotten, *tree_flatten(specs)[0]):
+        if not isinstance(spec, PartitionSpec):
+            raise TypeError(
+                f"shard_map {what} argument must be a pytree of `effax.sharding.PartitionSpec` "
+                f"instances, but there is {spec!r} of type {type(spec)} in it; P() is the spec of "
+                "what all places share"
+            )
+        if UNCONSTRAINED in spec:
+            raise ValueError(f"shard_map {what}: {spec} must say how each axis is cut")
+    try:
+        return list(broadcast_prefix(specs, full))
+    except ValueError as error:
+        raise ValueError(
+            f"pytree structure error: shard_map {what} must be a tree prefix of the "
+            f"{'arguments' if what == 'in_specs' else 'result'}: {error}"
+        ) from None
+
+
+def _check_specs(what: str, specs: Iterable[PartitionSpec], binds: Sequence[Any]) -> None:
+    for spec in specs:
+        for name in spec.used:
+            if name not in binds:
+                raise ValueError(
+                    f"shard_map {what} argument must refer to an axis marked as manual "
+                    f"({frozenset(binds)}), but:\n\n  {what} refers to {name!r}\n\nCheck the "
+                    f"{what} values passed to shard_map."
+                )
+            if spec.used.count(name) > 1:
+                raise ValueError(
+                    f"shard_map {what} argument cannot contain duplicate axis names, but {spec} "
+                    f"names {name!r} twice"
+                )
+
+
+def _inferred(x: Any, mesh: Mesh) -> PartitionSpec:
+    where = getattr(x, "sharding", None) if isinstance(x, Array) else None
+    if isinstance(where, NamedSharding) and where.mesh == mesh:
+        return where.spec
+    raise NotImplementedError(
+        "shard_map without in_specs takes them from arrays that lie on its mesh, and an argument "
+        f"({typeof(x).str_short()}) is not known to: pass in_specs"
+    )
+
+
+@overload
+def shard_map(
+    f: Callable[P, R],
+    /,
+    *,
+    out_specs: Any,
+    in_specs: Any = ...,
+    mesh: Mesh | AbstractMesh | None = ...,
+    axis_names: Iterable[Any] = ...,
+    check_vma: bool = ...,
+) -> Callable[P, R]: ...
+@overload
+def shard_map(
+    *,
+    out_specs: Any,
+    in_specs: Any = ...,
+    mesh: Mesh | AbstractMesh | None = ...,
+    axis_names: Iterable[Any] = ...,
+    check_vma: bool = ...,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+@filtered
+def shard_map(
+    f: Callable[..., Any] | None = None,
+    /,
+    *,
+    out_specs: Any,
+    in_specs: Any = Infer,
+    mesh: Mesh | AbstractMesh | None = None,
+    axis_names: Iterable[Any] = frozenset(),
+    check_vma: bool = True,
+) -> Any:
+    """Run a function at each place of a mesh, on its own piece of each argument.
+
+    Collectives such as `psum` speak to the places along an axis of the mesh by its name.
+
+    Args:
+      f: a function of pytrees of arrays, as one place sees them.
+      out_specs: how the places' results are joined, for each: along axes that a mesh axis is named
+        for. Along mesh axes that are not named, all places must have the same.
+      in_specs: how arguments are cut into pieces; along mesh axes not named all places get the
+        same. Without them, as the arguments lie.
+      mesh: the mesh; by default the one in context.
+      axis_names: the axes that it is mapped over, by default all; along the others the function is
+        one program, cut up as XLA likes.
+      check_vma: whether to refuse results that may differ along a mesh axis their spec leaves out.
+
+    Returns:
+      A function of whole arrays.
+
+    Raises:
+      ValueError: for specs that do not fit the arrays, or name other axes.
+
+    >>> import effax, effax.numpy as jnp
+    >>> mesh = effax.make_mesh((1,), ("x",))
+    >>> total = lambda x: effax.lax.psum(x.sum(), "x")
+    >>> shard_map(total, mesh=mesh, in_specs=effax.P("x"), out_specs=effax.P())(jnp.arange(4.0))
+    Array(6., dtype=float32)
+    """
+    if f is None:
+        return lambda g: shard_map(
+            g,
+            out_specs=out_specs,
+            in_specs=in_specs,
+            mesh=mesh,
+            axis_names=axis_names,
+            check_vma=check_vma,
+        )
+    if not callable(f):
+        raise TypeError(f"Expected a callable value, got {f}")
+    if mesh is not None and not isinstance(mesh, MeshShape):
+        raise TypeError(f"shard_map requires a `effax.sharding.Mesh` instance, got {type(mesh)}")
+    if isinstance(axis_names, str):
+        raise TypeError(f"axis_names is a set of names, {{{axis_names!r}}}")
+    return ShardMap(f, mesh, in_specs, out_specs, frozenset(axis_names), bool(check_vma))
+
+
+@filtered
+def smap(
+    f: Callable[..., Any] | None = None,
+    /,
+    *,
+    in_axes: Any = Infer,
+    out_axes: Any,
+    axis_name: Any,
+) -> Any:
+    """`shard_map` over one axis of the mesh in context: which axis of each array it cuts.
+
+    Args:
+      f: a function of pytrees of arrays, as one place sees them.
+      in_axes: the axis of each argument that is cut, None for what all places share.
+      out_axes: the same for results.
+      axis_name: the axis of the mesh.
+
+    >>> import effax, effax.numpy as jnp
+    >>> with effax.set_mesh(effax.make_mesh((1,), ("x",))):
+    ...     smap(lambda x: 2 * x, in_axes=0, out_axes=0, axis_name="x")(jnp.arange(3.0))
+    Array([0., 2., 4.], dtype=float32)
+    """
+    if f is None:
+        return lambda g: smap(g, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
+    if not isinstance(axis_name, str):
+        raise TypeError(f"smap axis_name should be a string, got {axis_name!r}")
+    specs = Infer if in_axes is Infer else _specs_of_axes("in_axes", in_axes, axis_name)
+    return shard_map(
+        f,
+        in_specs=specs,
+        out_specs=_specs_of_axes("out_axes", out_axes, axis_name),
+        axis_names={axis_name},
+    )
+
+
+def _specs_of_axes(what: str, axes: Any, name: str) -> Any:
+    leaves, tree = tree_flatten(axes, is_leaf=lambda x: x is None)
+    for axis in leaves:
+        if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int)):
+            raise TypeError(f"smap {what} must be integers or None, but got {axis!r}")
+        if axis is not None and axis < 0:
+            raise NotImplementedError(f"smap {what}: count axes from the front, not {axis}")
+    return tree_unflatten(
+        tree,
+        [
+            PartitionSpec() if axis is None else PartitionSpec(*(None,) * axis, name)
+            for axis in leaves
+        ],
+    )

@@ -1,0 +1,287 @@
+"""`vmap`: a function of one example made one of a batch of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+from effax.api.calling.arguments import name_of, wearing
+from effax.api.calling.differentiable import float0_zeros
+from effax.api.calling.float0 import is_nothing
+from effax.api.calling.signatures import Parameters, leaf_names
+from effax.api.mapping.mapped_axes import batch_size, checked_axis
+from effax.backends.xla.array import Array
+from effax.effects.effect import REFERENCES
+from effax.effects.errors import RefError
+from effax.effects.frames import filtered
+from effax.effects.shape import move_axis
+from effax.effects.state import Cell, Ref, Window, new_ref, ref_get, ref_set
+from effax.effects.tree import (
+    broadcast_prefix,
+    keystr,
+    mismatch_details,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_leaves,
+    tree_unflatten,
+)
+from effax.effects.types import typeof
+from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat
+from effax.interpreters.discharge import distinct
+from effax.interpreters.vmappables import VMAPPABLE, Held, element, hold, whole
+from effax.keys.arrays import axis_of_words, is_keys
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def vmap(
+    fun: Callable[P, R],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Hashable = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Hashable = None,
+) -> Callable[P, R]:
+    """Map a function over an axis of its arguments, as one batched computation.
+
+    Args:
+      fun: a function of pytrees of arrays.
+      in_axes: which axis of each argument is mapped: an integer, None for none, or a tuple (with
+        trees of them for arguments that are trees), one entry a positional argument. Arguments
+        by keyword are mapped along their first axis.
+      out_axes: where the mapped axis goes in each result; None for results that are not mapped.
+      axis_name: a name for the axis, by which collectives such as `psum` call it.
+      axis_size: its length, needed only when no argument is mapped.
+      spmd_axis_name: the axes of a mesh that the batch is cut along where a function inside says
+        how its values are cut (`with_sharding_constraint`, `shard_map` over other axes).
+
+    Returns:
+      A function of the same arguments with one more axis.
+
+    Raises:
+      ValueError: where mapped axes differ in length, don't exist, or trees don't match.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.vmap(jnp.dot, in_axes=(0, None))(jnp.eye(2), jnp.arange(2.0))
+    Array([0., 1.], dtype=float32)
+    """
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun}")
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, (int, tuple, dict)) or _is_tree(in_axes)):
+        raise TypeError(
+            "vmap in_axes must be an int, None, or a tuple with an entry for each positional "
+            f"argument, but got {in_axes}"
+        )
+    if not isinstance(out_axes, int | None) and not all(
+        isinstance(a, int) for a in tree_flatten(out_axes)[0]
+    ):
+        raise TypeError(
+            f"vmap out_axes must be an int, None, or a tree of these, but got {out_axes}"
+        )
+    return mapped_over(fun, in_axes, out_axes, axis_size, (axis_name, spmd_axis_name))
+
+
+def mapped_over(
+    fun: Callable[..., Any],
+    in_axes: Any,
+    out_axes: Any,
+    axis_size: int | None,
+    kind: tuple[Any, ...],
+) -> Callable[..., Any]:
+    """The function for a batch; `kind` are arguments of its `Batch` after the size. See `vmap`."""
+
+    @wearing(fun, annotated=False)
+    @filtered
+    def mapped(*args: Any, **keywords: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                "vmap in_axes must be an int, None, or a tuple with an entry for each positional "
+                f"argument of {name_of(fun)}, but got {len(in_axes)=}, {len(args)=}"
+            )
+        if VMAPPABLE:
+            args, keywords = hold((args, keywords))
+        leaves, tree = tree_flatten((args, keywords))
+        if not REFERENCES.isdisjoint(map(type, leaves)):
+            _check_references(leaves, args, keywords, fun)
+        if type(in_axes) is int and not keywords and all([type(x) is Array for x in args]):
+            axes: list[Any] = [in_axes] * len(args)
+        else:
+            axes = _flat_axes("vmap in_axes", (in_axes, 0), (args, keywords))
+            axes = _axes_of_words("vmap in_axes", axes, (args, keywords), 0)
+        # What is not mapped is passed on as it is: it need be no array.
+        types = [
+            None if a is None or type(x) is Held else typeof(x)
+            for a, x in zip(axes, leaves, strict=True)
+        ]
+        axes = [
+            a if t is None else checked_axis(a, t.shape, i, fun, args, keywords)
+            for i, (a, t) in enumerate(zip(axes, types, strict=True))
+        ]
+        measured = axes
+        if VMAPPABLE:
+            measured = [None if t is None else a for a, t in zip(axes, types, strict=True)]
+        size = batch_size(measured, types, axis_size, fun, args, keywords)
+        handler = Batch(None, size, *kind)
+        values = [
+            _unmapped(x) if a is None else _batched(handler, x, a)
+            for x, a in zip(leaves, axes, strict=True)
+        ]
+        new_args, new_keywords = tree_unflatten(tree, values)
+        result = handler.run(fun, *new_args, **new_keywords)
+        result = hold(result) if VMAPPABLE else result
+        if type(result) is Batched and type(out_axes) is int:
+            return _unbatch(handler, result, out_axes, size)
+        outs, out_tree = tree_flatten(result)
+        places = _flat_axes("vmap out_axes", out_axes, result)
+        places = _axes_of_words("vmap out_axes", places, result, 1)
+        if None in places:
+            _check_unmapped(handler, result, outs, places)
+        done = [_unbatch(handler, x, a, size) for x, a in zip(outs, places, strict=True)]
+        return tree_unflatten(out_tree, done)
+
+    if getattr(fun, "__doc__", None):
+        mapped.__doc__ = (
+            f"Vectorized version of {name_of(fun)}: its arguments and results have one more axis.\n"
+            f"\nOriginal documentation:\n\n{fun.__doc__}"
+        )
+    return mapped
+
+
+def _check_references(leaves: Sequence[Any], args: Any, keywords: Any, fun: Any) -> None:
+    """Raise `RefError` for a reference given twice, `TypeError` for a part of one."""
+    from effax.api.references.references import refuse_parts
+
+    refuse_parts((args, keywords), f"vmap of {name_of(fun)}")
+    tree = tree_flatten((args, keywords))[1]
+    distinct(leaves, name_of(fun), lambda: leaf_names(Parameters.of(fun), tree))
+
+
+def _is_tree(x: Any) -> bool:
+    return not isinstance(x, (str, bytes, float, bool))
+
+
+def _ready(x: Any) -> Any:
+    import numpy as np
+
+    if isinstance(x, np.ndarray):
+        from effax.backends.xla.array import asarray
+
+        return asarray(x)
+    return x
+
+
+def _flat_axes(what: str, prefix: Any, tree: Any) -> list[Any]:
+    try:
+        return list(broadcast_prefix(prefix, tree, is_leaf=lambda x: x is None))
+    except ValueError:
+        raise ValueError(
+            f"{what} specification must be a tree prefix of the corresponding value; the axes "
+            f"{prefix} do not match the structure of the value. "
+            f"{mismatch_details(what, prefix, tree)}"
+        ) from None
+
+
+def _axes_of_words(what: str, axes: list[Any], tree: Any, more: int) -> list[Any]:
+    """Axes of arrays of keys, of which the words have one more, the last; others as they are."""
+    tops = tree_leaves(tree, is_leaf=is_keys)  # keys have one leaf each: their words
+    return [
+        axis_of_words(a, x.ndim + more, what) if is_keys(x) else a
+        for a, x in zip(axes, tops, strict=True)
+    ]
+
+
+def _window(handler: Batch, ref: Ref, axis: int) -> Window:
+    """A reference to arrays of the batch, as each of them sees it."""
+
+    def read() -> Any:
+        return Batched(handler, move_axis(ref_get(ref), axis, 0))
+
+    def write(value: Any) -> None:
+        ref_set(ref, move_axis(handler.leaves(value, BATCHED)[0], 0, axis))
+
+    lengths = ref.type.shape
+    one = ref.type.inner_aval.update(shape=lengths[:axis] + lengths[axis + 1 :])
+    return Window(handler, one, read, write, ref.type.constant)
+
+
+def _ref_of_batch(handler: Batch, ref: Ref, axis: Any, size: int) -> Ref:
+    """A reference that the mapped function returns: to the whole batch."""
+    if type(ref) is Cell and ref.handler is handler:
+        return new_ref(_unbatch(handler, ref.read(), axis, size))
+    if axis is not None:
+        raise RefError(
+            f"vmap: the mapped function returned a reference that was made outside, {ref!r}; give "
+            "it out_axes None, or don't return it"
+        )
+    return ref
+
+
+def _unmapped(x: Any) -> Any:
+    return x.value if type(x) is Held else x
+
+
+def _batched(handler: Batch, x: Any, axis: Any) -> Any:
+    if type(x) is Held:
+        return element(partial(_batched, handler), x.value, axis)
+    if isinstance(x, Ref):
+        return _window(handler, x, axis)
+    if is_nothing(x):  # the same for every one of the batch
+        return float0_zeros((*x.shape[:axis], *x.shape[axis + 1 :]))
+    return Batched(handler, move_axis(_ready(x), axis, 0))
+
+
+def _check_unmapped(
+    handler: Batch, result: Any, outs: Sequence[Any], places: Sequence[int | None]
+) -> None:
+    """Raise `ValueError` for a result that differs along the batch where out_axes is None."""
+    for i, (x, axis) in enumerate(zip(outs, places, strict=True)):
+        if axis is None and handler.owns(x):
+            named = f" (axis_name={handler.axis_name})" if handler.axis_name is not None else ""
+            path = keystr(tree_flatten_with_path(result)[0][i][0])
+            raise ValueError(
+                f"vmap has mapped output{named} but out_axes is None at vmap out_axes{path}: a "
+                "result that differs along the mapped axis needs a place for it; give an integer"
+            )
+
+
+def _unbatch(handler: Batch, x: Any, axis: Any, size: int) -> Any:
+    if type(x) is Held:
+        return whole(lambda y, at: _unbatch(handler, y, at, size), size, x.value, axis)
+    if isinstance(x, Ref):
+        return _ref_of_batch(handler, x, axis, size)
+    batched = handler.owns(x)
+    if axis is None:
+        return x
+    try:
+        ndim = len(typeof(x).shape) + 1
+    except TypeError:
+        raise TypeError(
+            f"Output from batched function {x!r} with type {type(x)} is not a valid effax type"
+        ) from None
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"vmap out_axes: axis {axis} is out of bounds for a result with {ndim} axes"
+        )
+    if is_nothing(x):
+        return float0_zeros((*x.shape[: axis % ndim], size, *x.shape[axis % ndim :]))
+    many = x.many if batched else repeat(_ready(x), size)
+    return move_axis(many, 0, axis % ndim)
+
+
+def axis_size(name: Hashable) -> int:
+    """The length of a named axis that a handler now installed binds.
+
+    Raises `NameError` when there is none of that name.
+    """
+    from effax.api.calling.call_arguments import axes_in_scope
+
+    for found, size in axes_in_scope():
+        if found == name:
+            return int(size)
+    raise NameError(
+        f"unbound axis name: {name}. Bind it with vmap(..., axis_name={name!r}) or pmap"
+    )

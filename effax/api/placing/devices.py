@@ -1,0 +1,146 @@
+"""Moving values between host and devices, and waiting for them."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from effax.api.placing.shardings import resolve
+from effax.backends.xla import array as arrays
+from effax.backends.xla import guard
+from effax.backends.xla.mesh import NamedSharding
+from effax.effects import naming
+from effax.effects.frames import filtered
+from effax.effects.handler import Carrier
+from effax.effects.mesh import PartitionSpec
+from effax.effects.sharding import with_sharding_constraint
+from effax.effects.tree import (
+    broadcast_prefix,
+    mismatch_details,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_unflatten,
+)
+from effax.effects.value import Value
+from effax.memory import Space
+
+T = TypeVar("T")
+
+
+@filtered
+def device_put(
+    x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: Any = None
+) -> Any:
+    """The arrays of a tree on a device, or cut up by a sharding, committed to it if one is named.
+
+    `device` is a device, a sharding, a spec over the mesh in context, or a tree of these above the
+    arrays. Under a handler (while tracing) a sharding over a mesh is a constraint, and otherwise
+    values stay where they are: XLA places what is computed. A `memory.Space` in place of a device
+    names a memory of the device where the value lies.
+
+    Raises `ValueError` for a sharding that can't cut an array, and where both `donate` and
+    `may_alias` are true.
+
+    >>> import effax
+    >>> effax.device_put(1.0, effax.devices("cpu")[0])
+    Array(1., dtype=float32, weak_type=True)
+    """
+    leaves, tree = tree_flatten(x)
+    if device is None or not isinstance(device, (tuple, list, dict)):
+        places = [device] * len(leaves)
+    else:
+        places = _places(device, x)
+    if may_alias and donate:
+        raise ValueError(
+            "device_put: may_alias and donate cannot be True at the same time. A donated array may "
+            "be overwritten, so the result can't share its memory with it"
+        )
+    alias = True if may_alias is None else bool(may_alias)
+    with guard.asked_for():
+        return tree_unflatten(
+            tree,
+            [_put(v, d, alias) for v, d in zip(leaves, places, strict=True)],
+        )
+
+
+def _places(device: Any, x: Any) -> list[Any]:
+    """Find each leaf's place in a prefix of the tree. Raises `ValueError` for another tree."""
+    try:
+        return list(broadcast_prefix(device, x, is_leaf=lambda d: d is None))
+    except ValueError:
+        raise ValueError(
+            "device_put device specification must be a tree prefix of the corresponding value. "
+            + mismatch_details("device_put device", device, x)
+        ) from None
+
+
+def _put(x: Any, where: Any, may_alias: bool) -> Any:
+    if isinstance(where, Space):
+        return _in_space(x, where)
+    if isinstance(where, PartitionSpec):
+        where = resolve(where, "device_put", "device")
+    if isinstance(where, NamedSharding):
+        try:
+            where.check_compatible_aval(np.shape(x))
+        except ValueError as error:
+            raise ValueError(
+                "One of device_put args is incompatible with its sharding annotation "
+                f"{where}: {error}"
+            ) from None
+        where.shard_shape(np.shape(x))
+        if isinstance(x, Carrier):
+            return with_sharding_constraint(x, sharding=where)
+    return x if isinstance(x, Carrier) else arrays.device_put(x, where, may_alias=may_alias)
+
+
+_SPACES: Final = {Space.Device: "device", Space.Host: "pinned_host"}
+
+
+def _in_space(x: Any, space: Space) -> Any:
+    if not isinstance(x, Value):
+        x = arrays.device_put(x, None)
+    there = _SPACES.get(space)
+    return x if there is None else naming.moved(x, src="any", dst=there)
+
+
+@filtered
+def device_get(x: Any) -> Any:
+    """Return a tree with its arrays as NumPy arrays; traced values stay as they are.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.device_get(jnp.arange(2))
+    array([0, 1], dtype=int32)
+    """
+
+    def get(v: Any) -> Any:
+        return np.asarray(v) if hasattr(v, "__array__") and not isinstance(v, Carrier) else v
+
+    with guard.asked_for():
+        return tree_map(get, x)
+
+
+def block_until_ready(x: T) -> T:
+    """Wait until the arrays of a tree are computed; the tree itself.
+
+    >>> import effax, effax.numpy as jnp
+    >>> effax.block_until_ready([jnp.ones(2)])
+    [Array([1., 1.], dtype=float32)]
+    """
+    for v in tree_leaves(x):
+        if hasattr(v, "block_until_ready"):
+            v.block_until_ready()
+    return x
+
+
+def copy_to_host_async(x: Any) -> Any:
+    """Start copying the arrays of a tree to the host, without waiting; the tree itself.
+
+    Leaves without a method `copy_to_host_async` are left alone.
+    """
+    for v in tree_leaves(x):
+        start = getattr(v, "copy_to_host_async", None)
+        if start is not None:
+            start()
+    return x

@@ -1,0 +1,257 @@
+"""Arrays over many devices, made from pieces: from a function, from arrays, from this process's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from effax.api.placing.shardings import resolve
+from effax.backends.xla.array import Array, asarray, device_put, from_shards
+from effax.backends.xla.placement import Sharding, single
+from effax.effects.frames import filtered
+from effax.effects.mesh import PartitionSpec
+from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
+from effax.effects.types import ShapedArray, canonical_dtype
+from effax.keys.arrays import KeyArray, is_keys
+
+
+def _checked(shape: Sequence[int], sharding: Any, function: str) -> tuple[tuple[int, ...], Any]:
+    where: Sharding = resolve(sharding, function, "sharding")
+    lengths = tuple(map(int, shape))
+    where.shard_shape(lengths)
+    return lengths, where
+
+
+@filtered
+def make_array_from_callback(
+    shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
+) -> Array:
+    """An array whose pieces a function gives.
+
+    Args:
+      shape: of the whole array.
+      sharding: how it is cut up.
+      data_callback: from an index (a tuple of slices) to that part of the array; called once for
+        each part that lies on a device of this process.
+      dtype: of the array; by default that of the first piece. A process without any of the devices
+        must give it.
+
+    Raises:
+      ValueError: for pieces of other shapes, or a shape that can't be cut so.
+
+    >>> import effax, numpy as np
+    >>> mesh = effax.make_mesh((1,), ("x",))
+    >>> whole = np.arange(4.0)
+    >>> spread = effax.NamedSharding(mesh, effax.P("x"))
+    >>> make_array_from_callback((4,), spread, lambda index: whole[index])
+    Array([0., 1., 2., 3.], dtype=float32)
+    """
+    lengths, where = _checked(shape, sharding, "make_array_from_callback")
+    made: dict[str, Any] = {}
+    pieces: list[Array] = []
+    implementation = None
+    for device, index in where.addressable_devices_indices_map(lengths).items():
+        key = str(index)
+        if key not in made:
+            full = (*index, *(slice(None),) * (len(lengths) - len(index)))
+            piece = data_callback(full)
+            if is_keys(piece):
+                implementation, piece = piece.implementation, piece.words
+            made[key] = np.asarray(piece)
+        if dtype is None:
+            dtype = made[key].dtype
+        type = ShapedArray(made[key].shape, canonical_dtype(np.dtype(dtype)))
+        pieces.append(asarray(made[key], type, single(device)))
+    if not pieces and dtype is None:
+        raise ValueError(
+            f"make_array_from_callback: none of the devices of {where} is this process's, so that "
+            "no piece says the dtype; give dtype"
+        )
+    if implementation is None:
+        return _joined(pieces, lengths, where, canonical_dtype(np.dtype(dtype)))
+    words = _joined(pieces, (*lengths, pieces[0].shape[-1]), where, pieces[0].dtype)
+    return _keys(words, implementation)
+
+
+def _keys(words: Array, implementation: str) -> Any:
+    """An array of keys, which passes for an `Array`."""
+    return KeyArray(words, implementation=implementation)
+
+
+def _joined(pieces: Sequence[Array], shape: tuple[int, ...], where: Sharding, dtype: Any) -> Array:
+    type = ShapedArray(shape, dtype)
+    if where.placement().is_single and pieces:
+        wanted = where.shard_shape(shape)
+        if pieces[0].shape != wanted:
+            raise ValueError(f"the piece of {type} has the shape {wanted}, not {pieces[0].shape}")
+        return device_put(pieces[0], where)
+    return from_shards(list(pieces), type, where)
+
+
+@filtered
+def make_array_from_single_device_arrays(
+    shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
+) -> Array:
+    """An array whose pieces are arrays, each on a device of the sharding.
+
+    Args:
+      shape: of the whole array.
+      sharding: how it is cut up.
+      arrays: one for each device of the sharding that is this process's, in any order.
+      dtype: of the array, for a process that has none of the devices.
+
+    Raises:
+      ValueError: where a device has no piece or two, or a piece another shape or dtype.
+
+    >>> import effax, effax.numpy as jnp
+    >>> mesh = effax.make_mesh((1,), ("x",))
+    >>> spread = effax.NamedSharding(mesh, effax.P("x"))
+    >>> make_array_from_single_device_arrays((2,), spread, [jnp.ones(2)]).sharding == spread
+    True
+    """
+    if arrays and all(map(is_keys, arrays)) and len({x.dtype for x in arrays}) == 1:
+        kind, pieces = arrays[0].dtype, [x.words for x in arrays]
+        words = make_array_from_single_device_arrays((*shape, kind.width), sharding, pieces)
+        return _keys(words, kind.implementation)
+    lengths, where = _checked(shape, sharding, "make_array_from_single_device_arrays")
+    if isinstance(arrays, Array) or not all(isinstance(x, Array) for x in arrays):
+        raise TypeError(
+            f"make_array_from_single_device_arrays takes a sequence of arrays, not {arrays!r}"
+        )
+    found: dict[Any, Array] = {}
+    for x in arrays:
+        if not x.spec.placement.is_single:
+            raise ValueError(
+                f"When making an array from single-device arrays the input arrays must have one "
+                f"shard each, and one is on {x.sharding}"
+            )
+        found[x.spec.placement.device] = x
+    devices = [device for device in where.placement().devices if device.is_addressable]
+    if len(found) != len(arrays) or set(found) != set(devices):
+        raise ValueError(
+            f"Expected {len(devices)} per-device arrays (this is how many devices are addressable "
+            f"by the sharding), one on each of {devices}, but got {len(arrays)}, on "
+            f"{list(found)}"
+        )
+    if dtype is not None and any(x.dtype != np.dtype(dtype) for x in arrays):
+        raise ValueError(f"the pieces are not of dtype {dtype}: {[x.dtype for x in arrays]}")
+    if not devices and dtype is None:
+        raise ValueError(
+            f"make_array_from_single_device_arrays: none of the devices of {where} is this "
+            "process's, so that no piece says the dtype; give dtype"
+        )
+    kind = canonical_dtype(np.dtype(dtype)) if not devices else arrays[0].dtype
+    return _joined([found[device] for device in devices], lengths, where, kind)
+
+
+@filtered
+def make_array_from_process_local_data(
+    sharding: Any, local_data: Any, global_shape: Any = None
+) -> Any:
+    """An array of which each process gives the parts that lie on its own devices.
+
+    Args:
+      sharding: how the array is cut up; for a tree of data, one sharding or a prefix of the tree.
+      local_data: the parts of this process side by side, in the order of their indices, along each
+        axis that is cut among processes; all of the array along the others. Processes that have
+        the same parts must give the same.
+      global_shape: of the whole array, or a prefix of the tree of such shapes; by default computed,
+        as though each process had as much. An axis along which it is as long as `local_data` is
+        given whole by each process.
+
+    Returns:
+      The array, or a tree of arrays.
+
+    Raises:
+      ValueError: where the lengths do not fit, or can't be computed since the parts of processes
+        overlap.
+
+    >>> import effax, numpy as np
+    >>> mesh = effax.make_mesh((1,), ("x",))
+    >>> spread = effax.NamedSharding(mesh, effax.P("x"))
+    >>> make_array_from_process_local_data(spread, np.ones(2, np.float32))
+    Array([1., 1.], dtype=float32)
+    """
+    leaves, tree = tree_flatten(local_data)
+
+    def is_shape(x: Any) -> bool:
+        return x is None or (isinstance(x, tuple) and all(isinstance(n, int) for n in x))
+
+    places = broadcast_prefix(sharding, local_data, is_leaf=lambda x: isinstance(x, PartitionSpec))
+    shapes = broadcast_prefix(global_shape, local_data, is_leaf=is_shape)
+    made = [_from_local(*one) for one in zip(places, leaves, shapes, strict=True)]
+    return tree_unflatten(tree, made)
+
+
+def _from_local(sharding: Any, local: Any, global_shape: Any) -> Any:
+    if is_keys(local):
+        shape = None if global_shape is None else (*global_shape, local.words.shape[-1])
+        return _keys(_from_local(sharding, local.words, shape), local.implementation)
+    data = np.asarray(local)
+    where: Sharding = resolve(sharding, _LOCAL, "sharding")
+    lengths = _global_shape(data.shape, where) if global_shape is None else tuple(global_shape)
+    where.shard_shape(lengths)
+    if where.is_fully_addressable:
+        if lengths != data.shape:
+            raise ValueError(
+                f"{_LOCAL}: all devices are this process's: global_shape {lengths} must be the "
+                f"shape of local_data, {data.shape}"
+            )
+        return device_put(data, where)
+    found = where.addressable_devices_indices_map(lengths)
+    # Along each axis: where the parts of this process begin, and how much of the axis it gives.
+    starts = [
+        sorted({_range(index, i, n)[0] for index in found.values()}) for i, n in enumerate(lengths)
+    ]
+    piece = where.shard_shape(lengths)
+    given = []
+    for axis, (length, own) in enumerate(zip(lengths, data.shape, strict=True)):
+        parts = len(starts[axis]) * piece[axis]
+        if own not in (length, parts):
+            raise ValueError(
+                f"{_LOCAL}: axis {axis} of local_data has the length {own}; the array has "
+                f"{length}, of which {parts} lie on devices of this process; give one or the other"
+            )
+        given.append(own == length)
+
+    def part(index: tuple[slice, ...]) -> Any:
+        chosen = []
+        for axis, length in enumerate(lengths):
+            start, stop = _range(index, axis, length)
+            if not given[axis]:
+                start = starts[axis].index(start) * piece[axis]
+                stop = start + piece[axis]
+            chosen.append(slice(start, stop))
+        return data[tuple(chosen)]
+
+    return make_array_from_callback(lengths, where, part, dtype=data.dtype)
+
+
+_LOCAL: Final = "make_array_from_process_local_data"
+
+
+def _range(index: tuple[slice, ...], axis: int, length: int) -> tuple[int, int]:
+    here = index[axis] if axis < len(index) else slice(None)
+    return here.start or 0, length if here.stop is None else here.stop
+
+
+def _global_shape(shape: tuple[int, ...], where: Sharding) -> tuple[int, ...]:
+    """The shape of an array of which each process gives so much along each axis."""
+    cuts = (*where.cuts(), *(1,) * (len(shape) - len(where.cuts())))
+    indices = where.devices_indices_map(cuts)
+    lengths = []
+    for axis, (length, pieces) in enumerate(zip(shape, cuts, strict=True)):
+        owned: dict[int, set[int]] = {}
+        for device, index in indices.items():
+            owned.setdefault(device.process_index, set()).add(_range(index, axis, pieces)[0])
+        groups = {frozenset(parts) for parts in owned.values()}
+        if len({*map(len, groups)}) > 1 or sum(map(len, groups)) != pieces:
+            raise ValueError(
+                f"{_LOCAL}: the parts of processes overlap along axis {axis}, or are not of the "
+                f"same size ({ {i: sorted(parts) for i, parts in owned.items()} }), so that the "
+                "shape of the whole can't be computed; give global_shape"
+            )
+        lengths.append(length * len(groups))
+    return tuple(lengths)

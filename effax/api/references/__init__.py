@@ -1,0 +1,1 @@
+"""References: arrays that are written in place."""

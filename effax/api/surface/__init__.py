@@ -1,0 +1,1 @@
+"""The public names, and what is said of those that are not there."""

@@ -1,0 +1,66 @@
+"""Start-up: the kernel is given what it asks of the layers above (`Bottom`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from effax.backends.xla import host as host  # answers of its own for what is not staged
+from effax.backends.xla.dispatch import evaluate
+from effax.backends.xla.mesh import NamedSharding
+from effax.effects import config
+from effax.effects.effect import Effect
+from effax.effects.handler import bottom
+from effax.effects.mesh import AbstractMesh, PartitionSpec
+from effax.effects.types import ShapedArray
+
+_NO_MESH = AbstractMesh((), ())
+
+
+def _first_together(*given: Any) -> Any:
+    """Import the function that stands here from the first call on: most programs don't need it."""
+    from effax.backends.xla.together import together
+
+    bottom.together = together
+    return together(*given)
+
+
+def _discharge(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+    from effax.interpreters.discharge import perform_on_contents
+
+    return perform_on_contents(effect, operands, attributes)
+
+
+def _uncut(type: ShapedArray) -> NamedSharding:
+    return NamedSharding(_NO_MESH, PartitionSpec(*[None] * type.ndim))
+
+
+bottom.perform = evaluate
+bottom.together = _first_together
+bottom.discharge = _discharge
+bottom.sharding_of = _uncut
+
+
+def _watch_collections(level: str | None) -> None:
+    if level not in (None, "allow"):
+        from effax.api.placing.live_arrays import watch_collections
+
+        watch_collections()
+
+
+config.watch("array_garbage_collection_guard", _watch_collections)
+_watch_collections(config.read("array_garbage_collection_guard"))
+
+
+def _watch_log(setting: str) -> None:
+    def watch(value: Any) -> None:
+        from effax.api import logs
+
+        logs.setters[setting](value)
+
+    config.watch(setting, watch)
+    if config.read(setting) not in ("", "NOTSET", None):
+        watch(config.read(setting))
+
+
+_watch_log("logging_level")
+_watch_log("debug_log_modules")
