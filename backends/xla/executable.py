@@ -167,6 +167,13 @@ def compile_text(
     ]
     made = Executable(raw, placement, specs, effectful, ordered)
     made.seconds, made.from_disk = seconds, from_disk
+    if not placement.is_fully_addressable and not placement.device.backend.absent:
+        from effax.backends.xla import agreement
+
+        def plainly(run: Callable[..., Any]) -> None:
+            made.run = run
+
+        made.run = agreement.watched(made.run, text, placement, options or {}, plainly)
     return made
 
 

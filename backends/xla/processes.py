@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import zlib
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -165,8 +166,8 @@ class Job:
         """
         group = range(self.count) if among is None else sorted(among)
         leader = group[0]
-        this = f"{name}/{group[0]}-{group[-1]}-{len(group)}/"
-        this += str(self.number(this))
+        this = f"{name}/{zlib.crc32(repr([*group]).encode())}"
+        this += f"/{self.number(this)}"
         if self.index == leader:
             self.put(f"{this}/said/{leader}", value)
         elif self.get(f"{this}/said/{leader}", self.describe(leader), seconds) != value:

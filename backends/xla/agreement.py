@@ -1,0 +1,112 @@
+"""Programs over several processes, compared among them before each is run for the first time.
+
+Collectives wait for all devices. Where one process runs another program than the others, or none,
+they wait for ever, inside the runtime. So the first run of each executable is a meeting: the
+processes tell each other a digest of its text, and those that differ the text itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, Final
+
+from effax.backends.xla import processes
+from effax.backends.xla.placement import Placement
+from effax.effects.errors import ProcessTimeoutError, ProgramDisagreementError
+from effax.effects.frames import describe, user_frame
+
+_LOCATION: Final = re.compile(r"\s*loc\(#loc\d+\)|^#loc.*\n?", re.MULTILINE)
+_NAME: Final = re.compile(r"module @(\S+)")
+_LARGEST: Final = 1 << 21
+"""Bytes of compressed text that are sent: the service takes 4 MiB."""
+_SECONDS: Final = 30
+_agreed: Final[set[str]] = set()
+
+
+def watched(
+    run: Callable[..., Any],
+    text: str,
+    placement: Placement,
+    options: Mapping[str, Any],
+    then: Callable[[Callable[..., Any]], None],
+) -> Callable[..., Any]:
+    """Return what runs an executable for the first time: after a meeting of its processes.
+
+    Args:
+      run: what runs it.
+      text: its program.
+      placement: the devices that it runs on.
+      options: flags of the compiler.
+      then: called with `run` when the processes agree, to run it so from then on.
+    """
+    job = processes.current()
+    if job is None:
+        return run
+
+    def first(buffers: Sequence[Any], **keywords: Any) -> Any:
+        _meet(job, text, placement, options)
+        then(run)
+        return run(buffers, **keywords)
+
+    return first
+
+
+def _meet(job: processes.Job, text: str, placement: Placement, options: Mapping[str, Any]) -> None:
+    """Raise `ProgramDisagreementError` where processes are about to run different programs."""
+    group = sorted({device.process_index for device in placement.devices})
+    named = _NAME.search(text)
+    name = named[1].removeprefix("jit_").replace("_lambda_", "<lambda>") if named else "a program"
+    # Where it was written may be told by another path on another machine.
+    plain = _LOCATION.sub("", _NAME.sub("module", text, count=1))
+    plain += f"devices {[device.id for device in placement.devices]}\n{dict(options)}"
+    digest = hashlib.sha256(plain.encode()).hexdigest()
+    if digest in _agreed or job.index not in group:
+        # Compiled anew where the first executable was thrown away: others may have it still.
+        return
+    try:
+        different = job.compare("program", f"{digest} {name}", among=group)
+    except ProcessTimeoutError as error:
+        raise ProcessTimeoutError(
+            f"{error}. This process came to run {name!r}, over devices of the processes {group}, "
+            f"for the first time, at {describe(user_frame())}: all of them must run the same "
+            "programs in the same order"
+        ) from error
+    if not different:
+        _agreed.add(digest)
+        return
+    leader, other = min(group), next(index for index in different if index != min(group))
+    number = job.number("texts")
+    if job.index in different:
+        job.put_bytes(f"text/{number}/{job.index}", zlib.compress(plain.encode())[:_LARGEST])
+    texts = [job.get_bytes(f"text/{number}/{index}", _SECONDS) for index in (leader, other)]
+    names = [different[index].partition(" ")[2] for index in (leader, other)]
+    raise ProgramDisagreementError(
+        f"processes are about to run different programs over the same devices. "
+        f"{job.describe(leader)} came to {names[0]!r}, and {job.describe(other)} to {names[1]!r}"
+        f"{_first_difference(leader, other, texts)}\n"
+        f"As process {leader} do all but {sorted(set(different) - {leader})}; this is process "
+        f"{job.index}, at {describe(user_frame())}. All processes must run the same programs in "
+        "the same order: look for shapes, branches or constants that depend on the process or its "
+        "data, and for an order that is that of a set"
+    )
+
+
+def _first_difference(leader: int, other: int, texts: Sequence[bytes | None]) -> str:
+    one, two = (_lines(text) for text in texts)
+    for number, (a, b) in enumerate(zip_longest(one, two, fillvalue="(nothing)"), 1):
+        if a != b:
+            return (
+                f"; the first difference is line {number}:\n"
+                f"  process {leader}: {a.strip()[:500]}\n"
+                f"  process {other}: {b.strip()[:500]}"
+            )
+    return ""
+
+
+def _lines(text: bytes | None) -> list[str]:
+    # The end of a long one was not sent.
+    return [] if text is None else zlib.decompressobj().decompress(text).decode().splitlines()

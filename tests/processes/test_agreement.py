@@ -1,0 +1,30 @@
+"""Processes that run different programs are told so, and do not hang."""
+
+import pytest
+
+from tests.processes import jobs
+
+CASES = [
+    ("other constant", ["line 3", "dense<2.0>", "dense<3.0>"]),
+    pytest.param("other order", ["'first'", "'second'"], marks=pytest.mark.slow),
+    pytest.param("other data", ["tensor<8xf32>", "tensor<12xf32>"], marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("how", "said"), CASES)
+def test_different_programs(how, said):
+    job = jobs.run(2, "disagreeing.py", how, seconds=40)
+    assert job.code == 1, str(job)
+    for index in range(2):
+        text = "\n".join(job.lines(index))
+        assert "ProgramDisagreementError: processes are about to run different programs" in text
+        assert "process 0 of 2 (" in text and "process 1 of 2 (" in text
+        assert all(word in text for word in said), text
+
+
+def test_a_process_that_stays_away_is_named():
+    job = jobs.run(2, "disagreeing.py", "one stays away", seconds=40)
+    assert job.code == 1, str(job)
+    text = "\n".join(job.lines(0))
+    assert "ProcessTimeoutError: process 0 of 2 waited 5 s" in text, str(job)
+    assert "Not there: process 1 of 2 (" in text and "'first'" in text
