@@ -89,6 +89,10 @@ def main(address: str, count: str, heartbeat: str, shutdown: str, linger: str) -
         print(str(error).partition("\n")[0], flush=True)
         return
     print(_READY, flush=True)
+    # Who reads what the job prints must not wait for this process, which may stay for a while.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
     if sys.stdin.read() != _END:
         time.sleep(int(linger))
     service.shutdown()

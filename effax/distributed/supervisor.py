@@ -6,10 +6,12 @@ import contextlib
 import ctypes
 import os
 import selectors
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from typing import IO, Any, Final
@@ -41,6 +43,7 @@ class Supervisor:
         self.devices = devices
         self.grace = grace
         self._asked: int | None = None
+        self._news = ""
 
     def run(self, restarts: int = 0) -> int:
         """Run the job, again after a failure up to `restarts` times, and return its exit code."""
@@ -62,6 +65,8 @@ class Supervisor:
 
     def _run_once(self, attempt: int) -> int:
         port = free_port()
+        folder = tempfile.mkdtemp(prefix="effax-")
+        self._news = os.path.join(folder, "news")
         service = Service(f"[::]:{port}", self.count, HEARTBEAT, _SHUTDOWN, survives=False)
         children: list[subprocess.Popen[bytes]] = []
         try:
@@ -73,6 +78,7 @@ class Supervisor:
                 _kill(child, signal.SIGKILL)
                 child.wait()
             service.end()
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _start(self, index: int, port: int, attempt: int) -> subprocess.Popen[bytes]:
         told = {
@@ -82,6 +88,7 @@ class Supervisor:
             "EFFAX_COORDINATION_SERVED": 1,
             "EFFAX_HEARTBEAT_TIMEOUT_SECONDS": HEARTBEAT,
             "EFFAX_SUPERVISOR": os.getpid(),
+            "EFFAX_SUPERVISOR_NEWS": self._news,
             "EFFAX_RESTARTS": attempt,
         }
         if self.devices is not None:
@@ -132,11 +139,19 @@ class Supervisor:
             return 0
         # Of several that are found at once, one that was not ended by the loss of another.
         index, code = min(failed, key=lambda found: found[1] == LOST)
-        if code < 0:
-            _say(f"process {index} was ended by {signal.Signals(-code).name}")
-            return _KILLED - code
-        _say(f"process {index} ended with code {code}")
-        return int(code)
+        signalled = code < 0
+        how = (
+            f"was ended by {signal.Signals(-code).name}" if signalled else f"ended with code {code}"
+        )
+        _say(f"process {index} {how}")
+        self._tell(f"process {index} of {self.count} {how}")
+        return _KILLED - code if signalled else int(code)
+
+    def _tell(self, text: str) -> None:
+        """Tell the processes that run, which ask for it every half second."""
+        with open(self._news + ".new", "w", encoding="utf-8") as news:
+            news.write(text)
+        os.replace(self._news + ".new", self._news)
 
 
 class Patience:

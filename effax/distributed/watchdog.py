@@ -40,6 +40,7 @@ class Watchdog(threading.Thread):
         self._noticed = threading.Event()
         parent = os.environ.get("EFFAX_SUPERVISOR")
         self._parent = int(parent) if parent else None
+        self._news = os.environ.get("EFFAX_SUPERVISOR_NEWS")
 
     def run(self) -> None:
         """Look until told to end, or until a process is lost."""
@@ -52,6 +53,9 @@ class Watchdog(threading.Thread):
     def _look(self, everyone: set[int]) -> str | None:
         if self._parent is not None and os.getppid() != self._parent:
             return "`python -m effax.distributed run`, which started the job, has ended"
+        if self._news is not None and os.path.exists(self._news):
+            with open(self._news, encoding="utf-8") as news:
+                return news.read()
         try:
             missing = everyone - set(self.job.alive())
             failed = self.job.under("failed")
