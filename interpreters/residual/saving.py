@@ -81,9 +81,10 @@ def _plan(
     own = len(program.inputs)
     stored = {x: place for (x, place), u in zip(kept.items(), used[own:], strict=True) if u}
     given = tuple([u or moves for u, moves in zip(used, unknown, strict=False)])
-    if read("log_checkpoint_residuals"):
+    level = logging.WARNING if read("log_checkpoint_residuals") else logging.DEBUG
+    if _log.isEnabledFor(level):
         known_inputs = [g and not u for g, u in zip(given, unknown, strict=True)]
-        _log_residuals(program, parts.first, known_inputs, list(stored))
+        _log_residuals(level, program, parts.first, known_inputs, list(stored))
     away, back, residuals = _moves(stored)
     linear_program = Program(
         [*pick(program.inputs, given, True), *residuals],
@@ -127,19 +128,25 @@ def _moves(
 
 
 def _log_residuals(
-    program: Program, equations: Sequence[Any], inputs: Sequence[bool], kept: Sequence[Variable]
+    level: int,
+    program: Program,
+    equations: Sequence[Any],
+    inputs: Sequence[bool],
+    kept: Sequence[Variable],
 ) -> None:
     """Say what a checkpointed function leaves in memory until the backward pass."""
     made = {x: e for e in equations for x in e.outputs}
-    lines = [f"  {x.type!r} from {made[x].effect} at {describe(made[x].frame)}" for x in kept]
-    lines += [
+    inside = [f"  {x.type!r} from {made[x].effect} at {describe(made[x].frame)}" for x in kept]
+    given = [
         f"  {x.type!r} from argument {i} of {program.name}"
         for i, (x, stored) in enumerate(zip(program.inputs, inputs, strict=True))
         if stored
     ]
-    _log.warning(
-        "remat of %s saves %d values for the backward pass:\n%s",
-        program.name,
-        len(lines),
-        "\n".join(lines) or "  none",
-    )
+    parts = []
+    if given:
+        parts += ["saving inputs with shapes:", *given]
+    if inside:
+        parts += ["and saving these intermediates:" if given else "saving these intermediates:"]
+        parts += inside
+    told = "checkpoint of %s: remat-decorated function %s"
+    _log.log(level, told, program.name, "\n".join(parts) or "saving nothing")

@@ -97,8 +97,14 @@ def test_what_checkpoint_keeps_is_logged(caplog):
     policy = effax.checkpoint_policies.save_only_these_names("kept")
     with settings.log_checkpoint_residuals(True), caplog.at_level(logging.WARNING, "effax"):
         effax.grad(effax.checkpoint(f, policy=policy))(1.0)
-    assert "saves" in caplog.text and "f32[]" in caplog.text
-    assert "test_settings.py" in caplog.text
+    assert "saving these intermediates:" in caplog.text
+    assert "from name at" in caplog.text and "test_settings.py" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.DEBUG, "effax"):
+        effax.grad(effax.checkpoint(lambda x: jnp.sin(jnp.cos(x))))(1.0)
+    (record,) = [r for r in caplog.records if "remat-decorated" in r.getMessage()]
+    assert record.levelno == logging.DEBUG, "what is not asked for is told to who debugs"
+    assert "saving inputs with shapes:\n  f32[]" in record.getMessage()
 
 
 def test_large_constants_warn():

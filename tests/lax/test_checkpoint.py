@@ -1,5 +1,7 @@
 """Checkpointed functions: the same numbers, fewer residuals."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -244,3 +246,32 @@ def test_only_what_is_computed_again_is_kept_apart():
 def test_the_compiler_may_merge_if_asked_to(prevent_cse):
     f = effax.checkpoint(lambda x, y: jnp.sin(jnp.sin(x)) * y, prevent_cse=prevent_cse)
     assert "optimization_barrier" not in effax.jit(effax.grad(f)).lower(1.0, 2.0).as_text()
+
+
+def test_a_function_is_traced_once_for_arguments_of_the_same_types():
+    traced = []
+
+    @partial(effax.checkpoint, static_argnums=1)
+    def f(x, power, scale=1.0):
+        traced.append(power)
+        return scale * x**power, {"n": 3}
+
+    for _ in range(3):
+        f(2.0, 2), f(2.0, 3), f(jnp.ones(2), 2, scale=2.0)
+    assert traced == [2, 3, 2]
+    assert f(2.0, 2)[1]["n"] == 3 and float(effax.grad(lambda x: f(x, 3)[0])(2.0)) == 12.0
+    assert traced == [2, 3, 2]
+    f(2.0, True)
+    with effax.enable_x64(True):
+        f(2.0, 2)
+    assert traced[3:] == [True, 2], "an equal value of another type, and another setting"
+
+
+def test_what_captures_values_is_traced_at_every_call():
+    w = [jnp.float32(1)]
+    f = effax.checkpoint(lambda x: x * w[0])
+    assert float(f(2.0)) == 2.0
+    w[0] = jnp.float32(3)
+    assert float(f(2.0)) == 6.0
+    unhashable = effax.checkpoint(lambda x, parts: x * parts[0], static_argnums=1)
+    assert float(unhashable(2.0, [3])) == 6.0
