@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from effax.effects.effect import REFERENCES, Effect
 from effax.effects.errors import RefError, UnexpectedTracerError
+from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, bottom, innermost, outside
 from effax.effects.interning import Interned
 from effax.effects.types import ShapedArray, register_type, typeof
@@ -122,13 +123,15 @@ class Ref:
 class Cell(Ref):
     """A reference where it was made: it holds the value.
 
-    `shared` is whether others may hold the same value, which can't then be written over.
+    `shared` is whether others may hold the same value, which can't then be written over; `frame`
+    is the user's line that made it, for those made while a function is traced.
     """
 
-    __slots__ = ("contents", "shared")
+    __slots__ = ("contents", "frame", "shared")
 
     def __init__(self, handler: Any, value: Any) -> None:
         self.handler = handler
+        self.frame = user_frame() if handler.records else None
         self.type = AbstractRef(typeof(value))
         self.contents = value
         self.shared = True

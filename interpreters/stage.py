@@ -17,7 +17,7 @@ from effax.effects.errors import (
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
-from effax.effects.frames import user_frame
+from effax.effects.frames import place, user_frame
 from effax.effects.handler import Carrier, Handler, current
 from effax.effects.interning import keep
 from effax.effects.leaks import look
@@ -30,7 +30,7 @@ from effax.effects.program import (
     without_dead_code,
 )
 from effax.effects.provenance import scope_of, source
-from effax.effects.state import AbstractRef, Given, Ref
+from effax.effects.state import AbstractRef, Cell, Given, Ref
 from effax.effects.types import ShapedArray, snapshot, typeof
 
 
@@ -272,12 +272,28 @@ def clear() -> None:
     _written.clear()
 
 
-def refuse_returned(results: Sequence[Any], name: str) -> None:
-    """Raise `RefError` where a reference is among the results of a transformed function."""
+def refuse_returned(
+    results: Sequence[Any],
+    name: str,
+    asked: str = "a transformation",
+    arguments: Sequence[Any] = (),
+    names: Callable[[], Sequence[str]] | None = None,
+) -> None:
+    """Raise `RefError` where a reference is among the results of a transformed function.
+
+    `arguments` are what the function was given, of which `names` has the names.
+    """
     for x in results:
-        if isinstance(x, Ref):
-            raise RefError(
-                f"function {name} traced for a transformation returned a mutable array "
-                f"reference of type {x.type!r}, but mutable array references cannot be "
-                "returned; return what it refers to, ref[...], or close over the reference"
-            )
+        if not isinstance(x, Ref):
+            continue
+        origin = ""
+        at = next((i for i, given in enumerate(arguments) if given is x), None)
+        if at is not None and names is not None:
+            origin = f"\n\nThe reference was passed in as the argument {names()[at]}."
+        elif isinstance(x, Cell) and (found := place(x.frame)) is not None:
+            origin = f"\n\nThe reference was created on line {found.line} of {found.file}."
+        raise RefError(
+            f"function {name} traced for {asked} returned a mutable array reference of type "
+            f"{x.type!r}, but mutable array references cannot be returned; return what it refers "
+            f"to, ref[...], or close over the reference{origin}"
+        )

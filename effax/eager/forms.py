@@ -112,7 +112,7 @@ def bind(__form, __entries, __work, __missed, __enter):
 {before}
                     __launch = __entries[{key}]
                     __buffers = [{buffers}]
-                except (__AttributeError, __KeyError, __TypeError):
+                except __Exception:  # it is looked at more closely, and refused there
                     pass
                 else:
                     __work.hits += 1
@@ -134,9 +134,7 @@ getters: Final[dict[tuple[Any, ...], Callable[[Any], tuple[Any, ...]]]] = {}
 """What gives the values of a dict in the order of its sorted keys, by the keys in any order."""
 _by_sorted: Final[dict[tuple[Any, ...], Callable[[Any], tuple[Any, ...]]]] = {}
 _SPACE: Final[dict[str, Any]] = {
-    "__AttributeError": AttributeError,
     "__Exception": Exception,
-    "__KeyError": KeyError,
     "__MISSING": MISSING,
     "__TypeError": TypeError,
     "__bottom": bottom,
@@ -297,9 +295,16 @@ def find(
             return None
         entries = compiled.setdefault(form, {})
         key, buffers = form.find(args, keywords, enter)
-        launch = entries.get(key)
-    except (AttributeError, TypeError):
+        hash(key)
+    except (AttributeError, OverflowError, TypeError):
         return None
+    try:
+        launch = entries.get(key)
+    except Exception as error:  # whatever a user's __eq__ raises
+        raise ValueError(
+            "static arguments should be comparable using __eq__, as compiled code is found by "
+            f"them, and comparing one failed: {type(error).__name__}: {error}"
+        ) from error
     return Found(shape, form, entries, key, buffers, launch)
 
 

@@ -141,7 +141,7 @@ def _branch(
     leaves, tree = tree_flatten(tuple(operands))
     refuse_aliases(what, branches[-1], tuple(operands), leaves)
     distinct = {id(b): b for b in branches}.values()  # what is given twice is staged once
-    flats = [on_leaves(b, tree) for b in distinct]
+    flats = [on_leaves(what, b, tree) for b in distinct]
     parts, leaves = staged_over([f for f, _ in flats], leaves, [name_of(b) for b in distinct])
     found = {
         id(b): (part, out[0]) for b, part, (_, out) in zip(distinct, parts, flats, strict=True)

@@ -23,14 +23,14 @@ from effax.effects.tree import (
 )
 from effax.effects.types import ShapedArray, str_long, typeof
 from effax.interpreters.discharge import distinct
-from effax.interpreters.stage import Staged, stage
+from effax.interpreters.stage import Staged, refuse_returned, stage
 
 
 def traced(
-    function: Callable[..., Any], tree: Any, types: Sequence[ShapedArray]
+    what: str, function: Callable[..., Any], tree: Any, types: Sequence[ShapedArray]
 ) -> tuple[Staged, Any]:
     """A part of a loop, of the arguments of that tree, staged; and the tree of its results."""
-    flat, out = on_leaves(function, tree)
+    flat, out = on_leaves(what, function, tree)
     name = name_of(function)
     staged = key_use.repeated(lambda: stage(flat, types, name), lambda s: s.program.outputs, name)
     return staged, out[0]
@@ -53,13 +53,23 @@ def refuse_aliases(
 
 
 def on_leaves(
-    function: Callable[..., Any], tree: Any
+    what: str, function: Callable[..., Any], tree: Any
 ) -> tuple[Callable[..., list[Any]], list[Any]]:
     """A function of the arguments of that tree on leaves; a list for the tree of its results."""
     out: list[Any] = []
 
     def flat(*values: Any) -> list[Any]:
-        leaves, out_tree = tree_flatten(function(*tree_unflatten(tree, values)))
+        args = tree_unflatten(tree, values)
+        leaves, out_tree = tree_flatten(function(*args))
+        if not REFERENCES.isdisjoint(map(type, leaves)):
+            parameters = Parameters.of(function)
+            refuse_returned(
+                leaves,
+                name_of(function),
+                what,
+                values,
+                lambda: leaf_names(parameters, tree_flatten((args, {}))[1]),
+            )
         out[:] = [out_tree]
         return leaves
 
@@ -272,7 +282,7 @@ def loop_body(
     """
     named = named or body
     while True:
-        staged, out_tree = traced(body, tree, [*types, *rest])
+        staged, out_tree = traced(what, body, tree, [*types, *rest])
         n = len(types)
         outs = staged.program.out_types
         found_tree = out_tree

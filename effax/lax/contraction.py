@@ -78,7 +78,7 @@ _NAMES = {
 
 
 def canonical_precision(precision: Any) -> Any:
-    """The names of the precision of both operands, or a dot algorithm; None for the default.
+    """The precisions of both operands, or a dot algorithm; None for the default.
 
     Without one the setting `default_matmul_precision` holds. Raises `ValueError` for an unknown
     name.
@@ -94,17 +94,17 @@ def canonical_precision(precision: Any) -> Any:
     if isinstance(precision, (tuple, list)):
         if len(precision) != 2:
             raise ValueError(f"a precision is one, or a pair of them, not {precision!r}")
-        names = tuple(_precision_name(p) for p in precision)
+        both = tuple(map(_member, precision))
     else:
-        names = (_precision_name(precision),) * 2
-    return None if names == ("DEFAULT", "DEFAULT") else names
+        both = (_member(precision),) * 2
+    return None if both == (Precision.DEFAULT, Precision.DEFAULT) else both
 
 
-def _precision_name(precision: Any) -> str:
+def _member(precision: Any) -> Precision:
     if precision is None:
-        return "DEFAULT"
+        return Precision.DEFAULT
     if isinstance(precision, Precision):
-        return precision.name
+        return precision
     name = _NAMES.get(str(precision).lower())
     if name is None:
         raise ValueError(
@@ -112,7 +112,7 @@ def _precision_name(precision: Any) -> str:
             f"{', '.join(map(repr, _NAMES))}; a pair of them; or a DotAlgorithm, a "
             "DotAlgorithmPreset or its name"
         )
-    return name
+    return Precision[name]
 
 
 def preferred(dtype: Any, name: str) -> Any:

@@ -78,7 +78,7 @@ def while_loop(
     types = [typeof(x) for x in leaves]
     in_tree = tree_flatten((init_val,))[1]
     body, _, types = loop_body("while_loop", body_fun, in_tree, types, (), carry_tree)
-    test, _ = traced(cond_fun, in_tree, types)
+    test, _ = traced("while_loop", cond_fun, in_tree, types)
     verdict = test.program.out_types
     if len(verdict) != 1 or verdict[0].shape or verdict[0].dtype != np.bool_:
         raise TypeError(

@@ -136,7 +136,7 @@ def test_a_function_that_cannot_show_itself():
             raise ValueError("no text")
 
     assert "<Shy instance at" in repr(effax.jit(Shy()))
-    assert repr(effax.jit(len)) == "<jit of <built-in function len>>"
+    assert repr(effax.jit(len)) == "<PjitFunction of <built-in function len>>", "by JAX's name"
 
 
 @pytest.mark.parametrize(
@@ -167,3 +167,40 @@ def test_a_dead_value_is_named_as_such():
     effax.jit(lambda x: kept.append(x) or x)(1.0)
     with pytest.raises(effax.errors.UnexpectedTracerError, match="escaped its transform"):
         effax.jit(lambda x: x)(kept[0])
+
+
+def test_an_overflow_names_its_argument_in_every_call():
+    f = effax.jit(lambda x, y: x + y["z"])
+    for _ in range(3):
+        with pytest.raises(OverflowError, match=r"argument path is y\['z'\]"):
+            f(1, {"z": 2**31})
+        assert f(1, {"z": 2}) == 3
+
+
+def test_static_arguments_that_refuse_to_be_compared():
+    class Aloof:
+        def __hash__(self):
+            return 1
+
+        def __eq__(self, other):
+            raise NotImplementedError("no comparing")
+
+    f = effax.jit(lambda x, y: x + 3, static_argnums=1)
+    f(1, Aloof())
+    with pytest.raises(ValueError, match="static arguments should be comparable") as caught:
+        f(1, Aloof())
+    assert isinstance(caught.value.__cause__, NotImplementedError)
+
+
+def test_results_that_are_no_arrays_are_placed():
+    def f(x):
+        return 2.0, {"a": f}
+
+    for call in (effax.jit(f), lambda x: effax.eval_shape(f, x)):
+        words = r"function f at .*test_jit_arguments.py:\d+ returned a value of type .* at output "
+        with pytest.raises(
+            TypeError, match=words + r"component \[1\]\['a'\], which is not a valid"
+        ):
+            call(1)
+    program = effax.make_jaxpr(f)
+    assert program.__name__ == "make_jaxpr(f)" and program.__module__ == "effax"

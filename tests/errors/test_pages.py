@@ -42,7 +42,7 @@ SURPRISES = {
     "unhashable_static": (ValueError, "Non-hashable static.*tuple for a list"),
     "array_as_static": (ValueError, "Non-hashable static.*static_argnums"),
     "text_as_argument": (TypeError, "abstract array.*static_argnums"),
-    "text_as_result": (TypeError, "must return arrays.*str"),
+    "text_as_result": (TypeError, "type .*str.* must return arrays"),
     "text_added": (TypeError, "str.*not an array"),
     "shapes_do_not_fit": (TypeError, r"add got incompatible shapes.*\(3,\), \(4,\)"),
     "lengths_do_not_fit": (TypeError, r"f32\[2,3\].*equal lengths"),

@@ -104,3 +104,32 @@ def test_unravelling_keeps_the_dtype_of_the_vector():
     mixed = effax.flatten_util.ravel_pytree((jnp.ones(2), jnp.zeros((), "int32")))[1]
     with pytest.raises(TypeError, match="but expected dtype float32"):
         mixed(np.zeros(3, bool))
+
+
+def test_what_traced_a_returned_reference_and_where_it_is_from():
+    def made(x):
+        return effax.new_ref(x)
+
+    created = r"\n\n.*was created on line \d+ of .*test_parts\.py"
+    asked = {
+        "jit": lambda: effax.jit(made)(1.0),
+        "scan": lambda: effax.lax.scan(lambda c, x: (made(c), x), 0.0, jnp.arange(3)),
+        "cond": lambda: effax.lax.cond(True, made, made, 1.0),
+        "while_loop": lambda: effax.lax.while_loop(lambda c: True, made, 1.0),
+    }
+    for what, call in asked.items():
+        with pytest.raises(
+            RefError, match=rf"traced for {what} returned a mutable array.*{created}"
+        ):
+            call()
+    ref = effax.new_ref(jnp.arange(3.0))
+    for what, call in (
+        ("jit", lambda: effax.jit(lambda n, given: {"a": given["x"]})(1, {"x": ref})),
+        (
+            "cond",
+            lambda: effax.lax.cond(True, lambda given: given["x"], lambda given: 1.0, {"x": ref}),
+        ),
+    ):
+        words = rf"traced for {what} returned.*\n\n.*was passed in as the argument given\['x'\]"
+        with pytest.raises(RefError, match=words):
+            call()

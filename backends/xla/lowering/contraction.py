@@ -19,7 +19,7 @@ _NARROW: Final = frozenset(d for d in narrow_floats if bit_width(d) <= 8)
 
 def precision_names(precision: Any) -> str:
     """The precision of both operands, in StableHLO's words."""
-    return ", ".join(precision) if isinstance(precision, tuple) else "DEFAULT, DEFAULT"
+    return ", ".join(map(str, precision)) if isinstance(precision, tuple) else "DEFAULT, DEFAULT"
 
 
 _ON_CPU: Final = frozenset(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import inspect
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from effax.api.calling.arguments import name_of
 from effax.api.calling.float0 import Nothing, is_nothing
 from effax.api.calling.signatures import Parameters, leaf_names
 from effax.eager.calls import Arguments
@@ -141,7 +143,7 @@ def axes_in_scope() -> tuple[tuple[Hashable, int], ...]:
     return tuple(axes)
 
 
-def check_results(leaves: Sequence[Any], name: str, tree: Any) -> None:
+def check_results(leaves: Sequence[Any], function: Callable[..., Any], tree: Any) -> None:
     """Refuse results that are not arrays.
 
     Raises `TypeError` that names where in the results such a value stands.
@@ -152,7 +154,10 @@ def check_results(leaves: Sequence[Any], name: str, tree: Any) -> None:
         except TypeError:
             filled = tree_unflatten(tree, [object() for _ in leaves])
             path = keystr(tree_flatten_with_path(filled)[0][i][0])
+            code = getattr(inspect.unwrap(function), "__code__", None)
+            place = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
             raise TypeError(
-                f"function {name} to be transformed must return arrays, but it returned a value "
-                f"of type {type(x)} at output component {path or '(the whole result)'}"
+                f"function {name_of(function)}{place} returned a value of type {type(x)} at output "
+                f"component {path or '(the whole result)'}, which is not a valid effax type: "
+                "functions to be transformed must return arrays"
             ) from None

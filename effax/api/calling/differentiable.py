@@ -229,8 +229,9 @@ def check_cotangent(ct: Any, type: ShapedArray) -> Any:
     found = typeof(ct)
     if found.shape != expected.shape or found.dtype != expected.dtype:
         raise ValueError(
-            f"the vjp function got a cotangent of type {found.str_short()}, and needs one of type "
-            f"{expected.str_short()}, as the function's result is {type.str_short()}"
+            "unexpected effax type for a cotangent: the vjp function got one of type "
+            f"{found.str_short()}, and needs {expected.str_short()}, as the function's result is "
+            f"{type.str_short()}"
         )
     return as_value(ct)
 

@@ -45,7 +45,7 @@ from effax.effects.program import Program
 from effax.effects.state import Ref, takes_references
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.effects.types import typeof
-from effax.interpreters.stage import stage
+from effax.interpreters.stage import refuse_returned, stage
 
 if TYPE_CHECKING:
     from effax.api.compiling.function_types import Jitted
@@ -177,11 +177,9 @@ class Jit:
                 return self._run(parted, traced, found)
             operands = (*traced.captured, *parted.leaves)
 
-            def labels() -> list[str]:
-                fixed = [at for at, _ in parted.statics]
-                return leaf_names(Parameters.of(self._function), parted.tree, fixed)
-
-            results = run_in_place(traced.program, operands, self._executor, labels)
+            results = run_in_place(
+                traced.program, operands, self._executor, partial(self._leaf_names, parted)
+            )
             return tree_unflatten(traced.out_tree, results)
         if self._options:
             raise ValueError(
@@ -240,7 +238,8 @@ class Jit:
         def flat(*values: Any) -> list[Any]:
             leaves, tree = set_aside(*tree_flatten(parted.call(self._function, values)))
             out[:] = [tree]
-            check_results(leaves, self._name, out[0])
+            refuse_returned(leaves, self._name, "jit", values, partial(self._leaf_names, parted))
+            check_results(leaves, self._function, out[0])
             return leaves
 
         staged = stage(flat, parted.types, self._name)
@@ -256,6 +255,10 @@ class Jit:
         level = logging.WARNING if config.read("log_compiles") else logging.DEBUG
         _log.log(level, "Finished tracing %s for jit in %.6f s", self._name, seconds)
         return traced
+
+    def _leaf_names(self, parted: Parted) -> list[str]:
+        fixed = [at for at, _ in parted.statics]
+        return leaf_names(Parameters.of(self._function), parted.tree, fixed)
 
     def _run(self, parted: Parted, traced: Trace, found: Found | None) -> Any:
         captured = [asarray(x) for x in traced.captured]
@@ -372,7 +375,7 @@ class Jit:
         return len(self._traces)
 
     def __repr__(self) -> str:
-        return f"<jit of {shown(self._function)}>"
+        return f"<PjitFunction of {shown(self._function)}>"
 
 
 def _spec_of(x: Any) -> Spec:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 from effax.api.calling.arguments import as_tuple, flat_function, name_of, normalise, wearing
+from effax.api.calling.call_arguments import check_results
 from effax.api.calling.differentiable import typeof_like
 from effax.api.compiling.jit import jit
 from effax.api.compiling.struct import ShapeDtypeStruct, type_of_float0
@@ -30,7 +31,10 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
 
     @wearing(fun)
     def of_arrays(*a: Any, **k: Any) -> Any:
-        return tree_map(_as_array, fun(*a, **k))
+        results = tree_map(_as_array, fun(*a, **k))
+        leaves, tree = tree_flatten(results)
+        check_results(leaves, fun, tree)
+        return results
 
     leaves = tree_flatten((args, keywords))[0]
     if any(not hasattr(x, "dtype") for x in leaves):
@@ -105,6 +109,11 @@ def make_jaxpr(
             return program, tree_unflatten(out[0], shapes)
         return program
 
+    for attribute in ("__name__", "__qualname__"):
+        name = getattr(fun, attribute, None)
+        if name is not None:
+            setattr(staged_program, attribute, f"make_jaxpr({name})")
+    staged_program.__module__ = "effax"
     return staged_program
 
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any, Final, ParamSpec, TypeVar
 
 from effax.api.calling.arguments import as_tuple, name_of, static_positions, wearing
-from effax.api.custom.calls import staged_over
 from effax.api.calling.call_arguments import axes_in_scope, tracked_axes
+from effax.api.custom.calls import staged_over
 from effax.effects import contraction, control, convolution
 from effax.effects.config import trace_key
 from effax.effects.effect import Effect

@@ -264,7 +264,7 @@ class Pmap:
                 filled.insert(i, x)
             result = self._function(*filled, **keywords)
             leaves, tree = tree_flatten(result)
-            check_results(leaves, self._name, tree)
+            check_results(leaves, self._function, tree)
             out[:] = [tree, self._places_of(result)]
             return leaves
 

@@ -161,7 +161,7 @@ class ShardMap:
         def flat(*values: Any) -> list[Any]:
             result = self._function(*tree_unflatten(tree, values))
             leaves, out_tree = tree_flatten(result)
-            check_results(leaves, self._name, out_tree)
+            check_results(leaves, self._function, out_tree)
             specs = _prefix("out_specs", self._out_specs, result)
             _check_specs("out_specs", specs, binds)
             out[:] = [out_tree, tuple(specs)]
