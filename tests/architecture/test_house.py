@@ -40,14 +40,16 @@ def complain_about_imports(
 
 def _raises_again(handler: ast.ExceptHandler) -> bool:
     last = handler.body[-1]
-    return isinstance(last, ast.Raise) and last.exc is None
+    if not isinstance(last, ast.Raise):
+        return False
+    return last.exc is None or getattr(last.cause, "id", "") == handler.name
 
 
 def test_exceptions_are_named():
     complaints = []
     for path in FILES:
         for node in ast.walk(tree(path)):
-            # A handler that ends by raising again hides nothing.
+            # A handler that ends by raising again, or what has the error as its cause, hides nothing.
             if isinstance(node, ast.ExceptHandler) and not _raises_again(node):
                 caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
                 every = any(
