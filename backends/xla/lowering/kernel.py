@@ -1,4 +1,4 @@
-"""Kernels in StableHLO: the loop over the grid that each means."""
+"""Kernels in StableHLO: a call of a compiler of kernels, or the loop over the grid."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from effax.interpreters.kernel import loop
 def lower_kernel(
     w: Writer, types: Sequence[ShapedArray], *operands: Name, **attributes: Any
 ) -> list[Name]:
+    compiled = not attributes.get("interpret") and 0 not in attributes["grid"]
+    if compiled and w.platform in ("cuda", "gpu"):
+        from effax.backends.xla.lowering.blocks.triton_kernel import lower_triton
+
+        return lower_triton(w, types, operands, attributes)
     return interpreted(w, operands, attributes)
 
 

@@ -1,0 +1,1 @@
+"""Kernels as programs of blocks, for compilers of kernels: Triton's for GPUs, Mosaic for TPUs."""
