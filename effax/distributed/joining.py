@@ -177,6 +177,9 @@ def _leave(job: processes.Job) -> None:
     try:
         job.leave()
     finally:
+        if watchdog is not None:
+            # A thread that comes out of the runtime when Python has ended would abort the process.
+            watchdog.join(_IN_EXIT)
         _end_service()
 
 

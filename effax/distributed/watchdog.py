@@ -1,8 +1,8 @@
-"""A thread that learns when another process of the job is lost, and ends this one by name.
+"""Threads that learn when another process of the job is lost, and end this one by name.
 
 A collective over a process that has died never returns: its neighbours get an error from the
-network, the others wait for ever inside the runtime, where no exception reaches them. So the thread
-first raises `ProcessLostError` in the main thread, and ends the process where that is not enough.
+network, the others wait for ever inside the runtime, where no exception reaches them. So they
+first raise `ProcessLostError` in the main thread, and end the process where that is not enough.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ctypes
 import os
 import sys
 import threading
+from collections.abc import Callable
 from typing import Final, NoReturn
 
 from effax.backends.xla.client import XlaRuntimeError
@@ -26,62 +27,74 @@ GRACE: Final = 5.0
 _COLLECTIVES: Final = ("gloo", "nccl")
 
 
-class Watchdog(threading.Thread):
-    """Asks, every half second, which processes of a job are alive.
+class Watchdog:
+    """Two threads that ask, every half second, whether all processes of a job are well.
 
-    `message` says which was lost, once one is.
+    One asks the coordination service which are alive, and is kept waiting for an answer while one
+    is dying. The other reads what processes and the supervisor say by themselves. `message` says
+    what was lost, once something is.
     """
 
     def __init__(self, job: Job) -> None:
-        super().__init__(name="effax watchdog", daemon=True)
         self.job = job
         self.message: str | None = None
         self._ending = threading.Event()
         self._noticed = threading.Event()
+        self._first = threading.Lock()
         parent = os.environ.get("EFFAX_SUPERVISOR")
         self._parent = int(parent) if parent else None
         self._news = os.environ.get("EFFAX_SUPERVISOR_NEWS")
+        self._threads = [
+            threading.Thread(target=self._watch, args=(look,), name="effax watchdog", daemon=True)
+            for look in (self._who_is_alive, self._what_is_said)
+        ]
 
-    def run(self) -> None:
-        """Look until told to end, or until a process is lost."""
-        everyone = set(range(self.job.count))
+    def start(self) -> None:
+        """Begin to watch."""
+        for thread in self._threads:
+            thread.start()
+
+    def _watch(self, look: Callable[[], str | None]) -> None:
         while not self._ending.wait(PERIOD):
-            found = self._look(everyone)
+            try:
+                found = look()
+            except XlaRuntimeError as error:
+                found = f"the coordination service does not answer: {error}"
             if found is not None and not self._ending.is_set():
                 self._end_program(found)
 
-    def _look(self, everyone: set[int]) -> str | None:
+    def _who_is_alive(self) -> str | None:
+        missing = set(range(self.job.count)) - set(self.job.alive())
+        if missing:
+            missing -= {int(index) for index in self.job.under("ended")}
+        if not missing:
+            return None
+        names = ", ".join(map(self.job.describe, sorted(missing)))
+        return (
+            f"{names} ended, or gave no sign of life for {self.job.heartbeat} s; what was "
+            "computed with it can't be continued"
+        )
+
+    def _what_is_said(self) -> str | None:
         if self._parent is not None and os.getppid() != self._parent:
             return "`python -m effax.distributed run`, which started the job, has ended"
+        for index, text in self.job.under("failed").items():
+            if int(index) != self.job.index:
+                return f"{self.job.describe(int(index))} failed with {text}"
         if self._news is not None and os.path.exists(self._news):
             with open(self._news, encoding="utf-8") as news:
                 return news.read()
-        try:
-            missing = everyone - set(self.job.alive())
-            failed = self.job.under("failed")
-            if missing:
-                missing -= {int(index) for index in self.job.under("ended")}
-        except XlaRuntimeError as error:
-            return f"the coordination service does not answer: {error}"
-        for index, text in failed.items():
-            if int(index) != self.job.index:
-                return f"{self.job.describe(int(index))} failed with {text}"
-        if missing:
-            names = ", ".join(map(self.job.describe, sorted(missing)))
-            return (
-                f"{names} ended, or gave no sign of life for {self.job.heartbeat} s; what was "
-                "computed with it can't be continued"
-            )
         return None
 
     def _end_program(self, message: str) -> None:
-        self.message = f"lost to process {self.job.index}: {message}"
-        self._noticed.set()
-        main = threading.main_thread()
-        _raise_in(main, self.message)
-        main.join(GRACE)
-        # Also where it has ended: what is left of the process may wait for the lost one.
-        self.exit()
+        with self._first:
+            self.message = f"lost to process {self.job.index}: {message}"
+            self._noticed.set()
+            main = threading.main_thread()
+            _raise_in(main, self.message)
+            main.join(GRACE)
+            # Also where it has ended: what is left of the process may wait for the lost one.
+            self.exit()
 
     def exit(self) -> NoReturn:
         """End the process now."""
@@ -103,6 +116,11 @@ class Watchdog(threading.Thread):
     def end(self) -> None:
         """Ask no more."""
         self._ending.set()
+
+    def join(self, seconds: float) -> None:
+        """Wait until the threads have ended."""
+        for thread in self._threads:
+            thread.join(seconds)
 
 
 def _raise_in(thread: threading.Thread, message: str) -> None:

@@ -22,6 +22,7 @@ def test_different_programs(how, said):
         assert all(word in text for word in said), text
 
 
+@pytest.mark.slow
 def test_a_process_that_stays_away_is_named():
     job = jobs.run(2, "disagreeing.py", "one stays away", seconds=40)
     assert job.code == 1, str(job)

@@ -74,6 +74,7 @@ def test_the_others_end_by_name(processes, devices, victim):
         assert seconds < HEARTBEAT + GRACE + 4, said
 
 
+@pytest.mark.slow
 def test_what_started_the_job_tells_it_at_once():
     job = jobs.run(2, "losing.py", 0, devices=2, seconds=40)
     assert job.code == 128 + 9, str(job)

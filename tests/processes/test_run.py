@@ -25,7 +25,7 @@ def test_output_says_whose_it_is():
     ("how", "code", "said"),
     [
         pytest.param("code", 7, "process 0 ended with code 7", marks=pytest.mark.slow),
-        ("signal", 128 + 9, "process 0 was ended by SIGKILL"),
+        pytest.param("signal", 128 + 9, "process 0 was ended by SIGKILL", marks=pytest.mark.slow),
         pytest.param("error", 1, "ValueError: no more data", marks=pytest.mark.slow),
         ("unconnected", 7, "ending 1 processes by SIGTERM"),
     ],
@@ -48,6 +48,7 @@ def test_the_others_are_told_by_name_why_they_end():
     assert jobs.none_is_left(job)
 
 
+@pytest.mark.slow
 def test_restarts():
     job = jobs.run_well(2, "ending.py", "second attempt", restarts=2, grace=1, seconds=60)
     assert job.err.count("[effax] restart") == 1
