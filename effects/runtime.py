@@ -35,8 +35,10 @@ MODULES: Final = {
     "ir": "jaxlib.mlir.ir",
     "jaxlib": "jaxlib",
     "lapack": "jaxlib.lapack",
+    "passmanager": "jaxlib.mlir.passmanager",
     "sdy": "jaxlib.mlir.dialects.sdy",
     "stablehlo": "jaxlib.mlir.dialects.stablehlo",
+    "tpu": "jaxlib.mosaic.python.tpu",
     "utils": "jaxlib.utils",
     "xla_client": "jaxlib.xla_client",
 }

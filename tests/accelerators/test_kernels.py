@@ -57,3 +57,48 @@ def test_text_that_the_compiler_does_not_take_is_an_error(monkeypatch):
     f = pl.pallas_call(kernel, fx.ShapeDtypeStruct((8,), np.float32))
     with pytest.raises(fx.errors.JaxRuntimeError):
         fx.jit(f).lower(on(GPU, 8)).compile()
+
+
+TPU = "TPU v5e"
+ON_TPU = {
+    "gelu": CASES["gelu"],
+    "edge": CASES["edge"],
+    "matmul": (lambda x, y: kernels.matmul(x, y, 128), (256, 512), (512, 256)),
+    "norm": (lambda x, w: kernels.norm(x, w, 8), (64, 256), (256,)),
+}
+
+
+@needs_compilers
+@pytest.mark.parametrize("f, shapes", [(f, s) for f, *s in ON_TPU.values()], ids=ON_TPU)
+def test_a_kernel_is_compiled_for_a_tpu_and_so_are_its_derivatives(f, shapes):
+    def derivative(*xs):
+        return fx.jvp(f, xs, xs)
+
+    def gradient(*xs):
+        return fx.grad(lambda *ys: f(*ys).sum())(*xs)
+
+    args = [on(TPU, *s) for s in shapes]
+    for g in (f, derivative):
+        text = fx.jit(g).lower(*args).compile().as_text()
+        assert text.count("tpu_custom_call") == 1
+    assert fx.jit(gradient).lower(*args).compile().cost_analysis()["flops"] > 0
+
+
+@needs_compilers
+def test_a_batch_is_compiled_for_a_tpu():
+    f, *shapes = ON_TPU["matmul"]
+    compiled = fx.jit(fx.vmap(f)).lower(*(on(TPU, 4, *s) for s in shapes)).compile()
+    assert "tpu_custom_call" in compiled.as_text()
+
+
+@needs_compilers
+def test_prefetched_scalars_are_compiled_for_a_tpu():
+    order = on(TPU, 4, dtype="int32")
+    compiled = fx.jit(kernels.chosen).lower(order, on(TPU, 64, 128)).compile()
+    assert "tpu_custom_call" in compiled.as_text()
+
+
+@needs_compilers
+def test_blocks_that_are_no_tiles_are_refused_when_lowering():
+    with pytest.raises(fx.errors.UnhandledEffectError, match="cut through tiles"):
+        fx.jit(kernels.softmax).lower(on(TPU, 256, 512))

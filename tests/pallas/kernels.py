@@ -88,6 +88,51 @@ def power_kernel(n_ref, x_ref, o_ref):
         o_ref[...] = jnp.where(i < n_ref[pl.program_id(0)], o_ref[...] * x_ref[...], o_ref[...])
 
 
+def norm_kernel(x_ref, w_ref, o_ref):
+    x = x_ref[...]
+    middle = jnp.mean(x, axis=1, keepdims=True)
+    size = jnp.mean(jnp.square(x - middle), axis=1, keepdims=True)
+    o_ref[...] = (x - middle) * fx.lax.rsqrt(size + 1e-5) * w_ref[...]
+
+
+def norm(x, w, rows=2):
+    """Of rows, some at each point; the weights are one block, of all points."""
+    spec = pl.BlockSpec((rows, x.shape[1]), lambda i: (i, 0))
+    return pl.pallas_call(
+        norm_kernel,
+        like(x),
+        grid=x.shape[0] // rows,
+        in_specs=[spec, pl.BlockSpec((1, x.shape[1]), lambda i: (0, 0))],
+        out_specs=spec,
+    )(x, w[None])
+
+
+def norm_plain(x, w):
+    middle = jnp.mean(x, axis=1, keepdims=True)
+    size = jnp.mean(jnp.square(x - middle), axis=1, keepdims=True)
+    return (x - middle) * fx.lax.rsqrt(size + 1e-5) * w
+
+
+def chosen(order, x):
+    """The blocks of rows that a prefetched array names, each summed up with a row before it."""
+
+    def kernel(order_ref, x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+
+        @pl.loop(1, 8)
+        def _(i):
+            o_ref[i, :] = o_ref[i, :] + o_ref[i - 1, :]
+
+    rows = pl.BlockSpec((8, x.shape[1]), lambda i, order: (i, 0))
+    spec = pltpu.PrefetchScalarGridSpec(
+        num_scalar_prefetch=1,
+        grid=(order.size,),
+        in_specs=[pl.BlockSpec((8, x.shape[1]), lambda i, order: (order[i], 0))],
+        out_specs=rows,
+    )
+    return pl.pallas_call(kernel, like(x, (8 * order.size, x.shape[1])), grid_spec=spec)(order, x)
+
+
 POWERS = np.array([2, 0, 3, 1], np.int32)
 ORDER = np.array([3, 0, 2, 1], np.int32)
 
@@ -136,6 +181,7 @@ PAIRS = {
     "gelu": (gelu, gelu_plain, drawn(8, 8)),
     "edge": (gelu, gelu_plain, drawn(7, 7)),
     "matmul": (matmul, matmul_plain, drawn((8, 12), (12, 4))),
+    "norm": (norm, norm_plain, drawn((4, 8), 8)),
     "softmax": (softmax, softmax_plain, drawn((3, 5))),
     "powers": (powers, powers_plain, (np.abs(drawn(8)[0]) + 0.5,)),
     "masked": (masked, masked_plain, drawn(6)),

@@ -20,6 +20,10 @@ def lower_kernel(
         from effax.backends.xla.lowering.blocks.triton_kernel import lower_triton
 
         return lower_triton(w, types, operands, attributes)
+    if compiled and w.platform == "tpu":
+        from effax.backends.xla.lowering.blocks.mosaic_kernel import lower_mosaic
+
+        return lower_mosaic(w, types, operands, attributes)
     return interpreted(w, operands, attributes)
 
 

@@ -10,63 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import attrs
-
+from effax.backends.xla.lowering.blocks.calls import (
+    Kernel,
+    custom_call,
+    first_of_steps,
+    identifier,
+)
 from effax.backends.xla.lowering.blocks.control import counted, stays
-from effax.backends.xla.lowering.blocks.order import first_step, reads_what_was
+from effax.backends.xla.lowering.blocks.homes import homes
+from effax.backends.xla.lowering.blocks.order import reads_what_was
 from effax.backends.xla.lowering.blocks.triton import TritonWriter
 from effax.backends.xla.lowering.blocks.writer import INDEX, Memory, Val, Value, View, zeros
-from effax.backends.xla.lowering.callback import layout
 from effax.backends.xla.lowering.foreign import quoted
-from effax.backends.xla.lowering.writer import Name, Writer, tensor
+from effax.backends.xla.lowering.writer import Name, Writer
 from effax.effects.kernel import Block, points
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray
 
+Homes = dict[Any, View]
 _TARGET = "__gpu$xla.gpu.triton"
-
-
-@attrs.frozen
-class Kernel:
-    """A kernel's attributes, and the types of its scalars."""
-
-    name: str
-    program: Program
-    maps: tuple[Program, ...]
-    blocks: tuple[Block, ...]
-    grid: tuple[int, ...]
-    scalars: tuple[ShapedArray, ...]
-    inputs: int
-    aliases: tuple[tuple[int, int], ...]
-    parallel: tuple[bool, ...]
-    params: Any
-
-    @classmethod
-    def of(cls, types: Sequence[ShapedArray], attributes: dict[str, Any]) -> Kernel:
-        """The kernel with these attributes, of operands of these types."""
-        n = attributes["scalars"]
-        return cls(
-            attributes["name"],
-            attributes["program"],
-            attributes["maps"],
-            attributes["blocks"],
-            attributes["grid"],
-            tuple(types[:n]),
-            len(types) - n,
-            attributes.get("aliases", ()),
-            attributes.get("parallel", ()),
-            attributes.get("params"),
-        )
-
-    @property
-    def scratch(self) -> tuple[ShapedArray, ...]:
-        """The types of the scratch arrays."""
-        return self.program.in_types[len(self.grid) + len(self.scalars) + len(self.blocks) :]
-
-    @property
-    def results(self) -> range:
-        """The numbers of the results' blocks."""
-        return range(self.inputs, len(self.blocks))
 
 
 def lower_triton(
@@ -76,7 +38,7 @@ def lower_triton(
     kernel = Kernel.of([x.type for x in operands], attributes)
     first, text = module(kernel)
     told = {
-        "name": quoted(_identifier(kernel.name)),
+        "name": quoted(identifier(kernel.name)),
         "ir": quoted(text),
         "num_stages": f"{getattr(kernel.params, 'num_stages', None) or 3} : i32",
         "num_warps": f"{getattr(kernel.params, 'num_warps', None) or 4} : i32",
@@ -91,49 +53,13 @@ def lower_triton(
     )
 
 
-def custom_call(
-    w: Writer,
-    target: str,
-    told: str,
-    kernel: Kernel,
-    types: Sequence[ShapedArray],
-    operands: Sequence[Name],
-) -> list[Name]:
-    """Write a call of a compiler of kernels, whose arrays lie in row-major order."""
-    given = [
-        told,
-        f"operand_layouts = [{', '.join(layout(x.type, None) for x in operands)}]",
-        f"result_layouts = [{', '.join(layout(t, None) for t in types)}]",
-    ]
-    if kernel.aliases:
-        pairs = ", ".join(
-            "#stablehlo.output_operand_alias<output_tuple_indices = "
-            f"{[result] if len(types) > 1 else []}, operand_index = {len(kernel.scalars) + i}, "
-            "operand_tuple_indices = []>"
-            for i, result in kernel.aliases
-        )
-        given.append(f"output_operand_aliases = [{pairs}]")
-    ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
-    return w.ops(
-        f"stablehlo.custom_call @{quoted(target)}({', '.join(operands)}) {{{', '.join(given)}}} : "
-        f"({ins}) -> {outs if len(types) == 1 else f'({outs})'}",
-        types,
-    )
-
-
-def _identifier(name: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in name) or "kernel"
-
-
 def module(kernel: Kernel) -> tuple[int, str]:
     """The text of the kernel, and the first axis of the grid that is a loop in it."""
     w = TritonWriter(kernel.name)
     if kernel.program.row:
         raise w.refuse(f"{sorted(kernel.program.row)} are not performed in a kernel")
-    first, again = first_step(
-        [kernel.maps[k] for k in kernel.results], kernel.grid, kernel.parallel
-    )
-    _check_order(w, kernel, first, again)
+    first = first_of_steps(w, kernel)
+    _check_order(w, kernel, first)
     ids = _coordinates(w, w.op("tt.get_program_id x : i32", INDEX), kernel.grid[:first])
     told = [
         View.of(_memory(w, kernel, f"%a{i}", Block.whole(t), None, (), False))
@@ -149,17 +75,18 @@ def module(kernel: Kernel) -> tuple[int, str]:
     scratch = [zeros(w, t) for t in kernel.scratch]
     steps = points(kernel.grid[first:])
 
-    def run(at: Sequence[Val], before: Sequence[Value]) -> list[Value]:
+    def run(at: Sequence[Val], before: Sequence[Value], places: Homes) -> list[Value]:
         inputs = [
             View.of(
                 _memory(w, kernel, "", kernel.blocks[k], kernel.maps[k], [*at, *told], False, k)
             )
             for k in range(kernel.inputs)
         ]
-        return w.run(kernel.program, [*at, *told, *inputs, *before])
+        return w.run(kernel.program, [*at, *told, *inputs, *before], places)
 
     if steps == 1:
-        after = run([*ids, *zero], [*outs, *scratch])
+        places = homes(kernel.program, outs)
+        after = run([*ids, *zero], [*outs, *scratch], places)
     else:
         after = _loop(w, kernel, first, ids, outs, scratch, run)
     for out, x in zip(outs, after, strict=False):
@@ -175,7 +102,7 @@ def _loop(
     ids: Sequence[Val],
     outs: Sequence[View],
     scratch: Sequence[Val],
-    run: Callable[[Sequence[Val], Sequence[Value]], list[Value]],
+    run: Callable[[Sequence[Val], Sequence[Value], Homes], list[Value]],
 ) -> list[Value]:
     """The points that write the same blocks: results of which they write parts stay in memory."""
     begin: list[Value] = [*outs, *scratch]
@@ -193,18 +120,13 @@ def _loop(
         return [x if own else next(rest) for x, own in zip(begin, held, strict=True)]
 
     def step(i: Val, carry: list[Val]) -> list[Val]:
-        after = run([*ids, *_coordinates(w, i, kernel.grid[first:])], whole(carry))
+        after = run([*ids, *_coordinates(w, i, kernel.grid[first:])], whole(carry), {})
         return [w.val(x) for x, own in zip(after, held, strict=True) if not own]
 
     return whole(counted(w, points(kernel.grid[first:]), loose, step))
 
 
-def _check_order(w: TritonWriter, kernel: Kernel, first: int, again: Sequence[int]) -> None:
-    if again:
-        raise w.refuse(
-            f"points that differ along axes {list(again)} of the grid write the same blocks, and "
-            "others between them: put these axes last. They run at once, so there is no such order"
-        )
+def _check_order(w: TritonWriter, kernel: Kernel, first: int) -> None:
     before = len(kernel.grid) + len(kernel.scalars)
     n = len(kernel.program.inputs)
     kept = range(before + len(kernel.blocks), n)
@@ -260,5 +182,5 @@ def _function(w: TritonWriter, kernel: Kernel) -> str:
         for i, t in enumerate(types)
     )
     body = "\n  ".join(w.lines)
-    name = _identifier(kernel.name)
+    name = identifier(kernel.name)
     return f"module {{ tt.func public @{name}({arguments}) {{\n  {body}\n  tt.return\n}} }}"

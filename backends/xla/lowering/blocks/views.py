@@ -126,7 +126,7 @@ def view_pad(
     config: tuple[tuple[int, int, int], ...],
 ) -> Any:
     """Room behind a whole axis of an array; loads beyond the end give 0, and nothing is stored."""
-    if not isinstance(x, View):
+    if not isinstance(x, View) or not w.reaches:
         return NotImplemented
     block = x.memory.block
     lengths = [n for n, d in zip(block.array.shape, x.dims, strict=True) if d.kept]

@@ -7,13 +7,15 @@ it. What was read of the same memory before, and is still to be used, is loaded 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 import attrs
 import numpy as np
 
 from effax.backends.xla.lowering.writer import number
+from effax.effects import control, indexing
 from effax.effects.effect import Effect
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.kernel import Block
@@ -120,6 +122,8 @@ class BlockWriter:
     """The MLIR type of a block's value, "tensor" or "vector"."""
     chip: ClassVar[str]
     rules: ClassVar[dict[Effect, Rule]] = {}
+    reaches: ClassVar[bool] = True
+    """Whether parts of memory may reach beyond the end of an array, and are masked."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -196,10 +200,27 @@ class BlockWriter:
                 if isinstance(value, View) and value.memory.buffer == memory.buffer:
                     environment[x] = self.load(value)
 
+    def moved(self, x: Value, home: View) -> View:
+        """The view of a result's memory that holds a value, which is put there if it is not."""
+        if isinstance(x, View) and x.memory is home.memory:
+            return x
+        value = self.val(x)
+        self.settle(home.memory)
+        self.store(home, value)
+        return home
+
     # -- programs
 
-    def run(self, program: Program, values: Sequence[Value]) -> list[Value]:
-        """Write the equations of a program; views stay views as long as they can."""
+    def run(
+        self,
+        program: Program,
+        values: Sequence[Value],
+        homes: Mapping[Any, View] = MappingProxyType({}),
+    ) -> list[Value]:
+        """Write the equations of a program; views stay views as long as they can.
+
+        `homes` says where the values of variables must lie, of which parts are replaced.
+        """
         environment: dict[Any, Value] = dict(zip(program.inputs, values, strict=True))
         last = _last_uses(program)
         self.live.append(environment)
@@ -208,7 +229,14 @@ class BlockWriter:
             for x in e.inputs:
                 if type(x) is Variable and last.get(x) == i:
                     environment.pop(x, None)
-            results = self.equation(e, operands)
+            if e.effect in IN_PLACE:
+                for k, x in enumerate(e.inputs):
+                    if x in homes:
+                        operands[k] = self.moved(operands[k], homes[x])
+            results = [
+                self.moved(y, homes[x]) if x in homes else y
+                for x, y in zip(e.outputs, self.equation(e, operands), strict=True)
+            ]
             environment.update((x, y) for x, y in zip(e.outputs, results, strict=True) if x in last)
         found = [self.read(environment, x) for x in program.outputs]
         self.live.pop()
@@ -248,6 +276,14 @@ class BlockWriter:
             raise self.refuse(f"'{e.effect.name}' holds arrays")
         return self.run(staged.program, operands)
 
+
+IN_PLACE: Final = (
+    indexing.dynamic_update_slice,
+    control.scan,
+    control.while_loop,
+    control.cond,
+)
+"""Effects that replace parts of an operand."""
 
 shared: Final[dict[Effect, Rule]] = {}
 """Rules for any compiler of kernels: `rule(w, types, *operands, **attributes)`."""
