@@ -37,12 +37,13 @@ from effax.effects.effect import Effect, all_effects
 from effax.interpreters.batch.batched import Batch
 from effax.interpreters.checkify.checking import Checkify
 from effax.interpreters.interpreter import Interpreter
-from effax.interpreters.jvp.dual import JVP
+from effax.interpreters.jvp.dual import JVP, transposable
 from effax.interpreters.lifting import functor
 from effax.interpreters.meanings import meanings
 from effax.interpreters.residual import planners
 from effax.interpreters.residual.record import opened
 from effax.interpreters.transpose.linear import rules as transposes
+from effax.interpreters.written_out import expansions
 
 __all__ = [
     "EMPTY",
@@ -140,7 +141,7 @@ def _derived(effect: Effect) -> Cell:
     lifting = functor.get(effect)
     if lifting is None:
         return EMPTY
-    return EXPANDED if lifting.__name__ == "written_out" else FUNCTOR
+    return EXPANDED if effect in expansions else FUNCTOR
 
 
 def _lifting(rules: Any) -> Callable[[Effect], Cell]:
@@ -152,9 +153,7 @@ def _transpose(effect: Effect) -> Cell:
         return RULE
     if effect in meanings:
         return EXPANDED
-    derivative = JVP.rules.get(effect)
-    is_linear = getattr(derivative, "__name__", "") in ("linear_jvp", "bilinear_jvp")
-    return EMPTY if is_linear else NOT_LINEAR
+    return EMPTY if effect in transposable else NOT_LINEAR
 
 
 def _checkify(effect: Effect) -> Cell:

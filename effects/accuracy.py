@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from effax.effects.effect import Effect, find_effect
+from effax.effects.facts import POINTWISE
 from effax.effects.types import ShapedArray
 
 
@@ -50,7 +51,7 @@ def _accurate_type(x: ShapedArray, *, function: str, accuracy: Any) -> ShapedArr
     return found
 
 
-accurate = Effect("accurate", family="accuracy", typing=_accurate_type)
+accurate = Effect("accurate", family="accuracy", typing=_accurate_type, facts=POINTWISE)
 """`accurate(x, function, accuracy)`: the effect of that name, to a `Tolerance` or in a mode.
 
 To all but the compiler it is the effect itself.

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from effax.effects.effect import LITERALS, Effect
+from effax.effects.facts import SOUND
 from effax.effects.types import ShapedArray, canonical_dtype
 
 if TYPE_CHECKING:
@@ -53,24 +54,36 @@ def _sequenced_type(
 
 
 debug_callback = Effect(
-    "debug_callback", family=FAMILY, typing=_nothing, multiple=True, row="callback"
+    "debug_callback",
+    family=FAMILY,
+    typing=_nothing,
+    multiple=True,
+    row="callback",
+    facts=SOUND,
 )
 """`debug_callback(*operands, callback, ordered)`: show operands to the host; no results.
 
 It happens once for each time the program comes by, and never changes what is computed.
 """
 
-pure_callback = Effect("pure_callback", family=FAMILY, typing=_given, multiple=True)
+pure_callback = Effect("pure_callback", family=FAMILY, typing=_given, multiple=True, facts=SOUND)
 """`pure_callback(*operands, callback, result_types, vmap_method)`: a function computed by the host.
 
 It may be dropped, repeated and moved like any pure effect.
 """
 
-io_callback = Effect("io_callback", family=FAMILY, typing=_given, multiple=True, row="callback")
+io_callback = Effect(
+    "io_callback", family=FAMILY, typing=_given, multiple=True, row="callback", facts=SOUND
+)
 """`io_callback(*operands, callback, result_types, ordered)`: ask the host, which may act."""
 
 sequenced_callback = Effect(
-    "sequenced_callback", family=FAMILY, typing=_sequenced_type, multiple=True, row="callback"
+    "sequenced_callback",
+    family=FAMILY,
+    typing=_sequenced_type,
+    multiple=True,
+    row="callback",
+    facts=SOUND,
 )
 """`sequenced_callback(token, *operands, callback, result_types, debugs)`: an ordered callback.
 

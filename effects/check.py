@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from effax.effects.effect import Effect
+from effax.effects.facts import SOUND, STILL
 from effax.effects.failures import Site
 from effax.effects.types import ShapedArray, bool_, is_bool, is_float
 
@@ -51,7 +52,7 @@ def _detect_type(
     return [ShapedArray(x.shape[:lanes], bool_) for x in xs]
 
 
-detect = Effect("detect", family=FAMILY, typing=_detect_type, multiple=True)
+detect = Effect("detect", family=FAMILY, typing=_detect_type, multiple=True, facts=STILL | SOUND)
 """`detect(*xs, what, covered, lanes)`: for each array, whether an element is NaN, or zero, as
 `what` says.
 

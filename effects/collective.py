@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from effax.effects.effect import Effect
+from effax.effects.facts import LINEAR, POINTWISE, SOUND, STILL
 from effax.effects.types import ShapedArray, int32, is_bool, is_complex
 
 if TYPE_CHECKING:
@@ -49,13 +50,19 @@ def _same_along(axes: frozenset[Any], attributes: dict[str, Any]) -> frozenset[A
     return axes - set(attributes["axes"])
 
 
-psum = Effect("psum", family=FAMILY, typing=_sum_type, collective=True, varying=_same_along)
+psum = Effect(
+    "psum", family=FAMILY, typing=_sum_type, collective=True, varying=_same_along, facts=LINEAR
+)
 """`psum(x, axes)`: the sum of x over all places along the axes, at each of them."""
 
-pmax = Effect("pmax", family=FAMILY, typing=_extremum_type, collective=True, varying=_same_along)
+pmax = Effect(
+    "pmax", family=FAMILY, typing=_extremum_type, collective=True, varying=_same_along, facts=SOUND
+)
 """`pmax(x, axes)`: the largest x of all places along the axes, element by element."""
 
-pmin = Effect("pmin", family=FAMILY, typing=_extremum_type, collective=True, varying=_same_along)
+pmin = Effect(
+    "pmin", family=FAMILY, typing=_extremum_type, collective=True, varying=_same_along, facts=SOUND
+)
 """`pmin(x, axes)`: the smallest."""
 
 
@@ -77,7 +84,9 @@ def _gather_type(x: ShapedArray, *, axes: Axes, axis: int, size: int) -> ShapedA
     return _resized("all_gather", x, axis, size, 1)
 
 
-all_gather = Effect("all_gather", family=FAMILY, typing=_gather_type, collective=True)
+all_gather = Effect(
+    "all_gather", family=FAMILY, typing=_gather_type, collective=True, facts=LINEAR | SOUND
+)
 """`all_gather(x, axes, axis, size)`: the x of all `size` places, joined along `axis`."""
 
 
@@ -86,7 +95,9 @@ def _scatter_type(x: ShapedArray, *, axes: Axes, axis: int, size: int) -> Shaped
     return _resized("reduce_scatter", _sum_type(x, axes=axes), axis, 1, size)
 
 
-reduce_scatter = Effect("reduce_scatter", family=FAMILY, typing=_scatter_type, collective=True)
+reduce_scatter = Effect(
+    "reduce_scatter", family=FAMILY, typing=_scatter_type, collective=True, facts=LINEAR
+)
 """`reduce_scatter(x, axes, axis, size)`: the sum over places, of which each keeps its piece."""
 
 
@@ -97,7 +108,9 @@ def _exchange_type(
     return _resized("all_to_all", _resized("all_to_all", x, split, 1, size), concat, size, 1)
 
 
-all_to_all = Effect("all_to_all", family=FAMILY, typing=_exchange_type, collective=True)
+all_to_all = Effect(
+    "all_to_all", family=FAMILY, typing=_exchange_type, collective=True, facts=LINEAR | SOUND
+)
 """`all_to_all(x, axes, split, concat, size)`: the k-th piece of x along `split` goes to place k,
 which joins what it gets along `concat`."""
 
@@ -115,7 +128,9 @@ def _permute_type(
     return x
 
 
-ppermute = Effect("ppermute", family=FAMILY, typing=_permute_type, collective=True)
+ppermute = Effect(
+    "ppermute", family=FAMILY, typing=_permute_type, collective=True, facts=LINEAR | SOUND
+)
 """`ppermute(x, axes, perm, size)`: x goes from place s to place d for each (s, d) of perm; places
 that get nothing have zeros."""
 
@@ -125,7 +140,9 @@ def _index_type(*, axes: Axes) -> ShapedArray:
     return ShapedArray((), int32)
 
 
-axis_index = Effect("axis_index", family=FAMILY, typing=_index_type, collective=True)
+axis_index = Effect(
+    "axis_index", family=FAMILY, typing=_index_type, collective=True, facts=STILL | SOUND
+)
 """`axis_index(axes)`: which place along the axis this is, from 0."""
 
 
@@ -139,6 +156,7 @@ pvary = Effect(
     family=FAMILY,
     typing=_varied_type,
     varying=lambda axes, attributes: axes | set(attributes["axes"]),
+    facts=POINTWISE | LINEAR | SOUND,
 )
 """`pvary(x, axes)`: x itself, as a value that may differ along the axes, so that its cotangent is
 the sum of theirs. It is performed under `shard_map` only, and gone from the program in the end."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from effax.effects.dot_algorithms import DotAlgorithm
 from effax.effects.effect import Effect
+from effax.effects.facts import BILINEAR, SPREADING
 from effax.effects.types import ShapedArray
 
 Pairs = tuple[tuple[int, ...], tuple[int, ...]]
@@ -92,7 +93,9 @@ def _dot_general_type(
     return ShapedArray(shape, dtype, weak)
 
 
-dot_general = Effect("dot_general", family="contraction", typing=_dot_general_type)
+dot_general = Effect(
+    "dot_general", family="contraction", typing=_dot_general_type, facts=BILINEAR | SPREADING
+)
 """`dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)`.
 
 `dimension_numbers` is ((lhs contracted, rhs contracted), (lhs batch, rhs batch)); the result has

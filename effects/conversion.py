@@ -7,6 +7,7 @@ from typing import Any
 from effax.effects import logical
 from effax.effects.dtypes import as_dtype
 from effax.effects.effect import Effect
+from effax.effects.facts import LINEAR, POINTWISE, SOUND, STILL
 from effax.effects.shape import scalar
 from effax.effects.signature import FLOAT, require
 from effax.effects.types import (
@@ -28,7 +29,9 @@ def _convert_type(x: ShapedArray, *, dtype: DType, weak_type: bool = False) -> S
     return ShapedArray(x.shape, dtype, weak_type)
 
 
-convert_element_type = Effect("convert_element_type", family=FAMILY, typing=_convert_type)
+convert_element_type = Effect(
+    "convert_element_type", family=FAMILY, typing=_convert_type, facts=POINTWISE | SOUND
+)
 """`convert_element_type(x, dtype=d, weak_type=False)`: x in another dtype; floats become integers
 by truncation, complex numbers lose their imaginary part."""
 
@@ -60,7 +63,9 @@ def _bitcast_type(x: ShapedArray, *, dtype: DType) -> ShapedArray:
     return ShapedArray(x.shape[:-1], dtype)
 
 
-bitcast_convert_type = Effect("bitcast_convert_type", family=FAMILY, typing=_bitcast_type)
+bitcast_convert_type = Effect(
+    "bitcast_convert_type", family=FAMILY, typing=_bitcast_type, facts=POINTWISE | STILL | SOUND
+)
 """`bitcast_convert_type(x, dtype=d)`: the same bits; a narrower dtype adds a last axis, a wider one
 uses it up."""
 
@@ -93,5 +98,10 @@ def _reduce_precision_type(x: ShapedArray, **attributes: Any) -> ShapedArray:
     return x
 
 
-reduce_precision = Effect("reduce_precision", family=FAMILY, typing=_reduce_precision_type)
+reduce_precision = Effect(
+    "reduce_precision",
+    family=FAMILY,
+    typing=_reduce_precision_type,
+    facts=POINTWISE | LINEAR | SOUND,
+)
 """`reduce_precision(x, exponent_bits=e, mantissa_bits=m)`: x rounded to what such a float holds."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from effax.effects.contraction import product_dtype
 from effax.effects.effect import Effect
+from effax.effects.facts import BILINEAR
 from effax.effects.types import ShapedArray
 
 
@@ -117,7 +118,9 @@ def _conv_type(
     return ShapedArray(tuple(shape), dtype, weak)
 
 
-conv_general_dilated = Effect("conv_general_dilated", family="convolution", typing=_conv_type)
+conv_general_dilated = Effect(
+    "conv_general_dilated", family="convolution", typing=_conv_type, facts=BILINEAR
+)
 """`conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation,
 dimension_numbers, feature_group_count, batch_group_count, precision, preferred_element_type)`.
 

@@ -7,29 +7,30 @@ from typing import Any
 
 from effax.effects import comparison, elementwise, logical, selection, shape, transcendental
 from effax.effects.effect import Effect
+from effax.effects.facts import LINEAR, NONE, SOUND, Facts
 from effax.effects.signature import FLOAT, NUMERIC, require
 from effax.effects.types import ShapedArray, bool_, typeof
 
 FAMILY = "cumulative"
 
 
-def _cumulative(name: str, kind: str) -> Effect:
+def _cumulative(name: str, kind: str, *, facts: Facts = NONE) -> Effect:
     def typing(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
         require(name, kind, x)
         if not 0 <= axis < x.ndim:
             raise ValueError(f"{name}: axis {axis} is not one of the axes of {x.str_short()}")
         return x
 
-    return Effect(name, family=FAMILY, typing=typing)
+    return Effect(name, family=FAMILY, typing=typing, facts=facts)
 
 
-cumsum = _cumulative("cumsum", NUMERIC)
+cumsum = _cumulative("cumsum", NUMERIC, facts=LINEAR)
 """`cumsum(x, axis, reverse)`: the sum of each element and all before it (after it in reverse)."""
 cumprod = _cumulative("cumprod", NUMERIC)
 """`cumprod(x, axis, reverse)`: the product of each element and all before it."""
-cummax = _cumulative("cummax", NUMERIC)
+cummax = _cumulative("cummax", NUMERIC, facts=SOUND)
 """`cummax(x, axis, reverse)`: the largest so far; NaN from the first NaN on."""
-cummin = _cumulative("cummin", NUMERIC)
+cummin = _cumulative("cummin", NUMERIC, facts=SOUND)
 """`cummin(x, axis, reverse)`: the smallest so far; NaN from the first NaN on."""
 cumlogsumexp = _cumulative("cumlogsumexp", FLOAT)
 """`cumlogsumexp(x, axis, reverse)`: the logarithm of the sum of exponentials so far."""

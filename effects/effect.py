@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from effax.effects.columns import load
+from effax.effects.facts import Facts
 from effax.effects.handler import bottom, current, innermost
 from effax.effects.interning import keep
 from effax.effects.jaxpr import EffectNames
@@ -16,6 +17,7 @@ from effax.effects.types import ShapedArray, typeof
 Types = tuple[ShapedArray | None, ...]
 
 _registry: Final[dict[str, Effect]] = {}
+_fillers: Final[list[Callable[[Effect], None]]] = []
 _MEMO_LIMIT: Final = 8192
 REFERENCES: Final[set[type]] = set()
 """The classes of references to state (`effects.state`): effects with programs take them too."""
@@ -45,7 +47,8 @@ class Effect(EffectNames):
     that there is to know of one.
 
     `varying(axes, attributes)` says along which axes of a mesh results may differ under
-    `shard_map`, where operands may along `axes`; by default along the same.
+    `shard_map`, where operands may along `axes`; by default along the same. `facts` are what holds
+    for all operands; columns derive cells from them (`for_each_effect`).
     """
 
     __slots__ = (
@@ -53,6 +56,7 @@ class Effect(EffectNames):
         "_memo",
         "answerable",
         "collective",
+        "facts",
         "family",
         "first_order",
         "functions",
@@ -83,6 +87,7 @@ class Effect(EffectNames):
         functions: bool = False,
         references: bool = False,
         varying: Callable[[frozenset[Any], dict[str, Any]], frozenset[Any]] | None = None,
+        facts: Facts = Facts.NONE,
     ) -> None:
         if name in _registry:
             known = _registry[name].family
@@ -91,6 +96,7 @@ class Effect(EffectNames):
         self.family: str = family
         self.typing = typing
         self.varying = varying
+        self.facts = facts
         self.multiple = multiple
         self.literals = literals
         self.peers = peers
@@ -104,6 +110,8 @@ class Effect(EffectNames):
         self.answerable = bool(row) or collective or higher_order or functions
         self._memo: dict[Any, Any] = {}
         _registry[name] = self
+        for fill in _fillers:
+            fill(self)
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Perform the effect: ask the handler on top of the stack."""
@@ -206,6 +214,17 @@ def find_effect(name: str) -> Effect:
     Raises `KeyError` when there is none.
     """
     return _registry[name] if name in _registry else _all()[name]
+
+
+def for_each_effect(fill: Callable[[Effect], None]) -> Callable[[Effect], None]:
+    """Decorate what fills a column's cell of an effect from its facts, if they say enough.
+
+    It is called for each effect that there is, and for those that are defined later.
+    """
+    for effect in list(_registry.values()):
+        fill(effect)
+    _fillers.append(fill)
+    return fill
 
 
 def named_effect(name: str, *, load_rows: bool = True) -> Effect | None:

@@ -13,6 +13,7 @@ import attrs
 
 from effax.effects.control import match_types
 from effax.effects.effect import Effect
+from effax.effects.facts import SOUND
 from effax.effects.types import ShapedArray
 
 FAMILY = "foreign"
@@ -43,7 +44,9 @@ def _module_type(*operands: ShapedArray, module: Module) -> Sequence[ShapedArray
     return module.out_types
 
 
-exported_call = Effect("exported_call", family=FAMILY, typing=_module_type, multiple=True)
+exported_call = Effect(
+    "exported_call", family=FAMILY, typing=_module_type, multiple=True, facts=SOUND
+)
 """`exported_call(*operands, module)`: what the function `main` of a module gives."""
 
 
@@ -89,13 +92,20 @@ def _target_type(
     return result_types
 
 
-foreign_call = Effect("foreign_call", family=FAMILY, typing=_target_type, multiple=True)
+foreign_call = Effect(
+    "foreign_call", family=FAMILY, typing=_target_type, multiple=True, facts=SOUND
+)
 """`foreign_call(*operands, target, result_types, vmap_method)`: what a registered function gives.
 
 It may be dropped, repeated and moved like any pure effect.
 """
 
 acting_foreign_call = Effect(
-    "acting_foreign_call", family=FAMILY, typing=_target_type, multiple=True, row="callback"
+    "acting_foreign_call",
+    family=FAMILY,
+    typing=_target_type,
+    multiple=True,
+    row="callback",
+    facts=SOUND,
 )
 """`acting_foreign_call(*operands, target, result_types, vmap_method)`: one that also acts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from effax.effects.effect import Effect
+from effax.effects.facts import LINEAR
 from effax.effects.types import (
     ShapedArray,
     complex_dtype,
@@ -48,7 +49,7 @@ def _fft_type(x: ShapedArray, *, fft_type: str, fft_lengths: tuple[int, ...]) ->
     return ShapedArray((*x.shape[: x.ndim - n], *result), dtype)
 
 
-fft = Effect("fft", family=FAMILY, typing=_fft_type)
+fft = Effect("fft", family=FAMILY, typing=_fft_type, facts=LINEAR)
 """`fft(x, fft_type, fft_lengths)`: the transform of the last `len(fft_lengths)` axes.
 
 FFT: `y[k] = sum_j x[j] exp(-2πi jk/n)`. IFFT: its inverse. RFFT: the first half (n // 2 + 1

@@ -12,6 +12,7 @@ import numpy as np
 
 from effax.effects.effect import Effect
 from effax.effects.errors import MatrixShapeError
+from effax.effects.facts import SOUND, STILL
 from effax.effects.types import (
     DType,
     ShapedArray,
@@ -122,7 +123,9 @@ def _pivots_type(pivots: ShapedArray, *, size: int) -> ShapedArray:
     return pivots.update(shape=(*pivots.shape[:-1], size))
 
 
-pivots_to_permutation = Effect("pivots_to_permutation", family=FAMILY, typing=_pivots_type)
+pivots_to_permutation = Effect(
+    "pivots_to_permutation", family=FAMILY, typing=_pivots_type, facts=STILL | SOUND
+)
 """`pivots_to_permutation(pivots, size)`: where each row was before the exchanges of `lu`."""
 
 

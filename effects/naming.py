@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from effax.effects.effect import Effect
+from effax.effects.facts import LINEAR, POINTWISE, SOUND, STILL
 from effax.effects.types import ShapedArray
 
 
@@ -15,7 +16,7 @@ def _name_type(x: ShapedArray, *, name: str) -> ShapedArray:
     return x
 
 
-named = Effect("name", family="naming", typing=_name_type)
+named = Effect("name", family="naming", typing=_name_type, facts=POINTWISE | SOUND)
 """`name(x, name)`: x itself, under a name."""
 
 
@@ -23,7 +24,7 @@ def _moved_type(x: ShapedArray, *, src: str, dst: str) -> ShapedArray:
     return x
 
 
-moved = Effect("to_memory", family="naming", typing=_moved_type)
+moved = Effect("to_memory", family="naming", typing=_moved_type, facts=POINTWISE | LINEAR | SOUND)
 """`to_memory(x, src, dst)`: x itself, in another memory of its device, by the names of both."""
 
 
@@ -41,7 +42,7 @@ def _announced(
     return result_types
 
 
-unstored = Effect("unstored", family="naming", typing=_announced, multiple=True)
+unstored = Effect("unstored", family="naming", typing=_announced, multiple=True, facts=STILL)
 """`unstored(effect, place, result_types)`: answers that an effect gave, and that were not kept.
 
 It stands in programs that a derivative computes again; whoever performs it is refused, by the name

@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Final
 
 from effax.effects.effect import Effect
+from effax.effects.facts import POINTWISE, SOUND, STILL
 from effax.effects.types import (
     DType,
     ShapedArray,
@@ -42,7 +43,9 @@ def _threefry2x32_type(
     return k1.strong(), k1.strong()
 
 
-threefry2x32 = Effect("threefry2x32", family="random", typing=_threefry2x32_type, multiple=True)
+threefry2x32 = Effect(
+    "threefry2x32", family="random", typing=_threefry2x32_type, multiple=True, facts=STILL | SOUND
+)
 """`threefry2x32(k1, k2, x1, x2)`: the two words of the counter x, enciphered with the key k.
 
 Twenty rounds of Threefry-2x32 for every element. Four uint32 arrays of one shape; the results are
@@ -54,7 +57,7 @@ def _use_key_type(words: ShapedArray, *, use: str) -> ShapedArray:
     return words
 
 
-use_key = Effect("use_key", family="random", typing=_use_key_type)
+use_key = Effect("use_key", family="random", typing=_use_key_type, facts=POINTWISE | STILL | SOUND)
 """`use_key(words, use)`: the words of keys themselves, about to be used, or just made.
 
 `use` is "bits" or "split" where the key is used up, "fold_in" where it is not, and "new" for the
@@ -93,7 +96,11 @@ def _rng_bit_generator_type(
 
 
 rng_bit_generator = Effect(
-    "rng_bit_generator", family="random", typing=_rng_bit_generator_type, multiple=True
+    "rng_bit_generator",
+    family="random",
+    typing=_rng_bit_generator_type,
+    multiple=True,
+    facts=STILL | SOUND,
 )
 """`rng_bit_generator(state, shape, dtype, algorithm)`: the state after this, and random bits.
 
@@ -120,7 +127,7 @@ def _rng_uniform_type(
     return ShapedArray(shape, low.dtype, weak_type=low.weak_type and high.weak_type)
 
 
-rng_uniform = Effect("rng_uniform", family="random", typing=_rng_uniform_type)
+rng_uniform = Effect("rng_uniform", family="random", typing=_rng_uniform_type, facts=SOUND)
 """`rng_uniform(low, high, shape)`: numbers in [low, high) from the device's own generator.
 
 No key says which: a run may give others than the last.

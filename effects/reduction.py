@@ -10,6 +10,7 @@ import numpy as np
 
 from effax.effects import shape
 from effax.effects.effect import Effect
+from effax.effects.facts import LINEAR, NONE, SOUND, SPREADING, STILL, Facts
 from effax.effects.program import Program
 from effax.effects.signature import ANY, BITS, NUMERIC, ORDERED, require
 from effax.effects.types import (
@@ -64,32 +65,32 @@ def _check_axes(name: str, x: ShapedArray, axes: tuple[int, ...]) -> None:
         raise ValueError(f"{name}: the axes {axes} are not all axes of {x.str_short()}")
 
 
-def _reduction(name: str, kind: str) -> Effect:
+def _reduction(name: str, kind: str, *, facts: Facts = NONE) -> Effect:
     def typing(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
         require(name, kind, x)
         _check_axes(name, x, axes)
         return x.update(shape=without(x.shape, axes))
 
-    return Effect(name, family=FAMILY, typing=typing)
+    return Effect(name, family=FAMILY, typing=typing, facts=facts)
 
 
-reduce_sum = _reduction("reduce_sum", NUMERIC)
+reduce_sum = _reduction("reduce_sum", NUMERIC, facts=LINEAR | SPREADING)
 """`reduce_sum(x, axes)`: the sum; 0 over no elements."""
-reduce_prod = _reduction("reduce_prod", NUMERIC)
+reduce_prod = _reduction("reduce_prod", NUMERIC, facts=SPREADING)
 """`reduce_prod(x, axes)`: the product; 1 over no elements."""
-reduce_max = _reduction("reduce_max", ANY)
+reduce_max = _reduction("reduce_max", ANY, facts=SOUND | SPREADING)
 """`reduce_max(x, axes)`: the largest; NaN where there is one; -inf or the least over none."""
-reduce_min = _reduction("reduce_min", ANY)
+reduce_min = _reduction("reduce_min", ANY, facts=SOUND | SPREADING)
 """`reduce_min(x, axes)`: the smallest; NaN where there is one; inf or the largest over none."""
-reduce_and = _reduction("reduce_and", BITS)
+reduce_and = _reduction("reduce_and", BITS, facts=STILL | SOUND)
 """`reduce_and(x, axes)`: whether all are true; for integers the conjunction of their bits."""
-reduce_or = _reduction("reduce_or", BITS)
+reduce_or = _reduction("reduce_or", BITS, facts=STILL | SOUND)
 """`reduce_or(x, axes)`: whether any is true; for integers the disjunction of their bits."""
-reduce_xor = _reduction("reduce_xor", BITS)
+reduce_xor = _reduction("reduce_xor", BITS, facts=STILL | SOUND)
 """`reduce_xor(x, axes)`: the parity; for integers bit by bit."""
 
 
-def _position(name: str) -> Effect:
+def _position(name: str, *, facts: Facts = NONE) -> Effect:
     def typing(x: ShapedArray, *, axis: int, index_dtype: Any) -> ShapedArray:
         require(name, ORDERED, x)
         _check_axes(name, x, (axis,))
@@ -107,12 +108,12 @@ def _position(name: str) -> Effect:
             )
         return result
 
-    return Effect(name, family=FAMILY, typing=typing)
+    return Effect(name, family=FAMILY, typing=typing, facts=facts)
 
 
-argmax = _position("argmax")
+argmax = _position("argmax", facts=STILL | SOUND)
 """`argmax(x, axis, index_dtype)`: where the largest is, the first of equals; NaN is largest."""
-argmin = _position("argmin")
+argmin = _position("argmin", facts=STILL | SOUND)
 """`argmin(x, axis, index_dtype)`: where the smallest is, the first of equals; NaN is smallest."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from effax.effects.effect import Effect
+from effax.effects.facts import SOUND
 from effax.effects.signature import ANY, require, same
 from effax.effects.types import ShapedArray, is_bool, is_extended, is_integer
 
@@ -29,7 +30,9 @@ def _select_type(which: ShapedArray | None, *cases: ShapedArray | None) -> Shape
     return case
 
 
-select_n = Effect("select_n", family=FAMILY, typing=_select_type, literals=True, peers=1)
+select_n = Effect(
+    "select_n", family=FAMILY, typing=_select_type, literals=True, peers=1, facts=SOUND
+)
 """`select_n(which, *cases)`: `cases[which]`; with a Boolean, the first case where it is False."""
 
 
@@ -56,5 +59,5 @@ def _clamp_type(
     return x.update(weak_type=weak)
 
 
-clamp = Effect("clamp", family=FAMILY, typing=_clamp_type, literals=True, peers=1)
+clamp = Effect("clamp", family=FAMILY, typing=_clamp_type, literals=True, peers=1, facts=SOUND)
 """`clamp(lo, x, hi)`: x where it lies between the bounds, else the nearer bound."""

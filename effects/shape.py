@@ -11,6 +11,7 @@ import numpy as np
 from effax.effects.config import enable_x64
 from effax.effects.dtypes import canonical_dtype
 from effax.effects.effect import Effect
+from effax.effects.facts import LINEAR, SOUND, SPREADING, STILL
 from effax.effects.types import ShapedArray, typeof
 
 Config = tuple[tuple[int, int, int], ...]
@@ -33,7 +34,12 @@ def _broadcast_in_dim_type(
     return x.update(shape=shape)
 
 
-broadcast_in_dim = Effect("broadcast_in_dim", family="shape", typing=_broadcast_in_dim_type)
+broadcast_in_dim = Effect(
+    "broadcast_in_dim",
+    family="shape",
+    typing=_broadcast_in_dim_type,
+    facts=LINEAR | SOUND | SPREADING,
+)
 """`broadcast_in_dim(x, shape, dims)`: axis i of x lies along axis dims[i] of the result."""
 
 
@@ -45,7 +51,9 @@ def _transpose_type(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedAr
     return x.update(shape=tuple(x.shape[i] for i in permutation))
 
 
-transpose = Effect("transpose", family="shape", typing=_transpose_type)
+transpose = Effect(
+    "transpose", family="shape", typing=_transpose_type, facts=LINEAR | SOUND | SPREADING
+)
 """`transpose(x, permutation)`: axis i of the result is axis permutation[i] of x."""
 
 
@@ -58,7 +66,7 @@ def _reshape_type(x: ShapedArray, *, shape: tuple[int, ...]) -> ShapedArray:
     return result
 
 
-reshape = Effect("reshape", family="shape", typing=_reshape_type)
+reshape = Effect("reshape", family="shape", typing=_reshape_type, facts=LINEAR | SOUND | SPREADING)
 """`reshape(x, shape)`: the same elements, read in row-major order, in another shape."""
 
 
@@ -79,7 +87,9 @@ def _concatenate_type(*xs: ShapedArray, axis: int) -> ShapedArray:
     return first.update(shape=shape, weak_type=all(x.weak_type for x in xs))
 
 
-concatenate = Effect("concatenate", family="shape", typing=_concatenate_type)
+concatenate = Effect(
+    "concatenate", family="shape", typing=_concatenate_type, facts=LINEAR | SOUND | SPREADING
+)
 """`concatenate(*xs, axis)`: the arrays one after the other along an axis they have."""
 
 
@@ -113,7 +123,7 @@ def padded_length(length: int, config: tuple[int, int, int]) -> int:
     return low + high + length + max(length - 1, 0) * interior
 
 
-pad = Effect("pad", family="shape", typing=_pad_type)
+pad = Effect("pad", family="shape", typing=_pad_type, facts=LINEAR | SOUND)
 """`pad(x, value, config)`: a scalar put before, after and between the elements of each axis.
 
 `config` has (low, high, interior) for each axis; negative low and high take elements away.
@@ -126,7 +136,7 @@ def _rev_type(x: ShapedArray, *, dims: tuple[int, ...]) -> ShapedArray:
     return x
 
 
-rev = Effect("rev", family="shape", typing=_rev_type)
+rev = Effect("rev", family="shape", typing=_rev_type, facts=LINEAR | SOUND | SPREADING)
 """`rev(x, dims)`: the elements in opposite order along some axes."""
 
 
@@ -153,7 +163,7 @@ def _slice_type(
     return x.update(shape=shape)
 
 
-slice = Effect("slice", family="shape", typing=_slice_type)
+slice = Effect("slice", family="shape", typing=_slice_type, facts=LINEAR | SOUND)
 """`slice(x, start, limit, strides)`: a box of x, every `strides`-th element of it."""
 
 
@@ -166,7 +176,7 @@ def _iota_type(*, dtype: Any, shape: tuple[int, ...], dimension: int) -> ShapedA
     return result
 
 
-iota = Effect("iota", family="shape", typing=_iota_type)
+iota = Effect("iota", family="shape", typing=_iota_type, facts=STILL | SOUND)
 """`iota(dtype, shape, dimension)`: each element is its own position along one axis."""
 
 

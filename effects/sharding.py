@@ -10,6 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from effax.effects.effect import Effect
+from effax.effects.facts import LINEAR, SOUND
 from effax.effects.mesh import PartitionSpec
 from effax.effects.types import ShapedArray
 
@@ -25,7 +26,10 @@ def _constrained_type(x: ShapedArray, *, sharding: Any) -> ShapedArray:
 
 
 with_sharding_constraint = Effect(
-    "with_sharding_constraint", family=FAMILY, typing=_constrained_type
+    "with_sharding_constraint",
+    family=FAMILY,
+    typing=_constrained_type,
+    facts=LINEAR | SOUND,
 )
 """`with_sharding_constraint(x, sharding)`: x itself, cut up among devices as a sharding says."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from effax.effects.effect import Effect
+from effax.effects.facts import NONE, POINTWISE, Facts
 from effax.effects.types import (
     DType,
     ShapedArray,
@@ -74,18 +75,28 @@ def same(name: str, types: Sequence[ShapedArray | None]) -> ShapedArray:
     return first if first.weak_type == weak else first.update(weak_type=weak)
 
 
-def unary(name: str, family: str, kind: str, result: Result | None = None) -> Effect:
-    """An effect on one operand; `result` gives the result's dtype where it is another."""
+def unary(
+    name: str, family: str, kind: str, result: Result | None = None, *, facts: Facts = NONE
+) -> Effect:
+    """An effect on the elements of one operand; `result` gives their dtype where it is another."""
 
     def typing(x: ShapedArray, **attributes: Any) -> ShapedArray:
         require(name, kind, x)
         return x if result is None else x.update(dtype=result(x.dtype))
 
-    return Effect(name, family=family, typing=typing)
+    return Effect(name, family=family, typing=typing, facts=POINTWISE | facts)
 
 
-def nary(name: str, family: str, kind: str, result: Result | None = None, arity: int = 2) -> Effect:
-    """An effect on operands of one shape and dtype, of which some may be literals."""
+def nary(
+    name: str,
+    family: str,
+    kind: str,
+    result: Result | None = None,
+    arity: int = 2,
+    *,
+    facts: Facts = NONE,
+) -> Effect:
+    """An effect on the elements of operands of one shape and dtype; some may be literals."""
 
     def typing(*types: ShapedArray | None, **attributes: Any) -> ShapedArray:
         if len(types) != arity:
@@ -94,4 +105,4 @@ def nary(name: str, family: str, kind: str, result: Result | None = None, arity:
         require(name, kind, x)
         return x if result is None else x.update(dtype=result(x.dtype))
 
-    return Effect(name, family=family, typing=typing, literals=True)
+    return Effect(name, family=family, typing=typing, literals=True, facts=POINTWISE | facts)

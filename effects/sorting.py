@@ -10,6 +10,7 @@ from effax.effects import complex as complex_parts
 from effax.effects.conversion import convert_element_type
 from effax.effects.dtypes import bit_width, float32
 from effax.effects.effect import Effect
+from effax.effects.facts import SOUND
 from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode, gather
 from effax.effects.logical import and_, or_
 from effax.effects.signature import ORDERED, require
@@ -34,7 +35,7 @@ def _sort_type(
     return operands
 
 
-sort = Effect("sort", family=FAMILY, typing=_sort_type, multiple=True)
+sort = Effect("sort", family=FAMILY, typing=_sort_type, multiple=True, facts=SOUND)
 """`sort(*operands, dimension, is_stable, num_keys)`: all arrays in the order of the first keys.
 
 The first `num_keys` operands are compared lexicographically, complex numbers by real part first.
@@ -60,7 +61,7 @@ def _top_k_type(x: ShapedArray, *, k: int, axis: int) -> Sequence[ShapedArray]:
     return [x.update(shape=shape), ShapedArray(shape, int32)]
 
 
-top_k = Effect("top_k", family=FAMILY, typing=_top_k_type, multiple=True)
+top_k = Effect("top_k", family=FAMILY, typing=_top_k_type, multiple=True, facts=SOUND)
 """`top_k(x, k, axis)`: the k largest along an axis, in descending order, and where they were."""
 
 

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from effax.effects.facts import SPREADING
 from effax.effects.signature import INEXACT, nary, unary
 
 FAMILY = "transcendental"
 
-exp = unary("exp", FAMILY, INEXACT)
+exp = unary("exp", FAMILY, INEXACT, facts=SPREADING)
 """e to the power x."""
-exp2 = unary("exp2", FAMILY, INEXACT)
+exp2 = unary("exp2", FAMILY, INEXACT, facts=SPREADING)
 """2 to the power x."""
-expm1 = unary("expm1", FAMILY, INEXACT)
+expm1 = unary("expm1", FAMILY, INEXACT, facts=SPREADING)
 """`exp(x) - 1`, exact near zero."""
-log = unary("log", FAMILY, INEXACT)
+log = unary("log", FAMILY, INEXACT, facts=SPREADING)
 """The natural logarithm."""
-log1p = unary("log1p", FAMILY, INEXACT)
+log1p = unary("log1p", FAMILY, INEXACT, facts=SPREADING)
 """`log(1 + x)`, exact near zero."""
-logistic = unary("logistic", FAMILY, INEXACT)
+logistic = unary("logistic", FAMILY, INEXACT, facts=SPREADING)
 """`1 / (1 + exp(-x))`."""
-sin = unary("sin", FAMILY, INEXACT)
+sin = unary("sin", FAMILY, INEXACT, facts=SPREADING)
 """The sine."""
-cos = unary("cos", FAMILY, INEXACT)
+cos = unary("cos", FAMILY, INEXACT, facts=SPREADING)
 """The cosine."""
-tan = unary("tan", FAMILY, INEXACT)
+tan = unary("tan", FAMILY, INEXACT, facts=SPREADING)
 """The tangent."""
 asin = unary("asin", FAMILY, INEXACT)
 """The inverse sine."""
@@ -34,7 +35,7 @@ sinh = unary("sinh", FAMILY, INEXACT)
 """The hyperbolic sine."""
 cosh = unary("cosh", FAMILY, INEXACT)
 """The hyperbolic cosine."""
-tanh = unary("tanh", FAMILY, INEXACT)
+tanh = unary("tanh", FAMILY, INEXACT, facts=SPREADING)
 """The hyperbolic tangent."""
 asinh = unary("asinh", FAMILY, INEXACT)
 """The inverse hyperbolic sine."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.effects.effect import Effect
+from effax.effects.facts import LINEAR, NONE, SOUND, Facts
 from effax.effects.program import Program
 from effax.effects.reduction import check_body
 from effax.effects.signature import NUMERIC, ORDERED, require
@@ -56,20 +57,20 @@ def windows(
     return tuple(counts)
 
 
-def _window_reduction(name: str, kind: str) -> Effect:
+def _window_reduction(name: str, kind: str, *, facts: Facts = NONE) -> Effect:
     def typing(x: ShapedArray, **window: Any) -> ShapedArray:
         require(name, kind, x)
         return x.update(shape=windows(name, x.shape, **window))
 
-    return Effect(name, family=FAMILY, typing=typing)
+    return Effect(name, family=FAMILY, typing=typing, facts=facts)
 
 
-reduce_window_sum = _window_reduction("reduce_window_sum", NUMERIC)
+reduce_window_sum = _window_reduction("reduce_window_sum", NUMERIC, facts=LINEAR)
 """`reduce_window_sum(x, window_dimensions, window_strides, padding, base_dilation,
 window_dilation)`: the sum in each window; padding is with 0."""
-reduce_window_max = _window_reduction("reduce_window_max", ORDERED)
+reduce_window_max = _window_reduction("reduce_window_max", ORDERED, facts=SOUND)
 """The largest element in each window, with the parameters of `reduce_window_sum`."""
-reduce_window_min = _window_reduction("reduce_window_min", ORDERED)
+reduce_window_min = _window_reduction("reduce_window_min", ORDERED, facts=SOUND)
 """The smallest element in each window, with the parameters of `reduce_window_sum`."""
 
 
@@ -126,7 +127,10 @@ def _check_select(name: str, select: str) -> None:
 
 
 select_and_gather_add = Effect(
-    "select_and_gather_add", family=FAMILY, typing=_select_and_gather_type
+    "select_and_gather_add",
+    family=FAMILY,
+    typing=_select_and_gather_type,
+    facts=SOUND,
 )
 """`select_and_gather_add(tangents, x, select, window_dimensions, ...)`: of each window, the
 tangent that belongs to its largest ('ge') or smallest ('le') element, the first of equals."""

@@ -30,13 +30,14 @@ from effax.effects.contexts import put
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect, distinct
 from effax.effects.errors import UnexpectedTracerError
+from effax.effects.facts import STILL
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, bottom, current, innermost
 from effax.effects.program import Program, Variable, row_of
 from effax.effects.provenance import source
 from effax.effects.state import Ref
 from effax.effects.types import snapshot, typeof
-from effax.interpreters.jvp.dual import DUAL, JVP, is_pure, moves, still, tangent_type
+from effax.interpreters.jvp.dual import DUAL, JVP, is_pure, moves, tangent_type
 from effax.interpreters.lifting import PLAIN, lift
 from effax.interpreters.residual import Record
 from effax.interpreters.residual.partition import split
@@ -135,7 +136,7 @@ class DeferredJVP(Stage):
             del self.equations[before:]
             self.catch_up()
             return self.perform(effect, operands, attributes)
-        if effect not in still and moves(result.type):
+        if STILL not in effect.facts and moves(result.type):
             return result
         del self.equations[before:]  # a result that does not move is an array, at once
         ready = [self._computed(x) if m else x for x, m in zip(operands, own, strict=True)]

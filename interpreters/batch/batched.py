@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, Final
 
-from effax.effects.effect import Effect
+from effax.effects.effect import Effect, for_each_effect
+from effax.effects.facts import POINTWISE
 from effax.effects.handler import Carrier
 from effax.effects.program import row_of
 from effax.effects.shape import repeat as repeat
@@ -167,10 +168,9 @@ def in_each_lane(*effects: Effect) -> None:
 _in_each_lane: Final[set[str]] = set()
 
 
-def elementwise(*effects: Effect) -> None:
-    """Effects on elements: the batch axis is one more axis."""
-    for effect in effects:
-        Batch.rules[effect] = _elementwise_rule(effect)
+def elementwise(effect: Effect) -> None:
+    """Let an effect on elements take a batch: its axis is one more axis."""
+    Batch.rules[effect] = _elementwise_rule(effect)
 
 
 def _elementwise_rule(effect: Effect) -> Callable[..., Any]:
@@ -187,6 +187,12 @@ def _elementwise_rule(effect: Effect) -> Callable[..., Any]:
         return effect(*values, **attributes), True
 
     return elementwise_batch
+
+
+@for_each_effect
+def _pointwise(effect: Effect) -> None:
+    if POINTWISE in effect.facts and effect not in Batch.rules:
+        elementwise(effect)
 
 
 def all_batched(handler: Batch, values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:

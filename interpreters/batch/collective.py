@@ -10,7 +10,7 @@ from effax.effects.effect import Effect
 from effax.effects.elementwise import mul
 from effax.effects.shape import move_axis
 from effax.effects.types import int32, typeof
-from effax.interpreters.batch.batched import Batch, elementwise, repeat, rule
+from effax.interpreters.batch.batched import Batch, repeat, rule
 
 
 def _merged(x: Any, axis: int) -> Any:
@@ -127,6 +127,3 @@ def ppermute_batch(
 @rule(collective.axis_index)
 def axis_index_batch(handler: Batch, values: list[Any], batched: list[bool], *, axes: Any) -> Any:
     return shape.iota(shape=(handler.size,), dimension=0, dtype=int32), True
-
-
-elementwise(collective.pvary)

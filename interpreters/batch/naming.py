@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from effax.effects import naming
-from effax.interpreters.batch.batched import Batch, elementwise, rule
-
-elementwise(naming.named, naming.moved)
+from effax.interpreters.batch.batched import Batch, rule
 
 
 @rule(naming.sink)

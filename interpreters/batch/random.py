@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from effax.effects import random, shape
-from effax.interpreters.batch.batched import Batch, all_batched, elementwise, rule
+from effax.interpreters.batch.batched import Batch, all_batched, rule
 
 
 @rule(random.threefry2x32)
 def threefry2x32_batch(handler: Batch, values: list[Any], batched: list[bool]) -> Any:
     results = random.threefry2x32(*all_batched(handler, values, batched))
     return results, [True, True]
-
-
-elementwise(random.use_key)
 
 
 @rule(random.rng_bit_generator)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.check import check, debug_check, detect
+from effax.effects.check import check, debug_check
 from effax.effects.effect import Effect
 from effax.effects.failures import Site
 from effax.effects.logical import not_
 from effax.effects.types import typeof
-from effax.interpreters.checkify.checking import Checkify, cannot_fail, rule
-
-cannot_fail(detect)
+from effax.interpreters.checkify.checking import Checkify, rule
 
 
 @rule(check, debug_check)

@@ -14,7 +14,8 @@ from effax.effects.check import NAN, detect
 from effax.effects.comparison import eq
 from effax.effects.complex import imag, real
 from effax.effects.contexts import put
-from effax.effects.effect import Effect
+from effax.effects.effect import Effect, for_each_effect
+from effax.effects.facts import SOUND, SPREADING
 from effax.effects.failures import (
     DivisionByZeroError,
     JaxException,
@@ -388,7 +389,7 @@ def arithmetic(
     """An effect that computes: its inexact results must not be NaN."""
     result = effect(*operands, **attributes)
     if NaNError in handler.kinds:
-        if effect in spreading:
+        if SPREADING in effect.facts:
             check_nan(handler, effect, (result,), handler.carried_by(operands))
         else:
             check_nan(handler, effect, result if effect.multiple else (result,))
@@ -421,26 +422,14 @@ def harmless(
 ) -> Any:
     """An effect that can't fail: it moves, compares or chooses what is there."""
     result = effect(*operands, **attributes)
-    if handler.carried and effect in spreading:
+    if handler.carried and SPREADING in effect.facts:
         type = typeof(result)
         if is_float(type.dtype) and type.size:
             handler.carry(result, handler.carried_by(operands))
     return result
 
 
-def computes(*effects: Effect) -> None:
-    """Effects that may give NaN."""
-    rule(*effects)(arithmetic)
-
-
-def cannot_fail(*effects: Effect) -> None:
-    """Effects that give NaN only where they were given it."""
-    rule(*effects)(harmless)
-
-
-spreading: Final[set[Effect]] = set()
-
-
-def spreads(*effects: Effect) -> None:
-    """Effects of one result, of which an element is NaN if one of any operand is."""
-    spreading.update(effects)
+@for_each_effect
+def _sound(effect: Effect) -> None:
+    if SOUND in effect.facts:
+        Checkify.rules.setdefault(effect, harmless)

@@ -10,12 +10,9 @@ from effax.effects.comparison import eq
 from effax.effects.effect import Effect
 from effax.effects.logical import and_
 from effax.effects.program import Program
-from effax.interpreters.checkify.checking import Checkify, cannot_fail, computes
+from effax.interpreters.checkify.checking import Checkify
 from effax.interpreters.checkify.payload import stored_types
 from effax.interpreters.lifting import PLAIN, lift
-
-computes(c.psum, c.reduce_scatter)
-cannot_fail(c.pmax, c.pmin, c.all_gather, c.all_to_all, c.ppermute, c.pvary, c.axis_index)
 
 
 def checkify_parallel(

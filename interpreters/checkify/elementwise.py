@@ -8,28 +8,8 @@ from effax.effects.check import ZERO
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.elementwise import (
     abs,
-    add,
-    cbrt,
-    ceil,
-    copy,
     div,
-    floor,
-    integer_pow,
-    is_finite,
-    max,
-    min,
-    mul,
-    neg,
-    nextafter,
-    pow,
     rem,
-    round,
-    rsqrt,
-    sign,
-    sqrt,
-    square,
-    stop_gradient,
-    sub,
 )
 from effax.effects.failures import DivisionByZeroError
 from effax.effects.shape import full
@@ -38,15 +18,8 @@ from effax.interpreters.checkify.checking import (
     Checkify,
     OfPrimitive,
     arithmetic,
-    cannot_fail,
-    computes,
     rule,
-    spreads,
 )
-
-computes(add, sub, mul, pow, integer_pow, square, sqrt, rsqrt, cbrt)
-spreads(add, sub, mul, div, square, sqrt, rsqrt, neg, abs, max, min, floor, ceil, round, copy)
-cannot_fail(neg, abs, sign, max, min, floor, ceil, round, nextafter, is_finite, copy, stop_gradient)
 
 
 @rule(div, rem)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.check import check, debug_check, detect
+from effax.effects.check import check, debug_check
 from effax.effects.failures import Site
-from effax.interpreters.jvp.dual import fixed, rule
+from effax.interpreters.jvp.dual import rule
 
 
 @rule(check, pure=True)
@@ -17,6 +17,3 @@ def check_jvp(primals: list[Any], tangents: list[Any], *, site: Site) -> Any:
 @rule(debug_check, pure=True)
 def debug_check_jvp(primals: list[Any], tangents: list[Any], *, site: Site) -> Any:
     return debug_check(*primals, site=site), []
-
-
-fixed(detect)

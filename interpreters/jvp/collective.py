@@ -10,17 +10,7 @@ from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
 from effax.effects.elementwise import div, mul
 from effax.effects.types import typeof
-from effax.interpreters.jvp.dual import fixed, linear, rule
-
-linear(
-    collective.psum,
-    collective.all_gather,
-    collective.reduce_scatter,
-    collective.all_to_all,
-    collective.ppermute,
-    collective.pvary,
-)
-fixed(collective.axis_index)
+from effax.interpreters.jvp.dual import rule
 
 
 def _extremum(effect: Effect) -> None:

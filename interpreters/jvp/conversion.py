@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from effax.effects.conversion import (
-    bitcast_convert_type,
     convert_element_type,
-    reduce_precision,
 )
 from effax.effects.types import is_inexact, typeof
-from effax.interpreters.jvp.dual import fixed, linear, rule
-
-linear(reduce_precision)
-fixed(bitcast_convert_type)
+from effax.interpreters.jvp.dual import rule
 
 
 @rule(convert_element_type, pure=True)

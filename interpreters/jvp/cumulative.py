@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.effects import comparison, cumulative, elementwise, selection, transcendental
-from effax.interpreters.jvp.dual import linear, rule
-
-linear(cumulative.cumsum)
+from effax.interpreters.jvp.dual import rule
 
 
 @rule(cumulative.cumlogsumexp, pure=True)

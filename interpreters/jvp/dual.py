@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Final
 
 from effax.effects import shape
 from effax.effects.conversion import number
-from effax.effects.effect import Effect
+from effax.effects.effect import Effect, for_each_effect
+from effax.effects.facts import BILINEAR, LINEAR, STILL
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, bottom
 from effax.effects.provenance import Origin, source
@@ -212,13 +213,18 @@ def rule(
     return fill
 
 
+transposable: Final[set[Effect]] = set()
+"""Effects that make tangents of tangents: the transpose column needs a cell of each."""
+
+
 def linear(*effects: Effect, fixed: int = 0) -> None:
     """Effects linear in all operands after the first `fixed`: the tangent goes the same way."""
     for effect in effects:
         rule(effect, pure=True)(_linear_rule(effect, fixed))
+        transposable.add(effect)
 
 
-def _linear_rule(effect: Effect, fixed: int) -> Callable[..., Any]:
+def _linear_rule(effect: Effect, fixed: int = 0) -> Callable[..., Any]:
     def linear_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
         primal = effect(*primals, **attributes)
         moving = [
@@ -232,10 +238,10 @@ def _linear_rule(effect: Effect, fixed: int) -> Callable[..., Any]:
     return linear_jvp
 
 
-def bilinear(*effects: Effect) -> None:
-    """Effects linear in each of their two operands: the product rule."""
-    for effect in effects:
-        rule(effect, pure=True)(_bilinear_rule(effect))
+def bilinear(effect: Effect) -> None:
+    """Let an effect be linear in each of its two operands: the product rule."""
+    rule(effect, pure=True)(_bilinear_rule(effect))
+    transposable.add(effect)
 
 
 def _bilinear_rule(effect: Effect) -> Callable[..., Any]:
@@ -262,20 +268,21 @@ def total(terms: Sequence[Any]) -> Any:
     return result
 
 
-def fixed(*effects: Effect) -> None:
-    """Effects whose result does not move whatever the operands do: no tangent."""
-    for effect in effects:
-        rule(effect, pure=True)(_fixed_rule(effect))
-        still.add(effect)
-
-
-still: Final[set[Effect]] = set()
-"""Effects whose result does not move whatever the operands do."""
-
-
 def _fixed_rule(effect: Effect) -> Callable[..., Any]:
     def fixed_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
         primal = effect(*primals, **attributes)
         return primal, ([None] * len(primal) if effect.multiple else None)
 
     return fixed_jvp
+
+
+@for_each_effect
+def _derived(effect: Effect) -> None:
+    if effect in JVP.rules:
+        return
+    if LINEAR in effect.facts:
+        linear(effect)
+    elif BILINEAR in effect.facts:
+        bilinear(effect)
+    elif STILL in effect.facts:
+        rule(effect, pure=True)(_fixed_rule(effect))

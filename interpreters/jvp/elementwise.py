@@ -10,10 +10,10 @@ from effax.effects import elementwise
 from effax.effects.complex import conj, real
 from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
-from effax.effects.elementwise import abs, div, is_finite, mul, neg, sub
+from effax.effects.elementwise import abs, div, mul, neg, sub
 from effax.effects.types import is_complex, typeof
 from effax.interpreters.calculus import along, not_zero, partials, tables
-from effax.interpreters.jvp.dual import fixed, rule, still, total
+from effax.interpreters.jvp.dual import rule, total
 
 
 def chain_rule(effect: Effect) -> Callable[..., Any]:
@@ -50,13 +50,11 @@ def _unary_chain_rule(effect: Effect) -> Callable[..., Any]:
 def differentiate(row: ModuleType) -> None:
     """Fill the cells of the effects of a row that are in the table of derivatives."""
     for effect, parts in tables[row].items():
-        rule(effect, pure=True)(chain_rule(effect))
-        if not any(parts):
-            still.add(effect)
+        if any(parts):
+            rule(effect, pure=True)(chain_rule(effect))
 
 
 differentiate(elementwise)
-fixed(is_finite)
 _real_abs_jvp = chain_rule(abs)
 
 

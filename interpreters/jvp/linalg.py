@@ -34,9 +34,7 @@ from effax.effects.matrices import (
 )
 from effax.effects.selection import select_n
 from effax.effects.types import int32, is_complex, typeof
-from effax.interpreters.jvp.dual import fixed, rule, total
-
-fixed(linalg.pivots_to_permutation)
+from effax.interpreters.jvp.dual import rule, total
 
 
 def _solve(

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from effax.effects import naming
-from effax.interpreters.jvp.dual import fixed, linear, rule
+from effax.interpreters.jvp.dual import rule
 
 
 @rule(naming.named, pure=True)
 def named_jvp(primals: list[Any], tangents: list[Any], *, name: str) -> Any:
     return naming.named(primals[0], name=name), tangents[0]
-
-
-linear(naming.moved)
-fixed(naming.unstored)
 
 
 @rule(naming.sink, pure=True)

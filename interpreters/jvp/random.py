@@ -3,9 +3,7 @@
 from typing import Any, NoReturn
 
 from effax.effects import random
-from effax.interpreters.jvp.dual import fixed, rule
-
-fixed(random.threefry2x32, random.use_key, random.rng_bit_generator)
+from effax.interpreters.jvp.dual import rule
 
 
 @rule(random.rng_uniform, pure=True)

@@ -12,16 +12,7 @@ import effax.interpreters.definitions  # noqa: F401  (the definitions that this 
 from effax.effects import comparison, conversion, elementwise, reduction, shape
 from effax.effects.effect import Effect
 from effax.effects.types import typeof
-from effax.interpreters.jvp.dual import fixed, linear, rule
-
-linear(reduction.reduce_sum)
-fixed(
-    reduction.reduce_and,
-    reduction.reduce_or,
-    reduction.reduce_xor,
-    reduction.argmax,
-    reduction.argmin,
-)
+from effax.interpreters.jvp.dual import rule
 
 
 def _chooser_rule(effect: Effect) -> None:

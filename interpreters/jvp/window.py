@@ -9,9 +9,7 @@ from typing import Any
 
 from effax.effects import window
 from effax.effects.effect import Effect
-from effax.interpreters.jvp.dual import linear, rule
-
-linear(window.reduce_window_sum)
+from effax.interpreters.jvp.dual import rule
 
 
 def _chooser_rule(effect: Effect, select: str) -> None:

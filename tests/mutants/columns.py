@@ -16,7 +16,7 @@ from effax.effects.effect import all_effects
 from effax.effects.failures import DivisionByZeroError, NaNError, OOBError
 from effax.effects.types import float0, typeof
 from effax.interpreters.batch.batched import Batch
-from effax.interpreters.checkify.checking import Checkify
+from effax.interpreters.checkify.checking import Checkify, arithmetic
 from effax.interpreters.jvp.dual import JVP
 from effax.interpreters.transpose import linear
 from effax.laws.one_effect import laws_of_one_effect
@@ -185,6 +185,12 @@ class Column:
 
     rules: dict[Any, Callable[..., Any]]
     mistakes: dict[str, Callable[..., Any]]
+    generic: Callable[..., Any] | None = None
+    """The rule of first-order effects that have none of their own."""
+
+    def rule(self, effect) -> Callable[..., Any] | None:
+        """The rule by which the column answers an effect."""
+        return self.rules.get(effect, self.generic if effect.first_order else None)
 
 
 COLUMNS = {
@@ -226,6 +232,7 @@ COLUMNS = {
             "division check dropped": _unchecked(DivisionByZeroError),
             "bounds check dropped": _unchecked(OOBError),
         },
+        arithmetic,
     ),
 }
 
@@ -248,7 +255,7 @@ def mutants(column) -> Iterator[Mutant]:
     families = library_families()
     for effect in all_effects():
         ours = effect.family in families and not effect.higher_order
-        if ours and effect in COLUMNS[column].rules and of_rule(effect, floats=True):
+        if ours and COLUMNS[column].rule(effect) and of_rule(effect, floats=True):
             for kind, make in COLUMNS[column].mistakes.items():
                 yield Mutant(f"{effect.name}: {kind}", effect, make)
 
@@ -261,7 +268,7 @@ def unasked(column):
         for e in all_effects()
         if e.family in families
         and not e.higher_order
-        and e in COLUMNS[column].rules
+        and COLUMNS[column].rule(e)
         and not of_rule(e, floats=True)
     ]
 
@@ -306,8 +313,8 @@ def _first(asked, cases):
 @contextmanager
 def installed(column, mutant, noticed):
     """The library with one wrong rule."""
-    rules = COLUMNS[column].rules
-    right = rules[mutant.effect]
+    rules, right = COLUMNS[column].rules, COLUMNS[column].rule(mutant.effect)
+    derived = mutant.effect not in rules
 
     def reached(*args, **attributes):
         noticed.reached = True
@@ -318,3 +325,5 @@ def installed(column, mutant, noticed):
         yield
     finally:
         rules[mutant.effect] = right
+        if derived:
+            del rules[mutant.effect]

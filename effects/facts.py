@@ -1,0 +1,34 @@
+"""Facts about effects that hold for every operand: columns derive cells from them."""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+from typing import Final
+
+
+class Facts(Flag):
+    """What a row says of an effect besides its types."""
+
+    NONE = 0
+    POINTWISE = auto()
+    """Element i of the result depends on element i of each operand, and on no other: the axis of a
+    batch is one more axis."""
+    LINEAR = auto()
+    """Linear in all operands taken together: the tangent goes the same way."""
+    BILINEAR = auto()
+    """Linear in each of its two operands: the product rule."""
+    STILL = auto()
+    """The result does not move with the operands: it has no tangent."""
+    SOUND = auto()
+    """NaN is given only where it was given: nothing is to be checked."""
+    SPREADING = auto()
+    """An element of the one result is NaN if one of any operand is."""
+
+
+NONE: Final = Facts.NONE
+POINTWISE: Final = Facts.POINTWISE
+LINEAR: Final = Facts.LINEAR
+BILINEAR: Final = Facts.BILINEAR
+STILL: Final = Facts.STILL
+SOUND: Final = Facts.SOUND
+SPREADING: Final = Facts.SPREADING
