@@ -22,8 +22,10 @@ LOST: Final = 75
 """The exit code of a process that ends because another was lost (EX_TEMPFAIL: try again)."""
 PERIOD: Final = 0.5
 """Seconds between two questions."""
+HEARING: Final = 1.0
+"""Seconds in which a main thread that runs Python raises what it is told to."""
 GRACE: Final = 5.0
-"""Seconds that the main thread has to end by itself."""
+"""Seconds that it then has to end by itself."""
 _COLLECTIVES: Final = ("gloo", "nccl")
 
 
@@ -91,8 +93,8 @@ class Watchdog:
             self.message = f"lost to process {self.job.index}: {message}"
             self._noticed.set()
             main = threading.main_thread()
-            _raise_in(main, self.message)
-            main.join(GRACE)
+            if _raise_in(main, self.message).wait(HEARING):
+                main.join(GRACE)
             # Also where it has ended: what is left of the process may wait for the lost one.
             self.exit()
 
@@ -123,15 +125,18 @@ class Watchdog:
             thread.join(seconds)
 
 
-def _raise_in(thread: threading.Thread, message: str) -> None:
-    """Raise `ProcessLostError` in a thread, when it next runs Python."""
+def _raise_in(thread: threading.Thread, message: str) -> threading.Event:
+    """Raise `ProcessLostError` in a thread, when it next runs Python; what is set when it has."""
+    heard = threading.Event()
 
     class LostError(ProcessLostError):
         def __init__(self) -> None:
             super().__init__(message)
+            heard.set()
 
     # The interpreter makes the exception itself, of a class alone.
     LostError.__name__ = LostError.__qualname__ = ProcessLostError.__name__
     LostError.__module__ = "effax.errors"
     identity = ctypes.c_ulong(thread.ident or 0)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(LostError))
+    return heard
