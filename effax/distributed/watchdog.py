@@ -40,6 +40,7 @@ class Watchdog:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.message: str | None = None
+        self._incarnations: dict[int, int] = {}
         self._ending = threading.Event()
         self._noticed = threading.Event()
         self._first = threading.Lock()
@@ -66,7 +67,11 @@ class Watchdog:
                 self._end_program(found)
 
     def _who_is_alive(self) -> str | None:
-        missing = set(range(self.job.count)) - set(self.job.alive())
+        alive = self.job.alive()
+        for index, incarnation in alive.items():
+            if self._incarnations.setdefault(index, incarnation) != incarnation:
+                return f"{self.job.describe(index)} ended, and was started again"
+        missing = set(range(self.job.count)) - set(alive)
         if missing:
             missing -= {int(index) for index in self.job.under("ended")}
         if not missing:
