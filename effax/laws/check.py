@@ -76,6 +76,7 @@ CLASSES: Final = {
     "checked": frozenset({"checked"}),
     "host": frozenset({"host"}),
     "solving": frozenset({"solving"}),
+    "kernel": frozenset({"kernel"}),
     "state": frozenset({"state", "scan", "cond"}),
     "mixed": CONTROL_KINDS,
 }
@@ -138,7 +139,7 @@ def cases(
     if "no while" in needs:
         control = control - {"while"}
     if "text" in needs:
-        control = control - {"rules", "policy", "host", "solving"}  # a root has a rule, too
+        control = control - {"rules", "policy", "host", "kernel"} - {"solving"}  # a root has rules
     seed = draw(st.integers(0, 99))
     kinds = mixed_programs if "mixed" in needs else programs
     f = draw(kinds(control=control, ending=ending, dtype=dtype))

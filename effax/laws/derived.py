@@ -23,6 +23,7 @@ from effax.effects.types import ShapedArray, int32, typeof
 from effax.interpreters.jvp.dual import tangent_type
 from effax.interpreters.stage import stage
 from effax.interpreters.transpose.linear import instantiate
+from effax.laws.derived_kernels import kernelled as kernelled
 
 
 def _staged(function: Callable[..., Any], types: Sequence[ShapedArray], name: str) -> Program:

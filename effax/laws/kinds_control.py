@@ -12,6 +12,7 @@ from effax.effects import custom, naming
 from effax.effects.types import ShapedArray, is_float
 from effax.laws.builder import Builder, Known
 from effax.laws.control import body_of, some_floats, while_of
+from effax.laws.derived_kernels import WAYS, block_of
 from effax.laws.sketch import Made, Sketch
 
 
@@ -138,6 +139,21 @@ def solving(b: Builder) -> None:
     b.perform(effects.call, *operands, program=made, name=kind, bound=8.0)
 
 
+def kernel(b: Builder) -> None:
+    """A program run on blocks of two arrays, whose results lie in one of several ways."""
+    x = b.pick(lambda k: is_float(k.type.dtype) and len(k.shape) > 0 and k.type.size > 0)
+    if x is None:
+        return
+    y = b.draw(st.sampled_from(b.of(lambda k: k.type is x.type)))
+    operands = [b.small(x, 2.0), b.small(y, 2.0)]
+    way = b.draw(st.sampled_from(WAYS))
+    rows = b.draw(st.integers(1, x.shape[0]))
+    block = block_of(x.type, rows, way).type
+    body = body_of(b, [block, block], [block])
+    made = Made("kernelled", body, (x.type, rows, way, b.draw(st.booleans())))
+    b.perform(effects.call, *operands, program=made, name="kernelled", bound=8.0)
+
+
 MORE: Final[dict[str, Callable[[Builder], None]]] = {
     "rules": rules,
     "policy": policy,
@@ -145,5 +161,6 @@ MORE: Final[dict[str, Callable[[Builder], None]]] = {
     "checked": checked,
     "host": host,
     "solving": solving,
+    "kernel": kernel,
 }
 """These kinds, by the name under which they are asked for."""

@@ -10,6 +10,7 @@ from effax.effects.kernel import Block, kernel
 from effax.effects.program import Program, Variable
 from effax.effects.types import ShapedArray, int32
 from effax.interpreters.batch.batched import Batch, Batched, repeat
+from effax.interpreters.grid_order import reads_what_was
 from effax.interpreters.kernel import lift_kernel, lifted_kernel
 from effax.interpreters.lifting import PLAIN, Mode
 
@@ -21,13 +22,18 @@ def batch_kernel(
 ) -> list[Any]:
     """Run the kernel for each lane in turn.
 
-    Where some results are the same in all lanes, lanes differ in a scalar, which tells where blocks
-    lie, or the kernel performs what each lane or a named axis answers, there is one run, on blocks
-    of all lanes.
+    There is one run, on blocks of all lanes, where some results are the same in all; where lanes
+    differ in a scalar, which tells where blocks lie; where the kernel performs what each lane or a
+    named axis answers, or may find in its scratch arrays what a lane before left there.
     """
     n = attributes["scalars"]
     program: Program = attributes["program"]
-    found = None if program.row else lifted_kernel(handler, operands, attributes)
+    before = len(attributes["grid"]) + n + len(attributes["blocks"])
+    kept = range(before, len(program.inputs))
+    apart = not program.row and not (
+        kept and reads_what_was(program, range(len(attributes["grid"])), kept)
+    )
+    found = lifted_kernel(handler, operands, attributes) if apart else None
     if found is None or PLAIN in _of_results(found[1], len(operands) - n, attributes):
         return lift_kernel(handler, effect, operands, attributes)
     size, blocks = handler.size, attributes["blocks"]

@@ -90,7 +90,7 @@ def test_kinds_print_as_python(kind):
         "host": "custom_jvp",
         "state": "ref_set",
     }
-    wanted = expected.get(kind, "call" if kind in ("checked", "solving") else kind)
+    wanted = expected.get(kind, "call" if kind in ("checked", "solving", "kernel") else kind)
     assert any(wanted in name for name in seen)
 
 

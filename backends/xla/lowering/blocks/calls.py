@@ -7,7 +7,6 @@ from typing import Any
 
 import attrs
 
-from effax.backends.xla.lowering.blocks.order import first_step
 from effax.backends.xla.lowering.blocks.writer import BlockWriter
 from effax.backends.xla.lowering.callback import layout
 from effax.backends.xla.lowering.foreign import quoted
@@ -15,6 +14,7 @@ from effax.backends.xla.lowering.writer import Name, Writer, tensor
 from effax.effects.kernel import Block
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray
+from effax.interpreters.grid_order import first_step
 
 
 @attrs.frozen

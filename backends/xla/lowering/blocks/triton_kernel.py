@@ -18,7 +18,6 @@ from effax.backends.xla.lowering.blocks.calls import (
 )
 from effax.backends.xla.lowering.blocks.control import counted, stays
 from effax.backends.xla.lowering.blocks.homes import homes
-from effax.backends.xla.lowering.blocks.order import reads_what_was
 from effax.backends.xla.lowering.blocks.triton import TritonWriter
 from effax.backends.xla.lowering.blocks.writer import INDEX, Memory, Val, Value, View, zeros
 from effax.backends.xla.lowering.foreign import quoted
@@ -26,6 +25,7 @@ from effax.backends.xla.lowering.writer import Name, Writer
 from effax.effects.kernel import Block, points
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray
+from effax.interpreters.grid_order import reads_what_was
 
 Homes = dict[Any, View]
 _TARGET = "__gpu$xla.gpu.triton"
