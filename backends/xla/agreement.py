@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final
 
+import numpy as np
+
 from effax.backends.xla import processes
 from effax.backends.xla.placement import Placement
 from effax.effects.errors import ProcessTimeoutError, ProgramDisagreementError
@@ -93,6 +95,62 @@ def _meet(job: processes.Job, text: str, placement: Placement, options: Mapping[
         "the same order: look for shapes, branches or constants that depend on the process or its "
         "data, and for an order that is that of a set"
     )
+
+
+def different_values(
+    job: processes.Job,
+    name: str,
+    values: Sequence[tuple[str, np.ndarray[Any, Any]]],
+    among: Sequence[int] | None = None,
+) -> str:
+    """Compare named values among processes; describe the first difference, or return "".
+
+    All processes, or those `among`, call it alike. Digests are sent, so that large values cost
+    little.
+    """
+    lines = []
+    for label, value in values:
+        digest = hashlib.sha256(np.ascontiguousarray(value).view(np.uint8).data).hexdigest()[:16]
+        shown = f" = {value}" if value.ndim == 0 else ""
+        lines.append(f"{label}: {value.dtype}{list(value.shape)}{shown} {digest}")
+    found = job.compare(name, "\n".join(lines), among=among)
+    if not found:
+        return ""
+    first = min(job_range(job, among))
+    expected = found.pop(first).splitlines()
+    other, text = next(iter(found.items()))
+    pairs = zip(expected, text.splitlines(), strict=False)
+    one, two = next((pair for pair in pairs if pair[0] != pair[1]), ("leaves", "other leaves"))
+    return (
+        f"{job.describe(first)} has {one}, {job.describe(other)} has {two}; as process {first} do "
+        f"all but {sorted(found)}"
+    )
+
+
+def refuse_different_values(values: Sequence[tuple[Any, Placement]]) -> None:
+    """Raise `AssertionError` unless values that are to be put over processes are alike in them.
+
+    Args:
+      values: each value that this process has, and where it is to be put.
+    """
+    job = processes.current()
+    if job is None or not values:
+        return
+    group = sorted({d.process_index for _, where in values for d in where.devices})
+    if job.index not in group:
+        return
+    named = [(f"value {i}", np.asarray(x)) for i, (x, _) in enumerate(values)]
+    found = different_values(job, "device_put", named, group)
+    if found:
+        raise AssertionError(
+            f"a value passed to device_put is not the same on each process, and goes to devices of "
+            f"several: {found}. Use make_array_from_process_local_data for parts of an array"
+        )
+
+
+def job_range(job: processes.Job, among: Sequence[int] | None) -> Sequence[int]:
+    """Return the processes of a job that meet: those `among`, by default all."""
+    return range(job.count) if among is None else among
 
 
 def _first_difference(leader: int, other: int, texts: Sequence[bytes | None]) -> str:

@@ -170,25 +170,17 @@ class Array(Value):
         type = self.spec.type
         if self.buffer.is_deleted():
             return f"Array(<deleted>, shape={type.shape}, dtype={type.dtype.name})"
-        if self._is_elsewhere:
-            return f"Array(<on other processes too>, shape={type.shape}, dtype={type.dtype.name})"
+        if not self.spec.placement.is_whole_here:
+            return f"Array(shape={type.shape}, dtype={type.dtype.name})"
         return array_text(self.host(), type)
 
-    @property
-    def _is_elsewhere(self) -> bool:
-        """Whether there are elements that this process does not have."""
-        where = self.spec.placement
-        return not where.is_fully_addressable and (
-            bool(where.split) or not where.has_addressable_devices
-        )
-
     def __str__(self) -> str:
-        if self.buffer.is_deleted() or self._is_elsewhere:
+        if self.buffer.is_deleted() or not self.spec.placement.is_whole_here:
             return repr(self)
         return str(self.host())
 
     def __format__(self, spec: str) -> str:
-        if self._is_elsewhere and not spec:
+        if not spec and not self.spec.placement.is_whole_here:
             return repr(self)
         host = self.host()
         # NumPy formats scalars, and refuses arrays of rank 0.
@@ -520,7 +512,22 @@ def device_put(x: Any, where: Any = None, *, may_alias: bool = True) -> Array:
         (target if named is None else named).shard_shape(x.spec.type.shape)
     if config.guarded and target is not source:
         guard.look("device_to_device", x.spec.type, target)
-    if target.devices == source.devices and not target.is_single and target is not source:
+    local = source.is_fully_addressable
+    if (
+        not target.is_fully_addressable
+        and x.spec.committed
+        and local
+        and not target.has_addressable_devices
+    ):
+        raise memory.not_sent(x.spec.type, source, target)
+    if (
+        not target.is_single
+        and target is not source
+        and (
+            target.devices == source.devices
+            or (not local and set(source.devices) == set(target.devices))
+        )
+    ):
         moved = recut(x.buffer, x.spec.type, source, target)
     else:
         moved = memory.move(x.buffer, x.spec.type, source, target, copy=not may_alias)

@@ -81,7 +81,7 @@ def put(x: Any, type: ShapedArray, placement: Placement, copy: bool = True) -> A
     refuse_fork()
     _refuse_absent(placement)
     semantics = _COPY if copy else _KEEP
-    if placement.is_single:
+    if placement.is_single and placement.device.is_addressable:
         shards, devices = [x], [placement.devices[0].raw]
     else:
         x = np.asarray(x)
@@ -140,7 +140,7 @@ def get(buffer: Any, type: ShapedArray, placement: Placement) -> np.ndarray[Any,
     On the CPU it is a view of the buffer's own memory where the dtype allows it, and keeps that
     memory alive. Raises `XlaRuntimeError` if the computation failed.
     """
-    if placement.is_single:
+    if placement.is_single and placement.device.is_addressable:
         if placement.on_cpu and type.dtype.isbuiltin == 1:
             found = np.asarray(buffer)
             if found.dtype == object:  # NumPy drops the error, and wraps the buffer itself
@@ -150,19 +150,24 @@ def get(buffer: Any, type: ShapedArray, placement: Placement) -> np.ndarray[Any,
     if VERSION >= (0, 11) and placement.is_fully_addressable:
         whole: np.ndarray[Any, Any] = buffer._to_np_array_did_copy()[0]
         return whole
-    pieces = shards(buffer, type, placement)
-    if not placement.split and pieces:
-        return get(pieces[0], type, placement.parts()[0])
-    if not placement.is_fully_addressable:
+    if not placement.is_whole_here:
         raise RuntimeError(
-            f"fetching a value of type {type.str_short()} that spans devices of other processes is "
-            "not possible: gather it first (multihost_utils.process_allgather(x, tiled=True)), or "
-            "read `addressable_shards`, the pieces that this process has"
+            "Fetching value for `effax.Array` that spans non-addressable (non process local) "
+            f"devices is not possible. It is of type {type.str_short()}: gather it first "
+            "(multihost_utils.process_allgather(x, tiled=True)), or read `addressable_shards`, the "
+            "pieces that this process has"
         )
+    pieces = shards(buffer, type, placement)
+    mine = [
+        (part, index)
+        for part, index in zip(placement.parts(), placement.indices(type.shape), strict=True)
+        if part.device.is_addressable
+    ]
+    if not placement.split:
+        return get(pieces[0], type, mine[0][0])
     piece_type = type.update(shape=placement.shard_shape(type.shape))
     result = np.empty(type.shape, type.dtype)
-    indices = placement.indices(type.shape)
-    for piece, part, index in zip(pieces, placement.parts(), indices, strict=True):
+    for piece, (part, index) in zip(pieces, mine, strict=True):
         result[index] = get(piece, piece_type, part)
     result.flags.writeable = False
     return result
@@ -182,7 +187,7 @@ def _get_one(buffer: Any) -> np.ndarray[Any, Any]:
 def shards(buffer: Any, type: ShapedArray, placement: Placement) -> list[Any]:
     """The pieces of a buffer on this process's devices, each a buffer on its one device."""
     if placement.is_single:
-        return [buffer]
+        return [buffer] if placement.device.is_addressable else []
     piece = type.update(shape=placement.shard_shape(type.shape))
     parts = [part for part in placement.parts() if part.device.is_addressable]
     raw = without_jax(lambda: buffer._arrays)
@@ -238,21 +243,28 @@ def move(buffer: Any, type: ShapedArray, source: Placement, target: Placement, c
 def _move_here(buffer: Any, type: ShapedArray, source: Placement, target: Placement) -> Any:
     """The part that this process has of a placement over processes, from what it has already.
 
-    All processes do so, each with its own copy: nothing is sent. Raises `RuntimeError` where it
+    All processes do so, each with its own copy: nothing is sent. Raises `ValueError` where it
     would have to be.
     """
     pieces = [] if source.split else shards(buffer, type, source)
     if not pieces:
-        raise RuntimeError(
-            f"a value of type {type.str_short()} on devices of several processes, {source}, can't "
-            f"be moved to other devices, {target}: reshard it over its own devices, or gather it "
-            "first (multihost_utils.process_allgather(x, tiled=True))"
-        )
+        raise not_sent(type, source, target)
     if target.split or source.device.backend is not target.device.backend:
         here = next(part for part in source.parts() if part.device.is_addressable)
         return put(get(pieces[0], type, here), type, target)
     count = sum(device.is_addressable for device in target.devices)
     return assemble([pieces[0]] * count, type, target)
+
+
+def not_sent(type: ShapedArray, source: Placement, target: Placement) -> ValueError:
+    """The error for a value that would have to be sent to devices of another process."""
+    return ValueError(
+        f"device_put: its first argument, of type {type.str_short()} on {source}, must be a fully "
+        "addressable array or one over the devices that it is put on: the input and target "
+        f"sharding should have the same set of devices, and the target is {target}. "
+        f"{source.device.backend.platform} does not support cross-host device transfers outside "
+        "of programs; gather it first (multihost_utils.process_allgather(x, tiled=True))"
+    )
 
 
 # -------------------------------------------------------------------------------------- DLPack

@@ -136,6 +136,7 @@ class Placement(Sharding):
         "_addressable",
         "_parts",
         "_runtime",
+        "_whole",
         "copies",
         "device_list",
         "devices",
@@ -158,6 +159,7 @@ class Placement(Sharding):
         self.device_list = _jax.DeviceList(tuple(device.raw for device in devices))
         self._runtime: dict[int, Any] = {}
         self._parts: tuple[Placement, ...] | None = None
+        self._whole: bool | None = None
 
     # -- what it is
 
@@ -174,6 +176,18 @@ class Placement(Sharding):
     def is_fully_addressable(self) -> bool:
         """Whether all devices belong to this process."""
         return self._addressable
+
+    @property
+    def is_whole_here(self) -> bool:
+        """Whether each piece lies on some device of this process."""
+        if self._whole is None:
+            here = {
+                place // self.copies
+                for place, position in enumerate(self.order)
+                if self.devices[position].is_addressable
+            }
+            self._whole = len(here) == prod(self.split)
+        return self._whole
 
     @property
     def is_replicated(self) -> bool:

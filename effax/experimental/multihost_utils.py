@@ -7,14 +7,13 @@ many machines run unchanged on one.
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from effax.backends.xla import processes
+from effax.backends.xla import agreement, processes
 from effax.backends.xla.array import Array, from_shards
 from effax.backends.xla.device import devices, process_count
 from effax.backends.xla.executable import effects_barrier
@@ -64,8 +63,8 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
         if isinstance(x, Array) and not x.is_fully_addressable:
             if not tiled:
                 raise ValueError(
-                    "process_allgather: an array over several processes "
-                    f"({x.type.str_short()}) has all of their elements: give tiled=True"
+                    "process_allgather: Gathering global non-fully-addressable arrays only "
+                    f"supports tiled=True, and {x.type.str_short()} has elements of all processes"
                 )
             found[i] = np.asarray(_everywhere(x))
         else:
@@ -170,28 +169,17 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
     job = processes.current()
     if job is None:
         return
-    lines = []
+    values = []
     for path, x in trees.tree_flatten_with_path(in_tree)[0]:
         here = isinstance(x, Array) and not x.is_fully_addressable
         value = np.asarray(x.addressable_data(0) if here else x)
         if value.dtype.kind in "fc":
             value = np.where(np.isnan(value), np.nan, value + 0).astype(value.dtype)
-        digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()[:16]
-        shown = f" = {value}" if value.ndim == 0 else ""
-        lines.append(f"{trees.keystr(path)}: {value.dtype}{list(value.shape)}{shown} {digest}")
-    different = job.compare("assert_equal", "\n".join(lines))
-    if different:
-        first = next(iter(different))
-        expected = different.pop(first).splitlines()
-        other, text = next(iter(different.items()))
-        pairs = zip(expected, text.splitlines(), strict=False)
-        one, two = next((p for p in pairs if p[0] != p[1]), ("the leaves", "other leaves"))
+        values.append((trees.keystr(path) or "the value", value))
+    found = agreement.different_values(job, "assert_equal", values)
+    if found:
         begin = f"{fail_message}. " if fail_message else ""
-        raise AssertionError(
-            f"{begin}Processes have different values: {job.describe(first)} has {one}, "
-            f"{job.describe(other)} has {two}; as process {first} only those not in "
-            f"{sorted(different)}"
-        )
+        raise AssertionError(f"{begin}Processes have different values: {found}")
 
 
 def sync_global_devices(name: str) -> None:
@@ -241,7 +229,10 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Any, pspecs
       local_inputs: a tree of arrays, each the part of this process; arrays over several processes
         stay as they are.
       global_mesh: a mesh in which the devices of each process are a box.
-      pspecs: a tree of specs, or a prefix of it; None is no cut.
+      pspecs: a tree of specs, or a prefix of it.
+
+    Raises:
+      ValueError: where a spec is None.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax.sharding import PartitionSpec as P
@@ -251,10 +242,20 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Any, pspecs
     """
 
     def convert(x: Any, sharding: NamedSharding) -> Any:
-        from effax.api.placing.global_arrays import make_array_from_process_local_data
+        from effax.api.placing.global_arrays import (
+            global_shape,
+            make_array_from_process_local_data,
+            make_array_from_single_device_arrays,
+        )
 
-        if isinstance(x, Array) and not x.is_fully_addressable:
-            return x
+        if isinstance(x, Array):
+            if not x.is_fully_addressable:
+                return x
+            local = NamedSharding(global_mesh.local_mesh, sharding.spec)
+            if x.sharding.is_equivalent_to(local, x.ndim):  # the pieces are there already
+                shape = global_shape(x.shape, sharding)
+                parts = [shard.data for shard in x.addressable_shards]
+                return make_array_from_single_device_arrays(shape, sharding, parts)
         return make_array_from_process_local_data(sharding, x)
 
     return _converted(local_inputs, global_mesh, pspecs, convert)
@@ -304,7 +305,12 @@ def _converted(
     alone = not mesh.is_multi_process
     made = []
     for x, spec in zip(leaves, trees.broadcast_prefix(specs, tree, is_leaf=is_spec), strict=True):
-        sharding = NamedSharding(mesh, PartitionSpec() if spec is None else spec)
+        if spec is None:
+            raise ValueError(
+                "`None` is not a valid input to the pspecs argument. Please use "
+                "effax.sharding.PartitionSpec() if you wanted to replicate your input."
+            )
+        sharding = NamedSharding(mesh, spec)
         plain = alone or isinstance(x, Carrier)
         made.append(device_put(x, sharding) if plain else convert(x, sharding))
     return trees.tree_unflatten(structure, made)

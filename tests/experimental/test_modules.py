@@ -177,7 +177,7 @@ def test_one_process_agrees_with_itself():
     mesh, spec = effax.make_mesh((1,), ("x",)), effax.P("x")
     placed = multihost_utils.host_local_array_to_global_array({"a": X}, mesh, spec)
     assert placed["a"].sharding.spec == spec
-    local = multihost_utils.global_array_to_host_local_array(placed, mesh, {"a": None})
+    local = multihost_utils.global_array_to_host_local_array(placed, mesh, {"a": effax.P()})
     assert_array_equal(local["a"], X)
 
 

@@ -9,11 +9,13 @@ import numpy as np
 from effax.api.placing.shardings import resolve
 from effax.backends.xla import array as arrays
 from effax.backends.xla import guard
+from effax.backends.xla.array import Array
 from effax.backends.xla.mesh import NamedSharding
+from effax.backends.xla.placement import Sharding
 from effax.effects import naming
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
-from effax.effects.mesh import PartitionSpec
+from effax.effects.mesh import AbstractMesh, PartitionSpec
 from effax.effects.sharding import with_sharding_constraint
 from effax.effects.tree import (
     broadcast_prefix,
@@ -58,11 +60,30 @@ def device_put(
             "be overwritten, so the result can't share its memory with it"
         )
     alias = True if may_alias is None else bool(may_alias)
+    _compare_among_processes(leaves, places)
     with guard.asked_for():
         return tree_unflatten(
             tree,
             [_put(v, d, alias) for v, d in zip(leaves, places, strict=True)],
         )
+
+
+def _compare_among_processes(leaves: list[Any], places: list[Any]) -> None:
+    """Refuse values of one process that go to devices of several, and are not the same in all."""
+    checked: list[tuple[Any, Any]] = []
+    for x, where in zip(leaves, places, strict=True):
+        if (
+            isinstance(where, Sharding)
+            and not isinstance(getattr(where, "mesh", None), AbstractMesh)
+            and not where.is_fully_addressable
+            and not isinstance(x, Carrier)
+            and not (isinstance(x, Array) and not x.is_fully_addressable)
+        ):
+            checked.append((x, where.placement()))
+    if checked:
+        from effax.backends.xla import agreement
+
+        agreement.refuse_different_values(checked)
 
 
 def _places(device: Any, x: Any) -> list[Any]:

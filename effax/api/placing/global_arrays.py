@@ -14,7 +14,7 @@ from effax.effects.frames import filtered
 from effax.effects.mesh import PartitionSpec
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, canonical_dtype
-from effax.keys.arrays import KeyArray, is_keys
+from effax.keys.arrays import KeyArray, KeyType, is_keys
 
 
 def _checked(shape: Sequence[int], sharding: Any, function: str) -> tuple[tuple[int, ...], Any]:
@@ -51,7 +51,9 @@ def make_array_from_callback(
     lengths, where = _checked(shape, sharding, "make_array_from_callback")
     made: dict[str, Any] = {}
     pieces: list[Array] = []
-    implementation = None
+    implementation, width = None, 0
+    if isinstance(dtype, KeyType):
+        implementation, width, dtype = dtype.implementation, dtype.width, np.uint32
     for device, index in where.addressable_devices_indices_map(lengths).items():
         key = str(index)
         if key not in made:
@@ -59,6 +61,7 @@ def make_array_from_callback(
             piece = data_callback(full)
             if is_keys(piece):
                 implementation, piece = piece.implementation, piece.words
+                width = piece.shape[-1]
             made[key] = np.asarray(piece)
         if dtype is None:
             dtype = made[key].dtype
@@ -71,7 +74,7 @@ def make_array_from_callback(
         )
     if implementation is None:
         return _joined(pieces, lengths, where, canonical_dtype(np.dtype(dtype)))
-    words = _joined(pieces, (*lengths, pieces[0].shape[-1]), where, pieces[0].dtype)
+    words = _joined(pieces, (*lengths, width), where, np.dtype(np.uint32))
     return _keys(words, implementation)
 
 
@@ -115,6 +118,11 @@ def make_array_from_single_device_arrays(
         kind, pieces = arrays[0].dtype, [x.words for x in arrays]
         words = make_array_from_single_device_arrays((*shape, kind.width), sharding, pieces)
         return _keys(words, kind.implementation)
+    if not arrays and isinstance(dtype, KeyType):
+        words = make_array_from_single_device_arrays(
+            (*shape, dtype.width), sharding, [], dtype=np.uint32
+        )
+        return _keys(words, dtype.implementation)
     lengths, where = _checked(shape, sharding, "make_array_from_single_device_arrays")
     if isinstance(arrays, Array) or not all(isinstance(x, Array) for x in arrays):
         raise TypeError(
@@ -177,7 +185,9 @@ def make_array_from_process_local_data(
     leaves, tree = tree_flatten(local_data)
 
     def is_shape(x: Any) -> bool:
-        return x is None or (isinstance(x, tuple) and all(isinstance(n, int) for n in x))
+        return x is None or (
+            isinstance(x, tuple) and all(n is None or isinstance(n, int) for n in x)
+        )
 
     places = broadcast_prefix(sharding, local_data, is_leaf=lambda x: isinstance(x, PartitionSpec))
     shapes = broadcast_prefix(global_shape, local_data, is_leaf=is_shape)
@@ -185,13 +195,15 @@ def make_array_from_process_local_data(
     return tree_unflatten(tree, made)
 
 
-def _from_local(sharding: Any, local: Any, global_shape: Any) -> Any:
+def _from_local(sharding: Any, local: Any, given_shape: Any) -> Any:
     if is_keys(local):
-        shape = None if global_shape is None else (*global_shape, local.words.shape[-1])
+        shape = None if given_shape is None else (*given_shape, local.words.shape[-1])
         return _keys(_from_local(sharding, local.words, shape), local.implementation)
     data = np.asarray(local)
     where: Sharding = resolve(sharding, _LOCAL, "sharding")
-    lengths = _global_shape(data.shape, where) if global_shape is None else tuple(global_shape)
+    if given_shape is not None and None in given_shape:
+        raise ValueError(f"{_LOCAL}: global_shape={given_shape} has Nones. This is not supported.")
+    lengths = global_shape(data.shape, where) if given_shape is None else tuple(given_shape)
     where.shard_shape(lengths)
     if where.is_fully_addressable:
         if lengths != data.shape:
@@ -237,8 +249,11 @@ def _range(index: tuple[slice, ...], axis: int, length: int) -> tuple[int, int]:
     return here.start or 0, length if here.stop is None else here.stop
 
 
-def _global_shape(shape: tuple[int, ...], where: Sharding) -> tuple[int, ...]:
-    """The shape of an array of which each process gives so much along each axis."""
+def global_shape(shape: tuple[int, ...], where: Sharding) -> tuple[int, ...]:
+    """Return the shape of an array of which each process gives so much along each axis.
+
+    Raises `ValueError` where processes have parts of different sizes, or that overlap.
+    """
     cuts = (*where.cuts(), *(1,) * (len(shape) - len(where.cuts())))
     indices = where.devices_indices_map(cuts)
     lengths = []

@@ -131,6 +131,17 @@ def make_array_from_callback():
 
     same(effax.make_array_from_callback(WHOLE.shape, ROWS, piece), WHOLE)
     assert len(asked) == LOCAL, asked
+    keys = effax.random.split(effax.random.key(0), N)
+    key = effax.random.key(0).dtype
+    made = effax.make_array_from_callback((N,), ROWS, lambda i: keys[i], dtype=key)
+    same(effax.random.key_data(made), effax.random.key_data(keys))
+    first = NamedSharding(Mesh(np.array(effax.local_devices()[:1]), "d"), P())
+    theirs = [d for d in effax.devices() if d.process_index != HERE][:1]
+    there = NamedSharding(Mesh(np.array(theirs), "d"), P())
+    assert effax.make_array_from_callback((2,), first, lambda i: np.ones(2)).tolist() == [1, 1]
+    y = effax.make_array_from_callback((2,), there, lambda i: 1 / 0, dtype=np.float32)
+    assert y.shape == (2,) and not y.addressable_shards
+    refused(ValueError, "give dtype", lambda: effax.make_array_from_callback((2,), there, None))
 
 
 @check
@@ -170,12 +181,7 @@ def replicas_are_counted_over_all_processes():
 
 @check
 def printing():
-    assert (
-        repr(X)
-        == str(X)
-        == f"{X}"
-        == f"Array(<on other processes too>, shape={X.shape}, dtype=float32)"
-    )
+    assert repr(X) == str(X) == f"{X}" == f"Array(shape={X.shape}, dtype=float32)"
     y = effax.device_put(np.arange(2.0, dtype=np.float32), ALL)
     assert repr(y) == "Array([0., 1.], dtype=float32)" and str(y) == "[0. 1.]"
 
@@ -184,9 +190,31 @@ def printing():
 def contents_are_refused_by_name():
     refused(RuntimeError, "process_allgather(x, tiled=True)", lambda: np.asarray(X))
     first = effax.local_devices()[0]
-    refused(RuntimeError, "can't be moved to other devices", lambda: effax.device_put(X, first))
+    refused(ValueError, "the same set of devices", lambda: effax.device_put(X, first))
+    last = effax.devices()[-1]
+    if HERE != COUNT - 1:
+        y = effax.device_put(jnp.ones(2), first)
+        refused(ValueError, "does not support cross-host", lambda: effax.device_put(y, last))
     y = effax.device_put(effax.device_put(WHOLE, ALL), first)
     np.testing.assert_array_equal(np.asarray(y), WHOLE)
+
+
+@check
+def contents_that_are_all_here():
+    y = effax.device_put(WHOLE, NamedSharding(GRID, P("l")))
+    assert (not y.is_fully_addressable and not y.is_fully_replicated) or LOCAL == 1
+    np.testing.assert_array_equal(np.asarray(y), WHOLE)
+
+
+@check
+def different_values_are_refused():
+    refused(
+        AssertionError,
+        "passed to device_put is not the same on each process",
+        lambda: effax.device_put(np.float32(HERE), ALL),
+    )
+    x = effax.device_put({"a": np.float32(np.nan), "b": jnp.ones(2)}, ALL)
+    assert x["b"].is_fully_replicated
 
 
 @check
@@ -204,6 +232,13 @@ def resharding():
     same(effax.device_put(X, NamedSharding(MESH, P(None, None))), WHOLE)
     if 4 % N == 0:
         same(effax.device_put(X, NamedSharding(MESH, P(None, "d"))), WHOLE)
+    turned = Mesh(np.array(effax.devices()).reshape(COUNT, LOCAL).T, ("l", "p"))
+    for spec in (P("l", "p"), P("p"), P(("l", "p")), P()) if 4 % COUNT == 0 else ():
+        y = effax.device_put(X, NamedSharding(turned, spec))
+        same(y, WHOLE)
+        same(effax.device_put(y, ROWS), WHOLE)
+    odd = Mesh(np.random.default_rng(0).permutation(np.array(effax.devices())), ("d",))
+    same(effax.device_put(X, NamedSharding(odd, P("d"))), WHOLE)
 
 
 @check
