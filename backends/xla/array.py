@@ -169,7 +169,7 @@ class Array(Value):
     def __repr__(self) -> str:
         type = self.spec.type
         if self.buffer.is_deleted():
-            return f"Array(<deleted>, shape={type.shape}, dtype={type.dtype.name})"
+            raise deleted(type)
         if not self.spec.placement.is_whole_here:
             return f"Array(shape={type.shape}, dtype={type.dtype.name})"
         return array_text(self.host(), type)

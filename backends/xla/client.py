@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import re
@@ -173,6 +174,8 @@ def _start() -> None:
             utils.absl_set_min_log_level(1)
         asked = config.read("platforms")
         started = _start_asked(asked) if asked else _start_found()
+        if _free_hosts_memory not in gc.callbacks:
+            gc.callbacks.append(_free_hosts_memory)
         if not _forks_watched and hasattr(os, "register_at_fork"):
             _forks_watched.append(True)
             os.register_at_fork(before=_warn_of_fork, after_in_child=_forget_compiled)
@@ -180,6 +183,12 @@ def _start() -> None:
             _log.info("started the back-end %s: %d devices", name, made.client.device_count())
         # Published last and at once: another thread sees all of the back-ends or none.
         _backends.update(started)
+
+
+def _free_hosts_memory(phase: str, info: dict[str, int]) -> None:
+    """Let go of NumPy arrays that deleted buffers lay in: the runtime keeps them until asked."""
+    if phase == "start":
+        _jax.collect_garbage()
 
 
 def _warn_of_fork() -> None:
