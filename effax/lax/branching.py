@@ -9,6 +9,7 @@ import numpy as np
 
 from effax.api.calling.arguments import name_of
 from effax.api.calling.differentiable import as_value
+from effax.api.calling.kept import find_trace, keep_trace, key_of
 from effax.api.custom.calls import staged_over
 from effax.effects import comparison, control
 from effax.effects import config as settings
@@ -141,11 +142,14 @@ def _branch(
     leaves, tree = tree_flatten(tuple(operands))
     refuse_aliases(what, branches[-1], tuple(operands), leaves)
     distinct = {id(b): b for b in branches}.values()  # what is given twice is staged once
-    flats = [on_leaves(what, b, tree) for b in distinct]
-    parts, leaves = staged_over([f for f, _ in flats], leaves, [name_of(b) for b in distinct])
-    found = {
-        id(b): (part, out[0]) for b, part, (_, out) in zip(distinct, parts, flats, strict=True)
-    }
+    key = key_of(tree, leaves)
+    found = {id(b): find_trace(b, key) for b in distinct}
+    if None in found.values():
+        flats = [on_leaves(what, b, tree) for b in distinct]
+        parts, leaves = staged_over([f for f, _ in flats], leaves, [name_of(b) for b in distinct])
+        for b, part, (_, out) in zip(distinct, parts, flats, strict=True):
+            found[id(b)] = part, out[0]
+            keep_trace(b, key, part.captured, found[id(b)])
     staged = [found[id(b)] for b in branches]
     (first, first_tree), rest = staged[0], staged[1:]
     names = (

@@ -249,29 +249,62 @@ def test_the_compiler_may_merge_if_asked_to(prevent_cse):
 
 
 def test_a_function_is_traced_once_for_arguments_of_the_same_types():
-    traced = []
+    class Count:
+        traces = 0
 
     @partial(effax.checkpoint, static_argnums=1)
     def f(x, power, scale=1.0):
-        traced.append(power)
+        Count.traces += 1
         return scale * x**power, {"n": 3}
 
     for _ in range(3):
         f(2.0, 2), f(2.0, 3), f(jnp.ones(2), 2, scale=2.0)
-    assert traced == [2, 3, 2]
+    assert Count.traces == 3
     assert f(2.0, 2)[1]["n"] == 3 and float(effax.grad(lambda x: f(x, 3)[0])(2.0)) == 12.0
-    assert traced == [2, 3, 2]
+    assert Count.traces == 3
     f(2.0, True)
     with effax.enable_x64(True):
         f(2.0, 2)
-    assert traced[3:] == [True, 2], "an equal value of another type, and another setting"
+    assert Count.traces == 5, "an equal value of another type, and another setting"
 
 
-def test_what_captures_values_is_traced_at_every_call():
-    w = [jnp.float32(1)]
-    f = effax.checkpoint(lambda x: x * w[0])
-    assert float(f(2.0)) == 2.0
-    w[0] = jnp.float32(3)
-    assert float(f(2.0)) == 6.0
-    unhashable = effax.checkpoint(lambda x, parts: x * parts[0], static_argnums=1)
-    assert float(unhashable(2.0, [3])) == 6.0
+SCALE = 1.0
+
+
+def scaled(x):
+    return SCALE * x
+
+
+@pytest.mark.parametrize(
+    "wrap", [effax.checkpoint, lambda f: lambda x: lax.cond(True, f, f, x)], ids=["remat", "cond"]
+)
+def test_a_trace_is_used_only_while_what_the_function_refers_to_is_the_same(wrap):
+    global SCALE
+    w, parts, factor = jnp.float32(1), [1.0], 1.0
+    captures, reads = wrap(lambda x: x * w), wrap(lambda x: x * parts[0])
+    closes, refers = wrap(lambda x: x * factor), wrap(scaled)
+    assert all(float(f(2.0)) == 2.0 for f in (captures, reads, closes, refers) for _ in range(2))
+    w, parts[0], factor, SCALE = jnp.float32(3), 3.0, 3.0, 3.0
+    assert all(float(f(2.0)) == 6.0 for f in (captures, reads, closes, refers) for _ in range(2))
+    SCALE = 1.0
+
+
+def test_branches_are_traced_once_for_arguments_of_the_same_types():
+    class Count:
+        traces = 0
+
+    def branch(x):
+        Count.traces += 1
+        return x @ x
+
+    for shape in (2, 3, 2, 3):
+        lax.cond(True, branch, branch, jnp.ones((shape, shape)))
+    assert Count.traces == 2
+    with effax.default_matmul_precision("tensorfloat32"):
+        lax.cond(True, branch, branch, jnp.ones((2, 2)))
+    assert Count.traces == 3
+
+
+def test_static_arguments_that_have_no_hash():
+    f = effax.checkpoint(lambda x, parts: x * parts[0], static_argnums=1)
+    assert float(f(2.0, [3])) == 6.0 and float(f(2.0, [4])) == 8.0

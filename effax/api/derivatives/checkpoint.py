@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from effax.api.calling.arguments import as_tuple, name_of, static_positions, wearing
-from effax.api.calling.call_arguments import axes_in_scope, tracked_axes
+from effax.api.calling.kept import find_trace, keep_trace, key_of
 from effax.api.custom.calls import staged_over
 from effax.effects import contraction, control, convolution
-from effax.effects.config import trace_key
 from effax.effects.effect import Effect
 from effax.effects.frames import filtered
-from effax.effects.handler import Carrier
-from effax.effects.interning import keep
 from effax.effects.naming import named
 from effax.effects.program import Program
-from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
-from effax.effects.types import typeof
 from effax.interpreters.residual.saving import Offloadable
 
 P = ParamSpec("P")
@@ -57,7 +52,6 @@ def checkpoint(
         raise TypeError(f"checkpoint: policy must be a function, not {policy!r}")
     prevented = any(prevent_cse) if isinstance(prevent_cse, Sequence) else bool(prevent_cse)
     numbers, names = as_tuple(static_argnums), as_tuple(static_argnames)
-    traces: dict[Any, tuple[Program, Any]] = {}
 
     @wearing(fun)
     @filtered
@@ -71,9 +65,10 @@ def checkpoint(
         )
         leaves, tree = tree_flatten(moving)
         statics = [(i, args[i]) for i in sorted(fixed)] + sorted(static.items())
-        key = _key(tree, leaves, statics)
-        if key is not None and key in traces:
-            program, out_tree = traces[key]
+        key = key_of(tree, leaves, statics)
+        found = find_trace(fun, key)
+        if found is not None:
+            program, out_tree = found
             return tree_unflatten(out_tree, done_again(program, leaves))
         out: list[Any] = []
 
@@ -86,8 +81,7 @@ def checkpoint(
             return results
 
         (staged,), leaves = staged_over([flat], leaves, [name_of(fun)])
-        if key is not None and not staged.captured:
-            keep(traces, key, (staged.program, out[0]), _TRACES)
+        keep_trace(fun, key, staged.captured, (staged.program, out[0]))
         results = done_again(staged.program, [*staged.captured, *leaves])
         return tree_unflatten(out[0], results)
 
@@ -97,29 +91,6 @@ def checkpoint(
         )
 
     return remat
-
-
-_TRACES: Final = 64
-
-
-def _key(tree: Any, leaves: Sequence[Any], statics: Sequence[tuple[Any, Any]]) -> Any:
-    """The key of a trace that later calls may use; None where each call is traced anew.
-
-    A trace that captured values is not kept: unlike those of `jit`, checkpointed functions are
-    often called eagerly, with other values in their closures each time.
-    """
-    settings = trace_key()
-    if settings.debug_key_reuse or any(isinstance(x, Ref) for x in leaves):
-        return None
-    if any(isinstance(x, Carrier) for _, x in statics):  # it hashes by identity
-        return None
-    told = tuple([(at, type(x), x) for at, x in statics])
-    try:
-        hash(told)
-    except TypeError:
-        return None
-    types = tuple([typeof(x) for x in leaves])
-    return settings, axes_in_scope(), tracked_axes(), tree, types, told
 
 
 remat = checkpoint
