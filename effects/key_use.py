@@ -30,10 +30,11 @@ def _layers(words: Any) -> Iterator[Any]:
         words = getattr(words, "many", getattr(words, "primal", None))
 
 
-def use(words: Any, index: Hashable, function: str) -> None:
+def use(words: Any, index: Hashable, function: str, told: str = "") -> None:
     """Note that a function uses a key; raises `KeyReuseError` if one did before.
 
-    `index` is the place among the keys of these words, None for all of them.
+    `index` is the place among the keys of these words, None for all of them; `told` is what the
+    message says first.
     """
     for carrier, _, _ in list(_used.values()):
         if carrier is not None and not carrier.handler.live:
@@ -43,7 +44,7 @@ def use(words: Any, index: Hashable, function: str) -> None:
         before = _before(layer, index)
         if before is not None:
             raise KeyReuseError(
-                f"at {describe(here)}, {function} uses a random key that was used before, by "
+                f"{told}at {describe(here)}, {function} uses a random key that was used before, by "
                 f"{before[1]} at {describe(before[2])}: the numbers will not be independent. Split "
                 "the key first (key, other = random.split(key)) and use each part once; "
                 "random.clone(key) makes a copy that may be used again"

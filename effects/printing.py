@@ -96,8 +96,11 @@ class Printer:
         parts = []
         if self.shown.source:
             parts.append(describe(e.frame))
-        if self.shown.scopes and e.scope:
-            parts.append(f"[{e.scope}]")
+        scopes = [e.scope] if e.scope else []
+        if "again" in e.attributes:  # what a checkpointed function does in the backward pass
+            scopes.append("rematted_computation")
+        if self.shown.scopes and scopes:
+            parts.append(f"[{'/'.join(scopes)}]")
         if self.shown.rows and e.row:
             parts.append(f"! {', '.join(sorted(e.row))}")
         return "  ".join(parts)

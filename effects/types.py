@@ -130,6 +130,10 @@ class ShapedArray:
     def __repr__(self) -> str:
         return self.str_short() + ("~weak" if self.weak_type else "")
 
+    def __str__(self) -> str:
+        axes = f"{{V:{','.join(sorted(map(str, self.varying)))}}}" if self.varying else ""
+        return f"{'~' if self.weak_type else ''}{str_long(self)}{axes}"
+
     def __len__(self) -> int:
         """The length of the first axis."""
         if not self.shape:

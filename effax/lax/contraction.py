@@ -97,7 +97,7 @@ def canonical_precision(precision: Any) -> Any:
         both = tuple(map(_member, precision))
     else:
         both = (_member(precision),) * 2
-    return None if both == (Precision.DEFAULT, Precision.DEFAULT) else both
+    return both
 
 
 def _member(precision: Any) -> Precision:

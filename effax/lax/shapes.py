@@ -85,8 +85,11 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
             )
         message = "Casting complex values to real discards the imaginary part"
         warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=2)
-    if given.dtype == wanted and not given.weak_type and isinstance(operand, Value):
-        return operand
+    if given.dtype == wanted and not given.weak_type:
+        if isinstance(operand, Value):
+            return operand
+        if isinstance(operand, np.ndarray):
+            return asarray(operand)
     return conversion.convert_element_type(operand, dtype=wanted)
 
 

@@ -204,3 +204,14 @@ def test_results_that_are_no_arrays_are_placed():
             call(1)
     program = effax.make_jaxpr(f)
     assert program.__name__ == "make_jaxpr(f)" and program.__module__ == "effax"
+
+
+def test_a_static_method_is_refused():
+    """The jitted function would be bound to instances, and given them."""
+    with pytest.raises(TypeError, match="staticmethod arguments are not supported"):
+        effax.jit(staticmethod(abs))
+
+    class Right:
+        twice = staticmethod(effax.jit(lambda x: 2 * x))
+
+    assert Right().twice(3) == 6

@@ -123,6 +123,8 @@ def test_what_traced_a_returned_reference_and_where_it_is_from():
         ):
             call()
     ref = effax.new_ref(jnp.arange(3.0))
+    with pytest.raises(RefError, match="appeared at both one and two"):
+        effax.vjp(effax.jit(lambda one, two: 0.0), ref, ref)
     for what, call in (
         ("jit", lambda: effax.jit(lambda n, given: {"a": given["x"]})(1, {"x": ref})),
         (

@@ -166,7 +166,8 @@ class Jit:
         parted = self._part(args, keywords)
         traced = self._trace(parted)
         for i in traced.used_keys:
-            key_use.use(parted.leaves[i], None, self._name)
+            told = f"Previously-consumed key passed to jit-compiled function at index {i}: "
+            key_use.use(parted.leaves[i], None, self._name, told)
         if traced.mutates and self._shardings is not None:
             raise NotImplementedError(
                 f"jit(in_shardings=..., out_shardings=...) of {self._name}, which takes "
@@ -523,6 +524,11 @@ def jit(
         )
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
+    if isinstance(fun, staticmethod):  # the result would be bound to instances
+        raise TypeError(
+            f"staticmethod arguments are not supported, got {fun}: put staticmethod around the "
+            "jitted function, and not jit around the static method"
+        )
     if inspect.isgeneratorfunction(fun):
         raise TypeError(f"Expected a function, got a generator function: {fun}")
     if backend is not None:

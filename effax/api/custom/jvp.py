@@ -59,7 +59,8 @@ class _JvpRule:
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(
                 f"Custom JVP rule {name_of(self.function)} for function {name} must produce a pair "
-                f"(result, tangent), but got {result}"
+                "(list or tuple of length two) representing primal and tangent outputs, but got "
+                f"{result}"
             )
         outs, out_tree = tree_flatten(result[0])
         moved = directions_like(out_tree, result[1], is_leaf=is_symbolic)
@@ -100,9 +101,10 @@ def _checked_tangent(primal: Any, tangent: Any, name: str, rule: Any) -> Any:
     if found.shape != expected.shape or found.dtype != expected.dtype:
         wanted = typed(tree_structure(0), [expected])
         raise TypeError(
-            f"Custom JVP rule {name_of(rule)} for function {name}: the tangent of a result of type "
-            f"{typed(tree_structure(0), [typeof(primal)])} must have the type {wanted}, but got "
-            f"{typed(tree_structure(0), [found])}"
+            "Custom JVP rule must produce primal and tangent outputs with corresponding shapes and "
+            f"dtypes. Expected {wanted} (tangent type of "
+            f"{typed(tree_structure(0), [typeof(primal)])}) but got "
+            f"{typed(tree_structure(0), [found])}. It is {name_of(rule)}, for function {name}"
         )
     return tangent
 

@@ -23,6 +23,7 @@ from effax.api.calling.differentiable import (
     with_chosen,
 )
 from effax.api.calling.float0 import directions_like
+from effax.api.calling.signatures import Parameters, leaf_names
 from effax.api.derivatives.forward import Linearized
 from effax.api.derivatives.linear_functions import LinearFunction
 from effax.backends.xla.array import Array, asarray
@@ -34,12 +35,14 @@ from effax.effects.config import trace_key
 from effax.effects.contexts import put as put_handler
 from effax.effects.conversion import number
 from effax.effects.dtypes import is_inexact, is_integer
+from effax.effects.effect import REFERENCES
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current, innermost
 from effax.effects.interning import keep
 from effax.effects.state import Ref
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
+from effax.interpreters.discharge import distinct
 from effax.interpreters.residual import Record
 
 P = ParamSpec("P")
@@ -91,6 +94,8 @@ def vjp(
     leaves, tree = tree_flatten((primals, {}))
     value_only, aux = split_aux(fun, has_aux)
     flat, out = flat_function(value_only, tree)
+    if not REFERENCES.isdisjoint(map(type, leaves)):  # of two mistakes, the one that has names
+        distinct(leaves, name_of(fun), lambda: leaf_names(Parameters.of(fun), tree))
     done = Linearized(flat, leaves)
     out_tree = out[0]
     f_vjp = VJP(done, [typeof(x) for x in leaves], tree_structure(primals), out_tree, name_of(fun))
@@ -284,9 +289,10 @@ def _linearized(
 
 
 def _one(type: ShapedArray) -> Any:
-    """The cotangent of a scalar by itself, as weak as the scalar."""
+    """The cotangent of a scalar by itself."""
     if innermost() is not bottom:
-        return number(1, type)
+        # Strong, it is a literal in the equations that use it; gradients get weak in the end.
+        return number(1, type.strong())
     key = trace_key(), type
     found = _ones.get(key)
     if found is None or config.guarded:

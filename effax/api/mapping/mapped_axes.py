@@ -61,8 +61,9 @@ def batch_size(
         found.append((given, "the argument axis_size of vmap"))
     if not found and not axes:
         raise ValueError(
-            f"vmap of {name_of(fun)}: there is no array among the arguments {args} and {keywords} "
-            "to take the length of the batch from; pass axis_size"
+            "vmap wrapped function must be passed at least one argument containing an array or "
+            f"axis_size must be specified, got empty *args={args} and **kwargs={keywords} for "
+            f"{name_of(fun)}"
         )
     if not found:
         raise ValueError(
