@@ -117,6 +117,11 @@ UNCONSTRAINED: Final = _Unconstrained()
 def _entry(x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         names = tuple(x)
+        if any(isinstance(name, (tuple, list)) for name in names):
+            raise ValueError(
+                f"A tuple inside PartitionSpec cannot contain a nested tuple, and got {x}: name "
+                "the mesh axes that cut one axis of the array in one tuple"
+            )
         return None if not names else names[0] if len(names) == 1 else names
     return x
 
@@ -135,6 +140,9 @@ class PartitionSpec:
     __slots__ = ("_entries",)
 
     UNCONSTRAINED: ClassVar[Any] = UNCONSTRAINED
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("Subclassing `effax.P` is prohibited: specs are compared by their entries")
 
     def __init__(
         self, *partitions: Any, unreduced: Iterable[Any] = (), reduced: Iterable[Any] = ()
@@ -232,13 +240,20 @@ class MeshShape:
         if len(set(names)) != len(names):
             raise ValueError(f"Mesh requires unique axis names, and got {names}")
         if types is None:
-            types = AxisType.Auto
-        kinds = (types,) * len(names) if isinstance(types, AxisType) else tuple(types)
+            kinds: tuple[Any, ...] = (AxisType.Auto,) * len(names)
+        elif isinstance(types, (AxisType, str)):
+            kinds = (types,)
+        else:
+            kinds = tuple(types)
         if not all(isinstance(kind, AxisType) for kind in kinds):
-            raise TypeError(f"axis_types are AxisType.Auto, Explicit or Manual, not {kinds}")
+            raise TypeError(
+                "each of axis_types must be of type AxisType, that is AxisType.Auto, Explicit or "
+                f"Manual, and they are {kinds}"
+            )
         if len(kinds) != len(names):
             raise ValueError(
-                f"axis_types {kinds} and axis_names {names} have not as many entries as each other"
+                "Number of axis names should match the number of axis_types, and there are "
+                f"axis_names={names} and axis_types={kinds}"
             )
         self.axis_names = names
         self.axis_sizes = tuple(map(int, sizes))

@@ -44,6 +44,8 @@ class Mesh(MeshShape):
     ) -> None:
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         grid = np.array(devices, dtype=object)
+        if None in names:
+            raise ValueError(f"Mesh axis names cannot be None. Got: {names}")
         if grid.ndim != len(names):
             raise ValueError(
                 f"Mesh: the ndim of its first argument, the array of devices, is {grid.ndim}, and "
@@ -286,8 +288,9 @@ class NamedSharding(Sharding):
     def check_compatible_aval(self, aval_shape: Sequence[int]) -> None:
         """Raise `ValueError` where an array of this shape has too few axes."""
         if len(self.spec) > len(aval_shape):
+            told = "" if aval_shape else "For scalars the PartitionSpec should be P(): "
             raise ValueError(
-                f"{self} is only valid for values of rank at least {len(self.spec)}, but was "
+                f"{told}{self} is only valid for values of rank at least {len(self.spec)}, but was "
                 f"applied to a value of rank {len(aval_shape)}"
             )
 

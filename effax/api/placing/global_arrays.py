@@ -10,7 +10,9 @@ import numpy as np
 from effax.api.placing.shardings import resolve
 from effax.backends.xla.array import Array, asarray, device_put, from_shards
 from effax.backends.xla.placement import Sharding, single
+from effax.effects.errors import UnexpectedTracerError
 from effax.effects.frames import filtered
+from effax.effects.handler import Carrier
 from effax.effects.mesh import PartitionSpec
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, canonical_dtype
@@ -59,6 +61,12 @@ def make_array_from_callback(
         if key not in made:
             full = (*index, *(slice(None),) * (len(lengths) - len(index)))
             piece = data_callback(full)
+            if isinstance(piece, Carrier):
+                raise UnexpectedTracerError(
+                    "effax.make_array_from_callback cannot be called within a traced context, of "
+                    f"which its callback gives values: it gave {piece!r}, for elements. Make the "
+                    "array outside, and pass it to the function"
+                )
             if is_keys(piece):
                 implementation, piece = piece.implementation, piece.words
                 width = piece.shape[-1]
@@ -124,16 +132,28 @@ def make_array_from_single_device_arrays(
         )
         return _keys(words, dtype.implementation)
     lengths, where = _checked(shape, sharding, "make_array_from_single_device_arrays")
+    if not isinstance(arrays, Array) and any(isinstance(x, Carrier) for x in arrays):
+        raise ValueError(
+            "effax.make_array_from_single_device_arrays requires a list of concrete arrays, and "
+            f"got {arrays!r}: call it outside of transformed functions"
+        )
     if isinstance(arrays, Array) or not all(isinstance(x, Array) for x in arrays):
         raise TypeError(
             f"make_array_from_single_device_arrays takes a sequence of arrays, not {arrays!r}"
+        )
+    if not arrays and dtype is None:
+        raise ValueError(
+            "If the Array has no addressable shards, `dtype` must be provided via the `dtype` "
+            "argument to `effax.make_array_from_single_device_arrays`. There are no pieces that "
+            f"say it, for {where}"
         )
     found: dict[Any, Array] = {}
     for x in arrays:
         if not x.spec.placement.is_single:
             raise ValueError(
-                f"When making an array from single-device arrays the input arrays must have one "
-                f"shard each, and one is on {x.sharding}"
+                "When making an array from single-device arrays the input arrays must have one "
+                f"shard each. An argument array had {len(x.sharding.device_set)} shard(s). It is "
+                f"on {x.sharding}"
             )
         found[x.spec.placement.device] = x
     devices = [device for device in where.placement().devices if device.is_addressable]
@@ -144,11 +164,10 @@ def make_array_from_single_device_arrays(
             f"{list(found)}"
         )
     if dtype is not None and any(x.dtype != np.dtype(dtype) for x in arrays):
-        raise ValueError(f"the pieces are not of dtype {dtype}: {[x.dtype for x in arrays]}")
-    if not devices and dtype is None:
         raise ValueError(
-            f"make_array_from_single_device_arrays: none of the devices of {where} is this "
-            "process's, so that no piece says the dtype; give dtype"
+            "If `dtype` is provided to `effax.make_array_from_single_device_arrays`, it must match "
+            f"the dtype of the addressable shards. It is {np.dtype(dtype)}, and they are of "
+            f"{[str(x.dtype) for x in arrays]}"
         )
     kind = canonical_dtype(np.dtype(dtype)) if not devices else arrays[0].dtype
     return _joined([found[device] for device in devices], lengths, where, kind)
