@@ -6,6 +6,7 @@ import pytest
 import effax as fx
 from effax.experimental import pallas as pl
 from effax.experimental import serialize_executable
+from effax.experimental.pallas import ops
 from tests.accelerators.test_topologies import needs_compilers, on
 from tests.pallas import kernels
 
@@ -102,3 +103,18 @@ def test_prefetched_scalars_are_compiled_for_a_tpu():
 def test_blocks_that_are_no_tiles_are_refused_when_lowering():
     with pytest.raises(fx.errors.UnhandledEffectError, match="cut through tiles"):
         fx.jit(kernels.softmax).lower(on(TPU, 256, 512))
+
+
+@needs_compilers
+@pytest.mark.parametrize("chip, block", [(GPU, 64), (TPU, 128)])
+def test_attention_and_its_gradient_need_no_memory_for_weights(chip, block):
+    def gradient(*xs):
+        def loss(*xs):
+            out = ops.attention(*xs, is_causal=True, block_q=block, block_k=block)
+            return out.astype("float32").sum()
+
+        return fx.grad(loss, (0, 1, 2))(*xs)
+
+    x = on(chip, 1, 4, 2048, 128, dtype="bfloat16")
+    compiled = fx.jit(gradient).lower(x, x, x).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < 4 * 2048 * 2048

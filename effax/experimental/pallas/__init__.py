@@ -75,6 +75,7 @@ __all__ = [
     "next_power_of_2",
     "no_block_spec",
     "num_programs",
+    "ops",
     "pallas_call",
     "program_id",
     "reciprocal",
@@ -95,6 +96,6 @@ __dir__ = __all__.copy
 def __getattr__(name: str) -> _Any:
     import importlib
 
-    if name in ("tpu", "triton"):
+    if name in ("ops", "tpu", "triton"):
         return importlib.import_module(f"effax.experimental.pallas.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
