@@ -13,7 +13,7 @@ from effax.effects.types import ShapedArray
 
 
 @attrs.frozen(slots=True)
-class Asked:
+class OpenQuestion:
     """An effect that a program performs, of operands and results of these types; and where.
 
     `name` is the entry of the row that it leaves: `Effect.row`, or "axis i" for a collective.
@@ -41,16 +41,16 @@ class Asked:
         return f"{self.signature} at {self.place}"
 
 
-def asked_by(equations: Iterable[Any]) -> tuple[Asked, ...]:
+def asked_by(equations: Iterable[Any]) -> tuple[OpenQuestion, ...]:
     """List the questions of equations in order: each effect of the same types and line once."""
-    found: dict[Any, Asked] = {}
+    found: dict[Any, OpenQuestion] = {}
     for e in equations:
         for one in _asked(e):
             found.setdefault((one.name, one.signature, one.frame), one)
     return tuple(found.values())
 
 
-def _asked(e: Any) -> Iterator[Asked]:
+def _asked(e: Any) -> Iterator[OpenQuestion]:
     row = e.row
     if not row:
         return
@@ -59,7 +59,7 @@ def _asked(e: Any) -> Iterator[Asked]:
     own = row - {one.name for one in inner} if e.effect.higher_order else row
     ins, outs = (tuple(x.type for x in atoms) for atoms in (e.inputs, e.outputs))
     for name in sorted(own):
-        yield Asked(name, e.effect, ins, outs, e.frame)
+        yield OpenQuestion(name, e.effect, ins, outs, e.frame)
 
 
 answerers: Final[dict[str, dict[str, None]]] = {}

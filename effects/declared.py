@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         Shape,
     )
     from effax.lax.contraction import PrecisionLike
-    from effax.numpy.indexing import At
+    from effax.numpy.indexing import ArrayAt
 
 
 class Declared:
@@ -97,7 +97,7 @@ class Declared:
         @property
         def imag(self) -> Array: ...
         @property
-        def at(self) -> At: ...
+        def at(self) -> ArrayAt: ...
         @property
         def sharding(self) -> Sharding: ...
         @property

@@ -13,7 +13,7 @@ _PLAIN: Final = re.compile(r"(?!(?:None|True|False|inf|nan)$)[A-Za-z_<][\w.<>]*"
 """Strings that need no quotes."""
 
 
-class Shown(NamedTuple):
+class PrintOptions(NamedTuple):
     """What is shown beside the equations; see `Program.pretty_print`."""
 
     source: bool = False
@@ -22,7 +22,7 @@ class Shown(NamedTuple):
     rows: bool = False
 
 
-def program_text(program: Program, indent: str = "", shown: Shown = Shown()) -> str:  # noqa: B008
+def program_text(program: Program, indent: str = "", shown: PrintOptions = PrintOptions()) -> str:  # noqa: B008
     """The program in let-form.
 
     One line an equation, `name:type = effect[attributes] operands`; programs inside attributes
@@ -44,7 +44,7 @@ def name_of_index(index: int) -> str:
 class Printer:
     """Writes programs; variables are named in the order in which they are met."""
 
-    def __init__(self, shown: Shown = Shown()) -> None:  # noqa: B008
+    def __init__(self, shown: PrintOptions = PrintOptions()) -> None:  # noqa: B008
         self.names: dict[Variable, str] = {}
         self.shown = shown
 

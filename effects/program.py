@@ -246,9 +246,9 @@ class Program(ProgramNames):
           d = add c 1.0
           in (d) }
         """
-        from effax.effects.printing import Shown, program_text
+        from effax.effects.printing import PrintOptions, program_text
 
-        shown = Shown(source_info, print_shapes, name_stack, print_effects)
+        shown = PrintOptions(source_info, print_shapes, name_stack, print_effects)
         return program_text(self, shown=shown)
 
     def __str__(self) -> str:

@@ -120,7 +120,7 @@ class Ref:
         raise NotImplementedError(type(self).__name__)
 
 
-class Cell(Ref):
+class OwnedRef(Ref):
     """A reference where it was made: it holds the value.
 
     `shared` is whether others may hold the same value, which can't then be written over; `frame`
@@ -217,7 +217,7 @@ class Window(Ref):
             self.put_value(value)
 
 
-REFERENCES.update((Cell, Given, Window))
+REFERENCES.update((OwnedRef, Given, Window))
 register_type(Ref, lambda ref: ref.type)
 
 
@@ -272,11 +272,11 @@ class Creation(Effect):
 
     __slots__ = ()
 
-    def __call__(self, *operands: Any, **attributes: Any) -> Cell:
+    def __call__(self, *operands: Any, **attributes: Any) -> OwnedRef:
         """A reference to a value, whose home is the handler on top of the stack."""
         (value,) = operands
         self.infer((typeof(value),), {})
-        return Cell(innermost(), value)
+        return OwnedRef(innermost(), value)
 
 
 def takes_references(program: Program) -> bool:

@@ -19,14 +19,14 @@ from effax.effects.effect import Effect
 from effax.effects.errors import RefError
 from effax.effects.handler import current
 from effax.effects.program import Program, Variable
-from effax.effects.state import AbstractRef, Cell, Ref, ref_get, ref_set
+from effax.effects.state import AbstractRef, OwnedRef, Ref, ref_get, ref_set
 from effax.interpreters.lifting import without_trail
 from effax.interpreters.masks import merge, pick
 from effax.interpreters.stage import Stage
 
 Places = tuple[int | None, ...]
 """Which of the references stands at each input of a program; None for an array."""
-Body = Callable[[Sequence[Cell], Sequence[Any]], Sequence[Any]]
+Body = Callable[[Sequence[OwnedRef], Sequence[Any]], Sequence[Any]]
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -43,7 +43,7 @@ def thread(body: Body, refs: Sequence[Any], types: Sequence[Any], name: str) -> 
     token = put(current, recorder)
     try:
         before = [recorder.input(t) for t in refs]
-        cells = [Cell(recorder, x) for x in before]
+        cells = [OwnedRef(recorder, x) for x in before]
         results = body(cells, [recorder.input(t) for t in types])
         after = [cell.contents for cell in cells]
         program = recorder.finish([*after, *results], name).program
@@ -60,7 +60,7 @@ def threaded(program: Program, places: Places, refs: Sequence[Any]) -> Threaded:
     if found is None:
         types = [x.type for x, at in zip(program.inputs, places, strict=True) if at is None]
 
-        def body(cells: Sequence[Cell], values: Sequence[Any]) -> list[Any]:
+        def body(cells: Sequence[OwnedRef], values: Sequence[Any]) -> list[Any]:
             return program.run(*_placed(places, cells, values))
 
         contents = [t.inner_aval for t in refs]
@@ -352,7 +352,7 @@ def _rotated(
     (go,) = control.call(*operands[:n], *carry, program=test, name=test.name)
     a, b = len(first), len(first) + len(second)
 
-    def step(cells: Sequence[Cell], values: Sequence[Any]) -> list[Any]:
+    def step(cells: Sequence[OwnedRef], values: Sequence[Any]) -> list[Any]:
         after = body.run(*_placed(at_step, cells, (*values[a:b], *values[b + 1 :])))
         (again,) = test.run(*_placed(at_test, cells, (*values[:a], *after)))
         return [again, *after]

@@ -30,7 +30,7 @@ from effax.effects.program import (
     without_dead_code,
 )
 from effax.effects.provenance import scope_of, source
-from effax.effects.state import AbstractRef, Cell, Given, Ref
+from effax.effects.state import AbstractRef, Given, OwnedRef, Ref
 from effax.effects.types import ShapedArray, snapshot, typeof
 
 
@@ -290,7 +290,7 @@ def refuse_returned(
         at = next((i for i, given in enumerate(arguments) if given is x), None)
         if at is not None and names is not None:
             origin = f"\n\nThe reference was passed in as the argument {names()[at]}."
-        elif isinstance(x, Cell) and (found := place(x.frame)) is not None:
+        elif isinstance(x, OwnedRef) and (found := place(x.frame)) is not None:
             origin = f"\n\nThe reference was created on line {found.line} of {found.file}."
         raise RefError(
             f"function {name} traced for {asked} returned a mutable array reference of type "

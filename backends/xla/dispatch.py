@@ -17,7 +17,7 @@ from effax.backends.xla.executable import (
     compile_text,
 )
 from effax.backends.xla.launch import Executor, Launch
-from effax.backends.xla.layout import Layout, ModuleMesh, alone, layout_of
+from effax.backends.xla.layout import ModuleMesh, ProgramLayout, alone, layout_of
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.lowering.writer import answered, module_text
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated
@@ -170,7 +170,7 @@ def refuse_execution(name: str) -> None:
 
 def compile_program(
     program: Program,
-    placement: Layout | Placement | None = None,
+    placement: ProgramLayout | Placement | None = None,
     committed: bool = False,
     donate: Sequence[int] = (),
     single_op: bool = False,
@@ -185,7 +185,7 @@ def compile_program(
     Raises `UnhandledEffectError` when the program's effect row holds what XLA can't answer.
     """
     check_row(program)
-    layout = placement if isinstance(placement, Layout) else alone(placement, committed)
+    layout = placement if isinstance(placement, ProgramLayout) else alone(placement, committed)
     where = layout.where
     _tell(program, layout)
     text, callbacks = lower(program, layout)
@@ -229,7 +229,7 @@ def compile_program(
     return executor
 
 
-def _tell(program: Program, layout: Layout) -> None:
+def _tell(program: Program, layout: ProgramLayout) -> None:
     """Call those who want to know where values lie that the program computes.
 
     Over a mesh the compiler says it, of a program whose results they are.
@@ -260,7 +260,7 @@ def _tell(program: Program, layout: Layout) -> None:
         told(layout.name(spec.placement, spec.type.ndim) or spec.placement)
 
 
-def _result_specs(program: Program, layout: Layout, executable: Any) -> list[Spec]:
+def _result_specs(program: Program, layout: ProgramLayout, executable: Any) -> list[Spec]:
     outs: Sequence[Sharding | None] = layout.outs or (None,) * len(program.out_types)
     if layout.is_single:
         places = [layout.where] * len(outs)
@@ -274,7 +274,7 @@ def _result_specs(program: Program, layout: Layout, executable: Any) -> list[Spe
 
 def lower(
     program: Program,
-    placement: Layout | Placement | None = None,
+    placement: ProgramLayout | Placement | None = None,
     platform: str | None = None,
     located: bool = False,
 ) -> tuple[str, list[Callable[..., Any]]]:
@@ -282,7 +282,7 @@ def lower(
 
     With locations if asked, and in any case where a scope has a name.
     """
-    layout = placement if isinstance(placement, Layout) else alone(placement)
+    layout = placement if isinstance(placement, ProgramLayout) else alone(placement)
     if platform is None:
         platform = layout.where.device.platform
     ordered = in_order(program)

@@ -12,7 +12,7 @@ from typing import Any
 
 from effax.backends.xla.array import Array, device_put
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure, refuse_deleted
-from effax.backends.xla.layout import Layout
+from effax.backends.xla.layout import ProgramLayout
 from effax.backends.xla.placement import Placement, Spec
 from effax.backends.xla.special_values import look_for_special
 from effax.effects.handler import bottom
@@ -95,7 +95,7 @@ class Executor:
     def _explain(self, error: XlaRuntimeError, buffers: Sequence[Any]) -> None:
         explain_failure(error, zip(self.in_specs, buffers, strict=False))
 
-    def gather(self, specs: Sequence[Spec], layout: Layout) -> Executor:
+    def gather(self, specs: Sequence[Spec], layout: ProgramLayout) -> Executor:
         """Note the operands' specs, and which lie elsewhere, to be moved at each call."""
         self.in_specs += specs
         places = layout.ins[len(self.captured) :] or (layout.where,) * len(specs)

@@ -16,7 +16,7 @@ from effax.effects.program import Program, programs_in
 
 
 @attrs.frozen(slots=True)
-class Layout:
+class ProgramLayout:
     """The devices of a program, all operands' placements there, and what its results are named in.
 
     `where` is one device, or the replicated placement on several. `ins` has a placement for each
@@ -50,9 +50,9 @@ class Layout:
         return None if self.mesh is None else self.mesh.named(placement)
 
 
-def alone(where: Placement | None, committed: bool = False) -> Layout:
+def alone(where: Placement | None, committed: bool = False) -> ProgramLayout:
     """The layout of a program on one device."""
-    return Layout(default() if where is None else where, (), committed)
+    return ProgramLayout(default() if where is None else where, (), committed)
 
 
 def layout_of(
@@ -61,7 +61,7 @@ def layout_of(
     ins: Sequence[Sharding | None] | None = None,
     outs: Sequence[Sharding | None] | None = None,
     what: str = "",
-) -> Layout:
+) -> ProgramLayout:
     """Where a program of these operands runs: with those that were put somewhere, else by default.
 
     `ins` and `outs` are where operands and results are asked to be. Raises `ValueError` when
@@ -100,7 +100,7 @@ def layout_of(
         place, mesh, committed = ("", context.flat), context, True
     if place is None:
         where = specs[0].placement if specs else default()
-        return Layout(where, (where,) * len(specs))
+        return ProgramLayout(where, (where,) * len(specs))
     devices = place[1]
     where = single(devices[0]) if len(devices) == 1 else replicated(devices)
     found = []
@@ -108,7 +108,7 @@ def layout_of(
         at = spec.placement if wish is None else wish.placement()
         found.append(at if at.devices == devices else where)
     given = None if outs is None else tuple(outs)
-    return Layout(where, tuple(found), committed, mesh, given, tuple(known))
+    return ProgramLayout(where, tuple(found), committed, mesh, given, tuple(known))
 
 
 def _mesh_of(named: Any) -> Mesh | None:
@@ -154,7 +154,7 @@ class ModuleMesh:
     size: int
 
     @classmethod
-    def of(cls, layout: Layout, program: Program) -> ModuleMesh:
+    def of(cls, layout: ProgramLayout, program: Program) -> ModuleMesh:
         """The coarsest such mesh for a program.
 
         Raises `NotImplementedError` where there is none: meshes of 2 x 3 and 3 x 2 devices.

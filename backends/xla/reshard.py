@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from effax.backends.xla.buffer import assemble, move, shards
 from effax.backends.xla.executable import Executable, compile_text
-from effax.backends.xla.layout import Layout, ModuleMesh
+from effax.backends.xla.layout import ModuleMesh, ProgramLayout
 from effax.backends.xla.lowering.writer import module_text
 from effax.backends.xla.placement import Placement, replicated, tiled
 from effax.effects.interning import keep
@@ -34,7 +34,7 @@ def recut(buffer: Any, type: ShapedArray, source: Placement, target: Placement) 
     if found is None:
         x = Variable(None, type)
         program = Program([x], [], [x], "recut")
-        layout = Layout(replicated(target.devices), (source,), True, None, (target,))
+        layout = ProgramLayout(replicated(target.devices), (source,), True, None, (target,))
         try:
             mesh = ModuleMesh.of(layout, program)
         except NotImplementedError:

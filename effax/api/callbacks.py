@@ -148,7 +148,7 @@ def io_callback(
 
 
 @attrs.frozen(slots=True)
-class Shown:
+class PartlyArrays:
     """A function whose arguments are partly arrays; the others are kept with it."""
 
     function: Callable[..., Any]
@@ -188,6 +188,6 @@ def show(
             operands.append(x)
     effects.debug_callback(
         *operands,
-        callback=Shown(function, tree, tuple(kept), as_arrays),
+        callback=PartlyArrays(function, tree, tuple(kept), as_arrays),
         ordered=bool(ordered),
     )

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from effax.backends.xla.array import Array, device_put
 from effax.backends.xla.dispatch import compile_program
 from effax.backends.xla.launch import Build, Executor
-from effax.backends.xla.layout import Layout
+from effax.backends.xla.layout import ProgramLayout
 from effax.backends.xla.placement import Spec
 from effax.effects.program import Program
 from effax.effects.tree import tree_flatten, tree_unflatten
@@ -17,7 +17,7 @@ from effax.effects.tree import tree_flatten, tree_unflatten
 LEAF: Final = tree_flatten(0)[1]
 
 
-class Static:
+class StaticArgument:
     """A static argument: compared by value and class, since 2 == 2.0 == True."""
 
     __slots__ = ("key",)
@@ -34,7 +34,7 @@ class Static:
         return hash(self.key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Static) and self.key == other.key
+        return isinstance(other, StaticArgument) and self.key == other.key
 
 
 def fixed(x: Any) -> tuple[Any, ...]:
@@ -61,7 +61,7 @@ class Arguments:
     __slots__ = ("leaves", "statics", "tree")
 
     def __init__(
-        self, leaves: list[Any], tree: Any, statics: tuple[tuple[int | str, Static], ...]
+        self, leaves: list[Any], tree: Any, statics: tuple[tuple[int | str, StaticArgument], ...]
     ) -> None:
         self.leaves = leaves
         self.tree = tree
@@ -77,18 +77,18 @@ class Arguments:
         names: Container[str],
     ) -> Self:
         """Bind the arguments of a call whose statics are those at these places and names."""
-        statics: list[tuple[int | str, Static]] = []
+        statics: list[tuple[int | str, StaticArgument]] = []
         rest: list[Any] = []
         named: dict[str, Any] = {}
         for i, x in enumerate(args):
             if i in places:
-                statics.append((i, Static(fixed(x))))
+                statics.append((i, StaticArgument(fixed(x))))
             else:
                 rest.append(x)
         for name in sorted(keywords):
             x = keywords[name]
             if name in names:
-                statics.append((name, Static(fixed(x))))
+                statics.append((name, StaticArgument(fixed(x))))
             else:
                 named[name] = x
         leaves, tree = tree_flatten((tuple(rest), named))
@@ -126,7 +126,7 @@ def builder(tree: Any) -> Build | None:
 
 def compiled(
     program: Program,
-    layout: Layout,
+    layout: ProgramLayout,
     captured: Sequence[Array],
     specs: Sequence[Spec],
     **options: Any,

@@ -48,7 +48,7 @@ from effax.interpreters.transpose.control import transpose_program
 DEFERRED: Final = frozenset({control.call, control.cond, control.while_loop, control.scan})
 """Effects with programs that are recorded whole, where nothing in the programs is observed."""
 _LIMIT: Final = 256
-_plans: Final[dict[Any, Plan]] = remembered()
+_plans: Final[dict[Any, GradientPlan]] = remembered()
 
 
 def may_defer() -> bool:
@@ -241,7 +241,7 @@ class DeferredJVP(Stage):
         pairs = [inner.split(self.values[x] if self.owns(x) else x) for x in results]
         return self.unknowns, pairs, self.recording.finish()
 
-    def _plan(self, results: Sequence[Any]) -> Plan | None:
+    def _plan(self, results: Sequence[Any]) -> GradientPlan | None:
         """Find the plan of the program recorded; None where it can't be told from others."""
         elements = self._known()
         outside = [*self.inputs, *[x for _, x in self.captured.values()]]
@@ -269,7 +269,7 @@ class DeferredJVP(Stage):
         if found is None:
             while len(_plans) >= _LIMIT:
                 del _plans[next(iter(_plans))]
-            found = _plans[key] = Plan()
+            found = _plans[key] = GradientPlan()
         elif len(_plans) > _LIMIT // 2:  # what is used stays
             _plans[key] = _plans.pop(key)
         return found
@@ -283,7 +283,7 @@ class DeferredJVP(Stage):
         self.arguments, self.unknowns = [], []
 
 
-class Plan:
+class GradientPlan:
     """What is known of a program: the time spent on its equations, and then what was compiled."""
 
     __slots__ = ("gives", "run", "spent")

@@ -156,7 +156,7 @@ _SPACE: Final[dict[str, Any]] = {
 """What the functions use, under names that no argument has: `calls` refuses those."""
 
 
-class Form:
+class CallForm:
     """What stands at each argument of a call; equal forms are one object."""
 
     __slots__ = ("_bind", "_find", "kinds", "names")
@@ -224,17 +224,17 @@ def _text(kinds: tuple[str, ...], names: tuple[str, ...]) -> str:
     )
 
 
-def form_of(kinds: tuple[str, ...], names: tuple[str, ...] = ()) -> Form:
+def form_of(kinds: tuple[str, ...], names: tuple[str, ...] = ()) -> CallForm:
     """The form of calls with arguments of these kinds, the last of which go by names, in order."""
     found = _forms.get((kinds, names))
     if found is None:
         if len(_forms) >= _LIMIT:
             _forms.clear()
-        found = _forms.setdefault((kinds, names), Form(kinds, names))
+        found = _forms.setdefault((kinds, names), CallForm(kinds, names))
     return found
 
 
-_forms: Final[dict[Any, Form]] = {}
+_forms: Final[dict[Any, CallForm]] = {}
 
 
 def note_keys(tree: dict[Any, Any]) -> bool:
@@ -254,11 +254,11 @@ def note_keys(tree: dict[Any, Any]) -> bool:
     return True
 
 
-class Found(NamedTuple):
+class FoundCall(NamedTuple):
     """The table and the key by which a call's compiled form is found, or is to be put."""
 
     shape: Any
-    form: Form
+    form: CallForm
     entries: dict[Any, Any]
     key: Any
     buffers: list[Any]
@@ -270,11 +270,11 @@ def find(
     keywords: dict[str, Any],
     places: Container[int],
     static_names: Container[str],
-    known: Form | None,
+    known: CallForm | None,
     shape: Any,
-    compiled: dict[Form, dict[Any, Launch]],
+    compiled: dict[CallForm, dict[Any, Launch]],
     enter: Enter,
-) -> Found | None:
+) -> FoundCall | None:
     """Return where a call is found among those that were compiled for its function.
 
     Args:
@@ -305,7 +305,7 @@ def find(
             "static arguments should be comparable using __eq__, as compiled code is found by "
             f"them, and comparing one failed: {type(error).__name__}: {error}"
         ) from error
-    return Found(shape, form, entries, key, buffers, launch)
+    return FoundCall(shape, form, entries, key, buffers, launch)
 
 
 def _entrance(convert: Callable[[Any], Any]) -> Enter:
@@ -330,8 +330,8 @@ def _form_of(
     keywords: dict[str, Any],
     places: Container[int],
     static_names: Container[str],
-    known: Form | None,
-) -> Form | None:
+    known: CallForm | None,
+) -> CallForm | None:
     """The form of a call, wide enough for those of the same shape that had a `known` one.
 
     None for calls that have to be looked at more closely: with references, or names that can't be

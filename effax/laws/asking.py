@@ -46,13 +46,13 @@ def divided_by_an_answer(x: Any) -> Any:
     return _divided(x, ask())
 
 
-class Asked(Interpreter):
+class AskedEffect(Interpreter):
     """Owns no value; counts the questions, and answers each with the number of those before."""
 
     count: State
 
 
-@Asked.rule(ask)
+@AskedEffect.rule(ask)
 def count_questions(*, state: Any) -> Any:
     before = state.count
     state.count = elementwise.add(before, 1)
@@ -124,7 +124,7 @@ def _answered(f: Any) -> Any:
     """The results of a function that asks, and how often it did."""
 
     def answered(*xs: Any) -> Any:
-        results, states = Asked.transform(f, count=np.int32(0))(*xs)
+        results, states = AskedEffect.transform(f, count=np.int32(0))(*xs)
         return results, states["count"]
 
     return answered

@@ -18,7 +18,7 @@ from effax.effects import conversion, elementwise, reduction, shape, transcenden
 from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray, bool_, float64, int32, is_float
 from effax.laws.domains import DOMAINS, Pointwise, float_effects, other_effects
-from effax.laws.sketch import Operand, Sketch, Step, Value, staged
+from effax.laws.sketch import Operand, Sketch, SketchValue, Step, staged
 
 Draw = st.DrawFn
 Kind = Callable[["Builder"], None]
@@ -32,7 +32,7 @@ _LARGE: Final = 4.0
 class Known:
     """A value of the environment: its number, its type, and a bound on its elements."""
 
-    value: Value
+    value: SketchValue
     type: ShapedArray
     bound: float
 
@@ -74,7 +74,7 @@ class Builder:
             self._add(t, 2.0)
 
     def _add(self, type: ShapedArray, bound: float) -> Known:
-        made = Known(Value(len(self.known)), type, bound)
+        made = Known(SketchValue(len(self.known)), type, bound)
         self.known.append(made)
         return made
 

@@ -19,7 +19,7 @@ from effax.effects.effect import Effect
 from effax.effects.failures import DivisionByZeroError, JaxException, NaNError, OOBError
 from effax.effects.types import bool_, is_complex, is_inexact, typeof
 from effax.laws.law import SAME, Case, Law
-from effax.laws.sketch import Step, Value, staged
+from effax.laws.sketch import SketchValue, Step, staged
 
 SPECIAL: Final = (
     np.array([np.inf, -np.inf, -1.5, 0.0, 0.31, 0.73, 2.0]),
@@ -48,7 +48,7 @@ class Alone:
     def perform(self, *arrays: Any) -> list[Any]:
         """Give the results on other arrays."""
         rest = iter(arrays)
-        operands = [next(rest) if type(x) is Value else x for x in self.step.operands]
+        operands = [next(rest) if type(x) is SketchValue else x for x in self.step.operands]
         found = self.step.effect(*operands, **self.attributes)
         return list(found) if self.step.effect.multiple else [found]
 
@@ -64,12 +64,12 @@ def _steps(c: Case) -> Iterator[Alone]:
     values = list(c.args)
     for step in c.f.steps:
         effect = step.effect
-        given = [values[x.number] if type(x) is Value else x for x in step.operands]
+        given = [values[x.number] if type(x) is SketchValue else x for x in step.operands]
         found = effect(*given, **{k: staged(v) for k, v in step.attributes.items()})
         values += found if effect.multiple else [found]
         if effect.higher_order or effect.answerable or effect.family == FAMILY:
             continue
-        types = [typeof(values[x.number]) for x in step.operands if type(x) is Value]
+        types = [typeof(values[x.number]) for x in step.operands if type(x) is SketchValue]
         for numbers in SPECIAL:
             drawn = (_drawn(generator, effect, t, numbers) for t in types)
             yield Alone(step, tuple(c.lift(x) for x in drawn))
@@ -155,7 +155,7 @@ def _outside(c: Case, one: Alone) -> bool:
 def _filled(one: Alone) -> list[Any]:
     """The operands, literals among them."""
     rest = iter(one.arrays)
-    return [next(rest) if type(x) is Value else np.asarray(x) for x in one.step.operands]
+    return [next(rest) if type(x) is SketchValue else np.asarray(x) for x in one.step.operands]
 
 
 def _divides_by_zero(one: Alone) -> bool:

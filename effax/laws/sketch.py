@@ -20,13 +20,13 @@ from effax.seeing.python_text import PythonText, program, variable_name
 
 
 @attrs.frozen
-class Value:
+class SketchValue:
     """An operand or a result of a step: the number of a value, inputs first."""
 
     number: int
 
 
-Operand = Value | int | float | bool | np.generic
+Operand = SketchValue | int | float | bool | np.generic
 
 
 @attrs.frozen(eq=False)
@@ -45,7 +45,7 @@ class Sketch:
 
     types: tuple[ShapedArray, ...]
     steps: tuple[Step, ...]
-    outputs: tuple[Value, ...]
+    outputs: tuple[SketchValue, ...]
     name: str = "f"
     _programs: dict[Any, Program] = attrs.field(factory=dict, init=False, repr=False)
 
@@ -53,7 +53,7 @@ class Sketch:
         """Perform the effects."""
         values = list(arguments)
         for step in self.steps:
-            operands = [values[x.number] if type(x) is Value else x for x in step.operands]
+            operands = [values[x.number] if type(x) is SketchValue else x for x in step.operands]
             attributes = {k: staged(v) for k, v in step.attributes.items()}
             result = step.effect(*operands, **attributes)
             values += result if step.effect.multiple else [result]
@@ -92,20 +92,21 @@ class Sketch:
         refs |= {at for at, e in zip(starts, self.steps, strict=True) if e.effect is new_ref}
         kept = []
         for start, step in zip(reversed(starts), reversed(self.steps), strict=True):
-            given = {x.number for x in step.operands if type(x) is Value}
+            given = {x.number for x in step.operands if type(x) is SketchValue}
             if live & (given & refs) or live.intersection(range(start, start + step.results)):
                 kept.append((start, step))
-                live.update(x.number for x in step.operands if type(x) is Value)
+                live.update(x.number for x in step.operands if type(x) is SketchValue)
         numbers = {i: i for i in range(len(self.types))}
         steps = []
         for start, step in reversed(kept):
             operands = tuple(
-                Value(numbers[x.number]) if type(x) is Value else x for x in step.operands
+                SketchValue(numbers[x.number]) if type(x) is SketchValue else x
+                for x in step.operands
             )
             for i in range(step.results):
                 numbers[start + i] = len(numbers)
             steps.append(attrs.evolve(step, operands=operands))
-        outputs = tuple(Value(numbers[x.number]) for x in self.outputs)
+        outputs = tuple(SketchValue(numbers[x.number]) for x in self.outputs)
         return Sketch(self.types, tuple(steps), outputs, self.name)
 
     def text(self) -> str:
@@ -174,7 +175,9 @@ class _Writer(PythonText):
             attributes = []
             for key, value in step.attributes.items():
                 attributes.append(f"{key}={self.attribute(value, lines, inner)}")
-            operands = [names[x.number] if type(x) is Value else repr(x) for x in step.operands]
+            operands = [
+                names[x.number] if type(x) is SketchValue else repr(x) for x in step.operands
+            ]
             made = [variable_name(len(names) + i) for i in range(step.results)]
             left = ", ".join(made) + ("," if step.effect.multiple and len(made) == 1 else "")
             call = f"{self.spelling(step.effect)}({', '.join([*operands, *attributes])})"

@@ -24,7 +24,7 @@ from effax.effects.promotion import lattice_result
 from effax.effects.selection import select_n
 from effax.effects.types import inexact_dtype, is_bool, is_complex, is_integer, typeof
 from effax.numpy import reductions
-from effax.numpy.indexing import At
+from effax.numpy.indexing import ArrayAt
 from effax.operands.arguments import broadcast, canonical_axes, canonical_axis, cast, shape_of
 from effax.operands.promoting import array, literal_of
 
@@ -76,7 +76,7 @@ def update(
         if promotes:
             a = cast(a, lattice_result([typeof(a), typeof(b)])[0])
         boolean = is_bool(typeof(a).dtype) and is_bool(typeof(b).dtype)
-        return getattr(At(a)[indices], of_truths if boolean and of_truths else operation)(b)
+        return getattr(ArrayAt(a)[indices], of_truths if boolean and of_truths else operation)(b)
 
     return at
 

@@ -71,7 +71,7 @@ class Truth(NamedTuple):
     kind: str = "truth"
 
 
-class Skeleton(NamedTuple):
+class IndexSkeleton(NamedTuple):
     """The static part of an index: one entry a part, ellipses written out.
 
     `together` says whether integers and index arrays stand side by side, which decides where
@@ -90,7 +90,7 @@ _NOT_AN_INDEX = (
 
 def read(
     index: Any, lengths: Sequence[int], eager: bool, wrap: bool = True, checked: bool = False
-) -> tuple[Skeleton, list[Any]]:
+) -> tuple[IndexSkeleton, list[Any]]:
     """The skeleton of an index into an array of that shape, and the values it is filled with.
 
     Where `eager`, integers become values. Where `wrap`, negative ones count from the end.
@@ -128,7 +128,7 @@ def read(
         else:
             entries.append(_entry(part, axis, lengths[axis], eager, wrap, checked, values))
             axis += 1
-    return Skeleton(tuple(entries), together), values
+    return IndexSkeleton(tuple(entries), together), values
 
 
 def _check_masks(index: tuple[Any, ...], lengths: Sequence[int]) -> None:

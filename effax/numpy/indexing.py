@@ -18,8 +18,16 @@ from effax.effects.promotion import lattice_result
 from effax.effects.types import iinfo, typeof
 from effax.effects.value import Array, ArrayLike, Index, OutSharding, Value
 from effax.lax.gathering import fill_number, gather_mode
-from effax.numpy.index_parts import Fixed, New, Skeleton, Span, is_mask, read
-from effax.numpy.plans import Box, box_of, is_box, planned, read_slices, same_dtype, without_slices
+from effax.numpy.index_parts import Fixed, IndexSkeleton, New, Span, is_mask, read
+from effax.numpy.plans import (
+    IndexBox,
+    box_of,
+    is_box,
+    planned,
+    read_slices,
+    same_dtype,
+    without_slices,
+)
 from effax.numpy.slices import cut, has_slices, read_windows, write_windows
 from effax.operands.arguments import broadcast, cast
 from effax.operands.promoting import asarray, promote_dtypes
@@ -63,7 +71,7 @@ class Options(ApplyOptions, total=False):
     out_sharding: OutSharding
 
 
-class At:
+class ArrayAt:
     """What `x.at` is: `x.at[index]` names a part of the array, to be read or updated."""
 
     __slots__ = ("array",)
@@ -201,7 +209,7 @@ def _ones_like(x: Array) -> Array:
 def _gather_with(
     x: Array,
     values: Sequence[Any],
-    skeleton: Skeleton,
+    skeleton: IndexSkeleton,
     mode: GatherScatterMode | None = None,
     fill_value: Any = None,
     indices_are_sorted: bool = False,
@@ -348,7 +356,7 @@ def _scatter_with(
     x: Array,
     values: Array,
     dynamic: Sequence[Any],
-    skeleton: Skeleton,
+    skeleton: IndexSkeleton,
     operation: str,
     mode: GatherScatterMode | None,
     indices_are_sorted: bool,
@@ -405,7 +413,7 @@ def _fitted(values: Any, lengths: tuple[int, ...]) -> Any:
     return broadcast(values, lengths)
 
 
-def _write_box(x: Array, values: Array, box: Box, combine: Any) -> Array:
+def _write_box(x: Array, values: Array, box: IndexBox, combine: Any) -> Array:
     """The box replaced by the values, or combined with them."""
     values = _fitted(values, box.shape)
     if 0 in box.sizes:

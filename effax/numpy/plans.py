@@ -41,7 +41,7 @@ def is_box(entries: Sequence[Any], mode: GatherScatterMode | None, reading: bool
     return True
 
 
-class Box(NamedTuple):
+class IndexBox(NamedTuple):
     """A box in terms of the array's axes: its starts (ints or values), lengths, and the rest."""
 
     starts: list[Any]
@@ -52,7 +52,7 @@ class Box(NamedTuple):
 
 def box_of(
     lengths: Sequence[int], entries: Sequence[Any], values: Sequence[Any], wrap: bool
-) -> Box:
+) -> IndexBox:
     """The box an index names, apart from the steps of slices."""
     given = iter(values)
     starts: list[Any] = []
@@ -82,7 +82,7 @@ def box_of(
                     raise IndexError(f"index is out of bounds for axis {axis} with size 0")
                 starts.append(_front(next(given), lengths[axis], wrap))
                 sizes.append(1)
-    return Box(starts, sizes, tuple(flipped), tuple(result))
+    return IndexBox(starts, sizes, tuple(flipped), tuple(result))
 
 
 def _front(index: Any, length: int, wrap: bool) -> Any:
@@ -126,7 +126,7 @@ def read_slices(x: Array, entries: Sequence[Any]) -> Array:
     return shape.rev(x, dims=flipped) if flipped else x
 
 
-class Plan(NamedTuple):
+class GatherPlan(NamedTuple):
     """How an index is gathered, or scattered to."""
 
     indices: Any
@@ -145,7 +145,7 @@ def planned(
     together: bool,
     wrap: bool,
     reading: bool = True,
-) -> Plan:
+) -> GatherPlan:
     """The gather that reads what an index names, or that of the scatter that writes there.
 
     Nothing can be read at computed places of an empty axis, which raises `IndexError`; what is
@@ -214,7 +214,7 @@ def planned(
     )
     indices = _stacked([c[1:] for c in components], tuple(batch))
     alone = not advanced and all(type(e) is not Span or e.step > 0 for e in entries)
-    return Plan(indices, dims, tuple(sizes), tuple(result), tuple(bare), tuple(truths), alone)
+    return GatherPlan(indices, dims, tuple(sizes), tuple(result), tuple(bare), tuple(truths), alone)
 
 
 def _block_shape(parts: Sequence[tuple[Any, Any]]) -> tuple[int, ...]:

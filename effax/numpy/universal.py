@@ -13,7 +13,7 @@ from effax.effects.selection import select_n
 from effax.effects.types import int32, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.interpreters.stage import stage
-from effax.numpy.indexing import At
+from effax.numpy.indexing import ArrayAt
 from effax.numpy.manipulation import moveaxis, ravel
 from effax.operands.arguments import (
     asked_dtype,
@@ -442,11 +442,11 @@ def _accumulated(function: ufunc, a: ArrayLike, axis: int, dtype: Any) -> Array:
 def _combined_at(function: ufunc, a: Array, indices: Any, b: Any) -> Array:
     """One position after the other, for an index may repeat."""
     if b is None:
-        return strong(At(a)[indices].apply(function))
+        return strong(ArrayAt(a)[indices].apply(function))
     lengths, size = shape_of(a), typeof(a).size
     numbers = shape.reshape(shape.iota(dtype=int32, shape=(size,), dimension=0), shape=lengths)
     # Positions outside become one that no element has.
-    positions = At(numbers)[indices].get(mode="fill", fill_value=size)
+    positions = ArrayAt(numbers)[indices].get(mode="fill", fill_value=size)
     return _combined_in_turn(function, a, positions, b)
 
 
@@ -457,8 +457,8 @@ def _combined_in_turn(function: ufunc, a: Array, positions: Array, b: ArrayLike)
 
     def step(flat: Array, row: tuple[Array, Array]) -> tuple[Array, None]:
         position, value = row
-        result = function(At(flat)[position].get(mode="clip"), value)
-        return At(flat)[position].set(cast(result, kind), mode="drop"), None
+        result = function(ArrayAt(flat)[position].get(mode="clip"), value)
+        return ArrayAt(flat)[position].set(cast(result, kind), mode="drop"), None
 
     flat = _scan(step, cast(ravel(a), kind), (ravel(positions), values))[0]
     return shape.reshape(flat, shape=shape_of(a))
@@ -495,7 +495,7 @@ def _folded_between(function: ufunc, a: ArrayLike, indices: Array, axis: int, dt
             mask, carry, cast(function(carry, shape.expand_dims(row, (0,))), kind)
         ), None
 
-    first = At(rows)[starts].get(mode="fill")
+    first = ArrayAt(rows)[starts].get(mode="fill")
     numbers = shape.iota(dtype=int32, shape=(n,), dimension=0)
     folded = _scan(step, first, (numbers, rows))[0]
     return moveaxis(folded, 0, canonical_axis(axis, len(lengths) + 1))

@@ -13,7 +13,7 @@ import attrs
 from effax.effects.frames import describe
 from effax.effects.printing import Printer
 from effax.effects.program import Equation, Literal, Program, Variable
-from effax.seeing.layout import Box, Layout, Link, lay_out
+from effax.seeing.layout import Arrangement, DrawnBox, Link, lay_out
 
 _CHARACTER: Final = 7.3
 _SMALL: Final = 6.1
@@ -175,7 +175,7 @@ class _Picture:
     def __init__(self, program: Program, printer: Printer, families: dict[str, None]) -> None:
         self.printer = printer
         self.items: list[_Item] = []
-        makers: dict[Variable, tuple[Box, int]] = {}
+        makers: dict[Variable, tuple[DrawnBox, int]] = {}
         links: list[Link] = []
         first = [self.add(_Item.of_input(x, printer), makers, [x]) for x in program.inputs]
         for e in program.equations:
@@ -190,10 +190,10 @@ class _Picture:
             if type(x) is Variable:
                 links.append(Link(*makers[x], box, 0))
         self.links = links
-        self.layout: Layout = lay_out([item.box for item in self.items], links, first, last)
+        self.layout: Arrangement = lay_out([item.box for item in self.items], links, first, last)
         self.width, self.height = self.layout.width, self.layout.height
 
-    def add(self, item: _Item, makers: dict[Any, Any], variables: Sequence[Variable]) -> Box:
+    def add(self, item: _Item, makers: dict[Any, Any], variables: Sequence[Variable]) -> DrawnBox:
         self.items.append(item)
         makers.update((x, (item.box, i)) for i, x in enumerate(variables))
         return item.box
@@ -256,7 +256,7 @@ class _Item:
             width = max(width, sum(w for w, _ in inside) + _PAD * (len(inside) + 1))
         self.body = self.head + (max(h for _, h in inside) + _PAD if inside else 0.0)
         height = self.body + (_LABEL if types else 0.0)
-        self.box: Box = Box(width, height, _outs(width, labels), _ins(width, operands))
+        self.box: DrawnBox = DrawnBox(width, height, _outs(width, labels), _ins(width, operands))
 
     @classmethod
     def of_input(cls, x: Variable, printer: Printer) -> _Item:

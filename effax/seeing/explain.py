@@ -135,7 +135,7 @@ def stack_names(handler: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-class Log:
+class EffectLog:
     """What was performed while `explain` was open: a sequence of `Performed`, in order.
 
     `str(log)` is the text that is printed; `log.roots` those performed by nobody else's answer.
@@ -256,10 +256,10 @@ class Watcher(Handler):
         return self.outer.perform(effect, operands, attributes)
 
 
-_log: Final[ContextVar[Log | None]] = ContextVar("effax.explain", default=None)
+_log: Final[ContextVar[EffectLog | None]] = ContextVar("effax.explain", default=None)
 _lock: Final = threading.Lock()
 _originals: Final[dict[Any, Callable[..., Any]]] = {}
-_readers: Final[list[Log]] = []
+_readers: Final[list[EffectLog]] = []
 
 
 def _classes(parent: type) -> Iterator[type]:
@@ -269,7 +269,7 @@ def _classes(parent: type) -> Iterator[type]:
         yield from _classes(child)
 
 
-def _watch(log: Log) -> None:
+def _watch(log: EffectLog) -> None:
     with _lock:
         _readers.append(log)
         for handlers in {*_classes(Handler)}:
@@ -282,7 +282,7 @@ def _watch(log: Log) -> None:
             bottom.perform = functools.partial(_watched(lambda _, *call: evaluate(*call)), bottom)
 
 
-def _unwatch(log: Log) -> None:
+def _unwatch(log: EffectLog) -> None:
     with _lock:
         _readers.remove(log)
         if not _readers:
@@ -314,7 +314,7 @@ def explain(
     families: Sequence[str] | None = None,
     file: TextIO | None = None,
     quiet: bool = False,
-) -> Iterator[Log]:
+) -> Iterator[EffectLog]:
     """Print each effect performed in a `with` block: who took it, and what that performed outside.
 
     Each line is an effect with its operands, the handler that took it, and how: by a rule of its
@@ -353,7 +353,7 @@ def explain(
 
     ready()
     load("effax.interpreters.checkify")  # classes that come later would not be watched
-    log = Log(limit, wanted, None if quiet else out)
+    log = EffectLog(limit, wanted, None if quiet else out)
     _watch(log)
     token = put(_log, log)
     try:

@@ -22,7 +22,7 @@ _JOINT: Final = 10.0
 
 
 @attrs.define(eq=False)
-class Box:
+class DrawnBox:
     """Something to place: `x` is its middle, `y` its top; ports are offsets from the middle.
 
     A joint of a long edge knows the others of that edge, which should stand in a line.
@@ -35,7 +35,7 @@ class Box:
     row: int = 0
     x: float = 0.0
     y: float = 0.0
-    line: list[Box] = attrs.field(factory=list)
+    line: list[DrawnBox] = attrs.field(factory=list)
 
     @property
     def joint(self) -> bool:
@@ -47,18 +47,18 @@ class Box:
 class Link:
     """From a port of a box to a port of a box further down; through joints, once laid out."""
 
-    source: Box
+    source: DrawnBox
     out: int
-    target: Box
+    target: DrawnBox
     into: int
-    joints: list[Box] = attrs.field(factory=list)
+    joints: list[DrawnBox] = attrs.field(factory=list)
 
 
 @attrs.frozen(eq=False)
-class Layout:
+class Arrangement:
     """Boxes in rows; `tops` and `bottoms` of the rows, and the size of it all."""
 
-    rows: list[list[Box]]
+    rows: list[list[DrawnBox]]
     tops: list[float]
     bottoms: list[float]
     width: float
@@ -66,14 +66,17 @@ class Layout:
 
 
 def lay_out(
-    boxes: Sequence[Box], links: Sequence[Link], first: Sequence[Box], last: Sequence[Box]
-) -> Layout:
+    boxes: Sequence[DrawnBox],
+    links: Sequence[Link],
+    first: Sequence[DrawnBox],
+    last: Sequence[DrawnBox],
+) -> Arrangement:
     """Place the boxes, which come in an order such that links lead forwards.
 
     `first` are put in the first row, `last` in the last one.
     """
     _assign_rows(boxes, links, first, last)
-    rows: list[list[Box]] = [[] for _ in range(max((b.row for b in boxes), default=0) + 1)]
+    rows: list[list[DrawnBox]] = [[] for _ in range(max((b.row for b in boxes), default=0) + 1)]
     for box in boxes:
         rows[box.row].append(box)
     pieces = _cut(rows, links)
@@ -86,17 +89,20 @@ def lay_out(
         for box in row:
             box.x -= left
     width = max((b.x + b.width / 2 for row in rows for b in row), default=0.0)
-    return Layout(rows, tops, bottoms, width, bottoms[-1])
+    return Arrangement(rows, tops, bottoms, width, bottoms[-1])
 
 
-Piece = tuple[Box, float, Box, float]
+Piece = tuple[DrawnBox, float, DrawnBox, float]
 
 
 def _assign_rows(
-    boxes: Sequence[Box], links: Sequence[Link], first: Sequence[Box], last: Sequence[Box]
+    boxes: Sequence[DrawnBox],
+    links: Sequence[Link],
+    first: Sequence[DrawnBox],
+    last: Sequence[DrawnBox],
 ) -> None:
-    down: dict[Box, list[Box]] = {b: [] for b in boxes}
-    up: dict[Box, list[Box]] = {b: [] for b in boxes}
+    down: dict[DrawnBox, list[DrawnBox]] = {b: [] for b in boxes}
+    up: dict[DrawnBox, list[DrawnBox]] = {b: [] for b in boxes}
     for link in links:
         down[link.source].append(link.target)
         up[link.target].append(link.source)
@@ -112,18 +118,18 @@ def _assign_rows(
         box.row = bottom
 
 
-def _cut(rows: list[list[Box]], links: Sequence[Link]) -> list[Piece]:
+def _cut(rows: list[list[DrawnBox]], links: Sequence[Link]) -> list[Piece]:
     """Links as pieces from row to row; links from one port share their joints."""
-    joints: dict[tuple[Box, int, int], Box] = {}
-    edges: dict[tuple[Box, int], list[Box]] = {}
-    pieces: dict[tuple[Box, float, Box, float], None] = {}
+    joints: dict[tuple[DrawnBox, int, int], DrawnBox] = {}
+    edges: dict[tuple[DrawnBox, int], list[DrawnBox]] = {}
+    pieces: dict[tuple[DrawnBox, float, DrawnBox, float], None] = {}
     for link in links:
         here, out = link.source, link.source.outs[link.out]
         for row in range(link.source.row + 1, link.target.row):
             key = link.source, link.out, row
             if key not in joints:
                 line = edges.setdefault(key[:2], [])
-                joints[key] = Box(_JOINT, 0.0, row=row, line=line)
+                joints[key] = DrawnBox(_JOINT, 0.0, row=row, line=line)
                 line.append(joints[key])
                 rows[row].append(joints[key])
             link.joints.append(joints[key])
@@ -136,7 +142,7 @@ def _cut(rows: list[list[Box]], links: Sequence[Link]) -> list[Piece]:
 # ---------------------------------------------------------------------------- order in a row
 
 
-def _order(rows: list[list[Box]], between: list[list[Piece]]) -> None:
+def _order(rows: list[list[DrawnBox]], between: list[list[Piece]]) -> None:
     best, fewest = [list(row) for row in rows], _crossings(rows, between)
     for sweep in range(_turns(_SWEEPS, between)):
         if not fewest:
@@ -151,11 +157,11 @@ def _order(rows: list[list[Box]], between: list[list[Piece]]) -> None:
 
 
 def _by_barycenter(
-    rows: list[list[Box]], between: list[list[Piece]], i: int, downwards: bool
+    rows: list[list[DrawnBox]], between: list[list[Piece]], i: int, downwards: bool
 ) -> None:
     fixed = rows[i - 1] if downwards else rows[i + 1]
     places = {box: float(k) for k, box in enumerate(fixed)}
-    pulls: dict[Box, list[float]] = {}
+    pulls: dict[DrawnBox, list[float]] = {}
     for a, out, b, into in between[i - 1] if downwards else between[i]:
         near, port, box = (a, out, b) if downwards else (b, into, a)
         pulls.setdefault(box, []).append(places[near] + port / (near.width + 1.0))
@@ -164,7 +170,7 @@ def _by_barycenter(
     rows[i].sort(key=lambda box: (means.get(box, own[box]), own[box]))
 
 
-def _crossings(rows: list[list[Box]], between: list[list[Piece]]) -> int:
+def _crossings(rows: list[list[DrawnBox]], between: list[list[Piece]]) -> int:
     total = 0
     for i, pieces in enumerate(between):
         above = {box: k for k, box in enumerate(rows[i])}
@@ -180,7 +186,7 @@ def _crossings(rows: list[list[Box]], between: list[list[Piece]]) -> int:
 # ------------------------------------------------------------------------ places along a row
 
 
-def _settle(rows: list[list[Box]], between: list[list[Piece]]) -> None:
+def _settle(rows: list[list[DrawnBox]], between: list[list[Piece]]) -> None:
     for row in rows:
         x = 0.0
         for box in row:
@@ -194,7 +200,7 @@ def _settle(rows: list[list[Box]], between: list[list[Piece]]) -> None:
                 if box.line:
                     means[id(box.line)] += box.x / len(box.line)
         for i in range(len(rows)) if downwards else range(len(rows) - 1, -1, -1):
-            pulls: dict[Box, list[tuple[float, float]]] = {
+            pulls: dict[DrawnBox, list[tuple[float, float]]] = {
                 box: [(means[id(box.line)], _STRAIGHT)] for box in rows[i] if box.line
             }
             if i > 0 and (downwards or turn > 2):
@@ -211,7 +217,7 @@ def _turns(most: int, between: list[list[Piece]]) -> int:
     return max(4, min(most, _EFFORT // (1 + sum(map(len, between)))))
 
 
-def _place_row(row: list[Box], pulls: dict[Box, list[tuple[float, float]]]) -> None:
+def _place_row(row: list[DrawnBox], pulls: dict[DrawnBox, list[tuple[float, float]]]) -> None:
     """Each box where its pulls want it, or as near as its neighbours let it."""
     ahead, wanted, weights, shift = 0.0, [], [], []
     for k, box in enumerate(row):
@@ -242,7 +248,7 @@ def _isotonic(values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 
 def _assign_heights(
-    rows: list[list[Box]], between: list[list[Piece]]
+    rows: list[list[DrawnBox]], between: list[list[Piece]]
 ) -> tuple[list[float], list[float]]:
     tops, bottoms, y = [], [], 0.0
     for i, row in enumerate(rows):

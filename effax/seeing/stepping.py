@@ -17,7 +17,7 @@ from effax.effects.program import Equation, Program
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.stage import stage
-from effax.seeing.explain import Log, Performed, explain, not_explained
+from effax.seeing.explain import EffectLog, Performed, explain, not_explained
 from effax.seeing.page import PAGE
 from effax.seeing.values import shown
 
@@ -127,7 +127,7 @@ class _Runs:
         program, captured, out_tree = found
         return tree_unflatten(out_tree, program.run(*captured, *leaves))
 
-    def data(self, log: Log) -> dict[str, Any]:
+    def data(self, log: EffectLog) -> dict[str, Any]:
         """What the page holds: the programs' lines, and the steps."""
         places: dict[int, tuple[int, int]] = {}
         programs = []
@@ -143,7 +143,7 @@ class _Runs:
         return {"programs": programs, "steps": steps}
 
     def _steps(
-        self, event: Performed, root: Performed, around: Any, places: dict[int, Any], log: Log
+        self, event: Performed, root: Performed, around: Any, places: dict[int, Any], log: EffectLog
     ) -> Iterator[dict[str, Any]]:
         own = _place(event.at, places, log) or around
         installed = list(event.stack)
@@ -170,7 +170,7 @@ class _Runs:
             yield from self._steps(child, root, own, places, log)
 
 
-def _place(at: Any, places: dict[int, Any], log: Log) -> Any:
+def _place(at: Any, places: dict[int, Any], log: EffectLog) -> Any:
     """Which equation of which program this was, also where a tape recorded it is walked back."""
     while isinstance(at, Equation):
         found = places.get(id(at))

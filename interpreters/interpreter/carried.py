@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _LIMIT: Final = 1024
 
 
-class Form:
+class CarriedForm:
     """Data of an interpreter apart from the leaves: which of these there are, and the statics.
 
     Forms are interned for each class, so that they are part of a key by identity.
@@ -34,7 +34,7 @@ class Form:
     @staticmethod
     def of(
         interpreter: type[Interpreter], present: tuple[bool, ...], statics: tuple[Any, ...]
-    ) -> Form:
+    ) -> CarriedForm:
         """The form with these leaves and statics."""
         key: Any = present
         if statics:  # 1 == 1.0 == True
@@ -42,11 +42,11 @@ class Form:
         try:
             found = interpreter._forms.get(key)
         except TypeError:  # a static that has no hash
-            return Form(interpreter, present, statics)
+            return CarriedForm(interpreter, present, statics)
         if found is None:
             if len(interpreter._forms) >= _LIMIT:
                 interpreter._forms.clear()
-            found = interpreter._forms[key] = Form(interpreter, present, statics)
+            found = interpreter._forms[key] = CarriedForm(interpreter, present, statics)
         return found
 
     def data(self, parts: Sequence[Any]) -> Any:
@@ -64,7 +64,7 @@ class Carried(Carrier):
     def __init__(
         self,
         handler: Any,
-        form: Form,
+        form: CarriedForm,
         parts: Sequence[Any],
         type: ShapedArray | None = None,
         data: Any = None,

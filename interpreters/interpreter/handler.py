@@ -24,7 +24,7 @@ from effax.effects.tree import tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.effects.value import Value
 from effax.interpreters.interpreter import states
-from effax.interpreters.interpreter.carried import Carried, Form
+from effax.interpreters.interpreter.carried import Carried, CarriedForm
 from effax.interpreters.interpreter.fields import Data
 from effax.interpreters.interpreter.fused import fused
 from effax.interpreters.interpreter.rules import Rule
@@ -140,7 +140,7 @@ class Interpretation(Lifting):
 
     def value(self, mode: Any, leaves: Sequence[Any]) -> Any:
         """The data made of these leaves, carried."""
-        form = Form.of(self.interpreter, tuple([m is not None for m in mode[0]]), mode[1])
+        form = CarriedForm.of(self.interpreter, tuple([m is not None for m in mode[0]]), mode[1])
         return Carried(self, form, leaves)
 
     def leaf_types(self, mode: Any, type: ShapedArray) -> Sequence[ShapedArray]:
@@ -388,7 +388,7 @@ class Interpretation(Lifting):
         present = tuple([part is not None for part in found])
         parts = found if all(present) else [part for part in found if part is not None]
         statics = tuple([getattr(x, name, None) for name in fields.statics])
-        form = Form.of(cls, present, statics)
+        form = CarriedForm.of(cls, present, statics)
         return Carried(self, form, parts, None, x if type(x) is cls else None)
 
     def missing(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:

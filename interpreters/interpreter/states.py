@@ -115,7 +115,7 @@ class States:
         if name in fields.settings:
             return handler.settings[fields.settings.index(name)]
         if name in fields.logs:
-            return Log(handler.logs[name])
+            return LogState(handler.logs[name])
         return handler.states[self._place(name)]
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -128,7 +128,7 @@ class States:
         return names.index(name)
 
 
-class Log:
+class LogState:
     """What a rule sees of a log."""
 
     __slots__ = ("_pieces",)

@@ -7,10 +7,10 @@ from typing import Any
 
 from effax.effects import collective
 from effax.interpreters.masks import pick
-from effax.interpreters.residual.partition import Plan, planners, split
+from effax.interpreters.residual.partition import SplitPlan, planners, split
 
 
-def plan_parallel(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+def plan_parallel(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> SplitPlan:
     """Each place keeps its own residuals: they come as rows, and go back as rows."""
     parts = split(attributes["program"], unknown)
     mapped: tuple[bool, ...] = attributes["mapped"]
@@ -32,7 +32,7 @@ def plan_parallel(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan
         *(True for _ in range(parts.made)),
         *pick(mapped, unknown, True),
     )
-    return Plan(
+    return SplitPlan(
         {**attributes, "program": parts.known, "mapped": tuple(known_mapped)},
         {**attributes, "program": parts.linear, "mapped": linear_mapped},
         parts.unknown_outputs,

@@ -17,8 +17,8 @@ from effax.interpreters.masks import pick
 from effax.interpreters.residual.hoisting import hoisted_scan
 from effax.interpreters.residual.narrowing import narrowed_while
 from effax.interpreters.residual.partition import (
-    Plan,
     Split,
+    SplitPlan,
     plan_call,
     planners,
     settle,
@@ -29,7 +29,7 @@ from effax.interpreters.residual.saving import plan_remat
 from effax.interpreters.stage import stage
 
 
-def plan_cond(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+def plan_cond(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> SplitPlan:
     """Branches in two; those that make fewer residuals fill the others' places with zeros."""
     branches: tuple[Program, ...] = attributes["branches"]
     mask = unknown[1:]
@@ -56,7 +56,9 @@ def plan_cond(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
             *pick(operands[1:], mask, True),
         ]
 
-    return Plan({"branches": known}, {"branches": linear}, later, known_operands, linear_operands)
+    return SplitPlan(
+        {"branches": known}, {"branches": linear}, later, known_operands, linear_operands
+    )
 
 
 def _place(slots: list[ShapedArray], types: Sequence[ShapedArray]) -> list[int]:
@@ -105,7 +107,7 @@ def _from_slots(
     return settle(made, [*[False] * len(given), *[True] * len(rest)])
 
 
-def plan_scan(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+def plan_scan(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> SplitPlan:
     """A scan in two: the known one stacks the residuals that the linear one scans.
 
     Residuals that are constants of the loop, or scanned operands, are passed on as they are. What
@@ -158,7 +160,7 @@ def plan_scan(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
             *rest[b:],
         ]
 
-    return Plan(known_attributes, linear_attributes, parts.unknown_outputs, known, linear)
+    return SplitPlan(known_attributes, linear_attributes, parts.unknown_outputs, known, linear)
 
 
 def known_loop(
@@ -193,7 +195,7 @@ def known_loop(
     return known, tuple(carry)
 
 
-def plan_while(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+def plan_while(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> SplitPlan:
     """The known part of the carry is iterated now; the linear half does again what it depends on.
 
     A loop of unknown length can't stack what its steps leave, so nothing is stored, unless it says
@@ -210,7 +212,7 @@ def plan_while(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
         return _plan_checkpointed(unknown, attributes, known, carry, again)
     consts = attributes["cond_consts"] + attributes["body_consts"]
     known_mask = (*unknown[:consts], *carry)
-    return Plan(
+    return SplitPlan(
         known,
         attributes,
         carry,
@@ -226,7 +228,7 @@ def _plan_checkpointed(
     known: dict[str, Any],
     carry: tuple[bool, ...],
     again: tuple[bool, ...],
-) -> Plan:
+) -> SplitPlan:
     """The known half is a call of the loop that keeps checkpoints, the trail.
 
     The linear half is the loop of what is done `again`. The trail is among the constants of its
@@ -247,7 +249,7 @@ def _plan_checkpointed(
     keeping, whole, stored = found
     known_mask = (*unknown[: n + m], *carry)
     unknown_again = tuple([u for u, a in zip(carry, again, strict=True) if a])
-    return Plan(
+    return SplitPlan(
         {"program": keeping, "name": body.name},
         {**attributes, "body": whole, "body_consts": m + stored, "trail": (stored, unknown_again)},
         carry,

@@ -9,7 +9,7 @@ from effax.effects import custom
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.program import Program, without_dead_code
 from effax.interpreters.masks import pick
-from effax.interpreters.residual.partition import Plan, planners, settle, split
+from effax.interpreters.residual.partition import SplitPlan, planners, settle, split
 from effax.interpreters.residual.record import Record
 
 
@@ -75,7 +75,7 @@ class _LinearBatching:
         return pick(results, self.wanted, True), pick(marks, self.wanted, True)
 
 
-def plan_custom_vmap(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+def plan_custom_vmap(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> SplitPlan:
     """The linear half computes the known part again, as the residuals of a batch are not those of
     one element: only the user's rule knows what it keeps."""
     program: Program = attributes["program"]
@@ -88,7 +88,7 @@ def plan_custom_vmap(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> P
         Program(known.inputs, known.equations, known.outputs[:own], program.name)
     )
     linear = settle(without_dead_code(program, later), unknown)
-    return Plan(
+    return SplitPlan(
         {
             "program": known,
             "rule": _KnownBatching(rule, unknown, later, program.in_types, name),

@@ -16,7 +16,7 @@ from effax.interpreters.residual.recomputing import recompute
 
 
 @attrs.frozen(slots=True, eq=False)
-class Plan:
+class SplitPlan:
     """The known and the linear half of one higher-order effect.
 
     `known(operands)` are the operands of the known half; `linear(operands, residuals)` those of
@@ -36,7 +36,7 @@ class Plan:
     linear_effect: Effect | None = None
 
 
-planners: Final[dict[Effect, Callable[..., Plan]]] = {}
+planners: Final[dict[Effect, Callable[..., SplitPlan]]] = {}
 """How each higher-order effect is split: called with which operands are unknown, and attributes."""
 
 
@@ -163,7 +163,7 @@ class _Partition:
             self.linear.append(e)
             self.mark(e.outputs)
 
-    def halves(self, e: Equation, planner: Callable[..., Plan]) -> None:
+    def halves(self, e: Equation, planner: Callable[..., SplitPlan]) -> None:
         """Write both halves of a higher-order effect as equations."""
         unknown = tuple(map(self.is_unknown, e.inputs))
         if settled(e.effect, unknown, e.attributes):
@@ -239,7 +239,7 @@ def _free_variables(program: Program) -> list[Variable]:
     return list(free)
 
 
-def plan_call(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+def plan_call(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> SplitPlan:
     """A call in two: each half of its program is called."""
     parts = split(attributes["program"], unknown)
 
@@ -254,7 +254,7 @@ def plan_call(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
             *pick(operands, unknown, True),
         ]
 
-    return Plan(
+    return SplitPlan(
         {**attributes, "program": parts.known},
         {**attributes, "program": parts.linear},
         parts.unknown_outputs,

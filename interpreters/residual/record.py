@@ -19,7 +19,7 @@ from effax.effects.program import Equation, Variable
 from effax.effects.provenance import scope_of, source
 from effax.effects.types import ShapedArray, snapshot
 from effax.interpreters.masks import merge, pick
-from effax.interpreters.residual.partition import Plan, planners, settled
+from effax.interpreters.residual.partition import SplitPlan, planners, settled
 
 
 class Record(Handler):
@@ -93,7 +93,7 @@ class Record(Handler):
         effect: Effect,
         operands: tuple[Any, ...],
         attributes: dict[str, Any],
-        planner: Callable[..., Plan],
+        planner: Callable[..., SplitPlan],
     ) -> list[Any]:
         """Perform the known half of a higher-order effect outside, record the linear half."""
         unknown = tuple(self.owns(x) for x in operands)

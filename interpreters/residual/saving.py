@@ -15,13 +15,13 @@ from effax.effects.program import Equation, Program, Variable, used_inputs
 from effax.interpreters.masks import pick
 from effax.interpreters.residual.exposing import Exposed, expose, opened
 from effax.interpreters.residual.narrowing import narrowed
-from effax.interpreters.residual.partition import Plan, plan_call, split
+from effax.interpreters.residual.partition import SplitPlan, plan_call, split
 from effax.interpreters.residual.replaying import asks
 
 _log: Final = logging.getLogger("effax")
 
 
-def plan_remat(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+def plan_remat(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> SplitPlan:
     """The linear half does the work again, except for the values that the policy keeps.
 
     The answers of effects (a number that is drawn) are kept whatever the policy says. Where one is
@@ -46,7 +46,7 @@ class Offloadable:
     dst: str
 
 
-class Verdict:
+class SavingVerdict:
     """What a policy says of results, as a value: kept, or computed again."""
 
     __slots__ = ("kept", "name")
@@ -62,8 +62,8 @@ class Verdict:
         return self.name
 
 
-Saveable: Final = Verdict("Saveable", True)
-Recompute: Final = Verdict("Recompute", False)
+Saveable: Final = SavingVerdict("Saveable", True)
+Recompute: Final = SavingVerdict("Recompute", False)
 
 
 def _plan(
@@ -71,7 +71,7 @@ def _plan(
     unknown: tuple[bool, ...],
     attributes: dict[str, Any],
     parts: Exposed,
-) -> Plan:
+) -> SplitPlan:
     later = split(program, unknown).unknown_outputs
     kept = {x: v if isinstance(v, Offloadable) else None for x, v in parts.kept.items()}
     linear_program = narrowed(
@@ -103,7 +103,7 @@ def _plan(
     known_program = narrowed(
         Program(known.inputs, known.equations, known.outputs[:results], program.name)
     )
-    return Plan(
+    return SplitPlan(
         {**attributes, "program": known_program},
         {**attributes, "program": linear_program, "again": True},
         later,

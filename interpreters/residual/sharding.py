@@ -9,11 +9,11 @@ from effax.effects import shape, sharding
 from effax.effects.mesh import PartitionSpec
 from effax.effects.program import Program
 from effax.interpreters.masks import pick
-from effax.interpreters.residual.partition import Plan, planners, split
+from effax.interpreters.residual.partition import SplitPlan, planners, split
 from effax.interpreters.stage import stage
 
 
-def plan_shard_map(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Plan:
+def plan_shard_map(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> SplitPlan:
     """Each place keeps its own residuals: they are pieces along a first axis of their own."""
     parts = split(attributes["program"], unknown)
     in_specs, out_specs = attributes["in_specs"], attributes["out_specs"]
@@ -46,7 +46,7 @@ def plan_shard_map(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> Pla
         ),
         "out_specs": tuple(pick(out_specs, parts.unknown_outputs, True)),
     }
-    return Plan(
+    return SplitPlan(
         {**attributes, **known_attributes},
         {**attributes, **linear_attributes},
         parts.unknown_outputs,

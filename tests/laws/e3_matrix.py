@@ -20,7 +20,7 @@ from effax.effects.types import ShapedArray, float64, is_float
 from effax.interpreters.stage import stage
 from effax.laws.check import hold
 from effax.laws.law import LAWS, Case, Law, NotDefined, Violation
-from effax.laws.sketch import Sketch, Step, Value
+from effax.laws.sketch import Sketch, SketchValue, Step
 from tests.programs.e3 import PROGRAMS
 
 VECTOR = ShapedArray((5,), float64)
@@ -35,10 +35,10 @@ def _sketch(function: Any, types: tuple[ShapedArray, ...], name: str) -> Sketch:
         return list(staged.program.run(*map(_written_out, constants), *xs))
 
     program, n = stage(closed, types, name).program, len(types)
-    operands = tuple(Value(i) for i in range(n))
+    operands = tuple(SketchValue(i) for i in range(n))
     results = len(program.outputs)
     step = Step(control.call, operands, {"program": program, "name": name}, results)
-    return Sketch(types, (step,), tuple(Value(n + i) for i in range(results)), name)
+    return Sketch(types, (step,), tuple(SketchValue(n + i) for i in range(results)), name)
 
 
 def _written_out(x: Any) -> Any:

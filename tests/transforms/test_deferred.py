@@ -24,7 +24,9 @@ def put_off():
 @pytest.fixture(params=["noted", "compiled"])
 def way(request, monkeypatch):
     """Each test twice: performed effect by effect, and compiled the first time."""
-    monkeypatch.setattr(deferred.Plan, "due", lambda self, size: request.param == "compiled")
+    monkeypatch.setattr(
+        deferred.GradientPlan, "due", lambda self, size: request.param == "compiled"
+    )
     yield request.param
     effax.clear_caches()
 
@@ -238,7 +240,7 @@ def test_nothing_is_kept(way):
 
 
 def test_compiling_begins_when_as_much_time_was_spent():
-    plan = deferred.Plan()
+    plan = deferred.GradientPlan()
     assert not plan.due(10)
     plan.spent = 10.0
     assert plan.due(10)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from effax.backends.xla.layout import Layout, ModuleMesh
+from effax.backends.xla.layout import ModuleMesh, ProgramLayout
 from effax.backends.xla.lowering.locations import Locations
 from effax.effects.columns import load_family
 from effax.effects.effect import Effect
@@ -426,7 +426,7 @@ def module_text(
     platform: str = "cpu",
     argument_attributes: Sequence[str] | None = None,
     located: bool = False,
-    layout: Layout | None = None,
+    layout: ProgramLayout | None = None,
     mesh: ModuleMesh | None = None,
 ) -> tuple[str, list[Callable[..., Any]]]:
     """The StableHLO module of a program, and the host callbacks it calls, in order.
@@ -452,7 +452,9 @@ def module_text(
     return written(write, platform, located)
 
 
-def _cut(mesh: ModuleMesh, layout: Layout, program: Program) -> tuple[Sequence[str], Sequence[str]]:
+def _cut(
+    mesh: ModuleMesh, layout: ProgramLayout, program: Program
+) -> tuple[Sequence[str], Sequence[str]]:
     """What is said of the operands and results of a program over a mesh."""
     outs = layout.outs or (None,) * len(program.out_types)
     ins = [

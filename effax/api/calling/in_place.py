@@ -11,7 +11,7 @@ from effax.effects.callback import HOST
 from effax.effects.elementwise import copy
 from effax.effects.handler import bottom
 from effax.effects.program import Program
-from effax.effects.state import Cell, Ref, ref_get
+from effax.effects.state import OwnedRef, Ref, ref_get
 from effax.interpreters.masks import pick
 
 
@@ -61,7 +61,7 @@ def asks_the_host(program: Program) -> bool:
 
 def _given(ref: Ref, donated: bool, risky: bool) -> Any:
     """The contents of a reference; of their own memory where that will be given away."""
-    if not isinstance(ref, Cell) or ref.handler is not bottom:
+    if not isinstance(ref, OwnedRef) or ref.handler is not bottom:
         return ref_get(ref)  # refuses
     contents = asarray(ref.held())
     return copy(contents) if donated and (ref.shared or risky) else contents

@@ -10,14 +10,14 @@ from typing import Any, Final
 import numpy as np
 
 from effax.api.calling.in_place import asks_the_host
-from effax.api.compiling.stages import Call, Compiled
+from effax.api.compiling.stages import Compiled, StagedCall
 from effax.backends.xla.array import asarray, device_put
 from effax.backends.xla.client import XlaRuntimeError, jaxlib_version
 from effax.backends.xla.compile import reloaded
 from effax.backends.xla.device import devices
 from effax.backends.xla.executable import Executable
 from effax.backends.xla.launch import Executor
-from effax.backends.xla.layout import Layout
+from effax.backends.xla.layout import ProgramLayout
 from effax.backends.xla.placement import Spec, default, single
 from effax.effects.dtypes import ELEMENTS
 from effax.effects.errors import ExportError
@@ -126,7 +126,7 @@ def deserialize_and_load(
         header["fun_name"],
     )
     program.memo["serialized"] = parts[-1]
-    call = Call(
+    call = StagedCall(
         header["fun_name"],
         program,
         tuple(captured),
@@ -134,7 +134,7 @@ def deserialize_and_load(
         out_tree,
         tuple(header["donated"]),
         tuple(header["names"]),
-        Layout(where, (where,) * len(in_types)),
+        ProgramLayout(where, (where,) * len(in_types)),
         (),
         None,
     )

@@ -32,10 +32,10 @@ from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.dispatch import refuse_execution
 from effax.backends.xla.launch import Executor
-from effax.backends.xla.layout import Layout, layout_of
+from effax.backends.xla.layout import ProgramLayout, layout_of
 from effax.backends.xla.placement import Spec, default, place, single
 from effax.eager.calls import builder, compiled
-from effax.eager.forms import Form, Found, enter, enter_own, find, given
+from effax.eager.forms import CallForm, FoundCall, enter, enter_own, find, given
 from effax.effects import config, control, key_use
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
@@ -111,7 +111,7 @@ class Jit:
         self._name = name_of(function)
         self._work = ledger.of_function(function, self._name, new)
         self._enter = enter_own if self._donates else enter
-        self._bound: dict[Any, tuple[Form, Callable[..., Any]]] = {}
+        self._bound: dict[Any, tuple[CallForm, Callable[..., Any]]] = {}
         made_of = function, static_numbers, static_names, donated, donated_names, inline, device
         self._made_of = *made_of, options, shardings
         self._missed = _passing_on(ref(self), self._made_of)
@@ -126,7 +126,9 @@ class Jit:
             return self
         return partial(self, instance)
 
-    def _other(self, tried: Form | None, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def _other(
+        self, tried: CallForm | None, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
         """The results of a call that is not of the form `tried`, or not compiled yet."""
         args, keywords = given(args, keywords)
         if installed() is not bottom or self._device is not None:
@@ -145,7 +147,7 @@ class Jit:
             return found.launch(found.buffers)
         return self._call(args, keywords, found)
 
-    def _remember(self, found: Found) -> None:
+    def _remember(self, found: FoundCall) -> None:
         """Look for calls of the form of this one first."""
         call = found.form.bind(found.entries, self._work, self._missed, self._enter)
         self._bound[found.shape] = found.form, call
@@ -160,7 +162,9 @@ class Jit:
         return found
 
     @filtered
-    def _call(self, args: tuple[Any, ...], keywords: dict[str, Any], found: Found | None) -> Any:
+    def _call(
+        self, args: tuple[Any, ...], keywords: dict[str, Any], found: FoundCall | None
+    ) -> Any:
         if config.read("disable_jit"):
             return self._function(*args, **keywords)
         parted = self._part(args, keywords)
@@ -261,7 +265,7 @@ class Jit:
         fixed = [at for at, _ in parted.statics]
         return leaf_names(Parameters.of(self._function), parted.tree, fixed)
 
-    def _run(self, parted: Parted, traced: Trace, found: Found | None) -> Any:
+    def _run(self, parted: Parted, traced: Trace, found: FoundCall | None) -> Any:
         captured = [asarray(x) for x in traced.captured]
         arrays = [x if type(x) is Array else asarray(x) for x in parted.leaves]
         donate = [len(captured) + i for i in parted.donated]
@@ -316,11 +320,11 @@ class Jit:
         specs: Sequence[Spec],
         program: Program,
         asked: tuple[Leaves | None, Leaves | None] = (None, None),
-    ) -> Layout:
+    ) -> ProgramLayout:
         """Where operands of these specs are computed with."""
         if self._device is not None:
             where = single(self._device)
-            return Layout(where, (where,) * len(specs), True)
+            return ProgramLayout(where, (where,) * len(specs), True)
         return layout_of(specs, program, *asked, what=self._name)
 
     @filtered
@@ -331,7 +335,7 @@ class Jit:
         >>> effax.jit(lambda x: x + 1).trace(effax.ShapeDtypeStruct((2,), "float32")).out_info
         ShapeDtypeStruct(shape=(2,), dtype=float32)
         """
-        from effax.api.compiling.stages import Call, Traced
+        from effax.api.compiling.stages import StagedCall, Traced
 
         parted = self._part(args, keywords, typeof_like)
         traced = self._trace(parted)
@@ -341,7 +345,7 @@ class Jit:
         specs = [_spec_of(x) for x in (*traced.captured, *parted.leaves)]
         layout = self._layout(specs, traced.program, self._asked(traced, parted))
         return Traced(
-            Call(
+            StagedCall(
                 self._name,
                 traced.program,
                 traced.captured,
@@ -400,7 +404,7 @@ def _passing_on(owner: Callable[[], Jit | None], made_of: tuple[Any, ...]) -> Ca
     kept the function alone another one is made.
     """
 
-    def missed(form: Form | None, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def missed(form: CallForm | None, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         nonlocal owner
         jit = owner()
         if jit is None:

@@ -20,7 +20,7 @@ from effax.backends.xla.dispatch import (
     refuse_execution,
 )
 from effax.backends.xla.launch import Executor
-from effax.backends.xla.layout import Layout
+from effax.backends.xla.layout import ProgramLayout
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.placement import Sharding
 from effax.effects.frames import filtered
@@ -55,7 +55,7 @@ class ArgInfo:
 
 
 @attrs.frozen(slots=True, eq=False)
-class Call:
+class StagedCall:
     """What all stages of one call have in common."""
 
     fun_name: str
@@ -66,7 +66,7 @@ class Call:
     donated: tuple[int, ...]
     names: tuple[str, ...]
     """What each leaf of the arguments is called."""
-    layout: Layout
+    layout: ProgramLayout
     options: tuple[tuple[str, Any], ...]
     work: Work | None
 
@@ -83,7 +83,7 @@ class Call:
 
 @attrs.frozen(slots=True, eq=False)
 class _Stage:
-    _call: Call
+    _call: StagedCall
 
     @property
     def fun_name(self) -> str:
@@ -185,7 +185,7 @@ class Traced(_Stage):
         return Lowered(self._call, _module_text(self._call, platform), platform)
 
 
-def _module_text(call: Call, platform: str, located: bool = False) -> str:
+def _module_text(call: StagedCall, platform: str, located: bool = False) -> str:
     """The StableHLO module of a staged call, its references threaded through as operands."""
     program = call.program
     if takes_references(program):
@@ -278,7 +278,7 @@ class _Threads:
     held: tuple[Ref, ...]
     written: tuple[bool, ...]
 
-    def references(self, call: Call, leaves: Sequence[Any]) -> list[Ref]:
+    def references(self, call: StagedCall, leaves: Sequence[Any]) -> list[Ref]:
         """List references closed over, then arguments; raises `RefError` for one given twice."""
         return distinct([*self.held, *leaves], call.fun_name, lambda: call.names)[0]
 
@@ -291,7 +291,7 @@ class _Threads:
         return results[:n]
 
 
-def _threaded(call: Call) -> tuple[Program, Layout, _Threads]:
+def _threaded(call: StagedCall) -> tuple[Program, ProgramLayout, _Threads]:
     """The program on contents; values that it closes over first, then contents of references."""
     whole, written = discharged(call.program)
     held = [isinstance(x, Ref) for x in call.captured]
@@ -440,7 +440,7 @@ def _dialect(dialect: str | None) -> str:
     )
 
 
-def _other_tree(call: Call, given: Any) -> str:
+def _other_tree(call: StagedCall, given: Any) -> str:
     expected = tree_unflatten(call.in_tree, call.in_types)
     found = [
         f"  at {_place(m.path)} there was {m.first}, and now there is {m.second}: {m.explanation}"
@@ -458,7 +458,7 @@ def _place(path: Sequence[Any]) -> str:
     return ("args", "kwargs")[path[0].idx] + "".join(map(str, path[1:]))
 
 
-def _other_device(call: Call, leaves: Sequence[Any], array: Array, where: Sharding) -> str:
+def _other_device(call: StagedCall, leaves: Sequence[Any], array: Array, where: Sharding) -> str:
     at = next(i for i, x in enumerate(leaves) if x is array) - len(leaves) + len(call.names)
     what = "a reference closed over" if at < 0 else f"argument {call.names[at]}"
     return (

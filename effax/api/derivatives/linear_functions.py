@@ -43,10 +43,10 @@ class LinearFunction:
         self._skeleton: Any = None
 
     def __init_subclass__(cls) -> None:
-        registry.register_node(cls, _flatten, Skeleton.filled)
+        registry.register_node(cls, _flatten, LinearSkeleton.filled)
 
 
-class Skeleton:
+class LinearSkeleton:
     """A linear function without its residuals: each has a number, which stands in its places."""
 
     __slots__ = ("done", "equations", "function", "handler", "inputs", "kind", "tangents")
@@ -96,8 +96,8 @@ def _with_inputs(e: Equation, inputs: Any) -> Equation:
     return Equation(e.effect, list(inputs), e.attributes, e.outputs, e.frame, e.scope)
 
 
-def _flatten(linear: LinearFunction) -> tuple[list[Any], Skeleton]:
+def _flatten(linear: LinearFunction) -> tuple[list[Any], LinearSkeleton]:
     """The residuals of a linear function, and the rest of it."""
     if linear._skeleton is None:
-        linear._skeleton = Skeleton(linear)
+        linear._skeleton = LinearSkeleton(linear)
     return linear._skeleton.residuals(linear), linear._skeleton

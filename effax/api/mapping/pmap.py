@@ -59,7 +59,7 @@ class _Unnamed:
 
 
 @attrs.frozen(slots=True, eq=False)
-class Traced:
+class PlacesTrace:
     """A function staged for one place."""
 
     program: Program
@@ -74,7 +74,7 @@ class Traced:
 
 
 @attrs.frozen(slots=True, eq=False)
-class Call:
+class PlacesCall:
     """The arguments of one call, flat: leaves with their mapped axis first, and the rest."""
 
     leaves: list[Any]
@@ -107,7 +107,7 @@ class Pmap:
         self._backend = options["backend"]
         self._axis_size = options["axis_size"]
         self._donated = options["donated"]
-        self._traces: dict[Any, Traced] = {}
+        self._traces: dict[Any, PlacesTrace] = {}
         wearing(function)(self)
 
     @filtered
@@ -149,7 +149,7 @@ class Pmap:
             )
         return running.places(size, self._devices, self._backend)
 
-    def _one_effect_at_a_time(self, call: Call) -> Any:
+    def _one_effect_at_a_time(self, call: PlacesCall) -> Any:
         """The results where `jit` is disabled: the places are a batch on one device."""
         flat, out = self._flat(call)
         axes = tuple(0 if m else None for m in call.mapped)
@@ -157,7 +157,7 @@ class Pmap:
         results = vmap(flat, in_axes=axes, **named)(*call.leaves)
         return tree_unflatten(out[0], map(_placed, results, out[1]))
 
-    def _call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
+    def _call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> PlacesCall:
         if isinstance(self._in_axes, tuple) and len(self._in_axes) != len(args):
             raise ValueError(
                 "pmap in_axes must be an int, None, or a tuple with an entry for each positional "
@@ -192,7 +192,7 @@ class Pmap:
             x if a is None else move_axis(_ready(x, a), a, 0)
             for x, a in zip(leaves, axes, strict=True)
         ]
-        return Call(
+        return PlacesCall(
             leaves,
             tuple(a is not None for a in axes),
             tree,
@@ -234,7 +234,7 @@ class Pmap:
                 position += n
         return tuple(found)
 
-    def _trace(self, call: Call) -> Traced:
+    def _trace(self, call: PlacesCall) -> PlacesTrace:
         key = (
             trace_key(),
             axes_in_scope(),
@@ -249,11 +249,11 @@ class Pmap:
         flat, out = self._flat(call)
         with Places(self._axis, call.size).installed():
             staged = stage(flat, call.row_types, self._name)
-        traced = Traced(staged.program, staged.captured, out[0], out[1])
+        traced = PlacesTrace(staged.program, staged.captured, out[0], out[1])
         self._traces[key] = traced
         return traced
 
-    def _flat(self, call: Call) -> tuple[Callable[..., list[Any]], list[Any]]:
+    def _flat(self, call: PlacesCall) -> tuple[Callable[..., list[Any]], list[Any]]:
         """The function of one place's leaves; a list for its results' tree and their axes."""
         out: list[Any] = []
 
@@ -279,7 +279,7 @@ class Pmap:
             ) from None
         return tuple(axes)
 
-    def lower(self, *args: Any, **keywords: Any) -> Lowered:
+    def lower(self, *args: Any, **keywords: Any) -> LoweredPlaces:
         """Stage and lower the function for these arguments; `as_text()` shows the StableHLO."""
         call = self._call(args, keywords)
         traced = self._trace(call)
@@ -290,11 +290,11 @@ class Pmap:
         static = {i for i, _ in call.statics}
         dynamic = tuple(x for i, x in enumerate(args) if i not in static)
         types = tuple(map(typeof, tree_flatten((dynamic, keywords))[0]))
-        return Lowered(
+        return LoweredPlaces(
             partial(running.text_of, *form),
             traced.program,
             partial(running.spread, *form, donate),
-            partial(Compiled, self, call.statics, call.tree, types),
+            partial(CompiledPlaces, self, call.statics, call.tree, types),
         )
 
     def clear_cache(self) -> None:
@@ -306,16 +306,16 @@ class Pmap:
 
 
 @attrs.frozen(slots=True, eq=False)
-class Lowered:
+class LoweredPlaces:
     """The program of one place, and the module that runs it at all of them."""
 
     write: Callable[..., str]
     program: Program
     _spread: Callable[[], running.Spread]
-    _compiled: Callable[[running.Spread], Compiled]
+    _compiled: Callable[[running.Spread], CompiledPlaces]
 
     @filtered
-    def compile(self, compiler_options: Mapping[str, Any] | None = None) -> Compiled:
+    def compile(self, compiler_options: Mapping[str, Any] | None = None) -> CompiledPlaces:
         """Compile for the devices that the places are on.
 
         Raises `NotImplementedError` for options, which `jit` of the mapped function takes.
@@ -335,7 +335,7 @@ class Lowered:
 
 
 @attrs.frozen(slots=True, eq=False)
-class Compiled:
+class CompiledPlaces:
     """A mapped function compiled for arguments of the types it was lowered for."""
 
     _mapped: Pmap

@@ -56,7 +56,7 @@ Infer: Final = _Infer()
 
 
 @attrs.frozen(slots=True, eq=False)
-class Traced:
+class PieceTrace:
     """A function staged for one place."""
 
     program: Program
@@ -89,7 +89,7 @@ class ShardMap:
         self._out_specs = out_specs
         self._axis_names = axis_names
         self._check = check
-        self._traces: dict[Any, Traced] = {}
+        self._traces: dict[Any, PieceTrace] = {}
         wearing(function)(self)
 
     @filtered
@@ -177,7 +177,7 @@ class ShardMap:
                 scopes.enter_context(Places(name, sizes[name], self._check).installed())
             staged = stage(flat, types, self._name)
         program = forgotten(staged.program, frozenset(binds)) if self._check else staged.program
-        traced = Traced(program, staged.captured, *out)
+        traced = PieceTrace(program, staged.captured, *out)
         self._traces[key] = traced
         return traced
 

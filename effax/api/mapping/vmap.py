@@ -16,7 +16,7 @@ from effax.effects.effect import REFERENCES
 from effax.effects.errors import RefError
 from effax.effects.frames import filtered
 from effax.effects.shape import move_axis
-from effax.effects.state import Cell, Ref, Window, new_ref, ref_get, ref_set
+from effax.effects.state import OwnedRef, Ref, Window, new_ref, ref_get, ref_set
 from effax.effects.tree import (
     broadcast_prefix,
     keystr,
@@ -210,7 +210,7 @@ def _window(handler: Batch, ref: Ref, axis: int) -> Window:
 
 def _ref_of_batch(handler: Batch, ref: Ref, axis: Any, size: int) -> Ref:
     """A reference that the mapped function returns: to the whole batch."""
-    if type(ref) is Cell and ref.handler is handler:
+    if type(ref) is OwnedRef and ref.handler is handler:
         return new_ref(_unbatch(handler, ref.read(), axis, size))
     if axis is not None:
         raise RefError(

@@ -13,7 +13,7 @@ from effax.effects.errors import ConcretizationTypeError, RefError
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom
 from effax.effects.shape import full
-from effax.effects.state import AbstractRef, Cell, ref_get, ref_set
+from effax.effects.state import AbstractRef, OwnedRef, ref_get, ref_set
 from effax.effects.state import Ref as Ref
 from effax.effects.state import new_ref as _new_ref
 from effax.effects.tree import registry, tree_leaves
@@ -117,7 +117,7 @@ def free_ref(ref: Ref) -> None:
     effax.effects.errors.RefError: a reference of type Ref{f32[]~weak} was used after free_ref ...
     """
     ref_get(ref)
-    if not isinstance(ref, Cell):
+    if not isinstance(ref, OwnedRef):
         raise RefError(
             f"free_ref frees a reference where it was made, and {ref!r} was passed to the function"
         )
@@ -243,9 +243,9 @@ class TransformedRef:
         return self.type.size
 
     @property
-    def at(self) -> At:
+    def at(self) -> RefAt:
         """`ref.at[i].at[j]` is a part of a part."""
-        return At(self)
+        return RefAt(self)
 
     def get(self, idx: Index = ()) -> Any:
         """The part of the part that an index names."""
@@ -313,7 +313,7 @@ def refuse_parts(tree: Any, name: str) -> None:
             )
 
 
-class At:
+class RefAt:
     """What `ref.at` is: `ref.at[i]` names a part of what the reference holds."""
 
     __slots__ = ("whole",)
@@ -412,7 +412,7 @@ def _refuse_iteration(ref: Ref) -> NoReturn:
 
 
 def _text(ref: Ref) -> str:
-    if ref.handler is bottom and isinstance(ref, Cell) and ref.contents is not None:
+    if ref.handler is bottom and isinstance(ref, OwnedRef) and ref.contents is not None:
         return "Ref" + repr(ref.contents).removeprefix("Array")
     return repr(ref.type)
 
@@ -450,7 +450,7 @@ def _install() -> None:
     for name, method in methods.items():
         setattr(Ref, name, method)
     properties: dict[str, Callable[[Ref], Any]] = {
-        "at": At,
+        "at": RefAt,
         "aval": lambda ref: ref.type,
         "shape": lambda ref: ref.type.shape,
         "dtype": lambda ref: ref.type.dtype,

@@ -16,7 +16,7 @@ from effax.effects.frames import filtered
 from effax.effects.handler import current
 from effax.effects.kernel import Block, kernel
 from effax.effects.program import Program
-from effax.effects.state import Cell
+from effax.effects.state import OwnedRef
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, int32, typeof
 from effax.experimental.pallas import points
@@ -197,7 +197,7 @@ class Call:
         """The program of an index map, on a point and scalars."""
         axes = len(block.sizes)
 
-        def positions(ids: Sequence[Any], cells: Sequence[Cell]) -> list[Any]:
+        def positions(ids: Sequence[Any], cells: Sequence[OwnedRef]) -> list[Any]:
             if spec.index_map is None:
                 found: Any = (0,) * axes
             else:
@@ -235,7 +235,7 @@ class Call:
         held = [_scratch_type(x) for x in scratch]
         n, ins = len(told), tree.num_leaves
 
-        def run(ids: Sequence[Any], cells: Sequence[Cell]) -> list[Any]:
+        def run(ids: Sequence[Any], cells: Sequence[OwnedRef]) -> list[Any]:
             scalars, given, rest = cells[:n], cells[n : n + ins], cells[n + ins :]
             written, kept = rest[: len(self.out_types)], rest[len(self.out_types) :]
             outs = tree_unflatten(self.out_tree, written)
@@ -265,7 +265,7 @@ class Call:
 
 
 def _staged(
-    function: Callable[[Sequence[Any], Sequence[Cell]], Sequence[Any]],
+    function: Callable[[Sequence[Any], Sequence[OwnedRef]], Sequence[Any]],
     grid: tuple[int, ...],
     told: Sequence[ShapedArray],
     types: Sequence[ShapedArray],
@@ -276,7 +276,7 @@ def _staged(
     token = put(current, recorder)
     try:
         ids = [recorder.input(_ID) for _ in grid]
-        cells = [Cell(recorder, recorder.input(t)) for t in (*told, *types)]
+        cells = [OwnedRef(recorder, recorder.input(t)) for t in (*told, *types)]
         with points.at(ids, grid):
             results = function(ids, cells)
         staged = recorder.finish(list(results), name)

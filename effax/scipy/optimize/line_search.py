@@ -13,7 +13,7 @@ _DECREASE, _CURVATURE = 1e-4, 0.9
 _ZOOMS = 30
 
 
-class Point(NamedTuple):
+class LinePoint(NamedTuple):
     """A step, with the function there, its slope along the line, and its gradient."""
 
     step: Array
@@ -22,19 +22,19 @@ class Point(NamedTuple):
     gradient: Array
 
 
-class Found(NamedTuple):
+class LineFound(NamedTuple):
     """The step that was found; 0, or why there is none; how often the function was asked."""
 
-    point: Point
+    point: LinePoint
     status: Array
     calls: Array
 
 
 class _Search(NamedTuple):
-    before: Point
-    low: Point
-    high: Point
-    best: Point
+    before: LinePoint
+    low: LinePoint
+    high: LinePoint
+    best: LinePoint
     zooming: Array
     done: Array
     status: Array
@@ -43,11 +43,11 @@ class _Search(NamedTuple):
     calls: Array
 
 
-def _either(test: Array, yes: Point, no: Point) -> Point:
-    return Point(*(jnp.where(test, x, y) for x, y in zip(yes, no, strict=True)))
+def _either(test: Array, yes: LinePoint, no: LinePoint) -> LinePoint:
+    return LinePoint(*(jnp.where(test, x, y) for x, y in zip(yes, no, strict=True)))
 
 
-def _between(low: Point, high: Point) -> Array:
+def _between(low: LinePoint, high: LinePoint) -> Array:
     """The minimum of the cubic with these values and slopes; the middle, where it is no use."""
     width = high.step - low.step
     width_or_one = jnp.where(width == 0, 1, width)
@@ -59,17 +59,19 @@ def _between(low: Point, high: Point) -> Array:
     return low.step + width * jnp.where(usable, part, 0.5)
 
 
-def search(along: Callable[[Array], Point], start: Point, maxiter: int, first: Array) -> Found:
+def search(
+    along: Callable[[Array], LinePoint], start: LinePoint, maxiter: int, first: Array
+) -> LineFound:
     """A step from `start` along a line on which the function falls there.
 
     Statuses are 0, 1 where no step was found between two that hold one, and 3 where none was found
     in `maxiter` steps outwards.
     """
 
-    def low_enough(p: Point) -> Array:
+    def low_enough(p: LinePoint) -> Array:
         return p.value <= start.value + _DECREASE * p.step * start.slope
 
-    def flat_enough(p: Point) -> Array:
+    def flat_enough(p: LinePoint) -> Array:
         return jnp.abs(p.slope) <= -_CURVATURE * start.slope
 
     def unfinished(s: _Search) -> Array:
@@ -108,4 +110,4 @@ def search(along: Callable[[Array], Point], start: Point, maxiter: int, first: A
     found = lax.while_loop(
         unfinished, step, _Search(start, start, start, start, no, no, zero, zero, zero, zero)
     )
-    return Found(found.best, found.status, found.calls)
+    return LineFound(found.best, found.status, found.calls)

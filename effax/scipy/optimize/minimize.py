@@ -10,7 +10,7 @@ from effax import lax
 from effax.effects.types import is_float
 from effax.effects.value import Array
 from effax.numpy.decompositions import floats
-from effax.scipy.optimize.line_search import Point, search
+from effax.scipy.optimize.line_search import LinePoint, search
 
 _PER_UNKNOWN = 200  # iterations, as in SciPy
 
@@ -90,7 +90,7 @@ def minimize(
 
 
 class _State(NamedTuple):
-    point: Point
+    point: LinePoint
     x: Array
     inverse: Array
     last: Array
@@ -130,11 +130,11 @@ def _bfgs(
         direction = -(s.inverse @ s.point.gradient)
         slope = jnp.vdot(direction, s.point.gradient)
 
-        def along(length: Array) -> Point:
+        def along(length: Array) -> LinePoint:
             value, gradient = both(s.x + length * direction)
-            return Point(length, value, jnp.vdot(gradient, direction), gradient)
+            return LinePoint(length, value, jnp.vdot(gradient, direction), gradient)
 
-        origin = Point(jnp.zeros_like(slope), s.point.value, slope, s.point.gradient)
+        origin = LinePoint(jnp.zeros_like(slope), s.point.value, slope, s.point.gradient)
         guess = 2.02 * (s.point.value - s.last) / jnp.where(slope == 0, 1, slope)
         guess = jnp.where((guess > 0) & (guess < 1), guess, 1)
         found = search(along, origin, line_search_maxiter, guess)
@@ -155,7 +155,7 @@ def _bfgs(
     value, gradient = both(x)
     (value,) = floats("minimize", value)
     zero = jnp.zeros_like(value)
-    first = Point(zero, value, zero, gradient)
+    first = LinePoint(zero, value, zero, gradient)
     count = jnp.asarray(0)
     start = _State(
         *(first, x, jnp.eye(x.size, dtype=x.dtype), value + jnp.linalg.norm(gradient) / 2),
