@@ -104,7 +104,7 @@ def _folded(
 
 
 def _as(x: Array, dtype: Any) -> Array:
-    from effax.lax.shapes import convert_element_type
+    from effax.lax.conversion import convert_element_type
 
     return convert_element_type(x, dtype)
 

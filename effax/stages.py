@@ -6,7 +6,7 @@
 True
 """
 
-from effax.api.compiling.jit import Jit as Wrapped
+from effax.api.compiling.jitted import Jit as Wrapped
 from effax.api.compiling.stages import ArgInfo as ArgInfo
 from effax.api.compiling.stages import Compiled as Compiled
 from effax.api.compiling.stages import CompilerOptions as CompilerOptions

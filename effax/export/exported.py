@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from effax.api.compiling.jit import Jit
+from effax.api.compiling.jitted import Jit
 from effax.api.compiling.stages import Traced
 from effax.api.custom.vjp import custom_vjp
 from effax.api.derivatives.reverse import vjp

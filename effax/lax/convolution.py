@@ -21,7 +21,7 @@ from effax.effects.types import (
 )
 from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
-from effax.lax.folds import padtype_to_pads
+from effax.lax.windows import padtype_to_pads
 
 ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers | None
 Padding = str | Sequence[tuple[int, int]]

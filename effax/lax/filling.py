@@ -17,7 +17,8 @@ from effax.effects.types import (
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
 from effax.keys.decorators import fills_keys
-from effax.lax.shapes import broadcasted, held
+from effax.lax.conversion import held
+from effax.lax.shapes import broadcasted
 from effax.operands.arguments import beside, on_device
 
 

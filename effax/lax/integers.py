@@ -8,7 +8,7 @@ from effax.effects.conversion import convert_element_type
 from effax.effects.dtypes import as_dtype, bit_width, is_integer, is_signed
 from effax.effects.types import typeof
 from effax.effects.value import Array
-from effax.lax.operators import together
+from effax.lax.meeting import together
 from effax.operands.promoting import asarray
 
 

@@ -21,6 +21,9 @@ from effax.lax.control import fori_loop as fori_loop
 from effax.lax.control import map as map
 from effax.lax.control import scan as scan
 from effax.lax.control import while_loop as while_loop
+from effax.lax.conversion import bitcast_convert_type as bitcast_convert_type
+from effax.lax.conversion import convert_element_type as convert_element_type
+from effax.lax.conversion import reduce_precision as reduce_precision
 from effax.lax.convolution import ConvDimensionNumbers as ConvDimensionNumbers
 from effax.lax.convolution import (
     ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers,
@@ -45,7 +48,6 @@ from effax.lax.folds import cummax as cummax
 from effax.lax.folds import cummin as cummin
 from effax.lax.folds import cumprod as cumprod
 from effax.lax.folds import cumsum as cumsum
-from effax.lax.folds import padtype_to_pads as padtype_to_pads
 from effax.lax.folds import reduce as reduce
 from effax.lax.folds import reduce_and as reduce_and
 from effax.lax.folds import reduce_max as reduce_max
@@ -53,8 +55,6 @@ from effax.lax.folds import reduce_min as reduce_min
 from effax.lax.folds import reduce_or as reduce_or
 from effax.lax.folds import reduce_prod as reduce_prod
 from effax.lax.folds import reduce_sum as reduce_sum
-from effax.lax.folds import reduce_window as reduce_window
-from effax.lax.folds import reduce_window_shape_tuple as reduce_window_shape_tuple
 from effax.lax.folds import reduce_xor as reduce_xor
 from effax.lax.folds import sort as sort
 from effax.lax.folds import sort_key_val as sort_key_val
@@ -178,7 +178,6 @@ from effax.lax.ragged import ragged_dot as ragged_dot
 from effax.lax.ragged import ragged_dot_general as ragged_dot_general
 from effax.lax.ragged_exchange import ragged_all_to_all as ragged_all_to_all
 from effax.lax.scaled import scaled_dot as scaled_dot
-from effax.lax.shapes import bitcast_convert_type as bitcast_convert_type
 from effax.lax.shapes import broadcast as broadcast
 from effax.lax.shapes import broadcast_in_dim as broadcast_in_dim
 from effax.lax.shapes import broadcast_like as broadcast_like
@@ -187,12 +186,10 @@ from effax.lax.shapes import broadcast_to_rank as broadcast_to_rank
 from effax.lax.shapes import clamp as clamp
 from effax.lax.shapes import collapse as collapse
 from effax.lax.shapes import concatenate as concatenate
-from effax.lax.shapes import convert_element_type as convert_element_type
 from effax.lax.shapes import dtype as dtype
 from effax.lax.shapes import expand_dims as expand_dims
 from effax.lax.shapes import optimization_barrier as optimization_barrier
 from effax.lax.shapes import pad as pad
-from effax.lax.shapes import reduce_precision as reduce_precision
 from effax.lax.shapes import reshape as reshape
 from effax.lax.shapes import rev as rev
 from effax.lax.shapes import select as select
@@ -220,3 +217,6 @@ from effax.lax.tokens import create_token as create_token
 from effax.lax.tokens import dce_sink as dce_sink
 from effax.lax.tokens import precv as precv
 from effax.lax.tokens import psend as psend
+from effax.lax.windows import padtype_to_pads as padtype_to_pads
+from effax.lax.windows import reduce_window as reduce_window
+from effax.lax.windows import reduce_window_shape_tuple as reduce_window_shape_tuple

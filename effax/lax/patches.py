@@ -18,8 +18,8 @@ from effax.lax.convolution import (
     conv_general_dilated,
 )
 from effax.lax.filling import broadcasted_iota
-from effax.lax.folds import padtype_to_pads
 from effax.lax.shapes import reshape, tile, transpose
+from effax.lax.windows import padtype_to_pads
 from effax.operands.arguments import cast
 from effax.operands.promoting import arraylike
 

@@ -153,7 +153,8 @@ def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
 
 
 def _constant(key: Array, shape: Shape, dtype: Any, value: Any) -> Array:
-    from effax.lax.shapes import broadcast_shapes, convert_element_type, repeated
+    from effax.lax.conversion import convert_element_type
+    from effax.lax.shapes import broadcast_shapes, repeated
 
     if broadcast_shapes(typeof(value).shape, shape) != tuple(shape):
         raise ValueError(f"constant: {typeof(value).str_short()} does not fit into {shape}")

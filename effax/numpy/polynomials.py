@@ -12,30 +12,24 @@ import numpy as np
 from effax.eager.whole import opening, own_promotion, whole
 from effax.effects import elementwise, shape
 from effax.effects.conversion import convert_element_type
-from effax.effects.errors import ConcretizationTypeError
 from effax.effects.types import finfo, int32, is_bool, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.control import scan
 from effax.lax.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from effax.numpy.arithmetic import add, divide, multiply, negative
-from effax.numpy.arranging import roll, trim_zeros
-from effax.numpy.choosing import where as choose
-from effax.numpy.comparing import equal, greater_equal
+from effax.numpy.arranging import trim_zeros
 from effax.numpy.contraction import dot, outer
 from effax.numpy.decompositions import eigvals
 from effax.numpy.grids import vander
-from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import expand_dims
-from effax.numpy.reductions import argmin, sum
+from effax.numpy.reductions import sum
 from effax.numpy.sliding import convolve
-from effax.numpy.sorting import argsort
 from effax.numpy.systems import inv, lstsq
-from effax.numpy.taking import take
-from effax.operands.arguments import broadcast, cast, check_arrays, combine, is_static, shape_of
+from effax.operands.arguments import broadcast, cast, check_arrays, combine, shape_of
 from effax.operands.promoting import array, promote_dtypes, promote_dtypes_inexact
 
 
-def _vectors(name: str, *xs: ArrayLike, inexact: bool = True) -> list[Array]:
+def vectors(name: str, *xs: ArrayLike, inexact: bool = True) -> list[Array]:
     """The coefficients as vectors of one dtype; a number is a constant polynomial.
 
     Raises `ValueError` for arrays of more than one axis.
@@ -48,11 +42,13 @@ def _vectors(name: str, *xs: ArrayLike, inexact: bool = True) -> list[Array]:
     return [expand_dims(x, 0) if not shape_of(x) else x for x in promoted]
 
 
-def _length(x: ArrayLike) -> int:
+def length_of(x: ArrayLike) -> int:
+    """How many coefficients a polynomial has."""
     return shape_of(x)[0]
 
 
-def _zeros(n: int, like: Array) -> Array:
+def zeros_of(n: int, like: Array) -> Array:
+    """n coefficients 0, of the dtype of others."""
     return shape.full((n,), 0, typeof(like).dtype)
 
 
@@ -76,18 +72,18 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     elif not lengths:
         zeros = expand_dims(zeros, 0)
-    n, dtype = _length(zeros), typeof(zeros).dtype
+    n, dtype = length_of(zeros), typeof(zeros).dtype
     if n == 0:
         return array(shape.scalar(1, dtype))
 
     def times_factor(coefficients: Array, zero: Array) -> tuple[Array, None]:
         shifted = shape.concatenate(
-            _zeros(1, zeros), shape.slice_axis(coefficients, 0, 0, n), axis=0
+            zeros_of(1, zeros), shape.slice_axis(coefficients, 0, 0, n), axis=0
         )
         product = elementwise.mul(shifted, broadcast(zero, (n + 1,)))
         return elementwise.sub(coefficients, product), None
 
-    one = shape.concatenate(shape.full((1,), 1, dtype), _zeros(n, zeros), axis=0)
+    one = shape.concatenate(shape.full((1,), 1, dtype), zeros_of(n, zeros), axis=0)
     return scan(times_factor, one, cast(zeros, dtype))[0]
 
 
@@ -107,15 +103,15 @@ def _added(name: str, a1: ArrayLike, a2: Array) -> Array:
     given = [expand_dims(a, 0) if not shape_of(a) else a for a in (a1, a2)]
     if is_bool(typeof(given[0]).dtype):
         raise TypeError(f"{name} does not accept dtype bool")
-    n = max(map(_length, given))
-    if len(shape_of(given[0])) != len(shape_of(given[1])) and n > min(map(_length, given)):
+    n = max(map(length_of, given))
+    if len(shape_of(given[0])) != len(shape_of(given[1])) and n > min(map(length_of, given)):
         raise ValueError(
             f"{name}: polynomials of different lengths must have equally many axes, got shapes "
             f"{shape_of(a1)} and {shape_of(a2)}"
         )
     padded = [
         shape.concatenate(
-            shape.full((n - _length(a), *shape_of(a)[1:]), 0, typeof(a).dtype), a, axis=0
+            shape.full((n - length_of(a), *shape_of(a)[1:]), 0, typeof(a).dtype), a, axis=0
         )
         for a in given
     ]
@@ -148,10 +144,10 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     >>> polymul(np.array([1, 2]), np.array([1, -2]))
     Array([ 1.,  0., -4.], dtype=float32)
     """
-    factors: Sequence[Any] = _vectors("polymul", a1, a2)
-    if trim_leading_zeros and (_length(factors[0]) > 1 or _length(factors[1]) > 1):
+    factors: Sequence[Any] = vectors("polymul", a1, a2)
+    if trim_leading_zeros and (length_of(factors[0]) > 1 or length_of(factors[1]) > 1):
         factors = [trim_zeros(a, "f") for a in factors]
-    one, other = (_zeros(1, a) if _length(a) == 0 else a for a in factors)
+    one, other = (zeros_of(1, a) if length_of(a) == 0 else a for a in factors)
     return convolve(one, other)
 
 
@@ -165,18 +161,18 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
     >>> polydiv(np.array([1, -3, 2]), np.array([1, -1]))
     (Array([ 1., -2.], dtype=float32), Array([0., 0., 0.], dtype=float32))
     """
-    u, v = _vectors("polydiv", u, v)
+    u, v = vectors("polydiv", u, v)
     quotient, rest = _divided(u, v)
     return quotient, trim_zeros(rest, "f") if trim_leading_zeros else rest
 
 
 @whole()
 def _divided(u: Array, v: Array) -> tuple[Array, Array]:
-    n, steps = _length(v), _length(u) - _length(v) + 1
+    n, steps = length_of(v), length_of(u) - length_of(v) + 1
     if n == 0:
         raise ValueError("polydiv: the divisor has no coefficients")
     if steps < 1:
-        return _zeros(1, u), u
+        return zeros_of(1, u), u
     scale = elementwise.integer_pow(shape.slice_axis(v, 0, 0, 1), y=-1)
 
     def step(rest: Array, k: Array) -> tuple[Array, Array]:
@@ -217,7 +213,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
         raise ValueError("Order of derivative must be positive")
     (p,) = promote_dtypes_inexact(p)
     p = expand_dims(p, 0) if not shape_of(p) else p
-    n = max(_length(p) - m, 0)
+    n = max(length_of(p) - m, 0)
     # The power i + m becomes (i + m) ... (i + 1) times the power i.
     factors = [factorial(i + m) // factorial(i) for i in reversed(range(n))]
     return cast(_along_first(shape.slice_axis(p, 0, 0, n), factors), typeof(p).dtype)
@@ -245,10 +241,10 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
         raise ValueError("Order of integral must be positive (see polyder)")
     if shape_of(constants) not in ((), (1,), (m,)):
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or m.")
-    p, constants = _vectors("polyint", p, constants)
+    p, constants = vectors("polyint", p, constants)
     if m == 0:
         return p
-    n = _length(p)
+    n = length_of(p)
     together = shape.concatenate(p, broadcast(constants, (m,)), axis=0)
     # The power i comes from i - m, or from a constant integrated i times.
     divisors = [factorial(i) // factorial(max(i - m, 0)) for i in reversed(range(n + m))]
@@ -283,78 +279,6 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
 
     start = shape.full(lengths, 0, dtype)
     return scan(step, start, cast(p, dtype), unroll=max(operator.index(unroll), 1))[0]
-
-
-@opening
-def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
-    """The zeros of a polynomial, complex, in no order: eigenvalues of its companion matrix.
-
-    Args:
-      p: its coefficients.
-      strip_zeros: leave out leading zeros, so that the result is as long as there are zeros.
-        Their number must be known: traced ones raise `ConcretizationTypeError`. Otherwise NaN
-        stands at the end for each leading zero, and the result is one shorter than p.
-
-    Raises:
-      ValueError: for an array of more than one axis.
-
-    >>> roots(np.array([1.0, -3.0, 2.0])).real.round(3).tolist()
-    [2.0, 1.0]
-    """
-    check_arrays("roots", p)
-    if len(shape_of(p)) > 1:
-        raise ValueError("Input must be a rank-1 array.")
-    (p,) = _vectors("roots", p)
-    if not strip_zeros:
-        return _all_roots(p)
-    if _length(p) < 2:
-        return _companion_roots(p, 0)
-    if not is_static(p):
-        raise ConcretizationTypeError(
-            p,
-            "jnp.roots: the number of zeros depends on how many coefficients are zero. Use "
-            "strip_zeros=False in functions to be compiled.",
-        )
-    nonzero = np.flatnonzero(np.asarray(p))
-    if not nonzero.size:
-        return _companion_roots(_zeros(0, p), 0)
-    first, last = int(nonzero[0]), int(nonzero[-1])
-    return _companion_roots(shape.slice_axis(p, 0, first, last + 1), _length(p) - 1 - last)
-
-
-@whole("at_zero")
-def _companion_roots(p: Array, at_zero: int) -> Array:
-    """The zeros, and so many more at 0."""
-    n = max(_length(p) - 1, 0)
-    # Without zeros it is about the dtype alone, and there are no half complex numbers.
-    nothing = np.result_type(typeof(p).dtype, np.float32) if n == 0 else None
-    zeros = eigvals(_companion(p) if nothing is None else shape.full((1, 1), 0, nothing))
-    more = shape.full((at_zero,), 0, typeof(zeros).dtype)
-    return shape.concatenate(shape.slice_axis(zeros, 0, 0, n), more, axis=0)
-
-
-def _companion(p: Array) -> Array:
-    """The matrix whose eigenvalues are the zeros of a polynomial of degree 1 at least."""
-    n = _length(p) - 1
-    lead = broadcast(shape.slice_axis(p, 0, 0, 1), (n,))
-    row = elementwise.neg(elementwise.div(shape.slice_axis(p, 0, 1, n + 1), lead))
-    below = np.eye(n - 1, n, dtype=typeof(p).dtype)
-    return concatenate([expand_dims(row, 0), below], axis=0)
-
-
-@whole()
-def _all_roots(p: Array) -> Array:
-    """As many as there may be; NaN for those that are not there, at the end."""
-    n = _length(p) - 1
-    if n < 1:
-        return _companion_roots(_zeros(0, p), 0)
-    missing = argmin(equal(p, 0))
-    zeros = eigvals(_companion(roll(p, negative(missing))))
-    # Turned to the end, leading zeros are factors x: as many zeros at 0 too many.
-    zeros = take(zeros, argsort(equal(zeros, 0)))
-    place = shape.iota(dtype=int32, shape=(n,), dimension=0)
-    unknown = complex(np.nan, np.nan)
-    return choose(greater_equal(place, add(negative(missing), n)), unknown, zeros)
 
 
 @overload
@@ -440,16 +364,16 @@ def polyfit(
         raise ValueError("expected deg >= 0")
     if len(shape_of(x)) != 1:
         raise TypeError("expected 1D vector for x")
-    n = _length(x)
+    n = length_of(x)
     if n == 0:
         raise TypeError("expected non-empty vector for x")
     if len(shape_of(y)) not in (1, 2):
         raise TypeError("expected 1D or 2D array for y")
-    if _length(y) != n:
+    if length_of(y) != n:
         raise TypeError("expected x and y to have same length")
     if w is not None and len(shape_of(w)) != 1:
         raise TypeError("expected a 1-d array for weights")
-    if w is not None and _length(w) != n:
+    if w is not None and length_of(w) != n:
         raise TypeError("expected w and y to have the same length")
     if rcond is None:
         dtype = typeof(x).dtype
@@ -495,7 +419,7 @@ def _fitted(
         transposed = shape.transpose(powers, permutation=(1, 0))
         covariance = divide(inv(dot(transposed, powers)), outer(lengths, lengths))
         if scaled:
-            factor = divide(residuals, float(_length(x) - deg - 1))
+            factor = divide(residuals, float(length_of(x) - deg - 1))
             if len(shape_of(y)) == 2:
                 covariance = expand_dims(covariance, 2)
             covariance = multiply(covariance, factor)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, overload
 
 from effax.eager.whole import whole
-from effax.effects import comparison, cumulative, elementwise, indexing, logical, selection, shape
+from effax.effects import comparison, elementwise, logical, selection, shape
 from effax.effects.sorting import sort
-from effax.effects.types import default_int, int32, is_complex, is_inexact, typeof
+from effax.effects.types import int32, is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.joining import concatenate
-from effax.numpy.manipulation import moveaxis, ravel, reshape
+from effax.numpy.manipulation import ravel, reshape
 from effax.numpy.reductions import sum
 from effax.numpy.searching import known_count, places
 from effax.numpy.sorting import searchsorted
+from effax.numpy.unique import in_order, unique
 from effax.operands.arguments import (
     broadcast,
-    canonical_axis,
     cast,
     check_arrays,
     pick,
@@ -25,300 +25,6 @@ from effax.operands.arguments import (
     strong,
 )
 from effax.operands.promoting import promote_dtypes
-
-
-class UniqueAll(NamedTuple):
-    """What `unique_all` gives."""
-
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
-
-
-class UniqueCounts(NamedTuple):
-    """What `unique_counts` gives."""
-
-    values: Any
-    counts: Any
-
-
-class UniqueInverse(NamedTuple):
-    """What `unique_inverse` gives."""
-
-    values: Any
-    inverse_indices: Any
-
-
-@whole("equal_nan")
-def _in_order(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
-    """Rows in lexicographic order, which of them are new, how many are, and where rows were."""
-    n, width = shape_of(rows)
-    rows = strong(rows) if is_complex(typeof(rows).dtype) else rows
-    positions = shape.iota(dtype=default_int(), shape=(n,), dimension=0)
-    if width == 0 or n == 0:
-        new = comparison.lt(positions, 1)
-        return rows, new, sum(new), positions
-    columns = [shape.squeeze(shape.slice_axis(rows, 1, i, i + 1), (1,)) for i in range(width)]
-    *columns, order = sort(*columns, positions, dimension=0, is_stable=True, num_keys=width)
-    differs = None
-    for c in columns:
-        here, there = shape.slice_axis(c, 0, 1, n), shape.slice_axis(c, 0, 0, n - 1)
-        other = comparison.ne(here, there)
-        if equal_nan and is_inexact(typeof(c).dtype):
-            both_nan = logical.and_(comparison.ne(here, here), comparison.ne(there, there))
-            other = logical.and_(other, logical.not_(both_nan))
-        differs = other if differs is None else logical.or_(differs, other)
-    new = shape.concatenate(shape.full((1,), True, "bool"), differs, axis=0)
-    ordered = shape.concatenate(*(shape.expand_dims(c, (1,)) for c in columns), axis=1)
-    return ordered, new, sum(new), order
-
-
-@whole("size", "inverse", "counts")
-def _collected(
-    ordered: Any,
-    new: Any,
-    number: Any,
-    order: Any,
-    fill: Any,
-    size: int,
-    inverse: bool,
-    counts: bool,
-) -> tuple[Any, Any, Any, Any]:
-    """The new rows, filled up to `size`; where each was first; which each row is; how often."""
-    n, width = shape_of(ordered)
-    if not n and size and fill is None:
-        raise ValueError("unique: of no elements, size can be filled up with a fill_value only")
-    kind = default_int()
-    first = places(new, size)
-    there = comparison.lt(
-        shape.iota(dtype=kind, shape=(size,), dimension=0), broadcast(number, (size,))
-    )
-    if n:
-        values = pick(ordered, first, 0)
-        if fill is None:
-            padding = broadcast(shape.slice_axis(ordered, 0, 0, 1), (size, width))
-        else:
-            # A fill value may be one number, or one for each element of a row.
-            padding = broadcast(ravel(cast(fill, typeof(ordered).dtype)), (size, width))
-        mask = shape.broadcast_in_dim(there, shape=(size, width), dims=(0,))
-        values = selection.select_n(mask, padding, values)
-        indices = pick(order, first, 0)
-    else:
-        padding = cast(0 if fill is None else fill, typeof(ordered).dtype)
-        values = broadcast(padding, (size, width))
-        indices = first
-    which = how_often = None
-    if inverse:
-        rank = elementwise.sub(cumulative.cumsum(cast(new, kind), axis=0, reverse=False), 1)
-        which = indexing.scatter(
-            shape.full((n,), 0, kind),
-            shape.expand_dims(order, (1,)),
-            rank,
-            dimension_numbers=indexing.ScatterDimensionNumbers((), (0,), (0,)),
-            mode=indexing.GatherScatterMode.FILL_OR_DROP,
-            indices_are_sorted=False,
-            unique_indices=True,
-        )
-    if counts:
-        starts = places(new, size + 1, n)
-        ends = shape.slice_axis(starts, 0, 1, size + 1)
-        how_often = elementwise.sub(ends, shape.slice_axis(starts, 0, 0, size))
-    return values, indices, which, how_often
-
-
-@overload
-def unique(
-    ar: ArrayLike,
-    return_index: Literal[False] = ...,
-    return_inverse: Literal[False] = ...,
-    return_counts: Literal[False] = ...,
-    axis: int | None = ...,
-    *,
-    equal_nan: bool = ...,
-    size: int | None = ...,
-    fill_value: ArrayLike | None = ...,
-    sorted: bool = ...,
-) -> Array: ...
-@overload
-def unique(
-    ar: ArrayLike,
-    *,
-    return_index: Literal[True],
-    return_inverse: Literal[False] = ...,
-    return_counts: Literal[False] = ...,
-    axis: int | None = ...,
-    equal_nan: bool = ...,
-    size: int | None = ...,
-    fill_value: ArrayLike | None = ...,
-    sorted: bool = ...,
-) -> tuple[Array, Array]: ...
-@overload
-def unique(
-    ar: ArrayLike,
-    return_index: Literal[False] = ...,
-    *,
-    return_inverse: Literal[True],
-    return_counts: Literal[False] = ...,
-    axis: int | None = ...,
-    equal_nan: bool = ...,
-    size: int | None = ...,
-    fill_value: ArrayLike | None = ...,
-    sorted: bool = ...,
-) -> tuple[Array, Array]: ...
-@overload
-def unique(
-    ar: ArrayLike,
-    return_index: Literal[False] = ...,
-    return_inverse: Literal[False] = ...,
-    *,
-    return_counts: Literal[True],
-    axis: int | None = ...,
-    equal_nan: bool = ...,
-    size: int | None = ...,
-    fill_value: ArrayLike | None = ...,
-    sorted: bool = ...,
-) -> tuple[Array, Array]: ...
-@overload
-def unique(
-    ar: ArrayLike,
-    *,
-    return_index: Literal[True],
-    return_inverse: Literal[True],
-    return_counts: Literal[True],
-    axis: int | None = ...,
-    equal_nan: bool = ...,
-    size: int | None = ...,
-    fill_value: ArrayLike | None = ...,
-    sorted: bool = ...,
-) -> tuple[Array, Array, Array, Array]: ...
-@overload
-def unique(
-    ar: ArrayLike,
-    return_index: bool = ...,
-    return_inverse: bool = ...,
-    return_counts: bool = ...,
-    axis: int | None = ...,
-    *,
-    equal_nan: bool = ...,
-    size: int | None = ...,
-    fill_value: ArrayLike | None = ...,
-    sorted: bool = ...,
-) -> Array | tuple[Array, ...]: ...
-@whole(
-    *("return_index", "return_inverse", "return_counts", "axis", "equal_nan", "size", "sorted"),
-    given="size",
-)
-def unique(
-    ar: ArrayLike,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-    *,
-    equal_nan: bool = True,
-    size: int | None = None,
-    fill_value: ArrayLike | None = None,
-    sorted: bool = True,
-) -> Array | tuple[Array, ...]:
-    """The different elements, or slices along an axis, in order.
-
-    On request also where each was first, which of them every element is, and how often each is
-    there. Under a transform `size` is needed: the result is cut there, or filled up with
-    `fill_value` (by default the first).
-
-    >>> import numpy as np
-    >>> unique(np.array([3, 1, 3])).tolist()
-    [1, 3]
-    """
-    check_arrays("unique", ar)
-    lengths = shape_of(ar)
-    if axis is None:
-        rows: Any = reshape(ar, (prod(lengths), 1))
-        tail: tuple[int, ...] = ()
-    else:
-        axis = canonical_axis(axis, len(lengths))
-        turned = moveaxis(ar, axis, 0)
-        tail = shape_of(turned)[1:]
-        rows = reshape(turned, (lengths[axis], prod(tail)))
-    ordered, new, number, order = _in_order(rows, equal_nan)
-    count = known_count("unique", number, size)
-    values, indices, which, how_often = _collected(
-        ordered, new, number, order, fill_value, count, return_inverse, return_counts
-    )
-    values = reshape(values, (count, *tail))
-    if axis is not None:
-        values = moveaxis(values, 0, axis)
-    results = [values]
-    if return_index:
-        results.append(indices)
-    if return_inverse:
-        results.append(reshape(which, lengths) if axis is None else which)
-    if return_counts:
-        results.append(how_often)
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-@whole("size", given="size")
-def unique_all(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
-) -> UniqueAll:
-    """The different elements, where each was first, which one every element is, and how often.
-
-    >>> import numpy as np
-    >>> unique_all(np.array([3, 1, 3])).counts.tolist()
-    [1, 2]
-    """
-    check_arrays("unique_all", x)
-    return UniqueAll(
-        *unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
-    )
-
-
-@whole("size", given="size")
-def unique_counts(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
-) -> UniqueCounts:
-    """The different elements, and how often each is there.
-
-    >>> import numpy as np
-    >>> unique_counts(np.array([3, 1, 3])).values.tolist()
-    [1, 3]
-    """
-    check_arrays("unique_counts", x)
-    return UniqueCounts(
-        *unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
-    )
-
-
-@whole("size", given="size")
-def unique_inverse(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
-) -> UniqueInverse:
-    """The different elements, and which one every element is.
-
-    >>> import numpy as np
-    >>> unique_inverse(np.array([3, 1, 3])).inverse_indices.tolist()
-    [1, 0, 1]
-    """
-    check_arrays("unique_inverse", x)
-    return UniqueInverse(
-        *unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
-    )
-
-
-@whole("size", given="size")
-def unique_values(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
-) -> Array:
-    """The different elements.
-
-    >>> import numpy as np
-    >>> unique_values(np.array([3, 1, 3])).tolist()
-    [1, 3]
-    """
-    check_arrays("unique_values", x)
-    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
 @whole("size", given="size")
@@ -435,7 +141,7 @@ def setdiff1d(
     if assume_unique:
         mask = isin(values, ar2, invert=True)
     else:
-        ordered, new, _, _ = _in_order(reshape(values, (-1, 1)), True)
+        ordered, new, _, _ = in_order(reshape(values, (-1, 1)), True)
         values = ravel(ordered)
         mask = _both(new, isin(values, ar2, invert=True))
     result = _chosen(values, mask, size, fill_value, "setdiff1d")
@@ -531,7 +237,7 @@ def intersect1d(
     check_arrays("intersect1d", ar1, ar2)
     one, other = promote_dtypes(ravel(ar1), ravel(ar2))
     both_weak = typeof(one).weak_type and typeof(other).weak_type
-    ordered, new, _, order = _in_order(reshape(one, (-1, 1)), True)
+    ordered, new, _, order = in_order(reshape(one, (-1, 1)), True)
     values = ravel(ordered)
     mask = _both(new, isin(values, other))
     number = sum(mask)

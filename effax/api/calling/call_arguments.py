@@ -21,7 +21,7 @@ from effax.effects.tree import (
 from effax.effects.types import typeof
 
 if TYPE_CHECKING:
-    from effax.api.compiling.jit import Jit
+    from effax.api.compiling.jitted import Jit
 
 
 class Parted(Arguments):

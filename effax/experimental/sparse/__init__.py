@@ -27,16 +27,16 @@ from effax.experimental.sparse.elements import bcoo_extract as bcoo_extract
 from effax.experimental.sparse.elements import bcoo_fromdense as bcoo_fromdense
 from effax.experimental.sparse.elements import bcoo_multiply_dense as bcoo_multiply_dense
 from effax.experimental.sparse.elements import bcoo_multiply_sparse as bcoo_multiply_sparse
-from effax.experimental.sparse.elements import bcoo_reduce_sum as bcoo_reduce_sum
-from effax.experimental.sparse.elements import bcoo_reshape as bcoo_reshape
-from effax.experimental.sparse.elements import bcoo_slice as bcoo_slice
 from effax.experimental.sparse.elements import bcoo_sort_indices as bcoo_sort_indices
-from effax.experimental.sparse.elements import bcoo_squeeze as bcoo_squeeze
 from effax.experimental.sparse.elements import bcoo_sum_duplicates as bcoo_sum_duplicates
 from effax.experimental.sparse.elements import bcoo_todense as bcoo_todense
-from effax.experimental.sparse.elements import bcoo_transpose as bcoo_transpose
 from effax.experimental.sparse.elements import todense as todense
 from effax.experimental.sparse.products import bcoo_dot_general as bcoo_dot_general
+from effax.experimental.sparse.rearranging import bcoo_reduce_sum as bcoo_reduce_sum
+from effax.experimental.sparse.rearranging import bcoo_reshape as bcoo_reshape
+from effax.experimental.sparse.rearranging import bcoo_slice as bcoo_slice
+from effax.experimental.sparse.rearranging import bcoo_squeeze as bcoo_squeeze
+from effax.experimental.sparse.rearranging import bcoo_transpose as bcoo_transpose
 from effax.experimental.sparse.sparsify import sparsify as sparsify
 
 __all__ = [

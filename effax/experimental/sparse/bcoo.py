@@ -202,7 +202,7 @@ class BCOO(JAXSparse):
 
     def transpose(self, axes: Sequence[int] | None = None) -> BCOO:
         """The axes in another order; batch, sparse and dense axes stay among themselves."""
-        from effax.experimental.sparse.elements import bcoo_transpose
+        from effax.experimental.sparse.rearranging import bcoo_transpose
 
         order = tuple(range(self.ndim))[::-1] if axes is None else tuple(axes)
         return bcoo_transpose(self, permutation=order)
@@ -214,7 +214,7 @@ class BCOO(JAXSparse):
 
     def reshape(self, *shape: Any, order: str = "C") -> BCOO:
         """The elements in another shape; without batch and dense axes."""
-        from effax.experimental.sparse.elements import bcoo_reshape
+        from effax.experimental.sparse.rearranging import bcoo_reshape
 
         if order != "C":
             raise NotImplementedError(f"BCOO.reshape: order={order!r}; elements are in order 'C'")
@@ -223,7 +223,7 @@ class BCOO(JAXSparse):
 
     def sum(self, axis: int | Sequence[int] | None = None) -> Any:
         """The sum of the elements: a number, or a sparse array if it is along some axes."""
-        from effax.experimental.sparse.elements import bcoo_reduce_sum
+        from effax.experimental.sparse.rearranging import bcoo_reduce_sum
 
         axes = range(self.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
         found = bcoo_reduce_sum(self, axes=tuple(axes))
@@ -240,7 +240,7 @@ class BCOO(JAXSparse):
         return self
 
     def __getitem__(self, index: Any) -> BCOO:
-        from effax.experimental.sparse.elements import at
+        from effax.experimental.sparse.rearranging import at
 
         return at(self, index)
 

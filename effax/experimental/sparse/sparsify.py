@@ -15,15 +15,14 @@ from effax.api.compiling.struct import ShapeDtypeStruct
 from effax.effects.program import Equation, Program, Variable, written_out
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.experimental.sparse.bcoo import BCOO, JAXSparse
-from effax.experimental.sparse.elements import (
-    bcoo_concatenate,
-    bcoo_multiply_dense,
+from effax.experimental.sparse.elements import bcoo_concatenate, bcoo_multiply_dense
+from effax.experimental.sparse.products import bcoo_dot_general
+from effax.experimental.sparse.rearranging import (
     bcoo_reduce_sum,
     bcoo_reshape,
     bcoo_slice,
     bcoo_transpose,
 )
-from effax.experimental.sparse.products import bcoo_dot_general
 
 
 def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:

@@ -1,0 +1,132 @@
+"""Folds of windows that slide over an array."""
+
+from __future__ import annotations
+
+import operator as python_operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from effax.effects import window
+from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.types import typeof
+from effax.operands.arguments import strong
+
+if TYPE_CHECKING:
+    pass
+from effax.lax.folds import WINDOWS, folded, monoid
+
+
+def _padding(
+    padding: Any,
+    lengths: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+) -> tuple[tuple[int, int], ...]:
+    if not isinstance(padding, str):
+        return tuple((python_operator.index(a), python_operator.index(b)) for a, b in padding)
+    return tuple(padtype_to_pads(lengths, sizes, strides, padding))
+
+
+def padtype_to_pads(
+    in_shape: Sequence[int],
+    window_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str,
+) -> list[tuple[int, int]]:
+    """The padding (low, high) of each axis that "SAME", "SAME_LOWER" or "VALID" stands for.
+
+    Raises `RuntimeError` for another word.
+
+    >>> import effax.lax as lax
+    >>> lax.padtype_to_pads((5,), (2,), (2,), "SAME")
+    [(0, 1)]
+    """
+    word = padding.upper()
+    if word not in ("SAME", "SAME_LOWER", "VALID"):
+        raise RuntimeError(
+            f"Unknown padding type {padding!r}: expected 'SAME', 'SAME_LOWER' or 'VALID'"
+        )
+    if word == "VALID":
+        return [(0, 0)] * len(in_shape)
+    pads = []
+    given = (map(int, numbers) for numbers in (in_shape, window_shape, window_strides))
+    for n, size, stride in zip(*given, strict=True):
+        total = max(0, (-(-n // stride) - 1) * stride + size - n)
+        less, more = total // 2, total - total // 2
+        pads.append((less, more) if word == "SAME" else (more, less))
+    return pads
+
+
+def reduce_window(
+    operand: Any,
+    init_value: Any,
+    computation: Callable[..., Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any:
+    """Fold a box that slides over an array, by an associative function.
+
+    >>> import effax.lax as lax, effax.numpy as jnp
+    >>> lax.reduce_window(jnp.arange(4), 0, lax.add, (2,))
+    Array([1, 3, 5], dtype=int32)
+    """
+    xs, tree = tree_flatten(operand)
+    lengths = typeof(xs[0]).shape
+    sizes = tuple(python_operator.index(n) for n in window_dimensions)
+    if len(sizes) != len(lengths):
+        raise TypeError(
+            f"reduce_window: the window {sizes} must have one length for each axis of {lengths}"
+        )
+    ones = (1,) * len(sizes)
+    strides = ones if window_strides is None else tuple(window_strides)
+    base = ones if base_dilation is None else tuple(base_dilation)
+    holes = ones if window_dilation is None else tuple(window_dilation)
+    attributes = {
+        "window_dimensions": sizes,
+        "window_strides": strides,
+        "padding": _padding(
+            padding,
+            lengths,  # "SAME" is said of the operand as it is given, as JAX's
+            [window.dilated(n, h) for n, h in zip(sizes, holes, strict=True)],
+            strides,
+        ),
+        "base_dilation": base,
+        "window_dilation": holes,
+    }
+    effect = monoid(
+        computation, tree_flatten(init_value)[0], [typeof(x).dtype for x in xs], WINDOWS
+    )
+    if effect is not None:
+        return tree_unflatten(tree, [effect(xs[0], **attributes)])
+    xs, inits, body, tree = folded("reduce_window", operand, init_value, computation)
+    found = window.reduce_window(*xs, *inits, body=body, **attributes)
+    return tree_unflatten(tree, [strong(x) for x in found])
+
+
+def reduce_window_shape_tuple(
+    operand_shape: Sequence[int],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> tuple[int, ...]:
+    """The shape that `reduce_window` gives.
+
+    >>> import effax.lax as lax
+    >>> lax.reduce_window_shape_tuple((5,), (2,), (2,), [(0, 1)])
+    (3,)
+    """
+    ones = (1,) * len(window_dimensions)
+    return window.windows(
+        "reduce_window",
+        tuple(operand_shape),
+        tuple(window_dimensions),
+        tuple(window_strides),
+        tuple((a, b) for a, b in padding),
+        ones if base_dilation is None else tuple(base_dilation),
+        ones if window_dilation is None else tuple(window_dilation),
+    )
