@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from effax.api.compiling.jitted import Jit
 
 
-class Parted(Arguments):
+class CallArguments(Arguments):
     """The arguments of a call of `jit`, with the types of the leaves, and which are given away."""
 
     __slots__ = ("donated", "key", "types")
@@ -36,7 +36,7 @@ class Parted(Arguments):
     @classmethod
     def of(
         cls, jit: Jit, args: tuple[Any, ...], keywords: dict[str, Any], typing: Any = typeof
-    ) -> Parted:
+    ) -> CallArguments:
         """Part the arguments of a call of `jit`, whose leaves have the types `typing` says."""
         places: Sequence[int] = ()
         if jit._has_static:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from effax.api.calling.call_arguments import Parted, axes_in_scope
+from effax.api.calling.call_arguments import CallArguments, axes_in_scope
 from effax.api.calling.signatures import Parameters, Signature, nearest
 from effax.backends.xla import dispatch
 from effax.backends.xla.array import Array
@@ -69,7 +69,7 @@ class Caches:
         self.cleared = True
 
     def explain(
-        self, function: Callable[..., Any], work: Work, parted: Parted, ended: bool
+        self, function: Callable[..., Any], work: Work, parted: CallArguments, ended: bool
     ) -> None:
         """Note why these arguments need a trace of their own.
 

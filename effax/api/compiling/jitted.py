@@ -16,7 +16,7 @@ from effax.api.calling.arguments import (
     wearing,
     with_references,
 )
-from effax.api.calling.call_arguments import Parted, check_results
+from effax.api.calling.call_arguments import CallArguments, check_results
 from effax.api.calling.differentiable import typeof_like
 from effax.api.calling.float0 import set_aside
 from effax.api.calling.in_place import run_in_place
@@ -198,14 +198,14 @@ class Jit:
         )
         return tree_unflatten(traced.out_tree, results)
 
-    def _constrained(self, parted: Parted, traced: Trace) -> Any:
+    def _constrained(self, parted: CallArguments, traced: Trace) -> Any:
         """The call inside another program, where shardings asked for are constraints."""
         ins, outs = self._asked(traced, parted)
         leaves = constrained(parted.leaves, (ins or ())[len(traced.captured) :] or None)
         results = control.call(*traced.captured, *leaves, program=traced.program, name=self._name)
         return tree_unflatten(traced.out_tree, constrained(results, outs))
 
-    def _closed(self, parted: Parted) -> Any:
+    def _closed(self, parted: CallArguments) -> Any:
         """The call with references closed over: rules keep them, and write them in the end."""
         refs = {i: x for i, x in enumerate(parted.leaves) if isinstance(x, Ref)}
         arrays = [x for x in parted.leaves if not isinstance(x, Ref)]
@@ -217,10 +217,10 @@ class Jit:
 
     def _part(
         self, args: tuple[Any, ...], keywords: dict[str, Any], typing: Any = typeof
-    ) -> Parted:
-        return Parted.of(self, args, keywords, typing)
+    ) -> CallArguments:
+        return CallArguments.of(self, args, keywords, typing)
 
-    def _trace(self, parted: Parted) -> Trace:
+    def _trace(self, parted: CallArguments) -> Trace:
         key = parted.key
         found = self._traces.get(key)
         if found is not None and found.alive:
@@ -254,11 +254,11 @@ class Jit:
         _log.log(level, "Finished tracing %s for jit in %.6f s", self._name, seconds)
         return traced
 
-    def _leaf_names(self, parted: Parted) -> list[str]:
+    def _leaf_names(self, parted: CallArguments) -> list[str]:
         fixed = [at for at, _ in parted.statics]
         return leaf_names(Parameters.of(self._function), parted.tree, fixed)
 
-    def _run(self, parted: Parted, traced: Trace, found: FoundCall | None) -> Any:
+    def _run(self, parted: CallArguments, traced: Trace, found: FoundCall | None) -> Any:
         captured = [asarray(x) for x in traced.captured]
         arrays = [x if type(x) is Array else asarray(x) for x in parted.leaves]
         donate = [len(captured) + i for i in parted.donated]
@@ -300,7 +300,7 @@ class Jit:
             )
         return executor
 
-    def _asked(self, traced: Trace, parted: Parted) -> tuple[Leaves | None, Leaves | None]:
+    def _asked(self, traced: Trace, parted: CallArguments) -> tuple[Leaves | None, Leaves | None]:
         """The shardings asked for, of all operands (the captured ones first) and of the results."""
         if self._shardings is None:
             return None, None
