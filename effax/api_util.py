@@ -129,7 +129,7 @@ def shaped_abstractify(x: Any) -> ShapedArray:
 
 
 def debug_info(traced_for: str, fun: Callable[..., Any], *_: Any, **__: Any) -> str:
-    """What a function is traced for, in words: errors here name the user's lines by themselves.
+    """Describe a function that is traced; errors here name the user's lines by themselves.
 
     >>> debug_info("jit", max)
     'max, traced for jit'

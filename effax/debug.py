@@ -113,7 +113,7 @@ _log: Final = logging.getLogger("effax")
 
 @attrs.frozen(slots=True)
 class _Line:
-    """What writes a line: the format, and NumPy's print options where the user wrote the call."""
+    """The writer of a printed line: its format, and NumPy's print options at the user's call."""
 
     text: str
     options: dict[str, Any] = attrs.field(hash=False)

@@ -88,7 +88,7 @@ def levels(
 
 
 class Breakpoint:
-    """What is called when the program comes by: it gets the values, and opens a session.
+    """The callback of a breakpoint: it is given the values, and opens a session.
 
     Of the frames' variables, those that hold arrays or traced values are passed by the program;
     all others are as they were when it was staged.
@@ -232,7 +232,7 @@ class Session(cmd.Cmd):
         return False
 
     def default(self, line: str) -> None:
-        """What is no command is evaluated (or executed), as in pdb."""
+        """Evaluate, or execute, input that is no command, as pdb does."""
         self._run(line.removeprefix("!").strip(), self._show)
 
     def do_EOF(self, line: str) -> bool:  # noqa: N802  (cmd's name)

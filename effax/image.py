@@ -23,7 +23,7 @@ _NEGLIGIBLE = 1000 * 1.1920929e-07
 
 
 class ResizeMethod(enum.Enum):
-    """How images are resampled.
+    """Methods of resampling images.
 
     >>> from effax.image import ResizeMethod
     >>> ResizeMethod.from_string("bicubic")
@@ -91,7 +91,7 @@ _KERNELS = {
 
 
 def _overlaps(size: int, length: int, step: Array, start: Array) -> Array:
-    """How much of each pixel is in the area of each new one."""
+    """Return the share of each pixel in the area of each new pixel."""
     left = jnp.arange(length) * step + start
     pixel = jnp.arange(size)[:, None]
     return jnp.maximum(jnp.minimum(left + step, pixel + 1) - jnp.maximum(left, pixel), 0)

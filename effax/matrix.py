@@ -77,7 +77,7 @@ for _column in (
 
 @attrs.frozen
 class Cell:
-    """How an interpreter knows an effect; the reason where it doesn't."""
+    """An interpreter's treatment of an effect; the reason where it is refused."""
 
     kind: str
     reason: str = ""
@@ -273,7 +273,7 @@ def table(*interpreters: type[Interpreter], families: Iterable[str] = ()) -> str
 
 
 def summary(*interpreters: type[Interpreter]) -> str:
-    """How many effects there are, and how each column knows them, a line each.
+    """Count the effects, and how each column treats them, a line each.
 
     >>> print(summary().splitlines()[-1].split()[0])
     reference

@@ -144,7 +144,7 @@ def stop_server() -> None:
 
 
 def device_memory_profile(backend: str | None = None) -> bytes:
-    """What lives in the devices' memory, as a compressed profile for `pprof`.
+    """Return what the devices' memory holds, as a compressed profile for `pprof`.
 
     >>> import effax, gzip
     >>> x = effax.numpy.ones(1000).block_until_ready()

@@ -1,4 +1,4 @@
-"""How arrays lie on many devices: meshes, specs over their axes, and shardings."""
+"""Shardings of arrays over many devices: meshes, and specs over their axes."""
 
 from effax.api.mapping.shard_map import Infer as Infer
 from effax.api.placing.meshes import auto_axes as auto_axes

@@ -1,4 +1,4 @@
-"""What `jit(f).trace`, `lower` and `compile` give: functions ahead of their calls.
+"""Ahead-of-time compilation: the results of `jit(f).trace`, `lower` and `compile`.
 
 >>> import effax
 >>> compiled = effax.jit(lambda x: 2 * x).lower(effax.ShapeDtypeStruct((2,), "float32")).compile()

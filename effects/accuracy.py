@@ -13,7 +13,7 @@ from effax.effects.types import ShapedArray
 
 
 class AccuracyMode(enum.Enum):
-    """How exact an elementary function is to be where hardware has a choice."""
+    """The accuracy of an elementary function on hardware that offers a choice."""
 
     HIGHEST = 1
     DEFAULT = 2
@@ -31,7 +31,7 @@ def _check(tolerance: Tolerance, attribute: Any, value: Any) -> None:
 
 @attrs.frozen(slots=True)
 class Tolerance:
-    """How far an elementary function may be from the true value.
+    """The largest allowed error of an elementary function.
 
     By `atol + rtol * abs(value)`, or by `ulps` places of the last digit. Raises `ValueError` where
     all three are zero, or one is negative.

@@ -100,7 +100,7 @@ def answer(
     operands: Sequence[Any],
     result_types: Sequence[ShapedArray],
 ) -> tuple[np.ndarray[Any, Any], ...]:
-    """What the host answers, as arrays of these types.
+    """Return the host's answer as arrays of these types.
 
     Raises `TypeError` where the callback gives another number of results, or other types; Python
     numbers take the dtype that is expected, and without `enable_x64` 64 bits become 32.
@@ -188,7 +188,7 @@ class OnlyWhen:
     result_types: tuple[ShapedArray, ...] = ()
 
     def __call__(self, active: Any, *operands: Any) -> Sequence[Any]:
-        """What the callback gives, or zeros."""
+        """Return the callback's result, or zeros."""
         if active:
             return self.callback(*operands)
         return [np.zeros(t.shape, t.dtype) for t in self.result_types]
@@ -213,7 +213,7 @@ def innermost(callback: Any) -> Any:
 
 
 def inspected(program: Program) -> Iterator[tuple[Callable[[Any], None], Any]]:
-    """Those who are to be told how values lie that a program computes itself, and the values."""
+    """Yield each sharding-inspection callback of a program with the value that it inspects."""
     for e in program.equations if "callback" in program.row else ():
         callback = innermost(e.attributes.get("callback"))
         if isinstance(callback, Inspection):
@@ -221,7 +221,7 @@ def inspected(program: Program) -> Iterator[tuple[Callable[[Any], None], Any]]:
 
 
 def inspections(program: Program) -> Iterator[Callable[[Any], None]]:
-    """Those who are to be told where a program is compiled."""
+    """Return the sharding-inspection callbacks of a program."""
     for e in program.equations if "callback" in program.row else ():
         callback = innermost(e.attributes.get("callback"))
         if isinstance(callback, Inspection):

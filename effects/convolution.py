@@ -11,7 +11,7 @@ from effax.effects.types import ShapedArray
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """Where the axes are.
+    """The roles of the axes.
 
     (batch, feature, *spatial) of lhs and of the result, (out feature, in feature, *spatial) of rhs.
     """
@@ -27,7 +27,7 @@ def dilated(n: int, step: int) -> int:
 
 
 def windows(n: int, window: int, stride: int) -> int:
-    """How many windows fit into an axis of length n."""
+    """Return the number of windows that fit into an axis of length n."""
     return 0 if n < window else (n - window) // stride + 1
 
 

@@ -17,7 +17,7 @@ def _dtype(x: Any) -> Any:
 
 @attrs.frozen(slots=True)
 class DotAlgorithm:
-    """How a product of matrices is computed.
+    """The algorithm of a product of matrices.
 
     Operands are rounded to the precision types, in so many components where one does not hold
     them; so many products of these are summed in the accumulation type, or less precisely where
@@ -93,7 +93,7 @@ class DotAlgorithmPreset(enum.Enum):
 
     @property
     def products(self) -> int:
-        """How many products of the hardware's stand for one."""
+        """The number of hardware products that make up one product."""
         _, _, count = self.name.rpartition("_X")
         return int(count) if count.isdecimal() else 1
 

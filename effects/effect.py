@@ -134,7 +134,8 @@ class Effect(EffectNames):
         return found
 
     def _typed(self, types: Types, attributes: dict[str, Any]) -> Any:
-        """What typing says, and along which axes of a mesh results may differ.
+        """Return the result types by the typing rule, with the mesh axes along which results may
+        differ.
 
         Those that operands may differ along, unless `varying` says another thing; effects with
         programs say so themselves.

@@ -83,7 +83,7 @@ def describe_value(value: Any) -> str:
 
 
 class EffaxError(Exception):
-    """What every error class of the library derives from, beside the built-in class it refines."""
+    """The base class of all errors of effax, each of which also derives from a built-in error."""
 
 
 class JAXTypeError(EffaxError, TypeError):
@@ -111,7 +111,7 @@ class _UnknownElementsError(EffaxError):
 
     @classmethod
     def message(cls, value: Any) -> str:
-        """What to say when `value` is asked for what it can't give."""
+        """Return the message for a `value` that is asked for something it can't give."""
         typed = value.type.str_short() if hasattr(value, "type") else type(value).__name__
         return (
             f"{cls.headline.format(typed)} At {describe(user_frame())}, {cls.asked} was asked of a "

@@ -7,7 +7,7 @@ from typing import Final
 
 
 class Facts(Flag):
-    """What a row says of an effect besides its types."""
+    """Facts of an effect's row besides its types."""
 
     NONE = 0
     POINTWISE = auto()

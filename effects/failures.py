@@ -17,7 +17,7 @@ from effax.effects.types import ShapedArray
 
 
 class JaxRuntimeError(ValueError):
-    """What is raised when a check did not hold."""
+    """The error that is raised when a check does not hold."""
 
 
 class JaxException(Exception):  # noqa: N818  (JAX's name)

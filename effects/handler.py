@@ -266,7 +266,7 @@ class Handler:
             current.reset(token)
 
     def handle(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """What the effect means here; runs outside this handler."""
+        """Compute the meaning of the effect under this handler; runs outside the handler."""
         raise NotImplementedError(f"{type(self).__name__} has no meaning for {effect}")
 
     @contextmanager

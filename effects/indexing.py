@@ -13,7 +13,7 @@ from effax.effects.types import ShapedArray, is_complex
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """How the axes of operand, indices and result of a gather belong together.
+    """The correspondence between the axes of operand, indices and result of a gather.
 
     The last axis of the indices holds the components of one index; component k is a position
     along axis `start_index_map[k]` of the operand. Axes `offset_dims` of the result run over the
@@ -29,7 +29,7 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """How the axes of operand, indices and updates of a scatter belong together.
+    """The correspondence between the axes of operand, indices and updates of a scatter.
 
     The mirror image of `GatherDimensionNumbers`, field by field.
     """
@@ -42,7 +42,7 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 class GatherScatterMode(enum.Enum):
-    """What an index outside the operand means.
+    """The meaning of an index outside the operand.
 
     CLIP: the nearest slice inside. FILL_OR_DROP: gather gives a fill value, scatter does nothing.
     PROMISE_IN_BOUNDS: the caller promises there are none. ONE_HOT: gather as a contraction with
@@ -101,7 +101,7 @@ def batch_dims(ndim: int, offset_dims: Sequence[int]) -> tuple[int, ...]:
 
 
 def fill_default(dtype: Any) -> Any:
-    """What a gather in fill mode gives by default: NaN, or the number farthest from use."""
+    """Return the default of a gather in fill mode: NaN, or the extreme number of the dtype."""
     kind = np.dtype(dtype)
     if kind == np.bool_:
         return True

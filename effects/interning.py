@@ -62,7 +62,7 @@ class Interned(Generic[K, V]):
         return found
 
     def __len__(self) -> int:
-        """How many objects there are."""
+        """The number of objects."""
         return len(self._held)
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""What programs written for JAX call the parts of a program: read-only names beside our own.
+"""Names that programs written for JAX use for parts of a program: read-only, beside our own.
 
     program.eqns[0].primitive.name, program.eqns[0].params, program.invars[0].aval
 
@@ -88,7 +88,7 @@ def attributes_of(name: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 class SourceInfo(NamedTuple):
-    """Where an equation was asked for: the user's frame, and the scopes around, by slashes."""
+    """The origin of an equation: the user's frame, and the enclosing scopes, by slashes."""
 
     frame: Any
     name_stack: str
@@ -203,11 +203,11 @@ class EquationNames:
 
         @property
         def row(self) -> frozenset[str]:
-            """What performing it leaves to be answered."""
+            """The row left to be answered after performing it."""
 
     @property
     def source_info(self) -> SourceInfo:
-        """Where the user's code asked for it."""
+        """The user's line from which this came."""
         return SourceInfo(self.frame, self.scope)
 
     @property
@@ -276,5 +276,7 @@ class EffectNames:
         return self(*operands, **attributes_of(self.name, attributes))  # type: ignore[operator]
 
     def get_bind_params(self, attributes: dict[str, Any]) -> tuple[tuple[()], dict[str, Any]]:
-        """What to call `bind` with before the operands, and by name: nothing, the attributes."""
+        """Return the arguments of `bind` besides the operands: none by position, the attributes by
+        name.
+        """
         return (), dict(attributes)

@@ -20,7 +20,7 @@ FAMILY: Final = "kernel"
 
 @attrs.frozen
 class Block:
-    """How an array is cut into blocks, one of which a kernel sees at each point of the grid.
+    """The blocks of an array: a kernel sees one of them at each point of the grid.
 
     `sizes` are the block's lengths along the axes of the array, and 1 along those marked
     `squeezed`, which the kernel does not see. An index map gives the position of a block, counted

@@ -58,7 +58,7 @@ def _text(value: Any, allowed: set[int]) -> str:
 
 
 def _holders(path: tuple[Any, ...], allowed: set[int]) -> Iterator[str]:
-    """What refers to the last object of a path, which begins with a carrier; in words."""
+    """Describe the referrers of the last object of a path that begins with a carrier."""
     if len(path) > _DEPTH:
         return
     referrers = gc.get_referrers(path[-1])

@@ -19,7 +19,7 @@ from effax.effects.interning import Interned
 
 
 class AxisType(enum.Enum):
-    """Who decides how arrays are cut along an axis of a mesh.
+    """The kind of a mesh axis: it says who decides how arrays are cut along it.
 
     `Auto`: XLA, from what is given and from constraints. `Explicit`: here as `Auto`, types of
     arrays say nothing of devices. `Manual`: the function under `shard_map`, which sees one piece.
@@ -35,7 +35,7 @@ class AxisType(enum.Enum):
 
 @attrs.frozen
 class AbstractDevice:
-    """What kind of devices a mesh without devices is for."""
+    """The kind of devices that a mesh without devices is for."""
 
     device_kind: str
     num_cores: int | None
@@ -189,7 +189,7 @@ class PartitionSpec:
         return self._entries.index(_entry(value))
 
     def count(self, value: Any) -> int:
-        """How often an entry is there."""
+        """Count the occurrences of an entry."""
         return self._entries.count(_entry(value))
 
     def __getitem__(self, i: Any) -> Any:
@@ -226,7 +226,7 @@ class PartitionSpec:
 
 
 class MeshShape:
-    """What all meshes are: axes with names, lengths and types."""
+    """The base class of meshes: axes with names, lengths and types."""
 
     __slots__ = ("_types", "axis_names", "axis_sizes")
 

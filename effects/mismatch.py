@@ -1,4 +1,4 @@
-"""Where two pytrees differ in structure, in words.
+"""Structural differences between two pytrees, in words.
 
 The functions take the registry as an argument: `effects.tree` calls them when a mismatch is
 known, and they find the places.

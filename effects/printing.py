@@ -14,7 +14,7 @@ _PLAIN: Final = re.compile(r"(?!(?:None|True|False|inf|nan)$)[A-Za-z_<][\w.<>]*"
 
 
 class PrintOptions(NamedTuple):
-    """What is shown beside the equations; see `Program.pretty_print`."""
+    """Options of `Program.pretty_print`: the notes beside equations."""
 
     source: bool = False
     types: bool = True
@@ -92,7 +92,7 @@ class Printer:
         return f"{indent}{left} = {e.effect.name}{listed} {operands}".rstrip()
 
     def note(self, e: Equation) -> str:
-        """What is shown beside an equation."""
+        """Return the note printed beside an equation."""
         parts = []
         if self.shown.source:
             parts.append(describe(e.frame))

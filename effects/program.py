@@ -90,7 +90,7 @@ class Equation(EquationNames):
 
     @property
     def row(self) -> frozenset[str]:
-        """What performing this equation leaves to be answered."""
+        """The row left to be answered after performing this equation."""
         return row_of(self.effect, self.attributes)
 
     @property
@@ -100,7 +100,7 @@ class Equation(EquationNames):
 
 
 def row_of(effect: Effect, attributes: dict[str, Any]) -> frozenset[str]:
-    """What performing an effect with these attributes leaves to be answered."""
+    """Return the row left to be answered after performing an effect with these attributes."""
     row = frozenset((effect.row,)) if effect.row else _EMPTY
     if effect.performs:
         row |= effect.performs
@@ -297,7 +297,7 @@ def programs_in(attributes: dict[str, Any]) -> Iterator[Program]:
 
 
 def count_equations(program: Program) -> int:
-    """How many equations a program holds, those of programs inside it included.
+    """Count the equations of a program, those of inner programs included.
 
     This is the size of its text, not the number of steps it takes: a loop's body counts once.
     """
@@ -331,7 +331,7 @@ def without_dead_code(program: Program, keep_outputs: Sequence[bool] | None = No
 
 
 def used_inputs(program: Program) -> tuple[bool, ...]:
-    """Which inputs some equation or result mentions."""
+    """Return the inputs that some equation or result mentions."""
     used: set[Any] = set(program.outputs)
     for e in program.equations:
         used.update(e.inputs)

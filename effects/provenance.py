@@ -1,4 +1,4 @@
-"""Where equations come from: the user's line, and the scopes by name around it.
+"""The origin of equations: the user's line, and the enclosing scopes by name.
 
 Recorders ask. Code that runs now came from the caller's frame and the recorder's open
 scopes; equations that run again (a program under other handlers, a tape walked backwards) keep

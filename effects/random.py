@@ -66,7 +66,7 @@ result of what makes keys. It says to interpreters what a key is; nothing is com
 
 
 class RandomAlgorithm(IntEnum):
-    """What `rng_bit_generator` computes: the device's own choice, or one by name."""
+    """The algorithm of `rng_bit_generator`: the device's own choice, or one by name."""
 
     RNG_DEFAULT = 0
     RNG_THREE_FRY = 1

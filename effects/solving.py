@@ -14,7 +14,7 @@ FAMILY = "solving"
 
 
 class Counts(NamedTuple):
-    """How many operands belong to each program before those that all of them take."""
+    """The number of operands for each program, before those that all of them take."""
 
     matvec: int
     vecmat: int

@@ -453,7 +453,7 @@ def mismatch_details(name: str, prefix_tree: Any, full_tree: Any, known: Any = r
 def prefix_errors(
     prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None
 ) -> list[Callable[[str], ValueError]]:
-    """What keeps a tree from being another's prefix: functions from its name to the errors."""
+    """Return why a tree is no prefix of another, as functions from its name to the errors."""
     found = mismatches(registry, prefix_tree, full_tree, is_leaf, prefix=True)
     return [functools.partial(_prefix_error, mismatch) for mismatch in found]
 
@@ -465,7 +465,7 @@ def _prefix_error(mismatch: Any, name: str) -> ValueError:
 def equality_errors(
     tree1: Any, tree2: Any, is_leaf: IsLeaf = None
 ) -> list[tuple[KeyPath, str, str, str]]:
-    """Where two trees differ in structure: path, what the first has, the second has, and why."""
+    """Return the structural differences of two trees: path, both values, and the reason."""
     found = mismatches(registry, tree1, tree2, is_leaf, prefix=False)
     return [(m.path, m.first, m.second, m.explanation) for m in found]
 

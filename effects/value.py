@@ -1,4 +1,4 @@
-"""What every array-like thing of effax has: a type, and the operators the top layer installs."""
+"""The base class of array-like values: a type, and operators that the top layer installs."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def windows(
     base_dilation: Lengths,
     window_dilation: Lengths,
 ) -> Lengths:
-    """How many windows fit along each axis; raises `TypeError` where the parameters do not."""
+    """Count the windows along each axis; raise `TypeError` where the parameters do not fit."""
     given: dict[str, Any] = {
         "window_dimensions": window_dimensions,
         "window_strides": window_strides,

@@ -142,7 +142,7 @@ def not_zero(x: Any) -> Any:
 
 
 def _share(x: Any, ans: Any, y: Any) -> Any:
-    """Which part of a change goes to x, when ans is chosen from x and y: a half at ties."""
+    """Return x's share of a change when ans is chosen from x and y: one half at ties."""
     tie = _where(eq(y, ans), like(ans, 0.5), like(ans, 1.0))
     return _where(eq(x, ans), tie, 0.0)
 

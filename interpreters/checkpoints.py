@@ -57,7 +57,7 @@ class Slots:
         return cls(steps, levels, states)
 
     def up_to(self, target: Any) -> Slots:
-        """Those of the steps before the target; the others are free."""
+        """Keep the checkpoints of steps before the target; free the others."""
         count = typeof(self.steps).size
         later = ge(self.steps, spread(target, count))
         steps = select_n(later, self.steps, shape.full((count,), FREE, INDEX))
@@ -65,7 +65,7 @@ class Slots:
 
 
 def empty(count: int, state: Sequence[Any]) -> Slots:
-    """That many free slots for states like this one."""
+    """Return so many free slots for states like this one."""
     states = []
     for x in state:
         t = typeof(x)
@@ -206,7 +206,7 @@ def forward(
 
 @attrs.frozen(slots=True, eq=False)
 class Trail:
-    """How many steps of a loop are left to go back; a state on the way; and the checkpoints.
+    """The position in a loop walked backwards: steps left, a state on the way, and the checkpoints.
 
     `level` and `state` are those before step `at`.
     """

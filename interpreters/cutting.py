@@ -49,8 +49,9 @@ class Cutting:
     def begin(
         self, operands: Sequence[Any], aliases: Sequence[tuple[int, int]]
     ) -> tuple[list[Any], list[Any]]:
-        """What stays through the loop, scalars and padded inputs; what it carries, and begins as:
-        padded results, then scratch arrays."""
+        """Split the inputs into loop constants (scalars, padded inputs) and the initial carry:
+        padded results, then scratch arrays.
+        """
         told, arrays = operands[: self.scalars], operands[self.scalars :]
         n, unset = len(arrays), self.unset
         begins = {result: arrays[i] for i, result in aliases}
@@ -67,7 +68,7 @@ class Cutting:
         return self.blocks[len(fixed) - self.scalars :]
 
     def starts(self, fixed: Sequence[Any], ids: Sequence[Any]) -> list[Starts]:
-        """Where each block begins at a point."""
+        """Return the start of each block at a point."""
         told = fixed[: self.scalars]
         return [_starts(b, m.run(*ids, *told)) for b, m in zip(self.blocks, self.maps, strict=True)]
 
@@ -91,7 +92,7 @@ class Cutting:
     def put(
         self, fixed: Sequence[Any], carry: Sequence[Any], after: Sequence[Any], at: Sequence[Starts]
     ) -> list[Any]:
-        """What the loop carries on, the blocks of the results put back."""
+        """Put the result blocks back, and return the next carry."""
         blocks = self.results(fixed)
         n = len(blocks)
         stored = zip(carry, after, blocks, at[-n:] if n else (), strict=False)

@@ -213,7 +213,7 @@ def _is_pointwise(equation: Any) -> bool:
 
 
 def on_arrays(body: Program, values: Sequence[Any]) -> list[Any]:
-    """What a pointwise program gives on arrays of one shape."""
+    """Run a pointwise program on arrays of one shape."""
     return body.run(*values)
 
 

@@ -103,7 +103,7 @@ def _once(owner: Program, key: Any, make: Callable[[], Any]) -> Any:
 def perform_on_contents(
     effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
 ) -> list[Any]:
-    """What an effect with programs does on references: see the module."""
+    """Perform an effect with programs on references: see the module."""
     rule = _rules.get(effect)
     if rule is None:
         from effax.interpreters.meanings import meanings

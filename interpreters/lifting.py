@@ -60,7 +60,9 @@ class Lifting(Handler):
 
     @property
     def static(self) -> tuple[Hashable, ...]:
-        """What of this installation the meaning of effects depends on; the default is nothing."""
+        """Return the part of this installation that effects' meanings depend on; by default
+        nothing.
+        """
         return ()
 
     def fresh(self, outer: Any) -> Lifting:
@@ -68,7 +70,7 @@ class Lifting(Handler):
         return type(self)(outer)
 
     def mode(self, value: Any) -> Mode:
-        """What is known of a value."""
+        """Return the mode of a value: the handler's static knowledge of it."""
         raise NotImplementedError(type(self).__name__)
 
     def join(self, one: Mode, other: Mode) -> Mode:
@@ -102,7 +104,7 @@ class Lifting(Handler):
         return len(self.leaf_types(mode, type))
 
     def leaf_axes(self, mode: Mode) -> Sequence[int]:
-        """How many leading axes each leaf has that the value does not."""
+        """Return the number of leading axes of each leaf that the value does not have."""
         return ()
 
     def value_leaf(self, mode: Mode) -> int | None:
@@ -120,7 +122,7 @@ class Lifting(Handler):
         return self.answers(effect, attributes)
 
     def state_mode(self) -> Mode:
-        """What is known of the handler's own state."""
+        """Return the mode of the handler's own state."""
         return ()
 
     def state_join(self, one: Mode, other: Mode) -> Mode:
@@ -139,7 +141,7 @@ class Lifting(Handler):
         """Replace the state by one made of these leaves."""
 
     def logged(self) -> tuple[tuple[Hashable, ...], Sequence[Any]]:
-        """What was written to the handler's logs: which entries, and a leaf for each."""
+        """Return the entries written to the handler's logs, with a leaf for each."""
         return (), ()
 
     def log(self, entries: tuple[Hashable, ...], leaves: Sequence[Any], steps: bool) -> None:
@@ -296,7 +298,7 @@ def _flat(handler: Lifting, values: Sequence[Any], modes: Sequence[Mode]) -> lis
 
 
 def leaf_count(handler: Lifting, mode: Mode, type: ShapedArray) -> int:
-    """How many leaves a value of that type has at that mode."""
+    """Count the leaves of a value of that type at that mode."""
     return 1 if mode is PLAIN else handler.leaf_count(mode, type)
 
 

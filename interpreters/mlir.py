@@ -40,7 +40,7 @@ class ModuleContext:
 
 @attrs.frozen(slots=True)
 class LoweringRuleContext:
-    """What a rule is told: the effect, its types, and where it is compiled for."""
+    """The context of a lowering rule: the effect, its types, and the target platform."""
 
     primitive: Effect
     avals_in: tuple[ShapedArray, ...]
@@ -64,7 +64,7 @@ def register_lowering(
 
 
 def __getattr__(name: str) -> Any:
-    """What writes MLIR is the back-end's, which is above this package: it is found when named."""
+    """Find functions that write MLIR in the back-end, a higher layer, when they are named."""
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module("effax.backends.xla.ir"), name)

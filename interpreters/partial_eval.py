@@ -10,7 +10,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """What `effax.extend.partial` has of that name."""
+    """Return the object of that name in `effax.extend.partial`."""
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module("effax.extend.partial"), name)

@@ -182,7 +182,7 @@ class Stage(Handler):
         self.snapshots = {}
 
     def atom(self, x: Any) -> Variable | Literal:
-        """What stands for a value in the program: itself, a literal, or an input for a capture."""
+        """Return a value's atom in the program: itself, a literal, or an input for a capture."""
         if type(x) is Variable and x.handler is self:
             return x
         if type(x) in LITERALS or isinstance(x, SCALARS):  # 0-d NumPy values are written out

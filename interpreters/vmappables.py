@@ -12,7 +12,7 @@ from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 
 
 class Vmappable(NamedTuple):
-    """How a type is mapped over, and put together again."""
+    """The mapping of a type by `vmap`: how it is taken apart, and put together again."""
 
     to_elt: Callable[..., Any]
     from_elt: Callable[..., Any]

@@ -42,7 +42,7 @@ def evaluate_effect(
     types: Sequence[ShapedArray],
     attributes: dict[str, Any],
 ) -> list[Array]:
-    """What performing an effect gives, in NumPy; `types` are those that typing gives the results.
+    """Compute the results of one effect in NumPy; `types` are the result types that typing gives.
 
     Raises `MissingRuleError` where the reference has no rule for the effect, and `TypeError` where
     the rule gives something of another type than typing says.

@@ -81,7 +81,7 @@ def reference_reduce_window(*operands: Array, body: Program, **parameters: Any) 
 
 
 def _chosen(x: Array, select: str, **parameters: Any) -> Array:
-    """Which place of each window is chosen, the first of equals."""
+    """Return the position of the chosen element of each window, the first of equals."""
     if select == "ge":
         return np.argmax(window_rows(x, lowest(x.dtype), **parameters), axis=0)
     return np.argmin(window_rows(x, highest(x.dtype), **parameters), axis=0)

@@ -1,4 +1,4 @@
-"""What can be learnt of a program from jaxlib without running it: texts, costs, layouts."""
+"""Analyses of a program by jaxlib, without running it: texts, costs, layouts."""
 
 from __future__ import annotations
 
@@ -94,20 +94,20 @@ class Format:
 
 
 def input_formats(executable: Executable) -> list[Format]:
-    """How each operand must lie."""
+    """Return the layout that each operand must have."""
     layouts = executable.raw.get_parameter_layouts()
     return [Format(_layout(x), executable.placement) for x in layouts]
 
 
 def output_formats(executable: Executable) -> list[Format]:
-    """How each result lies."""
+    """Return the layout of each result."""
     places = [spec.placement for spec in executable.out_specs]
     layouts = executable.raw.get_output_layouts()
     return [Format(_layout(x), p) for x, p in zip(layouts, places, strict=True)]
 
 
 def format_of(buffer: Any, sharding: Any) -> Format:
-    """How an array lies, whose buffer this is."""
+    """Return the layout of the array of a buffer."""
     return Format(_layout(buffer._pjrt_layout), sharding)
 
 

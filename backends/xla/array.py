@@ -233,7 +233,7 @@ class Array(Value):
 
     @property
     def sharding(self) -> Sharding:
-        """How the array lies on its devices."""
+        """The sharding of the array over its devices."""
         return self.spec.sharding
 
     @property
@@ -245,7 +245,7 @@ class Array(Value):
 
     @property
     def traceback(self) -> Any:
-        """Where the array was made, as jaxlib noted it; None where it notes nothing."""
+        """The traceback that jaxlib noted where the array was made; None if it noted none."""
         return self.buffer.traceback
 
     @property

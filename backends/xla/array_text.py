@@ -1,4 +1,4 @@
-"""How an array is written out."""
+"""Arrays as text."""
 
 from __future__ import annotations
 

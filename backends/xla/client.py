@@ -47,7 +47,7 @@ class Backend:
         return str(self.client.platform_version)
 
     def heap_profile(self) -> bytes:
-        """What lives in the devices' memory, as a compressed profile of pprof's."""
+        """Return what the devices' memory holds, as a compressed profile of pprof's."""
         found: bytes = self.client.heap_profile()
         return found
 
@@ -258,7 +258,7 @@ def _start_found() -> dict[str, Backend]:
 
 
 def _makers() -> dict[str, Callable[[], Any]]:
-    """What can make a client, by name, the most preferred first."""
+    """Return the functions that make clients, by name, the most preferred first."""
     from effax.backends.xla import plugins
 
     found: dict[str, Callable[[], Any]] = {}

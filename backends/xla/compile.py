@@ -202,7 +202,7 @@ def donate_operands(text: str, positions: Sequence[int]) -> str:
 
 
 def _argument_ends(text: str, start: int) -> list[int]:
-    """Where each operand's declaration ends, in an operand list that begins at `start`."""
+    """Return the end of each operand's declaration, in a list that begins at `start`."""
     ends: list[int] = []
     depth, i, quoted, seen = 0, start, False, False
     while True:

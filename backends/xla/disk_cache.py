@@ -214,7 +214,9 @@ def digest(parts: Iterable[bytes | str]) -> str:
 
 @lru_cache(1)
 def _machine() -> str:
-    """What of this machine compiled code depends on: the processor's model and its features."""
+    """Return the facts of this machine on which compiled code depends: processor model and
+    features.
+    """
     facts = [platform.machine(), platform.system(), os.environ.get("XLA_FLAGS", "")]
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:

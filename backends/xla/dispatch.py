@@ -47,7 +47,7 @@ _by_text: Final[weakref.WeakValueDictionary[Any, Any]] = weakref.WeakValueDictio
 
 
 def operand(x: Any) -> Any:
-    """What an executable takes for a value: an array, or a number's shared constant.
+    """Return the array that an executable takes for a value; numbers share constants.
 
     Raises `UnexpectedTracerError` for a carrier, `TypeError` for what is no array.
     """

@@ -47,7 +47,7 @@ def register_batch_partitionable(name: str) -> None:
 
 
 def include_folder() -> str:
-    """Where jaxlib keeps the headers of XLA's interface to foreign functions."""
+    """Return the folder with the headers of XLA's foreign function interface in jaxlib."""
     return str(Path(jaxlib.__file__).parent / "include")
 
 

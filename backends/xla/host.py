@@ -1,4 +1,4 @@
-"""What the host answers itself when nothing is staged: callbacks, checks, many places at once."""
+"""Effects answered by the host where nothing is staged: callbacks, checks, many places at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a program runs: its devices, where its operands lie, and the mesh its module speaks of."""
+"""The layout of a program: its devices, the places of its operands, and its module's mesh."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ProgramLayout:
     def name(
         self, placement: Placement, ndim: int, asked: Sharding | None = None
     ) -> Sharding | None:
-        """What the placement of a result with so many axes is called.
+        """Return the name of the placement of a result with so many axes.
 
         As it was asked for, as that of an operand is, or in the words of the mesh.
         """
@@ -62,7 +62,7 @@ def layout_of(
     outs: Sequence[Sharding | None] | None = None,
     what: str = "",
 ) -> ProgramLayout:
-    """Where a program of these operands runs: with those that were put somewhere, else by default.
+    """Return the layout of a program: the devices its operands were put on, else the default ones.
 
     `ins` and `outs` are where operands and results are asked to be. Raises `ValueError` when
     operands, or the meshes that the program mentions, are on different devices.
@@ -215,11 +215,11 @@ class ModuleMesh:
         return f"<@mesh, [{', '.join(texts)}]>"
 
     def of_placement(self, placement: Placement, ndim: int) -> str:
-        """How an array of so many axes with this placement is cut."""
+        """Return the way in which a placement cuts an array of so many axes."""
         return self.spec(_radices(placement), ndim)
 
     def of_spec(self, mesh: Any, spec: PartitionSpec, ndim: int, only: Any = None) -> str:
-        """How a spec cuts an array; along the mesh axes `only`, if given."""
+        """Return the way in which a spec cuts an array; along the mesh axes `only`, if given."""
         strides = mesh.strides()
         dimensions: list[Any] = []
         for i in range(len(spec)):
@@ -231,7 +231,7 @@ class ModuleMesh:
         return self.spec(dimensions, ndim)
 
     def of_sharding(self, sharding: Sharding, ndim: int) -> str:
-        """How an array of so many axes is cut."""
+        """Return the way in which a sharding cuts an array of so many axes."""
         if isinstance(sharding, NamedSharding):
             return self.of_spec(sharding.mesh, sharding.spec, ndim)
         return self.of_placement(sharding.placement(), ndim)

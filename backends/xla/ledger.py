@@ -1,4 +1,4 @@
-"""What was traced and compiled, how often, and how long it took: counters, by function."""
+"""Counters by function: traces, compilations, and the time they took."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REASONS: Final = 16
 
 @attrs.define(slots=True, eq=False)
 class Work:
-    """What was done for one function, or for one operation called eagerly.
+    """The record of the work done for one function, or for one operation called eagerly.
 
     Functions with the same code are one: a function that is made anew in each call has one entry,
     and `functions` counts them.

@@ -1,4 +1,4 @@
-"""What becomes of the pages of freed buffers on a CPU.
+"""The pages of freed buffers on a CPU: kept or returned to the system.
 
 glibc maps large blocks anew each time, and gives the tops of its arenas, one for each thread, back
 to the system; XLA's threads free what others made. A new result then costs a page fault for every

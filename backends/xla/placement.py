@@ -23,7 +23,7 @@ class IndivisibleError(ValueError):
 
 
 class Sharding:
-    """How arrays lie on devices: what placements and shardings over a mesh have in common."""
+    """The base class of placements and of shardings over a mesh."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ class Sharding:
 
     @property
     def num_devices(self) -> int:
-        """How many devices there are."""
+        """The number of devices."""
         return len(self.placement().devices)
 
     @property
@@ -368,7 +368,7 @@ def from_hlo(devices: Sequence[Device], sharding: Any) -> Placement:
 
 
 def default() -> Placement:
-    """Where a new array goes: the setting `default_device`, else the first device."""
+    """Return the placement of new arrays: the setting `default_device`, else the first device."""
     chosen = config.trace_key().default_device
     if chosen is None:
         return single(default_device())
@@ -408,7 +408,8 @@ def _from_ids(ids: Any, split: Any, copies: int, order: Any) -> Placement:
 
 
 class Spec:
-    """What dispatch asks about an array: type, placement, whether the user chose the placement.
+    """The dispatch key of an array: its type, its placement, and whether the user chose the
+    placement.
 
     Interned: specs compare and hash by identity, so that a tuple of them is a cheap cache key.
     `handler` makes the runtime's buffers of this spec from an executable's results. `named` is
@@ -474,7 +475,9 @@ class Spec:
 
 
 def result_handler(type: ShapedArray, placement: Placement) -> Any:
-    """What turns a result of the runtime, or another view of a buffer, into a buffer of a type."""
+    """Return the function that wraps a result of the runtime, or a view of a buffer, as a typed
+    buffer.
+    """
     sharding = placement.runtime(len(type.shape))
     if VERSION < (0, 11):
         # The fourth argument skips a check that only jax could do.

@@ -50,7 +50,7 @@ _CUDA_LIBRARIES: Final = (
 
 
 def _folder(package: str) -> Path | None:
-    """Where a package lies, without importing it (or its parents, unless they are plain)."""
+    """Return the folder of a package without importing it, or its parents unless they are plain."""
     try:
         spec = importlib.util.find_spec(package)
     except ModuleNotFoundError:

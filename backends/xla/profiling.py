@@ -70,5 +70,5 @@ def stop_serving() -> None:
 
 
 def memory(platform: str | None = None) -> bytes:
-    """What lives in the devices' memory, in pprof's format."""
+    """Return what the devices' memory holds, in pprof's format."""
     return backend(platform).heap_profile()

@@ -24,7 +24,7 @@ _EPHEMERAL: Final = 4096
 
 @attrs.frozen
 class Member:
-    """What one process of a job has to know to join it."""
+    """The facts a process needs to join a job."""
 
     address: str
     count: int

@@ -27,7 +27,9 @@ _IN_EXIT: Final = 30
 
 
 class _Membership:
-    """What `initialize` made: a watchdog, and in the first process the coordination service."""
+    """The state made by `initialize`: a watchdog, and the coordination service in the first
+    process.
+    """
 
     def __init__(self) -> None:
         self.joined = False

@@ -284,7 +284,7 @@ class DeferredJVP(Stage):
 
 
 class GradientPlan:
-    """What is known of a program: the time spent on its equations, and then what was compiled."""
+    """A program's record: the time spent on its equations, and later its compiled form."""
 
     __slots__ = ("gives", "run", "spent")
 

@@ -58,7 +58,7 @@ _LIMIT: Final = 1024
 
 
 class _Missing:
-    """What stands for an argument that a form has and a call has not."""
+    """The placeholder of an argument that a form has and a call has not."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ MISSING: Final = _Missing()
 
 
 class _Piece(NamedTuple):
-    """What is written for an argument `{a}`, the `{i}`-th: statements, parts of key and buffers."""
+    """Code for an argument `{a}`, the `{i}`-th: statements, and its parts of key and buffers."""
 
     before: str
     key: str
@@ -157,7 +157,7 @@ _SPACE: Final[dict[str, Any]] = {
 
 
 class CallForm:
-    """What stands at each argument of a call; equal forms are one object."""
+    """The kinds of a call's arguments; equal forms are one object."""
 
     __slots__ = ("_bind", "_find", "kinds", "names")
 

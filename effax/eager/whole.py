@@ -126,7 +126,7 @@ def own_promotion(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def opened(x: Any) -> Any:
-    """What an object's `__jax_array__` returns, also for those in a list or tuple; else `x` itself.
+    """Replace objects that have `__jax_array__` by its result, in lists and tuples too.
 
     >>> class Three:
     ...     def __jax_array__(self):
@@ -189,7 +189,7 @@ def _parameters(function: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 class _Calls:
-    """What was compiled for one function, by the keys of its calls."""
+    """The compiled calls of one function, by their keys."""
 
     __slots__ = ("function", "launches", "leading", "names", "places")
 

@@ -1,4 +1,4 @@
-"""What JAX keeps under `experimental`. Its modules are imported when they are first named."""
+"""The modules of JAX's `experimental`, imported when they are first named."""
 
 from typing import Any as _Any
 

@@ -17,7 +17,7 @@ __dir__ = __all__.copy
 
 
 class ExecutionStage(enum.Enum):
-    """What the runtime is doing when it calls."""
+    """The runtime's phase at the time of the call."""
 
     INSTANTIATE = 0
     PREPARE = 1
@@ -27,7 +27,7 @@ class ExecutionStage(enum.Enum):
 
 @attrs.frozen
 class ExecutionContext:
-    """How a callback was called: `stage` is always `EXECUTE`."""
+    """The context of a callback's call: `stage` is always `EXECUTE`."""
 
     stage: ExecutionStage = ExecutionStage.EXECUTE
 

@@ -91,7 +91,7 @@ all_checks: Final = automatic_checks | user_checks
 
 @register_pytree_node_class
 class Error:
-    """What went wrong in a checked function, if anything: a pytree of arrays.
+    """The failure of a checked function, if there was one: a pytree of arrays.
 
     `get()` says what failed first, `get_all()` everything that failed, `throw()` raises it.
     """

@@ -12,7 +12,7 @@ __all__ = ["compute_on"]
 
 @contextmanager
 def compute_on(compute_type: str) -> Iterator[None]:
-    """What is computed inside, or by the function that this decorates, is computed there.
+    """Compute on another kind of device, in a `with` block or in the function decorated.
 
     Args:
       compute_type: "device", where everything is computed, or "device_host", the device's host:

@@ -72,7 +72,9 @@ def _first_step(function: Any, t: Array, y: Array, slope: Array, s: _Settings) -
 
 
 class _Step(NamedTuple):
-    """Where a solution is; its last step, as a polynomial of degree 4; and the next step's size."""
+    """The state of an integration: its last step, as a polynomial of degree 4, and the next step
+    size.
+    """
 
     count: Array  # type: ignore[assignment]  # hides the method of tuples
     y: Array

@@ -187,7 +187,7 @@ def follow(effect: Any, *xs: Any, **attributes: Any) -> Any:
 
 @Series.rule(*OWN, lift=True)
 def follow_own(*xs: Any, effect: Any, **attributes: Any) -> Any:
-    """What brings its own derivative has the series that follows from that."""
+    """Give an effect with a derivative rule of its own the series that follows from the rule."""
     return follow(effect, *xs, **attributes)
 
 

@@ -131,7 +131,7 @@ class Exported:
 
     @property
     def module_kept_var_idx(self) -> tuple[int, ...]:
-        """Which leaves of the arguments the module takes: all."""
+        """The leaves of the arguments that the module takes: all of them."""
         return tuple(range(len(self.in_avals)))
 
     @property
@@ -141,30 +141,30 @@ class Exported:
 
     @property
     def in_shardings_hlo(self) -> tuple[None, ...]:
-        """How arguments are spread over devices: not."""
+        """The shardings of the arguments: none."""
         return (None,) * len(self.in_avals)
 
     @property
     def out_shardings_hlo(self) -> tuple[None, ...]:
-        """How results are spread over devices: not."""
+        """The shardings of the results: none."""
         return (None,) * len(self.out_avals)
 
     def in_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
-        """How arguments are spread over a mesh: not."""
+        """Return the shardings of the arguments over a mesh: none."""
         return self.in_shardings_hlo
 
     def out_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
-        """How results are spread over a mesh: not."""
+        """Return the shardings of the results over a mesh: none."""
         return self.out_shardings_hlo
 
     @property
     def ordered_effects(self) -> tuple[()]:
-        """What the function does besides computing, in order: nothing."""
+        """The ordered effects of the function: none."""
         return ()
 
     @property
     def unordered_effects(self) -> tuple[()]:
-        """What the function does besides computing, in any order: nothing."""
+        """The unordered effects of the function: none."""
         return ()
 
     def mlir_module(self) -> str:

@@ -19,7 +19,7 @@ Described = list[Any]
 
 @attrs.frozen
 class _Node:
-    """How nodes of one class are written: their name in files, and their metadata as bytes."""
+    """The serialization of one class of nodes: its name in files, and its metadata as bytes."""
 
     kind: type
     name: str

@@ -1,4 +1,4 @@
-"""What an extender may rely on: interpreters, effects, and cells for either, from outside.
+"""The interface for extenders: interpreters, effects, and cells for either, from outside.
 
 A transform is a class of fields and rules (`Interpreter`); an effect is a signature (`Effect`) and
 a cell in each column that should know it:

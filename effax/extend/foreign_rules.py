@@ -1,4 +1,4 @@
-"""How an effect is lowered whose lowering was registered in `effax.interpreters.mlir`."""
+"""Lowerings that were registered for effects in `effax.interpreters.mlir`."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _like(result: Any, value: Any) -> Any:
 
 
 def _moving(program: Program, inputs: Sequence[Variable]) -> set[Any]:
-    """What depends on one of the inputs."""
+    """Return the variables that depend on one of the inputs."""
     moving: set[Any] = set(inputs)
     for e in program.equations:
         if not moving.isdisjoint(e.inputs):

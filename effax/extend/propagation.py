@@ -28,7 +28,7 @@ Rule = Callable[..., Iterable[tuple[Any, Any]]]
 
 
 class UndeterminedError(EffaxError):
-    """What is asked of a program does not follow from what is known of it."""
+    """The known facts do not determine the facts asked of a program."""
 
 
 class Propagation:
@@ -92,15 +92,15 @@ class Propagation:
         return () if rule is None else rule(self, equation)
 
     def initial(self, x: Any) -> Any:
-        """What is known of a variable, or of a literal, of which nothing was said."""
+        """Return the fact of a variable, or of a literal, about which nothing was said."""
         return None
 
     def merge(self, old: Any, new: Any) -> Any:
-        """What two facts say together: `old` itself where the new one adds nothing to it."""
+        """Join two facts; the result is `old` itself where the new one adds nothing."""
         raise NotImplementedError(f"{type(self).__name__} does not say how facts are merged")
 
     def look(self, x: Any) -> Any:
-        """What is known of a variable or a literal."""
+        """Return the fact known of a variable or a literal."""
         return self.facts[x] if x in self.facts else self.initial(x)
 
     def learn(self, x: Any, fact: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Where an equation was asked for, by the names of `jax.extend.source_info_util`."""
+"""The source lines of equations, under the names of `jax.extend.source_info_util`."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class KeyType(ExtendedDType):
 
     @property
     def width(self) -> int:
-        """How many words a key has."""
+        """The number of words in a key."""
         return IMPLEMENTATIONS[self.implementation].width
 
     @property
@@ -92,7 +92,7 @@ class RuleLeaf:
 
 
 class _Flattened:
-    """How many arrays of keys were flattened, which tells whether there is one in a tree."""
+    """A count of flattened key arrays, which tells whether a tree held one."""
 
     __slots__ = ("count",)
 
@@ -360,7 +360,7 @@ for _name in ("lt", "le", "gt", "ge", "neg", "pos", "abs", "invert"):
 
 
 class KeysAt:
-    """What `keys.at` is: `keys.at[index]` names some of the keys."""
+    """The result of `keys.at`: `keys.at[index]` names some of the keys."""
 
     __slots__ = ("keys",)
 

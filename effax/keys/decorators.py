@@ -82,7 +82,7 @@ def converts_keys(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def equal_keys(a: Any, b: Any, *_: Any, **__: Any) -> Any:
-    """Which keys are the same, as `isclose` says it, whose tolerances are of no use here."""
+    """Compare keys as `isclose` compares numbers; its tolerances have no meaning here."""
     return a == b
 
 

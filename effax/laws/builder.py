@@ -1,4 +1,4 @@
-"""What programs are built in: an environment of typed values, and the steps that made them.
+"""The environment in which programs are generated: typed values, and the steps that made them.
 
 A program is built step by step in an environment of typed values. Each value has a bound on its
 size, found as the program is built; what may grow is brought back by a smooth function, and what
@@ -153,7 +153,7 @@ class Builder:
         return self.small(x)
 
     def sketch(self, outputs: Sequence[Known], name: str = "f") -> Sketch:
-        """What was built, without what the outputs do not need."""
+        """Return the program built so far, without steps that the outputs do not need."""
         made = Sketch(self.types, tuple(self.steps), tuple(k.value for k in outputs), name)
         return made.without_dead_steps()
 

@@ -85,7 +85,7 @@ CLASSES: Final = {
 
 @attrs.frozen
 class Verdict:
-    """What was found of one law: "true", "false" or "undefined", on how many examples.
+    """The result of checking one law: "true", "false" or "undefined", on how many examples.
 
     `detail` is the difference and the smallest program that shows it, or the refusal's message.
     """
@@ -242,7 +242,7 @@ def judge(
 
 @attrs.define
 class Count:
-    """What happened so far: how often, what was refused last, and what is broken last."""
+    """A running count: examples asked, the last refusal, and the last violation."""
 
     examples: int = 0
     refused: int = 0
@@ -357,7 +357,7 @@ def check(
     effects: Iterable[Effect] | None = None,
     **described: Any,
 ) -> Report:
-    """Which laws hold, with the smallest program that breaks each one that does not.
+    """Check laws; report the smallest program that breaks each broken one.
 
     A transform is asked about each of its rules first, on programs of one effect, with operands of
     the effect's signature; then about whole programs with control flow.

@@ -1,4 +1,4 @@
-"""What steps hold beside sketches: rules, policies, programs of the surface.
+"""Steps that hold more than sketches: rules, policies, programs of the public surface.
 
 Each is made by a function here, of a sketch or of types, so that it prints as what makes it.
 """

@@ -1,4 +1,4 @@
-"""Where effects on elements are safe: found by asking the reference, not by a list.
+"""Safe domains of elementwise effects, found by asking the reference.
 
 An effect of this kind, defined today or by a user tomorrow, takes part in the laws without being
 mentioned anywhere: typing says which dtypes it takes, and a grid of points where it is finite and

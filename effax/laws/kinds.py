@@ -220,7 +220,7 @@ def contract(b: Builder) -> None:
 
 
 def _start(b: Builder, length: int, size: int) -> Any:
-    """Where a slice begins: a number, or an integer of the program (out of range, perhaps)."""
+    """Draw the start of a slice: a number, or an integer of the program, perhaps out of range."""
     found = b.of(lambda k: k.type.dtype == int32 and k.shape == ())
     numbers = [np.int32(i) for i in range(-1, length - size + 2)]
     return b.draw(st.sampled_from([*numbers, *found[:2]]))
@@ -331,7 +331,7 @@ def sort(b: Builder) -> None:
 
 
 def argmax(b: Builder) -> None:
-    """Where the largest is."""
+    """Add the position of the largest element."""
     x = b.a_float(1)
     if x is not None and x.type.size:
         b.perform(reduction.argmax, x, axis=_axis(b, x), index_dtype=np.dtype(np.int32), bound=3)

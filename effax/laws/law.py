@@ -1,4 +1,4 @@
-"""What a law is: two ways of computing something, and how they are to agree."""
+"""Laws: two ways of computing something, and how they must agree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOTHING: Final = Sketch((), (), ())
 
 @attrs.frozen(eq=False)
 class Case:
-    """What a law is asked about: a program `f`, one that fits behind it, `g`, and numbers.
+    """The subject of a law: a program `f`, a program `g` that composes with it, and numbers.
 
     `loop` gives values of the types that it takes. `lift` brings an array into the world that the
     law is evaluated in: the reference's, or the compiler's. With `edges`, all numbers are of those

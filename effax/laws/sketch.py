@@ -68,7 +68,7 @@ class Sketch:
 
     @property
     def size(self) -> int:
-        """How many steps there are, those of sketches inside included."""
+        """The number of steps, those of inner sketches included."""
         return sum(1 + sum(s.size for s in _inside(step)) for step in self.steps)
 
     def effects(self) -> set[Effect]:
@@ -122,7 +122,7 @@ class Sketch:
 
 @attrs.frozen(eq=False)
 class Made:
-    """What a function of `effax.laws.derived` makes of a sketch's program, or of other things."""
+    """The result of applying a function of `effax.laws.derived` to a sketch's program."""
 
     name: str
     sketch: Sketch | None = None

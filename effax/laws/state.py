@@ -43,7 +43,7 @@ def _inside(c: Case, use: Callable[[Sequence[Any]], None]) -> Callable[..., tupl
 
 
 def _step(c: Case) -> Callable[[Sequence[Any]], None]:
-    """What is in the references, replaced by the program of it."""
+    """Replace the contents of the references by the results of a program of them."""
 
     def step(refs: Sequence[Any]) -> None:
         _put(refs, c.loop(*_got(refs)))

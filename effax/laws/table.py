@@ -1,4 +1,4 @@
-"""Which transformations keep which laws, as a table to be printed on a page."""
+"""The table of transformations and the laws they keep, for documentation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Asked:
         return {name: getattr(self, name) for name in names}
 
     def verdicts(self, max_examples: int = 5, backend: str = "reference") -> dict[str, Verdict]:
-        """What was found of each law, by its name; those that stand apart are not asked."""
+        """Return the verdict on each law by name; laws that stand apart are not asked."""
         max_examples = min(max_examples, self.max_examples or max_examples)
         stated = laws_of(self.transform, self.embed, self.project, self.oracle)
         unknown = set(self.apart) - {law.name for law in stated}

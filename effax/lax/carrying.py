@@ -1,4 +1,4 @@
-"""What control flow stages: functions of trees, as programs, and the types that they must keep."""
+"""Staging for control flow: functions of trees become programs with fixed types."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def on_leaves(
 
 
 def with_captures(parts: Sequence[Staged]) -> tuple[list[Any], list[Program]]:
-    """What all of them captured, and programs that each take all of it first."""
+    """Return all captured values, and programs that each take all of them first."""
     values: list[Any] = []
     places: dict[int, int] = {}
     for part in parts:

@@ -30,7 +30,7 @@ DotDimensionNumbers = tuple[
 
 
 class Precision(enum.Enum):
-    """How precisely to multiply floats on hardware that has a choice.
+    """The precision of float products on hardware that offers a choice.
 
     DEFAULT is fastest, HIGHEST the dtype's own precision. Functions also take the names, and a
     pair for the two operands.

@@ -32,7 +32,7 @@ _ROLES = (("N", "C"), ("O", "I"), ("N", "C"))
 def conv_dimension_numbers(
     lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
 ) -> ConvDimensionNumbers:
-    """Where the axes of a convolution are.
+    """Return the positions of a convolution's axes.
 
     Args:
       lhs_shape, rhs_shape: shapes of the operands.

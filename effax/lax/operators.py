@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class RoundingMethod(enum.IntEnum):
-    """Where halves are rounded to: away from zero, or to the even neighbour."""
+    """The direction in which halves are rounded: away from zero, or to the even neighbour."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1

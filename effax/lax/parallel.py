@@ -66,7 +66,7 @@ def axis_size(axis_name: Any) -> int:
 
 
 def axis_index(axis_name: Any) -> Array:
-    """Which place along a named axis this is, from 0; for a tuple of names, row-major.
+    """Return this place's index along a named axis; for a tuple of names, in row-major order.
 
     >>> import effax
     >>> effax.vmap(lambda x: effax.lax.axis_index("i"), axis_name="i")(effax.numpy.ones(3))

@@ -22,7 +22,7 @@ from effax.operands.arguments import cast
 
 @attrs.frozen
 class RaggedDotDimensionNumbers:
-    """Which axes of `ragged_dot_general` are what.
+    """The roles of the axes of `ragged_dot_general`.
 
     `dot_dimension_numbers` are those of `dot_general`; `lhs_ragged_dimensions` is the one axis of
     lhs that is cut into groups, `rhs_group_dimensions` the axis of rhs that counts them, if any.

@@ -196,7 +196,7 @@ def _dynamic_slice(operand: ArrayLike, starts: Any, slice_sizes: Any, wrap: Any)
 
 
 def _negative(allow: bool | Sequence[bool], starts: Any) -> bool | tuple[bool, ...]:
-    """Which starts may be negative, in a form that can be hashed.
+    """Return which starts may be negative, in a hashable form.
 
     Raises `ValueError` where a Python integer is and may not.
     """

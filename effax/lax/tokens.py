@@ -98,7 +98,7 @@ def psend(x: Any, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> Token
 def precv(
     token: Token, out_shape: Any, axis_name: Hashable, perm: Sequence[tuple[int, int]]
 ) -> Any:
-    """What `psend` sent along these routes, where it arrives.
+    """Receive the values that `psend` sent along these routes.
 
     Args:
       token: what the `psend` gave, or `after_all` of that and others.

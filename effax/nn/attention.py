@@ -202,7 +202,7 @@ def _visible(
     key_lengths: ArrayLike | None,
     window: int | tuple[int, int] | None,
 ) -> Array | None:
-    """Which keys each query sees, of a shape that broadcasts to (B, N, T, S); None: all."""
+    """Return the mask of keys that each query sees, broadcastable to (B, N, T, S); None for all."""
     queries, keys = jnp.arange(t)[:, None], jnp.arange(s)[None, :]
     parts: list[Any] = [] if mask is None else [mask]
     if is_causal:

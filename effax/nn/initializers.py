@@ -55,7 +55,7 @@ Make = Callable[..., Array]
 
 @runtime_checkable
 class Initializer(Protocol):
-    """What makes weights: `init(key, shape, dtype=...)`."""
+    """A function that makes weights: `init(key, shape, dtype=...)`."""
 
     def __call__(
         self,
@@ -218,7 +218,7 @@ def _size(shape: tuple[int, ...], axes: Axes) -> int:
 def _fans(
     shape: tuple[int, ...], in_axis: Axes, out_axis: Axes, batch_axis: Axes
 ) -> tuple[float, float]:
-    """How many inputs and outputs a unit has, the places of a convolution's window included."""
+    """Return a unit's numbers of inputs and outputs, a convolution window's places included."""
     if in_axis == -2 and len(shape) <= 1:
         raise ValueError(
             f"initializers: in_axis is -2 by default, and weights of shape {shape} have no such "

@@ -26,7 +26,7 @@ from effax.lax.contraction import dot_general
 
 @attrs.frozen(eq=False)
 class BlockScaleConfig:
-    """How an operand is made narrow: the length of blocks, the dtypes of elements and scales."""
+    """The narrow format of an operand: block length, and dtypes of elements and scales."""
 
     mode: str
     block_size: int
@@ -37,7 +37,7 @@ class BlockScaleConfig:
 
 
 def get_scaled_dot_general_config(mode: str, global_scale: Array | None = None) -> BlockScaleConfig:
-    """How `scaled_dot_general` makes an operand narrow.
+    """Return the narrow formats that `scaled_dot_general` uses for an operand.
 
     Args:
       mode: "mxfp8": blocks of 32 in float8_e4m3fn, scales that are powers of two; "nvfp4": blocks

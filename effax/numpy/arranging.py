@@ -311,7 +311,9 @@ def _repeat_equally(a: Any, count: int, axis: int | None) -> Any:
 
 @whole("axis", "total")
 def _repeat_unknown(a: Any, repeats: Any, axis: int | None, total: int) -> Any:
-    """Where each repetition begins is marked; the sum of marks so far says which element it is."""
+    """Repeat elements an unknown number of times: mark the start of each; running sums give
+    indices.
+    """
     from effax.effects.cumulative import cumsum
 
     a, axis = _along(a, axis)

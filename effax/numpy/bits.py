@@ -96,7 +96,7 @@ bitwise_right_shift = right_shift
 
 @whole()
 def bitwise_count(x: ArrayLike, /) -> Array:
-    """How many bits of the absolute value are set.
+    """Count the bits that are set in the absolute value.
 
     >>> bitwise_count(7)
     Array(3, dtype=uint8)

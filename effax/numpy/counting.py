@@ -54,7 +54,7 @@ def bincount(
     length: int | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """How often each of 0, 1, 2, ... is among the elements; with weights, how much they add up to.
+    """Count the occurrences of 0, 1, 2, ... among the elements; with weights, add these up instead.
 
     Negative elements count as 0. Under a transform `length` is needed: the result has that
     length, and larger elements are left out.
@@ -164,7 +164,7 @@ def _even_edges(a: Any, limits: Any, bins: int) -> Any:
 
 
 def _bins(bins: Any) -> tuple[int | None, Any]:
-    """How many bins are asked for, or else their edges."""
+    """Return the number of bins asked for, or their edges."""
     if isinstance(bins, str):
         raise NotImplementedError("string values for `bins` not implemented.")
     if isinstance(bins, list):
@@ -204,7 +204,7 @@ def histogram(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array]:
-    """How many elements fall into each bin, and the bins' edges; as a density if asked.
+    """Count the elements in each bin, or estimate their density; the bins' edges come second.
 
     The last bin has both its edges.
 
@@ -308,7 +308,7 @@ def histogramdd(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Any, list[Any]]:
-    """How many points, the rows of an array, fall into each box of a grid; and its edges.
+    """Count the points, rows of an array, in each box of a grid; the grid's edges come second.
 
     >>> histogramdd(np.array([[0.0, 0.0], [1.0, 1.0]]), 2)[0].tolist()
     [[1, 0], [0, 1]]

@@ -56,7 +56,7 @@ _MOST = 3  # axes that one effect transforms
 
 
 def _scale(name: str, norm: str | None, inverse: bool, count: int) -> float:
-    """What the unnormalised forward transform, or the normalised inverse one, is multiplied by."""
+    """Return the factor of the unnormalised forward transform, or of the normalised inverse."""
     if norm not in _NORMS:
         raise ValueError(
             f'jnp.fft.{name}: Invalid norm value {norm!r}; should be "backward", "ortho" or '

@@ -40,7 +40,7 @@ from effax.operands.promoting import array, promote_dtypes
 
 
 def below(rows: int, columns: int, k: Any) -> Any:
-    """Which places of a matrix lie on or below a diagonal."""
+    """Return the mask of a matrix's elements on or below a diagonal."""
     row = shape.iota(dtype=np.dtype(np.int32), shape=(rows, columns), dimension=0)
     column = shape.iota(dtype=np.dtype(np.int32), shape=(rows, columns), dimension=1)
     return comparison.ge(combine(elementwise.add, row, k), column)

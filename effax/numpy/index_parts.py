@@ -151,7 +151,7 @@ def _check_masks(index: tuple[Any, ...], lengths: Sequence[int]) -> None:
 
 
 def _rank(item: Any) -> int:
-    """How many axes a part of an index takes up."""
+    """Return the number of axes that a part of an index takes up."""
     if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
         return 0
     if is_mask(item):

@@ -72,7 +72,7 @@ class Options(ApplyOptions, total=False):
 
 
 class ArrayAt:
-    """What `x.at` is: `x.at[index]` names a part of the array, to be read or updated."""
+    """The result of `x.at`: `x.at[index]` names a part of the array, to be read or updated."""
 
     __slots__ = ("array",)
 
@@ -322,7 +322,7 @@ def update(
 
 
 def _as_values(values: Any, type: Any) -> Any:
-    """What is to be written, in the dtype if it can; warns where it won't fit."""
+    """Convert the new elements to the array's dtype if it can hold them; warn where it can't."""
     if isinstance(values, int) and type.dtype.kind in "iu":
         limits = iinfo(type.dtype)
         if limits.min <= values <= limits.max:

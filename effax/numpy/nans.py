@@ -18,7 +18,7 @@ from effax.operands.promoting import array
 
 
 def is_nan(a: Any) -> Any:
-    """Where elements are NaN."""
+    """Return whether each element is NaN."""
     a = array(a)
     return comparison.ne(a, a)
 
@@ -131,7 +131,7 @@ def nanprod(
 
 
 def _numbers(a: Any, where: Any) -> Any:
-    """Where elements count: they are not NaN, and the mask holds."""
+    """Return whether each element counts: it is not NaN, and the mask holds."""
     there = logical.not_(is_nan(a))
     return there if where is None else combine(logical.and_, there, where)
 
@@ -221,7 +221,7 @@ def _nan_position(name: str, find: Any, last: Any, a: Any, axis: Any, keepdims: 
 def nanargmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Where the largest element is that is not NaN; -1 where all are.
+    """Return the index of the largest element that is not NaN; -1 where all are.
 
     >>> nanargmax(np.array([np.nan, 2.0, 1.0])).tolist()
     1
@@ -234,7 +234,7 @@ def nanargmax(
 def nanargmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Where the smallest element is that is not NaN; -1 where all are.
+    """Return the index of the smallest element that is not NaN; -1 where all are.
 
     >>> nanargmin(np.array([np.nan, 2.0, 1.0])).tolist()
     2

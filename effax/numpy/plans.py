@@ -1,4 +1,4 @@
-"""How an index is carried out: as a box, by slices, or as a gather (and, mirrored, a scatter)."""
+"""Plans for indexing: by boxes, by slices, or as a gather (and, mirrored, a scatter)."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def read_slices(x: Array, entries: Sequence[Any]) -> Array:
 
 
 class GatherPlan(NamedTuple):
-    """How an index is gathered, or scattered to."""
+    """The gather, or scatter, that an index amounts to."""
 
     indices: Any
     dims: GatherDimensionNumbers

@@ -43,7 +43,7 @@ def vectors(name: str, *xs: ArrayLike, inexact: bool = True) -> list[Array]:
 
 
 def length_of(x: ArrayLike) -> int:
-    """How many coefficients a polynomial has."""
+    """Return the number of coefficients of a polynomial."""
     return shape_of(x)[0]
 
 

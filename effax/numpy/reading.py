@@ -83,7 +83,7 @@ def _first(x: Array, index: Any, key: Any) -> Any:
 
 
 def _key_of(index: Any) -> Any:
-    """What stands for an index in a key, by which it is told from all others; None where nothing.
+    """Return a cache key for an index; None if it has none.
 
     Numbers of other classes than `int` are left out, since True == 1 == 1.0.
     """

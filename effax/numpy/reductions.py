@@ -404,7 +404,7 @@ def all(
 
 @whole("axis", "keepdims")
 def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Array:
-    """How many elements along some axes are not zero.
+    """Count the elements along some axes that are not zero.
 
     >>> count_nonzero(np.array([0, 2, 3])).tolist()
     2
@@ -458,7 +458,7 @@ def _position(
 def argmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Where the largest element is along an axis: the first of equals, a NaN before all.
+    """Return the index of the largest element along an axis: the first of equals, NaN before all.
 
     >>> argmax(np.array([1, 3, 3])).tolist()
     1
@@ -470,7 +470,7 @@ def argmax(
 def argmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Where the smallest element is along an axis: the first of equals, a NaN before all.
+    """Return the index of the smallest element along an axis: the first of equals, NaN before all.
 
     >>> argmin(np.array([3, 1, 1])).tolist()
     1

@@ -34,7 +34,7 @@ from effax.operands.promoting import positions_array, promote_dtypes
 
 
 def known_count(name: str, number: Any, size: Any) -> int:
-    """How long a result is to be: what the caller says, or the number counted if that is known.
+    """Return the length of a result: the caller's, or the number counted if that is known.
 
     Raises `ConcretizationTypeError` where it is neither.
     """

@@ -187,7 +187,7 @@ def searchsorted(
     *,
     method: str = "scan",
 ) -> Array:
-    """Where elements would have to be put into a sorted vector: before its equals, or after them.
+    """Return insertion points for elements in a sorted vector: before its equals, or after them.
 
     Methods: scan and scan_unrolled search by bisection, compare_all compares with every element,
     sort sorts both together. The result is the same.
@@ -229,7 +229,7 @@ def _behind(element: Any, v: Any, side: str) -> Any:
 
 
 def _by_comparing(a: Any, v: Any, side: str) -> Any:
-    """How many elements v belongs behind."""
+    """Count the elements that v belongs behind."""
     from effax.effects.reduction import reduce_sum
 
     n, lengths = shape_of(a)[0], shape_of(v)

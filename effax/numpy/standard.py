@@ -32,7 +32,7 @@ _WIDE: Final = ("int64", "uint64", "float64", "complex128")
 
 
 class ArrayNamespaceInfo:
-    """What `effax.numpy` can do, by the names of the standard; as `__array_namespace_info__()`.
+    """The capabilities of `effax.numpy`, in the standard's words; see `__array_namespace_info__()`.
 
     Dtypes are those of the standard that there are now: 64 bits with the setting `enable_x64`.
     All devices have the same. The dtypes beyond the standard (bfloat16, ...) are not told.

@@ -40,7 +40,7 @@ from effax.operands.promoting import promote_dtypes
 
 
 def count(lengths: tuple[int, ...], axis: Axis) -> int:
-    """How many elements are reduced to one."""
+    """Return the number of elements that are reduced to one."""
     total = 1
     for i in canonical_axes(axis, len(lengths)):
         total *= lengths[i]
@@ -188,7 +188,7 @@ def var(
 
 
 def _correction(ddof: Any, correction: Any) -> Any:
-    """What is taken off the number of elements; `correction` is the array API's name for `ddof`."""
+    """Return the number to subtract from the count; the array API calls `ddof` `correction`."""
     if correction is None:
         return ddof
     if not (isinstance(ddof, int) and ddof == 0):

@@ -277,7 +277,7 @@ def matrix_rank(
     hermitian: bool = False,
     tol: ArrayLike | None = None,
 ) -> Array:
-    """How many singular values are above a tolerance.
+    """Count the singular values above a tolerance.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.matrix_rank(jnp.ones((2, 2)))
@@ -318,7 +318,7 @@ def lstsq(
 
 
 def _counted(s: Array, rcond: Array) -> Array:
-    """Which singular values are not as good as zero."""
+    """Return whether each singular value counts: those as good as zero do not."""
     return (s > 0) & (s >= rcond * s[0])
 
 

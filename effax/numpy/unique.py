@@ -25,7 +25,7 @@ from effax.operands.arguments import (
 
 
 class UniqueAll(NamedTuple):
-    """What `unique_all` gives."""
+    """The results of `unique_all`."""
 
     values: Any
     indices: Any
@@ -34,14 +34,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What `unique_counts` gives."""
+    """The results of `unique_counts`."""
 
     values: Any
     counts: Any
 
 
 class UniqueInverse(NamedTuple):
-    """What `unique_inverse` gives."""
+    """The results of `unique_inverse`."""
 
     values: Any
     inverse_indices: Any

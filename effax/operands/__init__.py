@@ -1,1 +1,1 @@
-"""What callers give, made what effects take: array-likes, axes, dtypes, and their promotion."""
+"""Arguments of public functions, converted for effects: array-likes, axes, dtypes, promotion."""

@@ -145,7 +145,7 @@ def binomial(
     shape: Shape | None = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """How many of `n` trials of probability `p` succeed, as floats.
+    """Draw the number of successes in `n` trials of probability `p`, as floats.
 
     >>> from effax import random
     >>> random.binomial(random.key(0), 10, 0.5, (3,))
@@ -187,7 +187,7 @@ def multinomial(
     dtype: DTypeLike | None = None,
     unroll: int | bool = 1,
 ) -> Array:
-    """How many of `n` trials have each outcome; `p` are the outcomes' probabilities.
+    """Draw the count of each outcome in `n` trials; `p` are the outcomes' probabilities.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax import random

@@ -415,7 +415,7 @@ def geometric(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """How many trials of probability `p` it takes until one succeeds: 1, 2, ...
+    """Draw the number of trials of probability `p` until the first success: 1, 2, ...
 
     >>> from effax import random
     >>> random.geometric(random.key(0), 0.5, (4,)).tolist()

@@ -36,7 +36,7 @@ _KEEPING: Final = frozenset({"clone", "fold_in", "key_data", "key_impl", "wrap_k
 
 
 def _implementation(impl: Any, dtype: Any, function: str) -> str:
-    """Which generator is asked for."""
+    """Return the generator that is asked for."""
     if impl is not None and dtype is not None:
         raise ValueError(f"Cannot specify both `impl` and `dtype` arguments to random.{function}")
     asked = dtype if impl is None else impl
@@ -53,7 +53,7 @@ def _implementation(impl: Any, dtype: Any, function: str) -> str:
 
 
 class _Makers(NamedTuple):
-    """How keys of a generator are made; `bits` draws from one."""
+    """The functions that make keys of a generator; `bits` draws from one."""
 
     seed: Callable[[Any], Any]
     split: Callable[[Any, tuple[int, ...]], Any]
@@ -68,8 +68,8 @@ _MAKERS: Final = {
 
 
 def words_of(function: str, key: Any, batched: bool = False) -> Any:
-    """What samplers take: the words of a key in either form; of another generator than Threefry,
-    a `KeyArray` of them, as words don't say whose they are.
+    """Return the words of a key, in either form, for a sampler. Keys of generators other than
+    Threefry stay a `KeyArray`, because words do not name their generator.
 
     Raises `TypeError` for what is no key, and `ValueError` for several where one is expected.
     """

@@ -48,7 +48,7 @@ def _turns(n: int, x: Array) -> Array:
 
 
 def _scales(n: int, x: Array) -> Array:
-    """What makes the transform orthogonal: the root of 1/4n, then of 1/2n."""
+    """Return the factors of the orthogonal transform: the root of 1/4n, then of 1/2n."""
     return jnp.where(jnp.arange(n) == 0, sqrt(0.25 / n), sqrt(0.5 / n)).astype(x.real.dtype)
 
 

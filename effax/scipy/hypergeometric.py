@@ -244,7 +244,9 @@ def _gauss(a: Array, b: Array, c: Array, x: Array) -> Array:
 
 
 def _degenerate(a: Array, b: Array, c: Array, m: Array, x: Array, active: Array) -> Array:
-    """Where `c - a - b` is an integer; a negative one by Euler's transformation."""
+    """Compute the case in which `c - a - b` is an integer; a negative one by Euler's
+    transformation.
+    """
     below = m < 0
     first, second = jnp.where(below, c - a, a), jnp.where(below, c - b, b)
     y = jnp.where(active, 1 - x, 0.1)

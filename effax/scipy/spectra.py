@@ -21,7 +21,7 @@ _NO_WEIGHT = 1e-10
 
 
 class _Plan(NamedTuple):
-    """How the last axis is cut: lengths of segments, overlaps and transforms."""
+    """The segmentation of the last axis: lengths of segments, overlaps and transforms."""
 
     segment: int
     overlap: int

@@ -1,4 +1,4 @@
-"""What is left of samples without their trends."""
+"""Removal of trends from samples."""
 
 from __future__ import annotations
 

@@ -337,7 +337,7 @@ class _Item:
 
 
 def _outs(width: float, labels: Sequence[float]) -> list[float]:
-    """Where results leave: in the middle, or each with room for its type on the right."""
+    """Place the outgoing results: in the middle, or each with room for its type on the right."""
     if len(labels) == 1:
         return [0.0]
     spare = (width - sum(labels)) / (len(labels) + 1)

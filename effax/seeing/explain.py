@@ -100,7 +100,7 @@ ANSWERS: Final = "answers"
 
 
 def how_taken(handler: Any, effect: Effect) -> str:
-    """What a handler does with an effect that it takes."""
+    """Describe the answer of a handler to an effect that it takes."""
     if handler is bottom or isinstance(handler, Reference):
         return COMPUTES
     if isinstance(handler, Record):
@@ -121,7 +121,7 @@ def how_taken(handler: Any, effect: Effect) -> str:
 
 
 def name_of_handler(handler: Any) -> str:
-    """What a handler is called: its class, a user's interpreter by its own name."""
+    """Return the name of a handler: its class, or the name of a user's interpreter."""
     return "XLA" if handler is bottom else type(handler).__name__
 
 
@@ -136,7 +136,7 @@ def stack_names(handler: Any) -> tuple[str, ...]:
 
 
 class EffectLog:
-    """What was performed while `explain` was open: a sequence of `Performed`, in order.
+    """The record of the effects performed under `explain`: a sequence of `Performed`, in order.
 
     `str(log)` is the text that is printed; `log.roots` those performed by nobody else's answer.
     """
@@ -165,7 +165,7 @@ class EffectLog:
 
     @property
     def left_out(self) -> int:
-        """How many effects were performed after the limit was reached."""
+        """The number of effects performed after the limit was reached."""
         return self.count - len(self.all)
 
     def __str__(self) -> str:
@@ -219,7 +219,7 @@ class EffectLog:
         event.installed, event.handler = handler, name_of_handler(handler)
 
     def _settle(self, event: Performed) -> None:
-        """Who takes the effect is known: note it, and print it."""
+        """Note the handler that takes the effect, and print it."""
         if event._settled:
             return
         event._settled = True

@@ -213,7 +213,7 @@ def _settle(rows: list[list[DrawnBox]], between: list[list[Piece]]) -> None:
 
 
 def _turns(most: int, between: list[list[Piece]]) -> int:
-    """How often to go over the rows: less often over very many."""
+    """Return the number of passes over the rows: fewer for very many rows."""
     return max(4, min(most, _EFFORT // (1 + sum(map(len, between)))))
 
 

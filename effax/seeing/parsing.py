@@ -96,7 +96,7 @@ class _Reader:
             self.fail(repr(text))
 
     def match(self, pattern: re.Pattern[str], what: str) -> str:
-        """What matches here."""
+        """Return the match of a pattern at this place."""
         self.spaces()
         found = pattern.match(self.text, self.at)
         if found is None:

@@ -413,7 +413,7 @@ def _write_vjp(body: _Body, e: Equation, operands: Sequence[str]) -> str | None:
 
 
 def _identity(e: Equation) -> Any:
-    """What makes two calls calls of one function: a rule may call the function it is a rule of."""
+    """Return the identity of a called function: a rule may call the function it is a rule of."""
     rule = e.attributes["rule"]
     while hasattr(rule, "rule"):
         rule = rule.rule

@@ -89,7 +89,7 @@ class PythonText:
         return [*lines, *sorted(self.imports)]
 
     def spelling(self, effect: Effect) -> str:
-        """How the effect is called: `elementwise.add`, or looked up where no module has it."""
+        """Return the effect's name: `elementwise.add`, or a lookup where no module has it."""
         found = _spelling(effect)
         if found is None:
             self.imports.add("from effax.extend import find_effect")
@@ -171,7 +171,7 @@ class PythonText:
         return f"np.array({elements}, {kind})" if array.shape else f"{kind}.type({elements})"
 
     def object(self, value: Any) -> str:
-        """What has no text: imported where a module has it, else an entry of `objects`."""
+        """Return an expression for an object without text: an import, or an entry of `objects`."""
         if _importable(value):
             self.imports.add(f"from {value.__module__} import {value.__qualname__}")
             return str(value.__qualname__)
@@ -243,7 +243,7 @@ def _importable(value: Any) -> bool:
 
 
 def _spelling(effect: Effect) -> str | None:
-    """How the effect is called in the module of its family: `elementwise.add`."""
+    """Return the effect's name in the module of its family: `elementwise.add`."""
     for name in (effect.family, *families()):
         module = sys.modules.get(f"effax.effects.{name}")
         for attribute, value in vars(module).items() if module else ():

@@ -128,7 +128,7 @@ class _Runs:
         return tree_unflatten(out_tree, program.run(*captured, *leaves))
 
     def data(self, log: EffectLog) -> dict[str, Any]:
-        """What the page holds: the programs' lines, and the steps."""
+        """Return the page's data: the lines of the programs, and the steps."""
         places: dict[int, tuple[int, int]] = {}
         programs = []
         for n, (program, inputs) in enumerate(zip(self.programs, self.inputs, strict=True)):
@@ -171,7 +171,7 @@ class _Runs:
 
 
 def _place(at: Any, places: dict[int, Any], log: EffectLog) -> Any:
-    """Which equation of which program this was, also where a tape recorded it is walked back."""
+    """Return the program and equation of a step, also where a recorded tape is walked backwards."""
     while isinstance(at, Equation):
         found = places.get(id(at))
         if found is not None:

@@ -60,7 +60,7 @@ def _carrier(value: Carrier, depth: int) -> str:
 
 
 def _slots(kind: type) -> list[str]:
-    """What a carrier holds: the slots of its class that are not everyone's."""
+    """Return the contents of a carrier: the slots of its class that not every carrier has."""
     slots = kind.__dict__.get("__slots__", ())
     return [x for x in ((slots,) if isinstance(slots, str) else slots) if x not in _OWN]
 

@@ -38,5 +38,5 @@ def division_check(
 
 
 def _parts(divisor: Any) -> list[Any]:
-    """What is zero when the divisor is; a complex number is where its magnitude is."""
+    """Return the arrays that are zero where the divisor is: for a complex number, its magnitude."""
     return [abs(divisor)] if is_complex(typeof(divisor).dtype) else [divisor]

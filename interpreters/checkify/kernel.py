@@ -208,8 +208,9 @@ def _cut(values: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
 
 
 def _unwatched(block: Block) -> list[Any]:
-    """What is known of a result before the first point: the point that wrote each element; the one
-    at which its block became the present one, and where this begins; a race and its two points."""
+    """Initialise the race record of a result: the last writer of each element, the point at which
+    the current block became current and its start, and a race with its two points.
+    """
     owners = shape.full(block.padded, _NOBODY, int32)
     return [owners, *[_integer(0)] * (1 + len(block.sizes)), _false(), _integer(0), _integer(0)]
 
@@ -223,7 +224,7 @@ def _watched(
     grid: Sequence[int],
     parallel: Sequence[bool],
 ) -> list[Any]:
-    """What is known after a point that touched some elements of a block."""
+    """Update the race record after a point that touched some elements of a block."""
     owners, entered, *last = known[:-3]
     now = [_integer(0)] * len(last) if start is None else start
     point, lengths = _number(ids, grid), block.type.shape

@@ -77,7 +77,7 @@ class Setting:
 
 @attrs.frozen
 class Fields:
-    """What a class body declares."""
+    """The declarations in a class body."""
 
     leaves: dict[str, Leaf]
     statics: tuple[str, ...]

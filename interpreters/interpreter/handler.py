@@ -62,7 +62,9 @@ class Interpretation(Lifting):
 
     @property
     def static(self) -> tuple[Hashable, ...]:
-        """How many times a rule was added, since a lifted program depends on them; settings."""
+        """Return a version number of the rules, since lifted programs depend on them, and the
+        settings.
+        """
         return (type(self).version, *self.settings)
 
     def fresh(self, outer: Any) -> Interpretation:
@@ -70,7 +72,7 @@ class Interpretation(Lifting):
         return type(self)(outer, self.settings)
 
     def mode(self, value: Any) -> Mode:
-        """Which leaves there are, with their axes in front and dtypes of their own; statics."""
+        """Return the leaves' mode: leading axes and own dtypes of each; statics."""
         if not self.owns(value):
             return PLAIN
         form, own = value.form, value.type
@@ -199,7 +201,7 @@ class Interpretation(Lifting):
             self.states = tree_unflatten(mode[0], leaves)
 
     def logged(self) -> tuple[tuple[Any, ...], Sequence[Any]]:
-        """What rules wrote, by log and key."""
+        """Return the entries that rules wrote, by log and key."""
         return states.written(self.logs)
 
     def log(self, entries: tuple[Hashable, ...], leaves: Sequence[Any], steps: bool) -> None:
@@ -258,7 +260,7 @@ class Interpretation(Lifting):
         return self.missing(effect, operands, attributes)
 
     def _observed(self, x: Any) -> Any:
-        """What an effect that only looks at a value (printing) is shown: the first leaf."""
+        """Return the first leaf, which is shown to effects that only observe a value (printing)."""
         return self.interpreter._plain(x.data) if self.owns(x) else x
 
     def _renamed(self, x: Any, attributes: dict[str, Any]) -> Any:
@@ -331,7 +333,7 @@ class Interpretation(Lifting):
         return self.lifted(x)
 
     def adopt(self, result: Any, expected: ShapedArray, effect: Effect, rule: Any) -> Any:
-        """What a rule returned as a value of this handler; what is no data of its class is plain.
+        """Wrap a rule's result as a value of this handler; anything but data of its class is plain.
 
         Raises `RuleResultError` where the result stands for another type than the effect's.
         """

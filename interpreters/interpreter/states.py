@@ -1,4 +1,4 @@
-"""What a handler of a user's interpreter threads beside the values: states, and logs."""
+"""The threaded state of a user's interpreter: its states and logs."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class States:
 
 
 class LogState:
-    """What a rule sees of a log."""
+    """A log as seen by a rule."""
 
     __slots__ = ("_pieces",)
 

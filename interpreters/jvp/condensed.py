@@ -41,7 +41,7 @@ for _effect, _advice in _ADVICE.items():
 
 @rule(condensed.pivoted_qr, pure=True)
 def pivoted_qr_jvp(primals: list[Any], tangents: list[Any], *, full_matrices: bool) -> Any:
-    """That of `qr` of the columns in their order."""
+    """The derivative of `qr`, for the columns in their new order."""
     q, r, order = condensed.pivoted_qr(primals[0], full_matrices=full_matrices)
     if tangents[0] is None:
         return [q, r, order], [None, None, None]

@@ -140,7 +140,7 @@ def _at_once(
     tangents: list[Any],
     attributes: dict[str, Any],
 ) -> Any:
-    """What a rule gives, computed as one operation where nothing is installed outside."""
+    """Compute a rule as one operation where no handler is installed outside."""
     moving = tuple([t is not None for t in tangents])
     n = len(primals)
 

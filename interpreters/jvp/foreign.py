@@ -21,6 +21,6 @@ def exported_call_jvp(primals: list[Any], tangents: list[Any], *, module: Any) -
 @rule(foreign_call, acting_foreign_call, pure=True)
 def foreign_call_jvp(primals: list[Any], tangents: list[Any], *, target: Any, **_: Any) -> Any:
     raise UnsupportedDerivativeError(
-        f"The FFI call to `{target}` cannot be differentiated: only the author of the target "
+        f"The FFI call to `{target.name}` cannot be differentiated: only the author of the target "
         "knows its derivative. You can use `custom_jvp` or `custom_vjp` to add support"
     )

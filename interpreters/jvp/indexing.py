@@ -62,7 +62,7 @@ def scatter_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> A
 
 
 def _survivors(x: Any, indices: Any, updates: Any, **attributes: Any) -> tuple[Any, Any]:
-    """Which elements of x a scatter leaves alone, and which elements of the updates remain.
+    """Return the masks of x's elements that a scatter keeps, and of the updates that remain.
 
     Found by scattering the updates' serial numbers, and reading them back.
     """
@@ -91,7 +91,7 @@ def _read_back(
     indices_are_sorted: bool,
     unique_indices: bool,
 ) -> Any:
-    """What lies where a scatter of updates of this shape writes; zero outside."""
+    """Gather the elements at the places that a scatter of such updates writes; zero outside."""
     dims: GatherDimensionNumbers = gather_dims(dimension_numbers)
     return indexing.gather(
         x,

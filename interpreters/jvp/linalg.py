@@ -165,7 +165,7 @@ def qr_tangents(q: Any, r: Any, a: Any, da: Any, full_matrices: bool) -> list[An
 
 
 def _completing_tangent(thin: Any, rest: Any, dq: Any) -> Any:
-    """How the columns move that complete q to a square matrix.
+    """Return the tangent of the columns that complete q to a square matrix.
 
     They are those of a product of reflections, which the first columns determine where the upper
     square of these less the identity is regular (derived in arXiv 2409.13374).

@@ -1,4 +1,4 @@
-"""How calls, branches and loops are split into a known and a linear half."""
+"""The split of calls, branches and loops into a known and a linear half."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ def _keeping(known: dict[str, Any], stored: tuple[bool, ...]) -> Program:
 
 @attrs.frozen(slots=True, eq=False)
 class _Shares:
-    """Which forwarded residuals are constants of the loop, and which are scanned with it."""
+    """The forwarded residuals of a loop: constants of it, or scanned with it."""
 
     consts: list[int]
     scanned: list[int]

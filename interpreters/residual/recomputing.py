@@ -1,4 +1,4 @@
-"""What a linear program computes again, because that costs less than being given it.
+"""Recomputation in linear programs, where it costs less than storing a residual.
 
 A comparison of a value that is stored anyway, a broadcast, an iota, a conversion from a narrower
 type: XLA fuses them into what uses them, so storing their results costs memory and saves nothing.
@@ -61,7 +61,7 @@ def recompute(
     needed: Sequence[Variable],
     free: Collection[Variable],
 ) -> tuple[list[Equation], list[Variable]]:
-    """Which of the equations that give what is needed are better done again, and what these need.
+    """Return the equations that are better computed again than stored, and the operands they need.
 
     `free` are inputs that cost nothing to be kept. An equation is chosen where all that it
     needs and that would not be stored otherwise has fewer bytes than its result.
@@ -123,5 +123,5 @@ def _costs(
 
 
 def size(type: ShapedArray) -> int:
-    """How many bytes a value of the type has."""
+    """Return the number of bytes in a value of the type."""
     return type.size * type.dtype.itemsize

@@ -114,7 +114,7 @@ class Record(Handler):
 
 
 class Tape:
-    """What was recorded, apart from its handler.
+    """A recording, apart from its handler.
 
     Variables know their handler, so a handler that knew its equations would close a cycle, and
     the residuals in them would live until the garbage collector comes round.

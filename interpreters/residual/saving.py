@@ -1,4 +1,4 @@
-"""What `remat` keeps for the backward pass: nothing, or what a policy says."""
+"""The residuals that `remat` keeps for the backward pass: none, or those a policy names."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def plan_remat(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> SplitPl
 
 @attrs.frozen(slots=True)
 class Offloadable:
-    """What a policy says of results that are stored in another memory meanwhile."""
+    """A policy's verdict on results to be stored in another memory meanwhile."""
 
     src: str
     dst: str
 
 
 class SavingVerdict:
-    """What a policy says of results, as a value: kept, or computed again."""
+    """A policy's verdict on results, as a value: kept, or computed again."""
 
     __slots__ = ("kept", "name")
 

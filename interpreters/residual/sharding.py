@@ -1,4 +1,4 @@
-"""How a program over a mesh is split into a known and a linear half, at the same places."""
+"""The split of a program over a mesh into a known and a linear half, at the same places."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from effax.interpreters.transpose.linear import is_linear, rule, unary
 
 @unary(collective.psum)
 def psum_transpose(ct: Any, x: Any, *, axes: Any) -> Any:
-    """Where types say that the operand differs, its sum's cotangent is known to be the same."""
+    """Sum the cotangent over places, unless the types say that it is the same at all of them."""
     differs = x.type.varying
     along = tuple(name for name in axes if name in differs)
     rest = tuple(name for name in axes if name not in differs)

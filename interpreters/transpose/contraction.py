@@ -50,8 +50,7 @@ def _share(
 
 @lru_cache(1024)
 def _axes(ndim: int, other: int, contracted: Pair, batch: Pair, first: bool) -> tuple[Any, Any]:
-    """What is contracted with what, and the order of the result's axes, None where they are in
-    order."""
+    """Return the contracted axes, and the order of the result's axes (None: as they are)."""
     (xc, yc), (xb, yb) = contracted, batch
     x_free, y_free = free_dims(ndim, xc, xb), free_dims(other, yc, yb)
     in_ct = tuple(range(len(xb)))

@@ -52,7 +52,7 @@ def scatter_add_transpose(
 def scatter_transpose(
     ct: Any, x: Any, indices: Any, updates: Any, **attributes: Any
 ) -> Sequence[Any]:
-    """What was overwritten gets nothing."""
+    """Return the cotangents of a scatter; overwritten elements get zero."""
     if not attributes["unique_indices"] and value_type(updates).size > 1:
         raise NotImplementedError(
             "scatter is transposed only where no index repeats; if that is so, say "

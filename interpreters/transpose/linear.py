@@ -55,7 +55,7 @@ def is_linear(operand: Any) -> bool:
 
 @attrs.frozen(slots=True)
 class Limits:
-    """What an effect is linear in: not in the `fixed` operands, nor in two at once if `one`."""
+    """The linearity of an effect: not in its `fixed` operands, nor in two at once if `one`."""
 
     fixed: frozenset[int] = frozenset()
     one: bool = False

@@ -53,7 +53,7 @@ def select_and_gather_add_transpose(
     base_dilation: window.Lengths,
     window_dilation: window.Lengths,
 ) -> Sequence[Any]:
-    """What was taken from a place is put back there."""
+    """Scatter each cotangent back to the place from which its tangent was taken."""
     if any(d != 1 for d in window_dilation):
         raise NotImplementedError(
             "the gradient of a maximum or minimum over windows with window_dilation is not "
@@ -83,7 +83,7 @@ def select_and_gather_add_transpose(
 def select_and_scatter_add_transpose(
     ct: Any, source: Any, x: Any, *, select: str, **parameters: Any
 ) -> Sequence[Any]:
-    """What was put into a place is taken from there."""
+    """Gather each cotangent from the place into which its source was put."""
     ones = (1,) * typeof(x).ndim
     share = window.select_and_gather_add(
         ct, x, select=select, **parameters, base_dilation=ones, window_dilation=ones

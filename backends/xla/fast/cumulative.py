@@ -98,7 +98,9 @@ def _scan_blocks(combine: Combine, rows: Any, first: Any) -> Any:
 
 
 def _scan_short_blocks(effect: Effect, combine: Combine, x: Any) -> Any:
-    """What XLA computes, to the bit: within each block one by one, and the total before it."""
+    """Fold as XLA does, to the bit: one by one within each block, after the total of earlier
+    blocks.
+    """
     n = typeof(x).shape[0]
     blocks = n // XLA_BLOCK
     whole = blocks * XLA_BLOCK

@@ -54,7 +54,7 @@ def div(x: Any, y: Any) -> Any:
 
 @fast_path(elementwise.rem, "rem", on=("cpu",), when=_large_integers)
 def rem(x: Any, y: Any) -> Any:
-    """What the quotient leaves of x, with its sign; x where y is 0."""
+    """Return the remainder of x, with the sign of x; x itself where y is 0."""
     whole = elementwise.mul(_quotient(x, y), y)
     return elementwise.sub(x, whole)
 

@@ -181,7 +181,9 @@ def _in_lanes(effect: Effect, opposite: Effect, worst: str) -> None:
 
 
 def _lanes(count: int, length: int) -> int:
-    """How many lanes rows are folded into: a divisor of their length, if there is a good one."""
+    """Return the number of lanes into which rows are folded: a divisor of their length if one is
+    good.
+    """
     wanted = (16, 8) if count >= MANY else range(4096, 127, -1)
     return next(
         (n for n in wanted if length % n == 0 and length >= 8 * n), min(wanted[0], length // 4)

@@ -76,7 +76,7 @@ def _ask_again(
     places: Sequence[int],
     lanes: int,
 ) -> list[Name]:
-    """What is asked of the arrays at these places, if a flag is up; they are computed again for it.
+    """Compute the answers about the arrays at these places again if a flag is up.
 
     Time does not matter there, but the length of the program does: for arrays of one shape a
     single loop computes them, and a bit for each.
@@ -158,7 +158,7 @@ def _any_bits(w: Writer, words: Sequence[Name], lanes: int) -> list[Name]:
 def _if_any(
     w: Writer, flags: Sequence[Name], ask: Callable[[], list[Name]], types: Sequence[ShapedArray]
 ) -> list[Name]:
-    """What is asked, if a flag is up; else all False."""
+    """Compute the answers if a flag is up; else all are False."""
     yes = ShapedArray((), bool_)
     total = None
     for flag in flags:
@@ -175,7 +175,7 @@ def _if_any(
 def _branch(
     w: Writer, index: Name, ask: Callable[[], list[Name]], types: Sequence[ShapedArray]
 ) -> list[Name]:
-    """What is asked where the index is 0, else all False."""
+    """Compute the answers where the index is 0; else all are False."""
     asked = w.region((), ask, "stablehlo.return")
     other = w.region((), lambda: [w.constant(False, t) for t in types], "stablehlo.return")
     outs = ", ".join(map(tensor, types))

@@ -82,7 +82,7 @@ def _wide_enough(w: Writer, x: Name, *indices: Name) -> tuple[Name, ...]:
 
 
 def _inside(w: Writer, indices: Name, bounds: Sequence[int]) -> Name:
-    """Which of the indices lie between zero and the bounds in every component."""
+    """Return whether each index lies between zero and the bounds in every component."""
     wide = np.dtype(_WIDE.get(indices.dtype.name, np.int32))
     if indices.dtype != wide:
         indices = w.simple("convert", [indices], indices.type.update(dtype=wide))

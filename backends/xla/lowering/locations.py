@@ -54,7 +54,7 @@ class Locations:
 
 
 def _title(equation: Equation) -> str:
-    """How an equation is called at the end of its path; calls by what they call."""
+    """Return the last part of an equation's path; calls are named by the function they call."""
     attributes: dict[str, Any] = equation.attributes
     name = equation.effect.name
     if name == "call":

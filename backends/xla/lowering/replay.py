@@ -25,7 +25,7 @@ def _is_a_step(e: Equation) -> bool:
 
 
 def _steps(program: Program) -> dict[Variable, int]:
-    """Where each array is computed that is one step of a loop: nothing asks for it as a whole."""
+    """Find the loops that compute arrays of which one step at a time is read, never the whole."""
     found: dict[Variable, int] | None = program.memo.get(_steps)
     if found is None:
         found = {e.outputs[0]: i for i, e in enumerate(program.equations) if _is_a_step(e)}
@@ -43,7 +43,7 @@ def _steps(program: Program) -> dict[Variable, int]:
 
 
 def again(w: Writer, wanted: Sequence[Any]) -> Callable[[], list[Name]]:
-    """What writes these variables of the program at hand, computed again as far as need be."""
+    """Return a writer that computes variables of the current program again, as far as needed."""
     program, names = w.program, w.names
     steps, equations = _steps(program), program.equations
     places: set[int] = set()

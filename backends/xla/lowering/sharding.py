@@ -95,7 +95,7 @@ def _digits(mesh: Any, names: Sequence[Any]) -> list[tuple[int, int]]:
 def _cut(
     module: ModuleMesh, mesh: Any, binds: Sequence[Any], spec: PartitionSpec, ndim: int
 ) -> str:
-    """How an operand is cut along the axes that are mapped; along others XLA decides."""
+    """Return the way an operand is cut along the mapped axes; XLA decides about other axes."""
     whole = len(binds) == len(mesh.axis_names)
     dimensions = []
     for i in range(ndim):

@@ -74,13 +74,13 @@ def _far(q: Any) -> Any:
 
 
 def _terms(q: Any) -> Any:
-    """How many zetas it takes: one, unless an element is far below 0."""
+    """Return the number of zeta terms: one, unless an element is far below 0."""
     far = reduce_or(_far(q), axes=tuple(range(typeof(q).ndim)))
     return add(mul(convert_element_type(far, dtype=int32), 2), 1)
 
 
 def _place(i: Any, q: Any) -> Any:
-    """What the i-th zeta is of: f, 1 - f, 1 - q."""
+    """Return the argument of the i-th zeta term: f, 1 - f, 1 - q."""
     fraction = sub(q, floor(q))
     return where(eq(i, 0), where(_far(q), fraction, q), sub(1.0, where(eq(i, 1), fraction, q)))
 

@@ -86,7 +86,7 @@ def lower_reduce_window(
 
 
 def _last(chosen: str, dtype: Any) -> Any:
-    """What is never chosen as long as there is anything else."""
+    """Return the value that is chosen only if there is no other."""
     return lowest(dtype) if chosen == "ge" else highest(dtype)
 
 

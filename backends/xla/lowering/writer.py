@@ -375,7 +375,7 @@ class Scope:
         return self
 
     def lines(self) -> list[str]:
-        """What was written inside so far."""
+        """Return the lines written inside so far."""
         return self.writer.lines
 
     def __exit__(self, *exception: object) -> None:
@@ -455,7 +455,7 @@ def module_text(
 def _cut(
     mesh: ModuleMesh, layout: ProgramLayout, program: Program
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """What is said of the operands and results of a program over a mesh."""
+    """Return the attributes of the operands and results of a program over a mesh."""
     outs = layout.outs or (None,) * len(program.out_types)
     ins = [
         mesh.of_placement(where, len(t.shape))

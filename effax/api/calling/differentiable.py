@@ -1,5 +1,6 @@
-"""What derivatives ask of their arguments: real inputs and outputs, matching tangents, auxiliary
-results set aside."""
+"""Checks that derivatives make of arguments: real inputs and outputs, matching tangents, and
+auxiliary results set aside.
+"""
 
 from __future__ import annotations
 

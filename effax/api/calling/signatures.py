@@ -1,4 +1,4 @@
-"""What a call of a jitted function is told apart by, argument by argument; and why two differ."""
+"""The cache key of a jitted call, one component per argument, and why two keys differ."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ class Parameters:
         return cls(named, rest[0] if rest else "args")
 
     def first(self, count: int) -> list[str]:
-        """What the first `count` arguments are called: `x`, or `args[i]` where none has a name."""
+        """Return names of the first `count` arguments: `x`, or `args[i]` where a parameter has no
+        name.
+        """
         n = len(self.named)
         return [self.named[i] if i < n else f"{self.rest}[{i - n}]" for i in range(count)]
 
@@ -68,7 +70,7 @@ def leaf_names(parameters: Parameters, tree: Any, statics: Iterable[Any] = ()) -
 
 @attrs.frozen(slots=True, eq=False)
 class Signature:
-    """What one trace was made for."""
+    """The signature for which a trace was made."""
 
     parameters: Parameters
     settings: Settings
@@ -89,7 +91,7 @@ class Signature:
         return {names[at] if isinstance(at, int) else at: (type(x), x) for at, x in self.statics}
 
     def differences(self, before: Signature) -> list[str]:
-        """What changed since an earlier signature, a line each."""
+        """Describe the changes since an earlier signature, a line each."""
         return [
             *_changed_settings(before.settings, self.settings),
             *_changed_axes(before.axes, self.axes),
@@ -163,7 +165,7 @@ def _now_and_before(now: ShapedArray, before: ShapedArray) -> str:
 
 
 def _kind(was: ShapedArray, now: ShapedArray) -> str:
-    """Which parts of a type changed."""
+    """Return the parts of a type that changed."""
     parts = []
     if was.ndim != now.ndim:
         parts.append("the number of axes")
@@ -202,7 +204,7 @@ def _short(x: Any) -> str:
 
 
 def nearest(now: Signature, earlier: Iterable[Signature]) -> list[str]:
-    """What changed since the earlier signature that differs least; of several, the latest."""
+    """Explain the changes since the most similar earlier signature; of equals, the latest."""
     found: list[str] = []
     least = float("inf")
     for signature in earlier:

@@ -1,4 +1,4 @@
-"""What `jit` keeps for a function: its traces, its compiled calls, and why there is each."""
+"""The caches of a jitted function: traces, compiled calls, and the reason for each of them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Trace:
 
 
 class Caches:
-    """What was staged and compiled for a function under some options of `jit`."""
+    """Everything staged and compiled for a function under some options of `jit`."""
 
     __slots__ = ("__weakref__", "cleared", "entries", "signatures", "traces")
 

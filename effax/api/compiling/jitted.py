@@ -1,4 +1,4 @@
-"""What `jit` returns: a function staged once for the types of its arguments, and its calls."""
+"""Jitted functions: staged once for the types of their arguments, and called as one operation."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Signature:
 
 
 class Jit:
-    """What `jit(f)` returns: call it like `f`; `lower` and `trace` to look inside.
+    """The result of `jit(f)`: call it like `f`; use `lower` and `trace` to look inside.
 
     What a call runs is in the object's own slot `__call__`: the function that was written for the
     form of its last calls (`eager.forms`), which passes on what it does not know to `_other`.
@@ -314,7 +314,7 @@ class Jit:
         program: Program,
         asked: tuple[Leaves | None, Leaves | None] = (None, None),
     ) -> ProgramLayout:
-        """Where operands of these specs are computed with."""
+        """Return the layout for operands of these specs."""
         if self._device is not None:
             where = single(self._device)
             return ProgramLayout(where, (where,) * len(specs), True)
@@ -377,7 +377,7 @@ class Jit:
 
 
 def _spec_of(x: Any) -> Spec:
-    """Where an argument lies, or is promised to: of an array, or a type with a sharding."""
+    """Return the placement of an argument, or the one that its type promises."""
     if type(x) is Array:
         return x.spec
     where = getattr(x, "sharding", None)
@@ -391,7 +391,7 @@ installed = current.get
 
 
 def _passing_on(owner: Callable[[], Jit | None], made_of: tuple[Any, ...]) -> Callable[..., Any]:
-    """What the functions in a `Jit`'s slot call where they find nothing.
+    """Return the function that a `Jit`'s slot calls when it finds no compiled call.
 
     They don't hold the object that holds them, so that it goes when nobody has it; to whoever has
     kept the function alone another one is made.

@@ -38,7 +38,7 @@ OutInfo = ShapeDtypeStruct
 
 @attrs.frozen(slots=True)
 class ArgInfo:
-    """What is known of an argument: its type, and whether its memory is given away."""
+    """The type of an argument, and whether its memory is donated."""
 
     type: ShapedArray
     donated: bool = False
@@ -56,7 +56,7 @@ class ArgInfo:
 
 @attrs.frozen(slots=True, eq=False)
 class StagedCall:
-    """What all stages of one call have in common."""
+    """The part of a call that all its stages share."""
 
     fun_name: str
     program: Program
@@ -381,7 +381,7 @@ class Compiled(_Stage):
         return str(self.executor.executable.as_text())
 
     def cost_analysis(self) -> Any:
-        """What XLA reckons the optimised program costs: "flops", "bytes accessed", ...; or None."""
+        """XLA's cost estimate of the optimised program: "flops", "bytes accessed", ...; or None."""
         return self.executor.executable.cost_analysis()
 
     def memory_analysis(self) -> Any:
@@ -394,7 +394,7 @@ class Compiled(_Stage):
 
     @property
     def input_shardings(self) -> tuple[Any, Any]:
-        """Where each argument is expected, in their tree `(args, kwargs)`."""
+        """The expected sharding of each argument, in their tree `(args, kwargs)`."""
         layout = self._call.layout
         filled: tuple[Any, Any] = tree_unflatten(
             self._call.in_tree,
@@ -409,7 +409,7 @@ class Compiled(_Stage):
 
     @property
     def output_shardings(self) -> Any:
-        """Where each result lies, in their tree."""
+        """The sharding of each result, in their tree."""
         tree = self._call.out_tree
         specs = self.executor.specs[: tree.num_leaves]
         return tree_unflatten(tree, [spec.sharding for spec in specs])

@@ -43,7 +43,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
 
 
 def _as_array(x: Any) -> Any:
-    """What only has a type as an array of that type; its elements don't matter."""
+    """Make an array of the type of an object that has only a type; its elements don't matter."""
     if isinstance(x, ShapeDtypeStruct):
         return full(x.shape, 0, x.type.dtype)
     return x

@@ -13,7 +13,7 @@ from effax.effects.frames import is_library
 
 @attrs.frozen(slots=True)
 class Entry:
-    """What was done for one function, or for one operation called eagerly.
+    """The record of the work done for one function, or for one operation called eagerly.
 
     Functions with the same code count as one. `cache_hits` is None for operations, whose calls
     are not counted. `misses` says of the latest traces but the first why they were needed.
@@ -109,7 +109,7 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def stats() -> Statistics:
-    """What this process traced and compiled: a record for each function under `jit`.
+    """Return a record of tracing and compiling for each jitted function of this process.
 
     And one for each operation that was compiled because it was called eagerly. Each says how often
     it was traced and compiled, how many calls found what they needed, how many executables came

@@ -187,7 +187,7 @@ def is_symbolic(x: Any) -> bool:
 
 
 def direction_of(primal_type: ShapedArray, tangent: Any, symbolic: bool) -> Any:
-    """What a rule is given for a tangent: a zero where there is none, symbolic or not."""
+    """Return the tangent as a rule expects it: a zero, symbolic or not, where there is none."""
     if tangent is not None:
         return tangent
     type = tangent_type(primal_type)

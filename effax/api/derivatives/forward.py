@@ -66,7 +66,7 @@ def _dual(handler: JVP, primal: Any, tangent: Any) -> Any:
 
 
 class Linearized:
-    """What linearization leaves: primal results, and a recorded linear program of the tangents."""
+    """The result of linearization: primal results, and the tangents' linear program."""
 
     __slots__ = ("inputs", "needed", "primals", "tangents", "tape")
 
@@ -87,7 +87,7 @@ class Linearized:
 
     @classmethod
     def of(cls, inputs: list[Any], pairs: Sequence[tuple[Any, Any]], tape: Any) -> Linearized:
-        """What was linearized by others: unknown inputs, results with their tangents, the tape."""
+        """Build one from parts: unknown inputs, results with their tangents, the tape."""
         self = object.__new__(cls)
         self.inputs, self.tape, self.needed = inputs, tape, None
         self.primals = [p for p, _ in pairs]

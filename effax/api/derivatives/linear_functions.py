@@ -20,7 +20,7 @@ from effax.interpreters.residual.record import Tape
 
 @attrs.frozen(slots=True, eq=False)
 class _Place:
-    """Where a residual stands in an equation, by its number."""
+    """The position of a residual in an equation, by number."""
 
     number: int
 

@@ -1,4 +1,4 @@
-"""What reverse mode stores: `saved_residuals`, `print_saved_residuals`."""
+"""The residuals of reverse mode: `saved_residuals`, `print_saved_residuals`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def saved_residuals(fun: Callable[..., Any], *args: Any, **keywords: Any) -> lis
 
 
 def _names(fun: Any, args: Any, keywords: Any) -> Iterator[str]:
-    """Where each leaf of the arguments is, by the names that the function gives them."""
+    """Return the path of each leaf of the arguments, with the function's parameter names."""
     import inspect
 
     try:

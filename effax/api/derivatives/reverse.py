@@ -104,7 +104,7 @@ def vjp(
 
 
 class VJP(LinearFunction):
-    """What `vjp` returns beside the value: from a cotangent of it to those of the arguments."""
+    """The function returned by `vjp`, from a cotangent of the value to those of the arguments."""
 
     __slots__ = ()
 

@@ -94,7 +94,7 @@ class PlacesCall:
 
 
 class Pmap:
-    """What `pmap(f)` returns: call it with arguments that have a row for each device."""
+    """The result of `pmap(f)`: call it with arguments that have a row for each device."""
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         self._function = function

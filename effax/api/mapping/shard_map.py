@@ -71,7 +71,7 @@ class PieceTrace:
 
 
 class ShardMap:
-    """What `shard_map(f)` returns: call it with whole arrays."""
+    """The result of `shard_map(f)`: call it with whole arrays."""
 
     def __init__(
         self,

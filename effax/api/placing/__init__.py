@@ -1,1 +1,1 @@
-"""Where arrays lie: devices, meshes, shardings."""
+"""Placement of arrays: devices, meshes, shardings."""

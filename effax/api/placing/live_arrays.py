@@ -1,4 +1,4 @@
-"""Which arrays there are, and what the garbage collector frees of them."""
+"""Live arrays, and those that the garbage collector frees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How arrays lie on devices: shown as a picture, and told while a program is compiled."""
+"""Views of shardings: drawn as a picture, or reported while a program is compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where `jit` is asked to have arguments and results: trees of shardings, one made a leaf."""
+"""The shardings that `jit` is asked for: trees of them, each made a leaf."""
 
 from __future__ import annotations
 

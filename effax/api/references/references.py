@@ -314,7 +314,7 @@ def refuse_parts(tree: Any, name: str) -> None:
 
 
 class RefAt:
-    """What `ref.at` is: `ref.at[i]` names a part of what the reference holds."""
+    """The result of `ref.at`: `ref.at[i]` names a part of the reference's contents."""
 
     __slots__ = ("whole",)
 

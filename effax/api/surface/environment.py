@@ -1,4 +1,4 @@
-"""What a report of a problem should say of the machine and of what is installed."""
+"""The environment report for bug reports: the machine and the installed packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where executables are kept on disk."""
+"""The folder of compiled executables on disk."""
 
 from effax.experimental.compilation_cache import compilation_cache as compilation_cache
 

@@ -120,7 +120,7 @@ def _out_types(out_shape: Any) -> tuple[tuple[ShapedArray, ...], Any]:
 
 @attrs.frozen
 class Call:
-    """What `pallas_call` was told, and the call on arrays."""
+    """The arguments of `pallas_call`, and the call on arrays."""
 
     function: Callable[..., Any]
     spec: GridSpec

@@ -1,4 +1,4 @@
-"""What kernels are written with, beside `effax.numpy` and `effax.lax`: parts of references."""
+"""Functions for kernels, beside `effax.numpy` and `effax.lax`: parts of references."""
 
 from __future__ import annotations
 

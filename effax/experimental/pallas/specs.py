@@ -234,7 +234,7 @@ def lengths_of(grid: Any) -> tuple[int, ...]:
 
 @attrs.frozen
 class CostEstimate:
-    """What a kernel costs, for the compiler's schedule: a hint."""
+    """The cost of a kernel, a hint for the compiler's schedule."""
 
     flops: int
     transcendentals: int

@@ -12,7 +12,9 @@ from effax.effects.value import Array
 
 
 class JAXSparse:
-    """What sparse arrays have in common: a shape, a dtype, and no implicit way to be dense."""
+    """The base class of sparse arrays: they have a shape and a dtype, and never become dense
+    silently.
+    """
 
     shape: tuple[int, ...]
     data: Array
@@ -36,7 +38,7 @@ class JAXSparse:
 
     @property
     def size(self) -> int:
-        """How many elements there are, zeros counted."""
+        """The number of elements, zeros counted."""
         return prod(self.shape)
 
     def __len__(self) -> int:
@@ -123,22 +125,22 @@ class BCOO(JAXSparse):
 
     @property
     def nse(self) -> int:  # type: ignore[override]
-        """How many elements are specified, in each batch."""
+        """The number of specified elements in each batch."""
         return int(self.indices.shape[-2])
 
     @property
     def n_batch(self) -> int:
-        """How many axes, the first ones, are batch axes."""
+        """The number of leading batch axes."""
         return self.indices.ndim - 2
 
     @property
     def n_sparse(self) -> int:
-        """How many axes positions are along."""
+        """The number of axes along which positions are given."""
         return int(self.indices.shape[-1])
 
     @property
     def n_dense(self) -> int:
-        """How many axes, the last ones, are dense in each element."""
+        """The number of trailing axes that are dense in each element."""
         return self.data.ndim - self.n_batch - 1
 
     def like(self, data: Array, **changed: Any) -> BCOO:

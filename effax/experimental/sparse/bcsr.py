@@ -73,7 +73,7 @@ class BCSR(JAXSparse):
 
     @property
     def nse(self) -> int:  # type: ignore[override]
-        """How many elements are specified."""
+        """The number of specified elements."""
         return int(self.indices.shape[0])
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What is done to a `BCOO` element by element: to and from dense, sums, slices, products."""
+"""Operations on the elements of a `BCOO`: conversions to and from dense, slices, sums."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sparse_shape(x: BCOO) -> tuple[int, ...]:
 
 
 def inside(indices: Array, lengths: Sequence[int]) -> Array:
-    """Which positions lie inside."""
+    """Return whether each position lies inside the array."""
     return jnp.all((indices >= 0) & (indices < beside(indices, lengths)), -1)
 
 
@@ -144,7 +144,7 @@ def _fromdense(
 
 
 def _known_mask(mat: Array, n_dense: int) -> Array:
-    """Where elements of an array that is known are not zero, while something else is traced."""
+    """Return the nonzero mask of an array whose elements are known, while others are traced."""
     with ensure_compile_time_eval():
         return jnp.any(mat != 0, tuple(range(mat.ndim - n_dense, mat.ndim)))
 

@@ -151,7 +151,7 @@ Effects = frozenset
 
 
 class DropVar(Variable):
-    """What JAX binds unused results to. Programs here name every result: no variable is one."""
+    """JAX's class of unused results. Programs here name every result, so no variable is one."""
 
     __slots__ = ()
 
@@ -198,7 +198,7 @@ def concrete_or_error(force: Any, val: Any, context: str = "") -> Any:
 
 
 class OpaqueTraceState:
-    """Which transforms were at work: equal to another as long as these are the same ones."""
+    """A token for the active transforms; it equals another token as long as they are the same."""
 
     def __init__(self, handler: Any) -> None:
         self._handler = weakref.ref(handler)
@@ -213,7 +213,7 @@ class OpaqueTraceState:
 
 
 def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
-    """What tells whether two places are under the same transforms: compare for equality.
+    """Return a token of the active transforms, to be compared for equality.
 
     >>> import effax
     >>> outside = get_opaque_trace_state()

@@ -16,7 +16,7 @@ _PER_UNKNOWN = 200  # iterations, as in SciPy
 
 
 class OptimizeResults(NamedTuple):
-    """What a minimisation found.
+    """The result of a minimisation.
 
     Attributes:
       x: where; `success`: whether it is a minimum; `status`: 0, 1 where there were no more

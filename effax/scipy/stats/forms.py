@@ -1,4 +1,4 @@
-"""What the functions of all distributions share: promotion, and what follows from another function.
+"""The shared part of all distributions: promotion, and functions derived from other functions.
 
 A distribution is a module that writes down what is its own (a log-density, a distribution
 function) and derives the rest: densities from log-densities, tails from distribution functions.

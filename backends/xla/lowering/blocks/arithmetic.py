@@ -67,7 +67,7 @@ _UNARY: Final[dict[Effect, str]] = {
 
 
 def kind(dtype: Any) -> int:
-    """Which of the three operations is for elements of that type."""
+    """Return the one of the three operations that fits elements of a type."""
     return 0 if is_float(dtype) else 1 if is_signed(dtype) else 2
 
 

@@ -1,4 +1,4 @@
-"""What a call of a compiler of kernels is written from, and the call."""
+"""Calls of kernel compilers, as text, and the parts they are written from."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _kept(w: BlockWriter, x: Value, stays: bool) -> bool:
 
 
 def _given(w: BlockWriter, x: Value, in_place: bool) -> Value:
-    """What the programs inside are given: views that may be written are loaded before."""
+    """Return the operands of the inner programs; views that may be written are loaded first."""
     if isinstance(x, View) and (in_place or not x.memory.writable):
         return x
     return w.val(x)

@@ -189,7 +189,7 @@ def _integers(values: Sequence[int]) -> str:
 
 
 def _elements(w: MosaicWriter, block: Block) -> str:
-    """How positions are counted along axes, where not in blocks."""
+    """Count positions along axes by elements, for operands that are not in blocks."""
     if not any(block.elements):
         return ""
     if not all(block.elements):

@@ -156,7 +156,7 @@ def _memory(
     writable: bool,
     k: int = 0,
 ) -> Memory:
-    """Where the block of an operand, or of result k, lies at a point."""
+    """Return the memory of the block of an operand, or of result k, at a point of the grid."""
     if any(block.padding[i] != (0, 0) for i in range(len(block.sizes))):
         raise w.refuse("blocks of padded arrays have no rule")
     name = name or f"%a{len(kernel.scalars) + k}"
