@@ -27,12 +27,12 @@ from effax.effects.types import (
 )
 from effax.effects.value import Array, ArrayLike, OutSharding
 from effax.numpy.comparing import greater_equal
+from effax.numpy.even_spacing import linspace
 from effax.numpy.manipulation import ravel
 from effax.numpy.reductions import max as largest
 from effax.numpy.reductions import min as smallest
 from effax.numpy.reductions import sum
 from effax.numpy.sorting import searchsorted
-from effax.numpy.spacing import linspace
 from effax.operands.arguments import (
     broadcast,
     cast,

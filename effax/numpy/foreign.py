@@ -10,7 +10,7 @@ import numpy as np
 from effax.effects.types import canonical_shape, user_dtype
 from effax.effects.value import Array, DeviceLike, DTypeLike, Shape
 from effax.numpy.creation import constant
-from effax.numpy.spacing import arange
+from effax.numpy.even_spacing import arange
 from effax.operands.arguments import cast
 
 

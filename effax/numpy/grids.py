@@ -21,9 +21,9 @@ from effax.effects.types import (
 )
 from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike
 from effax.keys.decorators import moves_keys
+from effax.numpy.even_spacing import arange, linspace
 from effax.numpy.joining import concatenate, stack
 from effax.numpy.manipulation import moveaxis, ravel, reshape
-from effax.numpy.spacing import arange, linspace
 from effax.operands.arguments import (
     asked_dtype,
     broadcast,

@@ -347,4 +347,4 @@ def _install_indexing() -> None:
     _OnDemand(Array, "reshape", lambda: from_reading("array_reshape"))
     _OnDemand(Array, "__getitem__", lambda: from_reading("array_getitem"))
     _OnDemand(Value, "__getitem__", lambda: filtered(from_indexing("getitem")))
-    _OnDemand(Value, "at", lambda: property(from_indexing("At")))
+    _OnDemand(Value, "at", lambda: property(from_indexing("ArrayAt")))

@@ -127,7 +127,7 @@ from effax.numpy.creation import ones as ones
 from effax.numpy.creation import ones_like as ones_like
 from effax.numpy.creation import zeros as zeros
 from effax.numpy.creation import zeros_like as zeros_like
-from effax.numpy.cross import cross as cross
+from effax.numpy.cross_product import cross as cross
 from effax.numpy.einsums import einsum as einsum
 from effax.numpy.einsums import einsum_path as einsum_path
 from effax.numpy.elementary import acos as acos
@@ -168,6 +168,10 @@ from effax.numpy.elementary import sinh as sinh
 from effax.numpy.elementary import sqrt as sqrt
 from effax.numpy.elementary import tan as tan
 from effax.numpy.elementary import tanh as tanh
+from effax.numpy.even_spacing import arange as arange
+from effax.numpy.even_spacing import geomspace as geomspace
+from effax.numpy.even_spacing import linspace as linspace
+from effax.numpy.even_spacing import logspace as logspace
 from effax.numpy.foreign import from_dlpack as from_dlpack
 from effax.numpy.foreign import frombuffer as frombuffer
 from effax.numpy.foreign import fromfile as fromfile
@@ -252,6 +256,7 @@ from effax.numpy.nans import nanstd as nanstd
 from effax.numpy.nans import nansum as nansum
 from effax.numpy.nans import nanvar as nanvar
 from effax.numpy.padding import pad as pad
+from effax.numpy.polynomial_roots import roots as roots
 from effax.numpy.polynomials import poly as poly
 from effax.numpy.polynomials import polyadd as polyadd
 from effax.numpy.polynomials import polyder as polyder
@@ -282,7 +287,6 @@ from effax.numpy.reductions import min as min
 from effax.numpy.reductions import prod as prod
 from effax.numpy.reductions import ptp as ptp
 from effax.numpy.reductions import sum as sum
-from effax.numpy.roots import roots as roots
 from effax.numpy.rounding import around as around
 from effax.numpy.rounding import ceil as ceil
 from effax.numpy.rounding import copysign as copysign
@@ -370,10 +374,6 @@ from effax.numpy.sorting import partition as partition
 from effax.numpy.sorting import searchsorted as searchsorted
 from effax.numpy.sorting import sort as sort
 from effax.numpy.sorting import sort_complex as sort_complex
-from effax.numpy.spacing import arange as arange
-from effax.numpy.spacing import geomspace as geomspace
-from effax.numpy.spacing import linspace as linspace
-from effax.numpy.spacing import logspace as logspace
 from effax.numpy.statistics import average as average
 from effax.numpy.statistics import corrcoef as corrcoef
 from effax.numpy.statistics import cov as cov
@@ -398,11 +398,11 @@ from effax.numpy.tricks import packbits as packbits
 from effax.numpy.tricks import r_ as r_
 from effax.numpy.tricks import s_ as s_
 from effax.numpy.tricks import unpackbits as unpackbits
-from effax.numpy.unique import unique as unique
-from effax.numpy.unique import unique_all as unique_all
-from effax.numpy.unique import unique_counts as unique_counts
-from effax.numpy.unique import unique_inverse as unique_inverse
-from effax.numpy.unique import unique_values as unique_values
+from effax.numpy.uniqueness import unique as unique
+from effax.numpy.uniqueness import unique_all as unique_all
+from effax.numpy.uniqueness import unique_counts as unique_counts
+from effax.numpy.uniqueness import unique_inverse as unique_inverse
+from effax.numpy.uniqueness import unique_values as unique_values
 from effax.numpy.universal import frompyfunc as frompyfunc
 from effax.numpy.universal import ufunc as ufunc
 from effax.numpy.windows import bartlett as bartlett

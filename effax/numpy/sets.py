@@ -15,7 +15,7 @@ from effax.numpy.manipulation import ravel, reshape
 from effax.numpy.reductions import sum
 from effax.numpy.searching import known_count, places
 from effax.numpy.sorting import searchsorted
-from effax.numpy.unique import in_order, unique
+from effax.numpy.uniqueness import in_order, unique
 from effax.operands.arguments import (
     broadcast,
     cast,

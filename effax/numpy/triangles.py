@@ -11,8 +11,8 @@ from effax.eager.whole import opening
 from effax.effects.types import default_int
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.creation import constant, ones
+from effax.numpy.even_spacing import arange
 from effax.numpy.searching import nonzero
-from effax.numpy.spacing import arange
 from effax.operands.arguments import check_arrays, concrete_int, shape_of
 
 

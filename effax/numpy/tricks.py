@@ -10,9 +10,9 @@ from effax.eager.whole import whole
 from effax.effects import comparison, elementwise, logical, reduction, shape
 from effax.effects.types import is_bool, is_integer, typeof, uint8
 from effax.effects.value import Array, ArrayLike
+from effax.numpy.even_spacing import arange, linspace
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import expand_dims, moveaxis, ravel
-from effax.numpy.spacing import arange, linspace
 from effax.operands.arguments import canonical_axis, cast, check_arrays, combine, shape_of
 from effax.operands.promoting import asarray
 
