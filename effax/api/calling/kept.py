@@ -51,7 +51,7 @@ def key_of(tree: Any, leaves: Sequence[Any], statics: Sequence[tuple[Any, Any]] 
 
 
 def find_trace(function: Callable[..., Any], key: Any) -> Any:
-    """What was kept for a function and a key, if it may still be used; else None."""
+    """Return the trace kept for a function and a key if it may still be used; else None."""
     if key is None or type(function) is not FunctionType:
         return None
     known = _kept.get(function, {}).get(key)
@@ -78,7 +78,7 @@ def _is(x: Any, y: Any) -> bool:
 
 
 def _referred(function: FunctionType) -> list[Any] | None:
-    """What a function refers to by name; None where some of it can change within."""
+    """Return the objects that a function names; None if one of them can change within."""
     found: list[Any] = []
     for cell in function.__closure__ or ():
         try:
