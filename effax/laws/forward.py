@@ -47,7 +47,7 @@ def chain_rule(c: Case) -> Any:
 def jvp_is_finite_difference(c: Case) -> Any:
     if c.f.effects() & {elementwise.stop_gradient, conversion.bitcast_convert_type}:
         raise NotDefined(
-            "a program that stops gradients, or looks at bits, does not have its function's derivative"
+            "a program that stops gradients, or looks at bits, has not its function's derivative"
         )
     args, u = c.args, c.directions()
     high, low = c.f(*along(args, u, 1.0, _STEP)), c.f(*along(args, u, 1.0, -_STEP))
