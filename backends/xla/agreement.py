@@ -1,15 +1,18 @@
 """Programs over several processes, compared among them before each is run for the first time.
 
 Collectives wait for all devices. Where one process runs another program than the others, or none,
-they wait for ever, inside the runtime. So the first run of each executable is a meeting: the
-processes tell each other a digest of its text, and those that differ the text itself.
+they wait for ever, inside the runtime. So the first run of each executable that communicates is a
+meeting: the processes tell each other a digest of its text, and those that differ the text itself.
+Later runs are counted, and the last ones compared now and then, by a thread (effax.distributed).
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import zlib
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final
@@ -26,7 +29,27 @@ _NAME: Final = re.compile(r"module @(\S+)")
 _LARGEST: Final = 1 << 21
 """Bytes of compressed text that are sent: the service takes 4 MiB."""
 _SECONDS: Final = 30
+_COMMUNICATES: Final = re.compile(
+    r"\b(all-reduce|all-gather|all-to-all|reduce-scatter|collective-permute|collective-broadcast"
+    r"|ragged-all-to-all|send|recv)(-start)?\("
+)
+_REMEMBERED: Final = 256
 _agreed: Final[set[str]] = set()
+
+
+class _Launches:
+    """The programs that processes have run together: how many, and the last of them.
+
+    `told` and `seen` are the counts when others were last told, and when one last looked.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.recent: deque[tuple[int, str]] = deque(maxlen=_REMEMBERED)
+        self.told = self.seen = 0
+
+
+_launches: Final[dict[tuple[int, ...], _Launches]] = {}
 
 
 def watched(
@@ -34,43 +57,115 @@ def watched(
     text: str,
     placement: Placement,
     options: Mapping[str, Any],
+    modules: Callable[[], Sequence[Any]],
     then: Callable[[Callable[..., Any]], None],
 ) -> Callable[..., Any]:
     """Return what runs an executable for the first time: after a meeting of its processes.
+
+    One that does not communicate waits for nobody, and may be run by one process alone.
 
     Args:
       run: what runs it.
       text: its program.
       placement: the devices that it runs on.
       options: flags of the compiler.
-      then: called with `run` when the processes agree, to run it so from then on.
+      modules: gives the compiled modules.
+      then: called with what is to run it from then on.
     """
     job = processes.current()
     if job is None:
         return run
+    group = tuple(sorted({device.process_index for device in placement.devices}))
 
     def first(buffers: Sequence[Any], **keywords: Any) -> Any:
-        _meet(job, text, placement, options)
-        then(run)
-        return run(buffers, **keywords)
+        later = run
+        if any(_COMMUNICATES.search(module.to_string()) for module in modules()):
+            later = _counted(run, group, _meet(job, text, placement, options, group))
+        then(later)
+        return later(buffers, **keywords)
 
     return first
 
 
-def _meet(job: processes.Job, text: str, placement: Placement, options: Mapping[str, Any]) -> None:
-    """Raise `ProgramDisagreementError` where processes are about to run different programs."""
-    group = sorted({device.process_index for device in placement.devices})
+def _counted(run: Callable[..., Any], group: tuple[int, ...], program: str) -> Callable[..., Any]:
+    """Return what runs an executable, and notes that it does."""
+    launches = _launches.setdefault(group, _Launches())
+    note = launches.recent.append
+
+    def counted(buffers: Sequence[Any], **keywords: Any) -> Any:
+        launches.count = count = launches.count + 1
+        note((count, program))
+        return run(buffers, **keywords)
+
+    return counted
+
+
+def tell_launches(job: processes.Job) -> None:
+    """Tell the other processes the last programs of this one."""
+    for group, launches in tuple(_launches.items()):
+        if launches.told != launches.count:
+            launches.told = launches.count
+            job.put(f"{_key(group)}/{job.index}", json.dumps(tuple(launches.recent)))
+
+
+def _key(group: tuple[int, ...]) -> str:
+    return f"launches/{zlib.crc32(repr(group).encode())}"
+
+
+def is_waiting() -> bool:
+    """Whether programs were run before this was last asked, and none since."""
+    moved = False
+    for launches in tuple(_launches.values()):
+        moved |= launches.count != launches.seen
+        launches.seen = launches.count
+    return bool(_launches) and not moved
+
+
+def different_order(job: processes.Job) -> str:
+    """Describe where the programs of this process and of another part, or return "".
+
+    The first process of each group is compared with, as far as it has told what it ran. Without
+    such a comparison two programs in another order hang, or give the numbers of one to the other.
+    """
+    for group, launches in tuple(_launches.items()):
+        leader = group[0]
+        theirs = job.find(f"{_key(group)}/{leader}") if job.index != leader else None
+        recent = dict(tuple(launches.recent))
+        for number, program in json.loads(theirs or "[]"):
+            mine = recent.get(number, program)
+            if mine != program:
+                return (
+                    f"as program {number} over processes {[*group]}, {job.describe(leader)} has "
+                    f"run {program.partition(' ')[2]!r}, and {job.describe(job.index)} "
+                    f"{mine.partition(' ')[2]!r}: all processes must run the same programs in the "
+                    "same order"
+                )
+    return ""
+
+
+def _meet(
+    job: processes.Job,
+    text: str,
+    placement: Placement,
+    options: Mapping[str, Any],
+    group: Sequence[int],
+) -> str:
+    """Raise `ProgramDisagreementError` where processes are about to run different programs.
+
+    Returns the digest of the program, and its name.
+    """
     named = _NAME.search(text)
     name = named[1].removeprefix("jit_").replace("_lambda_", "<lambda>") if named else "a program"
     # Where it was written may be told by another path on another machine.
     plain = _LOCATION.sub("", _NAME.sub("module", text, count=1))
     plain += f"devices {[device.id for device in placement.devices]}\n{dict(options)}"
     digest = hashlib.sha256(plain.encode()).hexdigest()
+    program = f"{digest[:16]} {name}"
     if digest in _agreed or job.index not in group:
         # Compiled anew where the first executable was thrown away: others may have it still.
-        return
+        return program
     try:
-        different = job.compare("program", f"{digest} {name}", among=group)
+        different = job.compare("program", program, among=group)
     except ProcessTimeoutError as error:
         raise ProcessTimeoutError(
             f"{error}. This process came to run {name!r}, over devices of the processes {group}, "
@@ -79,7 +174,7 @@ def _meet(job: processes.Job, text: str, placement: Placement, options: Mapping[
         ) from error
     if not different:
         _agreed.add(digest)
-        return
+        return program
     leader, other = min(group), next(index for index in different if index != min(group))
     number = job.number("texts")
     if job.index in different:

@@ -173,7 +173,9 @@ def compile_text(
         def plainly(run: Callable[..., Any]) -> None:
             made.run = run
 
-        made.run = agreement.watched(made.run, text, placement, options or {}, plainly)
+        made.run = agreement.watched(
+            made.run, text, placement, options or {}, raw.hlo_modules, plainly
+        )
     return made
 
 

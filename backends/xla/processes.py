@@ -118,6 +118,15 @@ class Job:
             _refuse_unless_late(error)
             return None
 
+    def find(self, key: str) -> str | None:
+        """Return a value if it is there."""
+        try:
+            return str(self.client.key_value_try_get(f"effax/{key}"))
+        except XlaRuntimeError as error:
+            if "NOT_FOUND" not in str(error):
+                raise
+            return None
+
     def under(self, prefix: str) -> dict[str, str]:
         """Return the values whose keys begin with a prefix and a slash, by the rest of the key."""
         found = self.client.key_value_dir_get(f"effax/{prefix}/")

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
-from effax.backends.xla import client, execution_errors, processes
+from effax.backends.xla import agreement, client, execution_errors, processes
 from effax.distributed.clusters import find
 from effax.distributed.watchdog import Watchdog
 from effax.effects import config
-from effax.effects.errors import EffaxError
+from effax.effects.errors import EffaxError, ProgramDisagreementError
 
 if TYPE_CHECKING:
     from effax.distributed.service import Service
@@ -153,7 +153,8 @@ def shutdown() -> None:
     """Leave the job, when all processes have come here; does nothing in a process without one.
 
     It is called when the interpreter ends, too. Raises `ProcessTimeoutError` where the others did
-    not come in time; the job is left in any case.
+    not come in time, and `ProgramDisagreementError` where they have run other programs, or in
+    another order; the job is left in any case.
 
     >>> shutdown()
     """
@@ -162,7 +163,11 @@ def shutdown() -> None:
     if job is None:
         return
     try:
+        agreement.tell_launches(job)
         job.wait("shutdown", _membership.shutdown_timeout)
+        different = agreement.different_order(job)
+        if different:
+            raise ProgramDisagreementError(different)
     finally:
         _leave(job)
 
@@ -228,6 +233,11 @@ def _at_exit() -> None:
     if not _membership.failed:
         try:
             shutdown()
+        except ProgramDisagreementError as error:
+            # What was computed is wrong: that must not look like a success.
+            sys.stdout.flush()
+            print(f"effax.errors.ProgramDisagreementError: {error}", file=sys.stderr, flush=True)
+            os._exit(1)
         except EffaxError as error:
             warnings.warn(f"at the end of process {job.index}: {error}", stacklevel=1)
         return

@@ -14,14 +14,17 @@ import threading
 from collections.abc import Callable
 from typing import Final, NoReturn
 
+from effax.backends.xla import agreement
 from effax.backends.xla.client import XlaRuntimeError
 from effax.backends.xla.processes import Job
-from effax.effects.errors import ProcessLostError
+from effax.effects.errors import EffaxError, ProcessLostError, ProgramDisagreementError
 
 LOST: Final = 75
 """The exit code of a process that ends because another was lost (EX_TEMPFAIL: try again)."""
 PERIOD: Final = 0.5
 """Seconds between two questions."""
+OFTEN: Final = 20
+"""Questions after which the order of programs is compared while they are run."""
 HEARING: Final = 1.0
 """Seconds in which a main thread that runs Python raises what it is told to."""
 GRACE: Final = 5.0
@@ -40,7 +43,9 @@ class Watchdog:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.message: str | None = None
+        self.kind: type[EffaxError] = ProcessLostError
         self._incarnations: dict[int, int] = {}
+        self._looks = 0
         self._ending = threading.Event()
         self._noticed = threading.Event()
         self._first = threading.Lock()
@@ -64,7 +69,7 @@ class Watchdog:
             except XlaRuntimeError as error:
                 found = f"the coordination service does not answer: {error}"
             if found is not None and not self._ending.is_set():
-                self._end_program(found)
+                self._end_program(ProcessLostError, f"lost to process {self.job.index}: {found}")
 
     def _who_is_alive(self) -> str | None:
         alive = self.job.alive()
@@ -91,14 +96,26 @@ class Watchdog:
         if self._news is not None and os.path.exists(self._news):
             with open(self._news, encoding="utf-8") as news:
                 return news.read()
+        different = self._disagreement()
+        if different and not self._ending.is_set():
+            self.job.put(f"failed/{self.job.index}", f"ProgramDisagreementError: {different}")
+            self._end_program(ProgramDisagreementError, different)
         return None
 
-    def _end_program(self, message: str) -> None:
+    def _disagreement(self) -> str:
+        """Compare the programs that were run, where none is or some time has passed."""
+        self._looks += 1
+        if not agreement.is_waiting() and self._looks % OFTEN:
+            return ""
+        agreement.tell_launches(self.job)
+        return agreement.different_order(self.job)
+
+    def _end_program(self, kind: type[EffaxError], message: str) -> NoReturn:
         with self._first:
-            self.message = f"lost to process {self.job.index}: {message}"
+            self.kind, self.message = kind, message
             self._noticed.set()
             main = threading.main_thread()
-            if _raise_in(main, self.message).wait(HEARING):
+            if _raise_in(main, kind, message).wait(HEARING):
                 main.join(GRACE)
             # Also where it has ended: what is left of the process may wait for the lost one.
             self.exit()
@@ -106,8 +123,8 @@ class Watchdog:
     def exit(self) -> NoReturn:
         """End the process now."""
         sys.stdout.flush()
-        print(f"effax.errors.ProcessLostError: {self.message}", file=sys.stderr, flush=True)
-        os._exit(LOST)
+        print(f"effax.errors.{self.kind.__name__}: {self.message}", file=sys.stderr, flush=True)
+        os._exit(LOST if self.kind is ProcessLostError else 1)
 
     def explain(self, error: Exception) -> None:
         """Raise `ProcessLostError` if a runtime's error comes of a process that was lost.
@@ -118,7 +135,7 @@ class Watchdog:
         if any(word in text for word in _COLLECTIVES):
             self._noticed.wait(self.job.heartbeat + GRACE)
             if self.message is not None:
-                raise ProcessLostError(self.message) from error
+                raise self.kind(self.message) from error
 
     def end(self) -> None:
         """Ask no more."""
@@ -130,18 +147,18 @@ class Watchdog:
             thread.join(seconds)
 
 
-def _raise_in(thread: threading.Thread, message: str) -> threading.Event:
-    """Raise `ProcessLostError` in a thread, when it next runs Python; what is set when it has."""
+def _raise_in(thread: threading.Thread, kind: type[EffaxError], message: str) -> threading.Event:
+    """Raise an error in a thread, when it next runs Python; what is set when it has."""
     heard = threading.Event()
 
-    class LostError(ProcessLostError):
+    class RaisedError(kind):  # type: ignore[misc, valid-type]
         def __init__(self) -> None:
             super().__init__(message)
             heard.set()
 
     # The interpreter makes the exception itself, of a class alone.
-    LostError.__name__ = LostError.__qualname__ = ProcessLostError.__name__
-    LostError.__module__ = "effax.errors"
+    RaisedError.__name__ = RaisedError.__qualname__ = kind.__name__
+    RaisedError.__module__ = "effax.errors"
     identity = ctypes.c_ulong(thread.ident or 0)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(LostError))
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(RaisedError))
     return heard

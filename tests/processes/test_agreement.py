@@ -22,6 +22,23 @@ def test_different_programs(how, said):
         assert all(word in text for word in said), text
 
 
+@pytest.mark.parametrize("waits", [(), pytest.param(("wait",), marks=pytest.mark.slow)])
+def test_another_order_of_programs_that_were_run_before(waits):
+    """Here each has got the other's numbers, and nothing hangs: found at the end, or meanwhile."""
+    job = jobs.run(2, "disagreeing.py", "other order later", *waits, seconds=40)
+    assert job.code == 1, str(job)
+    text = "as program 5 over processes [0, 1], process 0 of 2 ("
+    assert f"ProgramDisagreementError: {text}" in job.err, str(job)
+    assert "has run 'first', and process 1 of 2 (" in job.err
+    if waits:
+        assert "lost to process 0: process 1 of 2" in job.err
+
+
+@pytest.mark.slow
+def test_a_process_may_run_what_does_not_communicate_alone():
+    jobs.run_well(2, "disagreeing.py", "one alone", seconds=40)
+
+
 @pytest.mark.slow
 def test_a_process_that_stays_away_is_named():
     job = jobs.run(2, "disagreeing.py", "one stays away", seconds=40)

@@ -42,6 +42,15 @@ try:
                 NamedSharding(mesh, P("d")), np.ones(4 + 2 * here, np.float32)
             )
         )
+    if how == "other order later":
+        for f in (first, second, first, second, [first, second][here], [second, first][here]):
+            f(x).block_until_ready()
+        if sys.argv[2:]:
+            time.sleep(10)
+    if how == "one alone" and here == 0:
+        # Without communication a process may do as it likes.
+        effax.jit(lambda x: x * 7)(x).block_until_ready()
+        assert (x + 3).addressable_data(0)[0] == 3
     if how == "one stays away" and here == 0:
         first(x)
     if how == "one stays away" and here == 1:
