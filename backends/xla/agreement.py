@@ -180,6 +180,7 @@ def _meet(
     if job.index in different:
         job.put_bytes(f"text/{number}/{job.index}", zlib.compress(plain.encode())[:_LARGEST])
     texts = [job.get_bytes(f"text/{number}/{index}", _SECONDS) for index in (leader, other)]
+    job.wait("texts", _SECONDS, group)  # the first that ends is a reason for others to end
     names = [different[index].partition(" ")[2] for index in (leader, other)]
     raise ProgramDisagreementError(
         f"processes are about to run different programs over the same devices. "

@@ -219,7 +219,7 @@ def _hook() -> None:
 
 
 def _lost() -> bool:
-    return _membership.watchdog is not None and _membership.watchdog.message is not None
+    return _membership.watchdog is not None and _membership.watchdog.error is not None
 
 
 def _at_exit() -> None:

@@ -36,14 +36,13 @@ class Watchdog:
     """Two threads that ask, every half second, whether all processes of a job are well.
 
     One asks the coordination service which are alive, and is kept waiting for an answer while one
-    is dying. The other reads what processes and the supervisor say by themselves. `message` says
+    is dying. The other reads what processes and the supervisor say by themselves. `error` says
     what was lost, once something is.
     """
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.message: str | None = None
-        self.kind: type[EffaxError] = ProcessLostError
+        self.error: EffaxError | None = None
         self._incarnations: dict[int, int] = {}
         self._looks = 0
         self._ending = threading.Event()
@@ -62,45 +61,51 @@ class Watchdog:
         for thread in self._threads:
             thread.start()
 
-    def _watch(self, look: Callable[[], str | None]) -> None:
+    def _watch(self, look: Callable[[], EffaxError | None]) -> None:
         while not self._ending.wait(PERIOD):
             try:
                 found = look()
             except XlaRuntimeError as error:
-                found = f"the coordination service does not answer: {error}"
+                found = self._loss(f"the coordination service does not answer: {error}")
             if found is not None and not self._ending.is_set():
-                self._end_program(ProcessLostError, f"lost to process {self.job.index}: {found}")
+                self._end_program(found)
 
-    def _who_is_alive(self) -> str | None:
+    def _loss(self, text: str) -> ProcessLostError:
+        return ProcessLostError(f"lost to process {self.job.index}: {text}")
+
+    def _who_is_alive(self) -> EffaxError | None:
         alive = self.job.alive()
         for index, incarnation in alive.items():
             if self._incarnations.setdefault(index, incarnation) != incarnation:
-                return f"{self.job.describe(index)} ended, and was started again"
+                return self._loss(f"{self.job.describe(index)} ended, and was started again")
         missing = set(range(self.job.count)) - set(alive)
         if missing:
             missing -= {int(index) for index in self.job.under("ended")}
         if not missing:
             return None
         names = ", ".join(map(self.job.describe, sorted(missing)))
-        return (
+        return self._loss(
             f"{names} ended, or gave no sign of life for {self.job.heartbeat} s; what was "
             "computed with it can't be continued"
         )
 
-    def _what_is_said(self) -> str | None:
+    def _what_is_said(self) -> EffaxError | None:
         if self._parent is not None and os.getppid() != self._parent:
-            return "`python -m effax.distributed run`, which started the job, has ended"
+            return self._loss("`python -m effax.distributed run`, which started it, has ended")
         for index, text in self.job.under("failed").items():
+            kind, _, about = text.partition(": ")
             if int(index) != self.job.index:
-                return f"{self.job.describe(int(index))} failed with {text}"
+                if kind == ProgramDisagreementError.__name__:
+                    return ProgramDisagreementError(about)
+                return self._loss(f"{self.job.describe(int(index))} failed with {text}")
         if self._news is not None and os.path.exists(self._news):
             with open(self._news, encoding="utf-8") as news:
-                return news.read()
+                return self._loss(news.read())
         different = self._disagreement()
-        if different and not self._ending.is_set():
-            self.job.put(f"failed/{self.job.index}", f"ProgramDisagreementError: {different}")
-            self._end_program(ProgramDisagreementError, different)
-        return None
+        if not different:
+            return None
+        self.job.put(f"failed/{self.job.index}", f"ProgramDisagreementError: {different}")
+        return ProgramDisagreementError(different)
 
     def _disagreement(self) -> str:
         """Compare the programs that were run, where none is or some time has passed."""
@@ -110,12 +115,12 @@ class Watchdog:
         agreement.tell_launches(self.job)
         return agreement.different_order(self.job)
 
-    def _end_program(self, kind: type[EffaxError], message: str) -> NoReturn:
+    def _end_program(self, error: EffaxError) -> NoReturn:
         with self._first:
-            self.kind, self.message = kind, message
+            self.error = error
             self._noticed.set()
             main = threading.main_thread()
-            if _raise_in(main, kind, message).wait(HEARING):
+            if _raise_in(main, type(error), str(error)).wait(HEARING):
                 main.join(GRACE)
             # Also where it has ended: what is left of the process may wait for the lost one.
             self.exit()
@@ -123,8 +128,9 @@ class Watchdog:
     def exit(self) -> NoReturn:
         """End the process now."""
         sys.stdout.flush()
-        print(f"effax.errors.{self.kind.__name__}: {self.message}", file=sys.stderr, flush=True)
-        os._exit(LOST if self.kind is ProcessLostError else 1)
+        name = f"effax.errors.{type(self.error).__name__}"
+        print(f"{name}: {self.error}", file=sys.stderr, flush=True)
+        os._exit(LOST if isinstance(self.error, ProcessLostError) else 1)
 
     def explain(self, error: Exception) -> None:
         """Raise `ProcessLostError` if a runtime's error comes of a process that was lost.
@@ -134,8 +140,8 @@ class Watchdog:
         text = str(error).lower()
         if any(word in text for word in _COLLECTIVES):
             self._noticed.wait(self.job.heartbeat + GRACE)
-            if self.message is not None:
-                raise self.kind(self.message) from error
+            if self.error is not None:
+                raise type(self.error)(str(self.error)) from error
 
     def end(self) -> None:
         """Ask no more."""

@@ -31,7 +31,7 @@ def test_another_order_of_programs_that_were_run_before(waits):
     assert f"ProgramDisagreementError: {text}" in job.err, str(job)
     assert "has run 'first', and process 1 of 2 (" in job.err
     if waits:
-        assert "lost to process 0: process 1 of 2" in job.err
+        assert f"[0] effax.errors.ProgramDisagreementError: {text}" in job.err
 
 
 @pytest.mark.slow
