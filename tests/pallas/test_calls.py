@@ -233,6 +233,35 @@ def test_printing(capfd):
     assert capfd.readouterr().out == "x is 0.0\nx is 1.0\n"
 
 
+def test_what_references_hold_is_printed(capfd):
+    x = np.arange(2, dtype="float32")
+    pl.pallas_call(lambda x, o: pl.debug_print("x", x), like(x))(x)
+    fx.effects_barrier()
+    assert capfd.readouterr().out == "x [0. 1.]\n"
+
+
+def test_a_kernel_is_traced_once_for_arguments_of_the_same_types():
+    traces = []
+
+    def kernel(x_ref, o_ref):
+        traces.append(x_ref.shape)
+        o_ref[...] = x_ref[...] + 1
+
+    f = pl.pallas_call(kernel, like(X))
+    for _ in range(3):
+        assert_array_equal(f(X), X + 1)
+    assert_array_equal(fx.jit(f)(X), X + 1)
+    assert traces == [X.shape]
+    with pytest.raises(fx.effects.errors.RefError):
+        f(X[:2])
+    assert len(traces) == 2
+
+
+def test_lists_of_results_are_tuples():
+    found = pl.pallas_call(lambda x, o: o.set(x[...]), [like(X)])(X)
+    assert isinstance(found, tuple)
+
+
 def test_an_empty_grid_writes_nothing():
     spec = pl.BlockSpec((1,), lambda i: (i,))
     x = np.ones(2, "float32")

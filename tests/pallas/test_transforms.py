@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 import effax as fx
 import effax.numpy as jnp
+from tests.examples.samples import load
 from tests.pallas.kernels import PAIRS
 
 pairs = pytest.mark.parametrize("kernel, plain, args", PAIRS.values(), ids=PAIRS)
@@ -64,6 +65,31 @@ def test_batch(kernel, plain, args):
     close(fx.vmap(kernel, axes)(many[0], *args[1:]), fx.vmap(plain, axes)(many[0], *args[1:]))
     close(fx.vmap(fx.grad(weighted(kernel)))(*many), fx.vmap(fx.grad(weighted(plain)))(*many))
     close(fx.jacrev(kernel)(*args), fx.jacrev(plain)(*args))
+
+
+@pairs
+def test_a_transform_of_a_user(kernel, plain, args):
+    """Bounds of every value: each block of a kernel is two, of lows and of highs."""
+    Interval = load("interval").Interval
+    around = [Interval(np.asarray(x - 0.01), np.asarray(x + 0.01)) for x in args]
+    try:
+        expected = Interval.transform(plain)(*around)
+    except fx.errors.MissingRuleError:
+        pytest.skip("the example has no rule for an effect of this function")
+    found = Interval.transform(kernel)(*around)
+    value = np.asarray(plain(*args))
+    assert (np.asarray(found.lo) <= value + 1e-6).all()
+    assert (value <= np.asarray(found.hi) + 1e-6).all()
+    close([found.lo, found.hi], [expected.lo, expected.hi])
+
+
+@pairs
+def test_costs_are_counted_at_every_point(kernel, plain, args):
+    """A handler with a state goes through the loop that the kernel means."""
+    result, counted = load("cost").cost(kernel)(*args)
+    _, of_plain = load("cost").cost(plain)(*args)
+    close(result, plain(*args))
+    assert counted["total"][0] >= 0.5 * of_plain["total"][0]
 
 
 @pairs

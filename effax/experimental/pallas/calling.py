@@ -10,6 +10,7 @@ import attrs
 from effax.api import references as references  # the methods of references
 from effax.api.calling.arguments import name_of, wearing
 from effax.api.calling.differentiable import as_value, typeof_like
+from effax.effects.config import trace_key
 from effax.effects.contexts import put
 from effax.effects.conversion import convert_element_type
 from effax.effects.frames import filtered
@@ -78,7 +79,8 @@ def pallas_call(
       metadata: accepted for JAX's sake.
 
     Returns:
-      The function of arrays (or trees of them), which returns arrays in a tree like `out_shape`.
+      The function of arrays (or trees of them), which returns arrays in a tree like `out_shape`; a
+      tuple where that is a list.
 
     Raises:
       ValueError: where a specification does not fit its array, or an alias its result.
@@ -113,12 +115,22 @@ def pallas_call(
 
 
 def _out_types(out_shape: Any) -> tuple[tuple[ShapedArray, ...], Any]:
-    leaves, tree = tree_flatten(out_shape)
+    leaves, tree = tree_flatten(tuple(out_shape) if isinstance(out_shape, list) else out_shape)
     types = [typeof_like(x) for x in leaves]
     return tuple(ShapedArray(t.shape, t.dtype) for t in types), tree
 
 
 @attrs.frozen
+class Traced:
+    """A kernel on blocks, with its index maps, and the arrays that it closes over."""
+
+    program: Program
+    captured: tuple[Any, ...]
+    maps: tuple[Program, ...]
+    blocks: tuple[Block, ...]
+
+
+@attrs.frozen(eq=False)
 class Call:
     """The arguments of `pallas_call`, and the call on arrays."""
 
@@ -131,6 +143,7 @@ class Call:
     name: str
     params: Any
     debug: bool
+    known: dict[Any, Traced] = attrs.field(factory=dict, init=False, repr=False)
 
     def __call__(self, *args: Any) -> Any:
         """Trace the kernel on blocks of arrays of these types, and perform it."""
@@ -138,36 +151,20 @@ class Call:
         told, tree_told = tree_flatten(args[:count])
         arrays, tree = tree_flatten(args[count:])
         told, arrays = [as_value(x) for x in told], [as_value(x) for x in arrays]
-        types = [typeof(x) for x in told]
-        ins = [typeof(x) for x in arrays]
-        specs = [*_flat(self.spec.in_specs, tree, len(ins), "in_specs", "arguments")]
-        specs += _flat(
-            self.spec.out_specs, self.out_tree, len(self.out_types), "out_specs", "results"
-        )
-        named = [*(f"argument {i}" for i in range(len(ins)))]
-        named += [f"result {i}" for i in range(len(self.out_types))]
-        pairs = zip(specs, (*ins, *self.out_types), named, strict=True)
-        blocks = tuple(s.block(t, what) for s, t, what in pairs)
-        self._check_aliases(len(told), ins)
-        maps = tuple(
-            self._map(s, b, what, types, tree_told)
-            for s, b, what in zip(specs, blocks, named, strict=True)
-        )
-        program, captured = self._program(blocks, types, tree_told, tree)
-        first = [Block.whole(typeof(x)) for x in captured]
-        maps = (*(self._map(BlockSpec(), b, "", types, tree_told) for b in first), *maps)
+        traced = self.traced(tuple(map(typeof, told)), tree_told, tuple(map(typeof, arrays)), tree)
         if self.debug:
-            print(program)
+            print(traced.program)
+        n = len(traced.captured)
         results = kernel(
             *told,
-            *captured,
+            *traced.captured,
             *arrays,
-            program=program,
-            maps=maps,
-            blocks=(*first, *blocks),
+            program=traced.program,
+            maps=traced.maps,
+            blocks=traced.blocks,
             grid=self.spec.grid,
             scalars=len(told),
-            aliases=tuple((i - len(told) + len(first), o) for i, o in self.aliases),
+            aliases=tuple((i - len(told) + n, o) for i, o in self.aliases),
             unset="nan",
             parallel=() if self.params is None else self.params.parallel(len(self.spec.grid)),
             interpret=self.interpret,
@@ -175,6 +172,40 @@ class Call:
             name=self.name,
         )
         return tree_unflatten(self.out_tree, results)
+
+    def traced(
+        self, told: tuple[ShapedArray, ...], tree_told: Any, ins: tuple[ShapedArray, ...], tree: Any
+    ) -> Traced:
+        """Trace the kernel and its index maps, once for these types where it captures nothing."""
+        key = told, tree_told, ins, tree, trace_key()
+        found = self.known.get(key)
+        if found is None:
+            found = self._trace(told, tree_told, ins, tree)
+            if not found.captured:
+                self.known[key] = found
+        return found
+
+    def _trace(
+        self, told: Sequence[ShapedArray], tree_told: Any, ins: Sequence[ShapedArray], tree: Any
+    ) -> Traced:
+        outs = self.out_types
+        specs = [
+            *_flat(self.spec.in_specs, tree, len(ins), "in_specs", "arguments"),
+            *_flat(self.spec.out_specs, self.out_tree, len(outs), "out_specs", "results"),
+        ]
+        named = [f"argument {i}" for i in range(len(ins))]
+        named += [f"result {i}" for i in range(len(outs))]
+        pairs = zip(specs, (*ins, *outs), named, strict=True)
+        blocks = tuple(s.block(t, what) for s, t, what in pairs)
+        self._check_aliases(len(told), ins)
+        maps = tuple(
+            self._map(s, b, what, told, tree_told)
+            for s, b, what in zip(specs, blocks, named, strict=True)
+        )
+        program, captured = self._program(blocks, told, tree_told, tree)
+        first = [Block.whole(typeof(x)) for x in captured]
+        maps = (*(self._map(BlockSpec(), b, "", told, tree_told) for b in first), *maps)
+        return Traced(program, captured, maps, (*first, *blocks))
 
     def _check_aliases(self, scalars: int, ins: Sequence[ShapedArray]) -> None:
         for i, result in self.aliases:

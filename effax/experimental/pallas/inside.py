@@ -259,14 +259,15 @@ def multiple_of(x: Array, values: Sequence[int] | int) -> Array:
 
 
 def debug_print(fmt: str, *args: ArrayLike) -> None:
-    """Print values while the kernel runs; without placeholders, after the text.
+    """Print values, or what references hold, while the kernel runs; after the text if it has no
+    placeholders.
 
     >>> debug_print("x =", jnp.float32(2.0))
     x = 2.0
     """
     if args and "{" not in fmt:
         fmt = " ".join([fmt, *["{}"] * len(args)])
-    debug.print(fmt, *args)
+    debug.print(fmt, *(get(x) if isinstance(x, Ref | TransformedRef) else x for x in args))
 
 
 def run_scoped(
