@@ -54,6 +54,43 @@ def transcendental():
 
 
 @check
+def kernels():
+    """Kernels by Triton: attention and its gradient, a norm, parts of a block written in turn."""
+    from effax.experimental import pallas as pl
+    from effax.experimental.pallas import ops
+
+    q, k, v = (jnp.array(normal(2, 4, 256, 64)) for _ in range(3))
+
+    def plain(q, k, v):
+        weights = jax.nn.softmax(jnp.einsum("bnth,bnsh->bnts", q, k) / 8, axis=-1)
+        return jnp.einsum("bnts,bnsh->bnth", weights, v)
+
+    def gradient(f):
+        return jax.jit(jax.grad(lambda *xs: (f(*xs) ** 2).sum(), (0, 1, 2)))(q, k, v)
+
+    def blocks(q, k, v):
+        return ops.attention(q, k, v, block_q=64, block_k=64)
+
+    on_gpu(jax.jit(blocks)(q, k, v), np.asarray(plain(q, k, v)), atol=1e-2)  # products in TF32
+    for x, y in zip(gradient(blocks), gradient(plain), strict=True):
+        on_gpu(x, np.asarray(y), rtol=1e-2, atol=2e-2)
+    x, w = normal(64, 512), normal(512)
+    size = np.sqrt(np.mean(x * x, axis=1, keepdims=True) + 1e-6)
+    on_gpu(jax.jit(ops.rms_norm)(jnp.array(x), w), x / size * w)
+
+    def sums(x_ref: Any, o_ref: Any) -> None:
+        o_ref[...] = x_ref[...]
+
+        @pl.loop(1, 8)
+        def _(i: Any) -> None:
+            o_ref[i, :] = o_ref[i, :] + o_ref[i - 1, :]
+
+    x = normal(8, 1024)
+    call = pl.pallas_call(sums, jax.ShapeDtypeStruct(x.shape, x.dtype))
+    on_gpu(jax.jit(call)(jnp.array(x)), np.cumsum(x, axis=0))
+
+
+@check
 def matrices():
     """Decompositions by cuSOLVER and cuSPARSE, put together again."""
     for shape in ((16, 8), (2, 64, 48), (1500, 20), (20, 1500)):

@@ -17,6 +17,7 @@ CASES = {
     "matmul": (lambda x, y: kernels.matmul(x, y, 32), (256, 512), (512, 256)),
     "softmax": (kernels.softmax, (256, 512)),
     "masked": (kernels.masked, (6,)),
+    "chosen": (lambda x: kernels.chosen(np.arange(4, dtype="int32"), x), (64, 128)),
     "powers": (kernels.powers, (8,)),
 }
 

@@ -139,6 +139,24 @@ def test_parts_are_written_where_they_lie():
     assert_allclose(called(after_all, x), [1, 101, 3, 103, 108, 114, 121, 8])
 
 
+def test_threads_wait_before_and_after_a_part_is_replaced():
+    def kernel(x_ref, o_ref):
+        o_ref[0] = x_ref[1]
+        o_ref[1] = o_ref[0]
+
+    program = fx.make_program(pl.pallas_call(kernel, like(X)))(X)
+    (e,) = [e for e in program.equations if e.effect is find_effect("kernel")]
+    _, text = module(Kernel.of([x.type for x in e.inputs], e.attributes))
+    lines = [line.strip() for line in text.split("\n")]
+    seen = "".join(
+        word[-1]
+        for line in lines
+        for word in ("tt.load", "tt.store", "gpu.barrieR")
+        if word.lower() in line
+    )
+    assert seen == "dReR" * 2  # load, wait, store, wait
+
+
 def test_small_floats_and_booleans():
     def kernel(x_ref, b_ref, o_ref, p_ref):
         o_ref[...] = jnp.where(b_ref[...], jnp.tanh(x_ref[...]), 0)

@@ -64,6 +64,9 @@ class Machine:
         """Run a region; where it ends, and what it yields."""
         while True:
             line = self.lines[at]
+            if line == "gpu.barrier":
+                at += 1
+                continue
             if line == "tt.return":
                 return at, []
             if line.startswith(("scf.yield", "tt.reduce.return", "tt.scan.return")):

@@ -166,12 +166,18 @@ class TritonWriter(BlockWriter):
         return convert(self, x, view.type)
 
     def store(self, view: View, value: Val) -> None:
-        """Store a block where it is inside of the array; threads wait for each other."""
+        """Store a block where it is inside of the array."""
         at, inside = self.pointers(view)
         if is_bool(value.type.dtype):
             value = convert(self, value, value.type.update(dtype="int8"))
         rest = f", {inside}" if inside is not None else ""
         self.lines.append(f"tt.store {at}, {value}{rest} : {self.pointer_text(view)}")
+
+    def replace(self, view: View, value: Val) -> None:
+        """Store a value; an element may be read by another thread than writes it, so all wait."""
+        self.lines.append("gpu.barrier")
+        self.store(view, value)
+        self.lines.append("gpu.barrier")
 
 
 def _rule(*effects: Effect) -> Callable[[Rule], Rule]:

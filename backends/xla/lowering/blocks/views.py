@@ -89,7 +89,7 @@ def view_update(
         return NotImplemented
     value = w.val(update)
     w.settle(x.memory)
-    w.store(part_of(w, x, starts, value.type.shape), value)
+    w.replace(part_of(w, x, starts, value.type.shape), value)
     return x
 
 

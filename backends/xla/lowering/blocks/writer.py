@@ -193,6 +193,10 @@ class BlockWriter:
         """The value, loaded if it has to be."""
         return self.load(x) if isinstance(x, View) else x
 
+    def replace(self, view: View, value: Val) -> None:
+        """Store a value where a view names, between what is read before and after it."""
+        self.store(view, value)
+
     def settle(self, memory: Memory) -> None:
         """Load what was read of a memory, and is still used, before it is written."""
         for environment in self.live:
@@ -206,7 +210,7 @@ class BlockWriter:
             return x
         value = self.val(x)
         self.settle(home.memory)
-        self.store(home, value)
+        self.replace(home, value)
         return home
 
     # -- programs
