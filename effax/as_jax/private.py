@@ -7,6 +7,7 @@ from importlib import import_module
 from types import FrameType, ModuleType
 from typing import Any, Final
 
+from effax.backends.xla import processes
 from effax.backends.xla.client import backend
 from effax.effects import frames
 from effax.effects.handler import bottom, innermost
@@ -66,12 +67,34 @@ def client_of(platform: str | None = None) -> Any:
     return backend(platform).client
 
 
-class _Alone:
-    """The state of a process that is alone."""
+class _GlobalState:
+    """The job of this process, as JAX's private module keeps it."""
 
-    process_id = 0
-    num_processes = 1
-    client = service = coordinator_address = None
+    service = preemption_sync_manager = None
+
+    @property
+    def process_id(self) -> int:
+        """The number of this process."""
+        job = processes.current()
+        return 0 if job is None else job.index
+
+    @property
+    def num_processes(self) -> int:
+        """The number of processes."""
+        job = processes.current()
+        return 1 if job is None else job.count
+
+    @property
+    def client(self) -> Any:
+        """jaxlib's client of the coordination service; None in a process that is alone."""
+        job = processes.current()
+        return None if job is None else job.client
+
+    @property
+    def coordinator_address(self) -> str | None:
+        """The address of the coordination service."""
+        job = processes.current()
+        return None if job is None else job.address
 
 
 class _Registered(Mapping[type, Any]):
@@ -127,7 +150,7 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         "finfo": "effax.numpy:finfo",
         "to_complex_dtype": to_complex_dtype,  # tinygp
     },
-    "distributed": {"global_state": _Alone()},  # orbax
+    "distributed": {"global_state": _GlobalState()},  # orbax
     "earray": {},  # flax, for dtypes of its own
     "flatten_util": {"ravel_pytree": "effax.flatten_util:ravel_pytree"},  # blackjax
     "interpreters": {},

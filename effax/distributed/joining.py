@@ -6,6 +6,7 @@ import atexit
 import logging
 import os
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from types import TracebackType
@@ -168,12 +169,28 @@ def shutdown() -> None:
         different = agreement.different_order(job)
         if different:
             raise ProgramDisagreementError(different)
-    finally:
-        _leave(job)
+        _wait_for_the_last(job)
+    except BaseException:
+        _leave(job, orderly=False)
+        raise
+    _leave(job)
 
 
-def _leave(job: processes.Job) -> None:
-    """End the watchdog, the connection and the service."""
+def _wait_for_the_last(job: processes.Job) -> None:
+    """Wait until the service, if it is this process's child, serves nobody else.
+
+    The runtime aborts a process that is connected when the service ends.
+    """
+    end = time.monotonic() + _IN_EXIT
+    assert _membership.watchdog is not None
+    _membership.watchdog.end()
+    if _membership.service is not None:
+        while set(job.alive()) - {job.index} and time.monotonic() < end:
+            time.sleep(0.02)
+
+
+def _leave(job: processes.Job, orderly: bool = True) -> None:
+    """End the watchdog, the connection and the service, which others may need a while longer."""
     watchdog = _membership.watchdog
     processes.forget()
     if watchdog is not None:
@@ -187,12 +204,12 @@ def _leave(job: processes.Job) -> None:
         if watchdog is not None:
             # A thread that comes out of the runtime when Python has ended would abort the process.
             watchdog.join(_IN_EXIT)
-        _end_service()
+        _end_service(now=orderly)
 
 
-def _end_service() -> None:
+def _end_service(now: bool = True) -> None:
     if _membership.service is not None:
-        _membership.service.end()
+        _membership.service.end(now)
         _membership.service = None
 
 
@@ -245,4 +262,4 @@ def _at_exit() -> None:
 
     # The others do not come to a barrier. What is still under way may never be done.
     faulthandler.dump_traceback_later(_IN_EXIT, exit=True)
-    _leave(job)
+    _leave(job, orderly=False)

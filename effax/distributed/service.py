@@ -7,6 +7,7 @@ while after its parent has died: long enough for the others to be told.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from effax.backends.xla.client import XlaRuntimeError
 
 _READY: Final = "ready"
 _END: Final = "end"
+_END_SOON: Final = "end soon"
 _AFTERWARDS: Final = 10
 """Seconds that the service stays when the others must have noticed that its parent is dead."""
 
@@ -61,15 +63,14 @@ class Service:
                 f"{answer or f'it ended with code {self._child.returncode}'}; give another port"
             )
 
-    def end(self) -> None:
-        """End it now."""
+    def end(self, now: bool = True) -> None:
+        """End it now, or where others are still to be told of the end of this process, soon."""
         assert self._child.stdin is not None
-        try:
-            self._child.stdin.write(_END)
+        with contextlib.suppress(BrokenPipeError):  # it has ended already
+            self._child.stdin.write(_END if now else _END_SOON)
             self._child.stdin.close()
-        except BrokenPipeError:
-            pass  # it has ended already
-        self._child.wait()
+        if now:
+            self._child.wait()
 
     @property
     def pid(self) -> int:
@@ -93,8 +94,7 @@ def main(address: str, count: str, heartbeat: str, shutdown: str, linger: str) -
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)
-    if sys.stdin.read() != _END:
-        time.sleep(int(linger))
+    time.sleep({_END: 0, _END_SOON: _AFTERWARDS}.get(sys.stdin.read(), int(linger)))
     service.shutdown()
 
 

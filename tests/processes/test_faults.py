@@ -14,29 +14,27 @@ HEARTBEAT = 3
 SLOW = pytest.mark.slow
 
 
-def killed(processes, devices, victim):
-    """Each process of a job without a supervisor: exit code, output, seconds after the death."""
+def started(program, how, processes, devices=1):
+    """The processes of a job without a supervisor."""
     address = f"127.0.0.1:{free_port()}"
-    run = []
-    for index in range(processes):
-        line = [
-            sys.executable,
-            jobs.PROGRAMS / "losing.py",
-            victim,
-            address,
-            processes,
-            index,
-            HEARTBEAT,
-        ]
-        run.append(
-            subprocess.Popen(
-                [*map(str, line)],
-                env=jobs.variables({"EFFAX_NUM_CPU_DEVICES": str(devices)}),
-                text=True,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
+    return [
+        subprocess.Popen(
+            [
+                sys.executable,
+                *map(str, (jobs.PROGRAMS / program, how, address, processes, index, HEARTBEAT)),
+            ],
+            env=jobs.variables({"EFFAX_NUM_CPU_DEVICES": str(devices)}),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
+        for index in range(processes)
+    ]
+
+
+def killed(processes, devices, victim):
+    """Each process of a job, one of which dies: exit code, output, seconds after the death."""
+    run = started("losing.py", victim, processes, devices)
     try:
         run[victim].wait(timeout=40)
         death = time.monotonic()
@@ -80,3 +78,20 @@ def test_what_started_the_job_tells_it_at_once():
     assert job.code == 128 + 9, str(job)
     assert "lost to process 1: process 0 of 2 was ended by SIGKILL" in job.err, str(job)
     assert jobs.none_is_left(job)
+
+
+@pytest.mark.parametrize("how", ["well", "error"])
+def test_process_0_ends_first(how):
+    """Its child, the service, stays until the others have ended or been told."""
+    run = started("plain.py", how, 3)
+    try:
+        found = [(*one.communicate(timeout=40), one.returncode) for one in run]
+    finally:
+        for one in run:
+            one.kill()
+    wanted = {"well": [0, 0, 0], "error": [1, LOST, LOST]}[how]
+    assert [code for *_, code in found] == wanted, found
+    for index, (out, err, _) in enumerate(found):
+        assert "276.0" in out
+        named = f"lost to process {index}: process 0 of 3" in err
+        assert named == (how == "error" and index > 0), err
