@@ -57,7 +57,7 @@ def transcendental():
 def kernels():
     """Kernels by Triton: attention and its gradient, a norm, parts of a block written in turn."""
     from effax.experimental import pallas as pl
-    from effax.experimental.pallas import ops
+    from effax.experimental.pallas import layers
 
     q, k, v = (jnp.array(normal(2, 4, 256, 64)) for _ in range(3))
 
@@ -69,14 +69,14 @@ def kernels():
         return jax.jit(jax.grad(lambda *xs: (f(*xs) ** 2).sum(), (0, 1, 2)))(q, k, v)
 
     def blocks(q, k, v):
-        return ops.attention(q, k, v, block_q=64, block_k=64)
+        return layers.attention(q, k, v, block_q=64, block_k=64)
 
     on_gpu(jax.jit(blocks)(q, k, v), np.asarray(plain(q, k, v)), atol=1e-2)  # products in TF32
     for x, y in zip(gradient(blocks), gradient(plain), strict=True):
         on_gpu(x, np.asarray(y), rtol=1e-2, atol=2e-2)
     x, w = normal(64, 512), normal(512)
     size = np.sqrt(np.mean(x * x, axis=1, keepdims=True) + 1e-6)
-    on_gpu(jax.jit(ops.rms_norm)(jnp.array(x), w), x / size * w)
+    on_gpu(jax.jit(layers.rms_norm)(jnp.array(x), w), x / size * w)
 
     def sums(x_ref: Any, o_ref: Any) -> None:
         o_ref[...] = x_ref[...]

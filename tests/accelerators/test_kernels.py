@@ -6,7 +6,7 @@ import pytest
 import effax as fx
 from effax.experimental import pallas as pl
 from effax.experimental import serialize_executable
-from effax.experimental.pallas import ops
+from effax.experimental.pallas import layers
 from tests.accelerators.test_topologies import needs_compilers, on
 from tests.pallas import kernels
 
@@ -111,7 +111,7 @@ def test_blocks_that_are_no_tiles_are_refused_when_lowering():
 def test_attention_and_its_gradient_need_no_memory_for_weights(chip, block):
     def gradient(*xs):
         def loss(*xs):
-            out = ops.attention(*xs, is_causal=True, block_q=block, block_k=block)
+            out = layers.attention(*xs, is_causal=True, block_q=block, block_k=block)
             return out.astype("float32").sum()
 
         return fx.grad(loss, (0, 1, 2))(*xs)

@@ -69,13 +69,13 @@ __all__ = [
     "dslice",
     "empty",
     "empty_like",
+    "layers",
     "load",
     "loop",
     "multiple_of",
     "next_power_of_2",
     "no_block_spec",
     "num_programs",
-    "ops",
     "pallas_call",
     "program_id",
     "reciprocal",
@@ -96,6 +96,6 @@ __dir__ = __all__.copy
 def __getattr__(name: str) -> _Any:
     import importlib
 
-    if name in ("ops", "tpu", "triton"):
+    if name in ("layers", "tpu", "triton"):
         return importlib.import_module(f"effax.experimental.pallas.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

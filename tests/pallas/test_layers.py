@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import effax as fx
 import effax.numpy as jnp
 from effax import nn
-from effax.experimental.pallas import ops
+from effax.experimental.pallas import layers
 from tests.pallas.kernels import drawn
 from tests.pallas.test_mosaic import lowered
 from tests.pallas.test_triton import run
@@ -29,7 +29,7 @@ def test_attention(is_causal, heads):
     q, k, v, w = drawn((2, 4, 32, 8), (2, heads, 32, 8), (2, heads, 32, 8), (2, 4, 32, 8))
 
     def blocks(q, k, v):
-        return ops.attention(q, k, v, is_causal=is_causal, block_q=16, block_k=8)
+        return layers.attention(q, k, v, is_causal=is_causal, block_q=16, block_k=8)
 
     def gradient(f):
         return fx.grad(lambda *xs: jnp.sum(f(*xs) * w), (0, 1, 2))(q, k, v)
@@ -41,7 +41,7 @@ def test_attention(is_causal, heads):
 
 def test_attention_of_other_lengths_and_scale():
     q, k, v = drawn((1, 1, 8, 4), (1, 1, 24, 4), (1, 1, 24, 4))
-    found = ops.attention(q, k, v, scale=0.3, block_k=8)
+    found = layers.attention(q, k, v, scale=0.3, block_k=8)
     weights = nn.softmax(0.3 * jnp.einsum("bnth,bnsh->bnts", q, k), axis=-1)
     close(found, jnp.einsum("bnts,bnsh->bnth", weights, v))
 
@@ -52,17 +52,17 @@ def test_attention_holds_no_matrix_of_weights():
         return fx.jit(fx.grad(lambda x: jnp.sum(f(x, x, x)))).lower(x).as_text()
 
     assert "512x512" in text(lambda *xs: plain(*xs, True))
-    assert "512x512" not in text(lambda *xs: ops.attention(*xs, is_causal=True))
+    assert "512x512" not in text(lambda *xs: layers.attention(*xs, is_causal=True))
 
 
 def test_attention_for_a_gpu():
     q, k, v = drawn((1, 2, 32, 16), (1, 1, 32, 16), (1, 1, 32, 16))
 
     def blocks(q, k, v):
-        return ops.attention(q, k, v, is_causal=True, block_q=16, block_k=16)
+        return layers.attention(q, k, v, is_causal=True, block_q=16, block_k=16)
 
     def forward(q, k, v):  # the function, and not the rule of its derivative
-        return ops._Attention(True, 0.25, 16, 16, False).forward(q, k, v)[0]
+        return layers._Attention(True, 0.25, 16, 16, False).forward(q, k, v)[0]
 
     close(run(forward, q, k, v), blocks(q, k, v))
 
@@ -71,7 +71,7 @@ def test_attention_for_a_tpu():
     x = fx.ShapeDtypeStruct((1, 2, 512, 128), "bfloat16")
 
     def loss(*xs):
-        return jnp.sum(ops.attention(*xs, is_causal=True).astype("float32"))
+        return jnp.sum(layers.attention(*xs, is_causal=True).astype("float32"))
 
     def gradient(*xs):
         return fx.grad(loss, (0, 1, 2))(*xs)
@@ -92,7 +92,7 @@ def test_attention_for_a_tpu():
 def test_attention_refuses_shapes_that_do_not_fit(shapes, match):
     q, k = drawn(*shapes)
     with pytest.raises(ValueError, match=match):
-        ops.attention(q, k, k)
+        layers.attention(q, k, k)
 
 
 @pytest.mark.parametrize("shape", [(8,), (3, 8), (2, 5, 8), (19, 8)])
@@ -101,10 +101,10 @@ def test_rms_norm(shape):
         return x * fx.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6) * w
 
     x, w, ct = drawn(shape, 8, shape)
-    close(ops.rms_norm(x, w), of_rows(x, w))
-    close(fx.vjp(ops.rms_norm, x, w)[1](ct), fx.vjp(of_rows, x, w)[1](ct))
-    half = ops.rms_norm(x.astype("float16"), w)
+    close(layers.rms_norm(x, w), of_rows(x, w))
+    close(fx.vjp(layers.rms_norm, x, w)[1](ct), fx.vjp(of_rows, x, w)[1](ct))
+    half = layers.rms_norm(x.astype("float16"), w)
     assert half.dtype == np.float16
     assert_allclose(half, of_rows(x, w), rtol=1e-2, atol=1e-2)
     with pytest.raises(ValueError, match="must be of shape"):
-        ops.rms_norm(x, w[:3])
+        layers.rms_norm(x, w[:3])
