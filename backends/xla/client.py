@@ -125,6 +125,11 @@ def join_processes(
     )
 
 
+def has_joined() -> bool:
+    """Whether this process is one of several (`join_processes`)."""
+    return bool(_distributed)
+
+
 def refuse_if_started(what: str) -> None:
     """Raise `RuntimeError` where the back-ends exist already."""
     if _backends:

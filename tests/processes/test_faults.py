@@ -80,7 +80,7 @@ def test_what_started_the_job_tells_it_at_once():
     assert jobs.none_is_left(job)
 
 
-@pytest.mark.parametrize("how", ["well", "error"])
+@pytest.mark.parametrize("how", ["well", pytest.param("error", marks=SLOW)])
 def test_process_0_ends_first(how):
     """Its child, the service, stays until the others have ended or been told."""
     run = started("plain.py", how, 3)

@@ -27,7 +27,7 @@ def test_output_says_whose_it_is():
         pytest.param("code", 7, "process 0 ended with code 7", marks=pytest.mark.slow),
         pytest.param("signal", 128 + 9, "process 0 was ended by SIGKILL", marks=pytest.mark.slow),
         pytest.param("error", 1, "ValueError: no more data", marks=pytest.mark.slow),
-        ("unconnected", 7, "ending 1 processes by SIGTERM"),
+        pytest.param("unconnected", 7, "ending 1 processes by SIGTERM", marks=pytest.mark.slow),
     ],
 )
 def test_one_process_ends_all(how, code, said):

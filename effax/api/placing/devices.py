@@ -10,6 +10,7 @@ from effax.api.placing.shardings import resolve
 from effax.backends.xla import array as arrays
 from effax.backends.xla import guard
 from effax.backends.xla.array import Array
+from effax.backends.xla.client import has_joined
 from effax.backends.xla.mesh import NamedSharding
 from effax.backends.xla.placement import Sharding
 from effax.effects import naming
@@ -60,7 +61,8 @@ def device_put(
             "be overwritten, so the result can't share its memory with it"
         )
     alias = True if may_alias is None else bool(may_alias)
-    _compare_among_processes(leaves, places)
+    if has_joined():
+        _compare_among_processes(leaves, places)
     with guard.asked_for():
         return tree_unflatten(
             tree,
