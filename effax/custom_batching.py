@@ -7,10 +7,10 @@ from typing import Any
 
 from effax.api.calling.arguments import name_of, wearing
 from effax.api.custom.calls import by_position, pass_on_rules
-from effax.effects import custom
 from effax.effects.errors import RefError
 from effax.effects.frames import filtered
-from effax.effects.state import Ref
+from effax.effects.rows import custom
+from effax.effects.rows.state import Ref
 from effax.effects.tree import (
     broadcast_prefix,
     tree_flatten,

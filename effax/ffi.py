@@ -20,9 +20,9 @@ from typing import Any, Final
 from effax import random
 from effax.backends.xla import foreign_targets
 from effax.backends.xla.lowering.foreign import attribute_text
-from effax.effects import foreign
-from effax.effects.callback import VMAP_METHODS
 from effax.effects.frames import filtered
+from effax.effects.rows import foreign
+from effax.effects.rows.callback import VMAP_METHODS
 from effax.effects.tree import tree_flatten, tree_leaves, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.keys.arrays import KeyArray

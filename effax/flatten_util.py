@@ -6,9 +6,9 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from effax.effects import conversion, shape
 from effax.effects.frames import filtered
 from effax.effects.promotion import lattice_result
+from effax.effects.rows import conversion, shape
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import float32, typeof
 

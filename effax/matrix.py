@@ -31,19 +31,19 @@ import attrs
 from effax.api.surface import start as start  # the tables are filled at start-up
 from effax.backends.reference import table as reference
 from effax.backends.xla.lowering import writer as lowering
-from effax.effects import state
 from effax.effects.columns import load, ready
 from effax.effects.effect import Effect, all_effects
+from effax.effects.rows import state
 from effax.interpreters.batch.batched import Batch
 from effax.interpreters.checkify.checking import Checkify
+from effax.interpreters.functor.lifting import functor
+from effax.interpreters.functor.meanings import meanings
+from effax.interpreters.functor.written_out import expansions
 from effax.interpreters.interpreter import Interpreter
 from effax.interpreters.jvp.dual import JVP, transposable
-from effax.interpreters.lifting import functor
-from effax.interpreters.meanings import meanings
 from effax.interpreters.residual import planners
 from effax.interpreters.residual.record import opened
 from effax.interpreters.transpose.linear import rules as transposes
-from effax.interpreters.written_out import expansions
 
 __all__ = [
     "EMPTY",
@@ -239,9 +239,9 @@ def holes() -> list[tuple[str, str]]:
 
 def library_families() -> frozenset[str]:
     """The families that have a row file in the library."""
-    import effax.effects
+    import effax.effects.rows
 
-    return frozenset(path.stem for path in Path(effax.effects.__path__[0]).glob("*.py"))
+    return frozenset(path.stem for path in Path(effax.effects.rows.__path__[0]).glob("*.py"))
 
 
 def table(*interpreters: type[Interpreter], families: Iterable[str] = ()) -> str:

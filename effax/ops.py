@@ -12,11 +12,11 @@ import numpy as np
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
-from effax.effects import reduction
-from effax.effects import shape as shapes
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
-from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
+from effax.effects.rows import reduction
+from effax.effects.rows import shape as shapes
+from effax.effects.rows.indexing import GatherScatterMode, ScatterDimensionNumbers
 from effax.effects.types import ShapedArray, int32, is_bool, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.gathering import scatter_add, scatter_max, scatter_min, scatter_mul

@@ -8,8 +8,8 @@ from effax.api.references.references import get as get
 from effax.api.references.references import new_ref as new_ref
 from effax.api.references.references import set as set
 from effax.api.references.references import swap as swap
-from effax.effects.state import AbstractRef as AbstractRef
-from effax.effects.state import Ref as Ref
+from effax.effects.rows.state import AbstractRef as AbstractRef
+from effax.effects.rows.state import Ref as Ref
 
 __all__ = [
     "AbstractRef",

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from effax.effects import (
+from effax.effects.effect import Effect
+from effax.effects.rows import (
     comparison,
     complex,
     contraction,
@@ -30,10 +31,10 @@ from effax.effects import (
     transcendental,
     window,
 )
-from effax.effects.effect import Effect
-from effax.interpreters import calculus, written_out
-from effax.interpreters import definitions as _definitions  # noqa: F401  fills the functor
-from effax.interpreters import factorings as _factorings  # noqa: F401  fills the functor
+from effax.interpreters.composites import calculus
+from effax.interpreters.composites import definitions as _definitions  # noqa: F401  fills the functor
+from effax.interpreters.composites import factorings as _factorings  # noqa: F401  fills the functor
+from effax.interpreters.functor import written_out
 
 __all__ = [
     "accumulating",

@@ -1,4 +1,4 @@
-"""ROWS, what can be asked: the kernel, and one file per family of effects.
+"""ROWS, what can be asked: the kernel, and in `rows` one file for each family of effects.
 
 Each effect is an attribute of the package: `effects.add`, `effects.reduce_sum`. Where a module
 has the same name, the module is meant.
@@ -20,8 +20,9 @@ def __getattr__(name: str) -> Any:
     kernel = sys.modules.get("effax.effects.effect")
     found = kernel.named_effect(name, load_rows=False) if kernel is not None else None
     if found is None and not name.startswith("_"):
-        if find_spec(f"{__name__}.{name}") is not None:
-            return import_module(f"{__name__}.{name}")
+        for package in (__name__, f"{__name__}.rows"):
+            if find_spec(f"{package}.{name}") is not None:
+                return import_module(f"{package}.{name}")
         found = kernel.named_effect(name) if kernel is not None else None
     if found is None:
         raise AttributeError(f"effax has no effect named {name!r}")

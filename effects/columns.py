@@ -18,10 +18,10 @@ DERIVED: Final = (
 )
 """The columns whose rules refer to each other's effects: one needs all."""
 FUNCTORIAL: Final = (
-    "effax.interpreters.custom_rules",
-    "effax.interpreters.kernel",
-    "effax.interpreters.parallel",
-    "effax.interpreters.written_out",
+    "effax.interpreters.custom.rules",
+    "effax.interpreters.functor.kernel",
+    "effax.interpreters.places.parallel",
+    "effax.interpreters.functor.written_out",
 )
 """Entries of the functor that are in no column."""
 

@@ -249,5 +249,5 @@ def all_effects() -> Iterator[Effect]:
 
 def _all() -> dict[str, Effect]:
     """The effects by name, of all rows: one is imported with what performs its effects."""
-    load("effax.effects")
+    load("effax.effects.rows")
     return _registry

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import comparison, complex, contraction, elementwise, reduction, shape
-from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode, gather
-from effax.effects.selection import select_n
+from effax.effects.rows import comparison, complex, contraction, elementwise, reduction, shape
+from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode, gather
+from effax.effects.rows.selection import select_n
 from effax.effects.types import int32, is_complex, typeof
 
 HIGHEST = ("HIGHEST", "HIGHEST")

@@ -272,14 +272,14 @@ def _as_array(value: Any, type: ShapedArray) -> Any:
     """A value for an input: a Python number is an array of the input's type from here on."""
     if builtins.type(value) not in LITERALS:
         return value
-    from effax.effects.conversion import number
+    from effax.effects.rows.conversion import number
 
     return number(value, type)
 
 
 def written_out(literal: Literal) -> Any:
     """A literal as a value of its own: of its type, whatever may stand around it."""
-    from effax.effects.shape import full
+    from effax.effects.rows.shape import full
 
     value, type = literal.value, literal.type
     if type.shape:

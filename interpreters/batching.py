@@ -15,11 +15,11 @@ from typing import Any
 import attrs
 
 from effax.effects.effect import Effect
-from effax.effects.shape import move_axis
+from effax.effects.rows.shape import move_axis
 from effax.effects.types import typeof
 from effax.interpreters.batch import batched as column
-from effax.interpreters.vmappables import register_vmappable as register_vmappable
-from effax.interpreters.vmappables import unregister_vmappable as unregister_vmappable
+from effax.interpreters.batch.vmappables import register_vmappable as register_vmappable
+from effax.interpreters.batch.vmappables import unregister_vmappable as unregister_vmappable
 
 __all__ = [
     "AxisData",

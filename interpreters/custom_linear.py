@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import custom
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError, UnsupportedDerivativeError
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
-from effax.effects.state import Ref
+from effax.effects.rows import custom
+from effax.effects.rows.state import Ref
 from effax.effects.types import ShapedArray, typeof
-from effax.interpreters.lifting import Lifting, functor, reopen
+from effax.interpreters.functor.lifting import Lifting, functor, reopen
 from effax.interpreters.stage import Staged, stage
 from effax.interpreters.transpose.control import transpose_program
 from effax.interpreters.transpose.linear import instantiate

@@ -6,9 +6,9 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from effax.effects import comparison, control, conversion, elementwise, logical
 from effax.effects.effect import Effect
 from effax.effects.program import Literal, Program
+from effax.effects.rows import comparison, control, conversion, elementwise, logical
 
 _KNOWN: Final[dict[Effect, Callable[..., Any]]] = {
     comparison.eq: operator.eq,

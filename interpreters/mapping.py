@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from effax.effects import contraction, elementwise, reduction, shape
 from effax.effects.effect import Effect
 from effax.effects.program import Equation, Program, Variable
+from effax.effects.rows import contraction, elementwise, reduction, shape
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import BATCHED, Batch
-from effax.interpreters.lifting import PLAIN, lift
+from effax.interpreters.functor.lifting import PLAIN, lift
 from effax.interpreters.stage import stage
 
 

@@ -30,7 +30,7 @@ from effax.effects.program import (
     without_dead_code,
 )
 from effax.effects.provenance import scope_of, source
-from effax.effects.state import AbstractRef, Given, OwnedRef, Ref
+from effax.effects.rows.state import AbstractRef, Given, OwnedRef, Ref
 from effax.effects.types import ShapedArray, snapshot, typeof
 
 

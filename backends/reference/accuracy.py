@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from effax.backends.reference.table import rule, rules
-from effax.effects.accuracy import accurate
 from effax.effects.effect import find_effect
+from effax.effects.rows.accuracy import accurate
 
 
 @rule(accurate)

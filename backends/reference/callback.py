@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from effax.backends.reference.table import rule
-from effax.effects.callback import (
+from effax.effects.rows.callback import (
     answer,
     debug_callback,
     io_callback,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from effax.backends.reference.table import rule
-from effax.effects.check import NAN, check, debug_check, detect
 from effax.effects.failures import Site, require
+from effax.effects.rows.check import NAN, check, debug_check, detect
 
 
 @rule(check)

@@ -8,10 +8,10 @@ import numpy as np
 
 from effax.backends.reference.evaluate import run
 from effax.backends.reference.table import rule
-from effax.effects import collective
 from effax.effects.effect import Effect
 from effax.effects.errors import UnboundAxisError
 from effax.effects.program import Program
+from effax.effects.rows import collective
 from effax.interpreters.batch.parallel import as_batch
 
 Array = np.ndarray[Any, Any]

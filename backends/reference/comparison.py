@@ -6,7 +6,7 @@ import numpy as np
 
 from effax.backends.reference.elementwise import Array, wide
 from effax.backends.reference.table import rule
-from effax.effects import comparison
+from effax.effects.rows import comparison
 from effax.effects.types import is_float
 
 rule(comparison.eq)(wide(np.equal))

@@ -6,7 +6,7 @@ import numpy as np
 
 from effax.backends.reference.elementwise import Array
 from effax.backends.reference.table import rule
-from effax.effects import complex
+from effax.effects.rows import complex
 
 rule(complex.real)(np.real)
 rule(complex.imag)(np.imag)

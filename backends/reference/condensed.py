@@ -8,7 +8,7 @@ import numpy as np
 
 from effax.backends.reference.linalg import each
 from effax.backends.reference.table import rule
-from effax.effects import condensed
+from effax.effects.rows import condensed
 
 Array = np.ndarray[Any, Any]
 

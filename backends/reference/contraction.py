@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from effax.backends.reference.table import rule
-from effax.effects import contraction
-from effax.effects.contraction import free_dims
+from effax.effects.rows import contraction
+from effax.effects.rows.contraction import free_dims
 
 Array = np.ndarray[Any, Any]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from effax.backends.reference.evaluate import run
 from effax.backends.reference.table import rule
-from effax.effects import control, custom
 from effax.effects.program import Program
+from effax.effects.rows import control, custom
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.custom_linear import forward
 

@@ -8,7 +8,11 @@ import numpy as np
 
 from effax.backends.reference.elementwise import Array
 from effax.backends.reference.table import rule
-from effax.effects.conversion import bitcast_convert_type, convert_element_type, reduce_precision
+from effax.effects.rows.conversion import (
+    bitcast_convert_type,
+    convert_element_type,
+    reduce_precision,
+)
 from effax.effects.types import is_complex, is_float, is_integer
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from effax.backends.reference.contraction import accumulated
 from effax.backends.reference.table import rule
-from effax.effects import convolution
-from effax.effects.convolution import ConvDimensionNumbers, dilated, windows
+from effax.effects.rows import convolution
+from effax.effects.rows.convolution import ConvDimensionNumbers, dilated, windows
 
 Array = np.ndarray[Any, Any]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from effax.backends.reference.reduction import widened
 from effax.backends.reference.table import rule
-from effax.effects import cumulative
 from effax.effects.effect import Effect
+from effax.effects.rows import cumulative
 
 Array = np.ndarray[Any, Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from effax.backends.reference.table import rule
-from effax.effects import elementwise
+from effax.effects.rows import elementwise
 from effax.effects.types import is_complex, is_float, is_integer, is_unsigned
 
 Array = np.ndarray[Any, Any]

@@ -169,7 +169,7 @@ class Reference(Handler):
 
     `watch(effect, operands, attributes, results)`, when given, is called after every effect.
 
-    >>> from effax.effects.elementwise import mul
+    >>> from effax.effects.rows.elementwise import mul
     >>> with Reference().installed():
     ...     mul(np.float32(3), 2.0)
     array(6., dtype=float32)
@@ -218,7 +218,7 @@ class Reference(Handler):
 def interpret(function: Callable[..., Any], watch: Watch | None = None) -> Callable[..., Any]:
     """The function evaluated by the reference: takes and gives pytrees of NumPy arrays.
 
-    >>> from effax.effects.elementwise import add
+    >>> from effax.effects.rows.elementwise import add
     >>> interpret(lambda x: {"twice": add(x, x)})(np.float32(4))
     {'twice': array(8., dtype=float32)}
     """

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from effax.backends.reference.table import rule
-from effax.effects import fourier
+from effax.effects.rows import fourier
 
 Array = np.ndarray[Any, Any]
 

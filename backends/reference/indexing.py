@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from effax.backends.reference.table import rule
-from effax.effects import indexing
-from effax.effects.indexing import (
+from effax.effects.rows import indexing
+from effax.effects.rows.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,

@@ -8,9 +8,9 @@ import numpy as np
 
 from effax.backends.reference.evaluate import run
 from effax.backends.reference.table import rule
-from effax.effects.kernel import kernel
+from effax.effects.rows.kernel import kernel
 from effax.effects.types import typeof
-from effax.interpreters.kernel import loop
+from effax.interpreters.functor.kernel import loop
 
 Array = np.ndarray[Any, Any]
 

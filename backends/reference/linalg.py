@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from effax.backends.reference.table import rule
-from effax.effects import linalg
+from effax.effects.rows import linalg
 
 Array = np.ndarray[Any, Any]
 

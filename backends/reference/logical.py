@@ -8,7 +8,7 @@ import numpy as np
 
 from effax.backends.reference.elementwise import Array
 from effax.backends.reference.table import rule
-from effax.effects import logical
+from effax.effects.rows import logical
 
 rule(logical.and_)(np.bitwise_and)
 rule(logical.or_)(np.bitwise_or)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from effax.backends.reference.table import rule
-from effax.effects import naming
 from effax.effects.errors import UnsupportedDerivativeError
+from effax.effects.rows import naming
 from effax.interpreters.residual.replaying import unkept
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from effax.backends.reference.table import rule
-from effax.effects import random
+from effax.effects.rows import random
 
 Words = np.ndarray[Any, np.dtype[np.uint32]]
 

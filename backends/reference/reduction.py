@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from effax.backends.reference.table import rule
-from effax.effects import reduction
 from effax.effects.program import Program
+from effax.effects.rows import reduction
 from effax.effects.types import is_float
 
 Array = np.ndarray[Any, Any]

@@ -6,7 +6,7 @@ import numpy as np
 
 from effax.backends.reference.elementwise import Array
 from effax.backends.reference.table import rule
-from effax.effects.selection import clamp, select_n
+from effax.effects.rows.selection import clamp, select_n
 
 
 @rule(select_n)

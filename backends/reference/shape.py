@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from effax.backends.reference.table import rule
-from effax.effects import shape
+from effax.effects.rows import shape
 
 Array = np.ndarray[Any, Any]
 

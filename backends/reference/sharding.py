@@ -8,8 +8,8 @@ import numpy as np
 
 from effax.backends.reference.evaluate import run
 from effax.backends.reference.table import rule
-from effax.effects.sharding import shard_map, with_sharding_constraint
-from effax.interpreters.sharding import in_blocks
+from effax.effects.rows.sharding import shard_map, with_sharding_constraint
+from effax.interpreters.places.sharding import in_blocks
 
 Array = np.ndarray[Any, Any]
 

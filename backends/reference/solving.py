@@ -8,9 +8,9 @@ import numpy as np
 
 from effax.backends.reference.evaluate import run
 from effax.backends.reference.table import rule
-from effax.effects import solving
 from effax.effects.program import Program
-from effax.effects.solving import Counts, sections
+from effax.effects.rows import solving
+from effax.effects.rows.solving import Counts, sections
 
 Array = np.ndarray[Any, Any]
 

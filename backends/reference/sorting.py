@@ -9,7 +9,7 @@ import numpy as np
 
 from effax.backends.reference.reduction import widened
 from effax.backends.reference.table import rule
-from effax.effects import sorting
+from effax.effects.rows import sorting
 
 Array = np.ndarray[Any, Any]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from effax.backends.reference.elementwise import Array, wide
 from effax.backends.reference.table import rule
-from effax.effects import special
 from effax.effects.effect import Effect
+from effax.effects.rows import special
 
 _NAMES: Final[dict[Effect, str]] = {
     special.erf: "erf",

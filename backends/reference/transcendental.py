@@ -6,7 +6,7 @@ import numpy as np
 
 from effax.backends.reference.elementwise import Array, wide
 from effax.backends.reference.table import rule
-from effax.effects import transcendental
+from effax.effects.rows import transcendental
 
 rule(transcendental.exp)(wide(np.exp))
 rule(transcendental.exp2)(wide(np.exp2))

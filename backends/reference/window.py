@@ -11,9 +11,9 @@ import numpy as np
 from effax.backends.reference.reduction import fold, widened
 from effax.backends.reference.shape import reference_pad
 from effax.backends.reference.table import rule
-from effax.effects import window
 from effax.effects.program import Program
-from effax.effects.reduction import highest, lowest
+from effax.effects.rows import window
+from effax.effects.rows.reduction import highest, lowest
 
 Array = np.ndarray[Any, Any]
 

@@ -21,7 +21,7 @@ from effax.effects.dtypes import NO_OPERATIONS
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
-from effax.effects.state import Ref
+from effax.effects.rows.state import Ref
 from effax.effects.types import ShapedArray, canonical_dtype, float0, typeof
 from effax.effects.value import Value, require_one_element
 

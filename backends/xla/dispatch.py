@@ -22,15 +22,15 @@ from effax.backends.xla.ledger import Work
 from effax.backends.xla.lowering.writer import answered, module_text
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated
 from effax.backends.xla.scalars import constant, number
-from effax.effects import shape
-from effax.effects.callback import inspected, inspections
 from effax.effects.config import read, trace_key
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
 from effax.effects.handler import Carrier
 from effax.effects.program import Program, programs_in
+from effax.effects.rows import shape
+from effax.effects.rows.callback import inspected, inspections
 from effax.effects.types import is_extended, typeof
-from effax.interpreters.ordering import has_ordered, in_order
+from effax.interpreters.functor.ordering import has_ordered, in_order
 from effax.interpreters.stage import stage
 
 _log: Final = logging.getLogger("effax")

@@ -16,9 +16,9 @@ from typing import Any, Final
 import numpy as np
 
 from effax.backends.reference.evaluate import evaluate_effect
-from effax.effects import collective, control, custom
 from effax.effects.errors import CollectiveDivergenceError, MissingRuleError
 from effax.effects.program import Equation, Program, Variable
+from effax.effects.rows import collective, control, custom
 
 Known = tuple[Any, ...] | None
 """A value at each place, or None where it depends on operands."""

@@ -11,12 +11,12 @@ from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.client import XlaRuntimeError
 from effax.backends.xla.dispatch import host_rules
 from effax.backends.xla.executable import effects_barrier
-from effax.effects import collective
-from effax.effects.callback import answer, debug_callback, io_callback, pure_callback
-from effax.effects.check import check, debug_check
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.failures import Site, require
 from effax.effects.handler import Carrier
+from effax.effects.rows import collective
+from effax.effects.rows.callback import answer, debug_callback, io_callback, pure_callback
+from effax.effects.rows.check import check, debug_check
 from effax.effects.types import typeof
 
 

@@ -133,7 +133,7 @@ class Executor:
         given = {*map(id, buffers)}
         if given.isdisjoint(map(id, self.captured)):
             return
-        from effax.effects.elementwise import copy
+        from effax.effects.rows.elementwise import copy
 
         for i, (buffer, spec) in enumerate(zip(self.captured, self.in_specs, strict=False)):
             if id(buffer) in given and not buffer.is_deleted():

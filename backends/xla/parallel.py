@@ -22,11 +22,11 @@ from effax.backends.xla.lowering.collective import mesh_text
 from effax.backends.xla.placement import Placement, Spec, leading, replicated
 from effax.backends.xla.special_values import special_in
 from effax.effects import config
-from effax.effects.callback import inspections
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.frames import describe, user_frame
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
+from effax.effects.rows.callback import inspections
 from effax.interpreters.batch.parallel import as_batch
 
 

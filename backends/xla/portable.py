@@ -12,7 +12,7 @@ from effax.backends.xla.lowering.arrays import array_constant
 from effax.backends.xla.lowering.writer import Name, Writer, named, tensor, written
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray
-from effax.interpreters.ordering import in_order
+from effax.interpreters.functor.ordering import in_order
 
 _PLATFORM: Final = ShapedArray((), np.dtype(np.int32))
 

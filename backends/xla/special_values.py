@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from effax.backends.xla.array import Array
-from effax.effects import control
 from effax.effects.config import read
 from effax.effects.frames import describe
 from effax.effects.program import Equation, Program, Variable
+from effax.effects.rows import control
 from effax.effects.types import is_inexact
 
 

@@ -9,9 +9,9 @@ import attrs
 
 from effax.backends.xla.array import asarray
 from effax.backends.xla.executable import effects_barrier as effects_barrier
-from effax.effects import callback as effects
-from effax.effects.callback import VMAP_METHODS
 from effax.effects.frames import filtered
+from effax.effects.rows import callback as effects
+from effax.effects.rows.callback import VMAP_METHODS
 from effax.effects.tree import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from effax.effects.types import ShapedArray, canonical_dtype, typeof
 

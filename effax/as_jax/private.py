@@ -164,7 +164,7 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         for name in ("TypedInt", "TypedFloat", "TypedComplex", "TypedNdArray")
     },
     "pjit": {  # quax, jaxns
-        "jit_p": "effax.effects.control:call",
+        "jit_p": "effax.effects.rows.control:call",
         "auto_axes": "effax.sharding:auto_axes",
     },
     "public_test_util": {"check_close": "effax.test_util:check_close"},  # tinygp

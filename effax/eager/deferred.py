@@ -24,10 +24,8 @@ from effax.backends.xla.dispatch import compile_program, evaluate
 from effax.backends.xla.layout import layout_of
 from effax.backends.xla.scalars import number
 from effax.eager.whole import remembered
-from effax.effects import control
 from effax.effects.config import trace_key
 from effax.effects.contexts import put
-from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect, distinct
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.facts import STILL
@@ -35,10 +33,12 @@ from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, bottom, current, innermost
 from effax.effects.program import Program, Variable, row_of
 from effax.effects.provenance import source
-from effax.effects.state import Ref
+from effax.effects.rows import control
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.state import Ref
 from effax.effects.types import snapshot, typeof
+from effax.interpreters.functor.lifting import PLAIN, lift
 from effax.interpreters.jvp.dual import DUAL, JVP, is_pure, moves, tangent_type
-from effax.interpreters.lifting import PLAIN, lift
 from effax.interpreters.residual import Record
 from effax.interpreters.residual.partition import split
 from effax.interpreters.residual.record import Tape

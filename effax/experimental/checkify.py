@@ -19,10 +19,7 @@ import numpy as np
 
 from effax.api.calling.arguments import wearing
 from effax.backends.xla.array import asarray
-from effax.effects import check as effects
 from effax.effects.columns import load
-from effax.effects.comparison import ne
-from effax.effects.conversion import bitcast_convert_type
 from effax.effects.failures import (
     BatchedError,
     DivisionByZeroError,
@@ -35,8 +32,11 @@ from effax.effects.failures import (
     Site,
 )
 from effax.effects.frames import filtered, user_frame
-from effax.effects.logical import not_, or_
-from effax.effects.shape import broadcast_in_dim
+from effax.effects.rows import check as effects
+from effax.effects.rows.comparison import ne
+from effax.effects.rows.conversion import bitcast_convert_type
+from effax.effects.rows.logical import not_, or_
+from effax.effects.rows.shape import broadcast_in_dim
 from effax.effects.tree import register_pytree_node_class, tree_flatten, tree_map
 from effax.effects.types import is_bool, is_complex, typeof
 from effax.effects.value import Value
@@ -361,7 +361,7 @@ def check_error(error: Error) -> None:
 
 def _unstored(site: Site, leaves: Sequence[Any]) -> list[Any]:
     """A payload from its bits, as effects."""
-    from effax.effects.complex import complex
+    from effax.effects.rows.complex import complex
 
     rest = iter(leaves)
     values = []

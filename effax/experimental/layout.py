@@ -10,8 +10,8 @@ from typing import Any
 from effax.api.custom.vjp import custom_vjp
 from effax.backends.xla.analysis import Format as Format
 from effax.backends.xla.analysis import Layout as Layout
-from effax.effects.foreign import Target, foreign_call
 from effax.effects.frames import filtered
+from effax.effects.rows.foreign import Target, foreign_call
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 

@@ -132,7 +132,7 @@ def _one_device_each() -> Mesh:
 @functools.cache
 def _on_all(mesh: Any, what: str) -> Callable[[Any], Array]:
     from effax.api.compiling.jit import jit
-    from effax.effects.reduction import reduce_sum
+    from effax.effects.rows.reduction import reduce_sum
 
     def identity(x: Any) -> Any:
         return x

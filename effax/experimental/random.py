@@ -11,7 +11,7 @@ import effax.numpy as jnp
 from effax import random
 from effax.api.references.references import new_ref
 from effax.effects.handler import bottom, innermost
-from effax.effects.state import Ref
+from effax.effects.rows.state import Ref
 from effax.effects.tree import register_pytree_node_class
 from effax.effects.value import Array, ArrayLike
 

@@ -14,15 +14,15 @@ from effax.api.custom.vjp import custom_vjp
 from effax.api.derivatives.reverse import vjp
 from effax.backends.xla import artifact, portable
 from effax.backends.xla.device import default_backend
-from effax.effects.control import call
 from effax.effects.errors import ExportError
-from effax.effects.foreign import Module, exported_call
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier, bottom, innermost
 from effax.effects.mismatch import mismatches
 from effax.effects.program import Program
-from effax.effects.shape import full
-from effax.effects.state import takes_references
+from effax.effects.rows.control import call
+from effax.effects.rows.foreign import Module, exported_call
+from effax.effects.rows.shape import full
+from effax.effects.rows.state import takes_references
 from effax.effects.tree import (
     keystr,
     registry,

@@ -43,6 +43,9 @@ from effax.extend.propagation import Propagation as Propagation
 from effax.extend.propagation import UndeterminedError as UndeterminedError
 from effax.extend.uncertainty import unsure as unsure
 from effax.interpreters.batch import batched as batch
+from effax.interpreters.functor.lifting import Lifting as Lifting
+from effax.interpreters.functor.meanings import meanings
+from effax.interpreters.functor.written_out import expansion
 from effax.interpreters.interpreter import Interpreter as Interpreter
 from effax.interpreters.interpreter import Leaf as Leaf
 from effax.interpreters.interpreter import Log as Log
@@ -50,12 +53,9 @@ from effax.interpreters.interpreter import Setting as Setting
 from effax.interpreters.interpreter import State as State
 from effax.interpreters.interpreter import Static as Static
 from effax.interpreters.jvp import dual as jvp
-from effax.interpreters.lifting import Lifting as Lifting
-from effax.interpreters.meanings import meanings
 from effax.interpreters.stage import Staged
 from effax.interpreters.stage import stage as stage
 from effax.interpreters.transpose import linear as transpose
-from effax.interpreters.written_out import expansion
 from effax.seeing.parsing import parse as parse
 from effax.seeing.python_source import PythonSource as PythonSource
 from effax.seeing.python_source import python_source as python_source

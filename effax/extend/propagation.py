@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from effax.effects import control, custom
 from effax.effects.effect import Effect
 from effax.effects.errors import EffaxError, describe
 from effax.effects.program import Equation, Program, Variable
+from effax.effects.rows import control, custom
 from effax.lax import scan, switch
 
 __all__ = ["Propagation", "UndeterminedError"]

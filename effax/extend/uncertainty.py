@@ -15,15 +15,15 @@ from typing import Any
 
 from effax import lax
 from effax import numpy as jnp
-from effax.effects import control
 from effax.effects.contexts import put
 from effax.effects.handler import current
-from effax.effects.selection import clamp
+from effax.effects.rows import control
+from effax.effects.rows.selection import clamp
 from effax.effects.types import ShapedArray
-from effax.interpreters.fixpoints import fixpoint
+from effax.interpreters.functor.fixpoints import fixpoint
+from effax.interpreters.functor.lifting import PLAIN, Lifted, leaf_count, leaves_of, lift
 from effax.interpreters.interpreter import Interpreter
 from effax.interpreters.interpreter.telling import tell
-from effax.interpreters.lifting import PLAIN, Lifted, leaf_count, leaves_of, lift
 from effax.interpreters.stage import Stage, stage
 
 __all__ = ["unsure"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from effax.effects.config import trace_key
 from effax.effects.frames import filtered
-from effax.effects.shape import move_axis
+from effax.effects.rows.shape import move_axis
 from effax.effects.tree import (
     register_pytree_node_class,
     tree_map,

@@ -9,8 +9,8 @@ import numpy as np
 
 import effax
 from effax import extend
-from effax.effects import control, conversion, elementwise, shape
 from effax.effects.effect import Effect
+from effax.effects.rows import control, conversion, elementwise, shape
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.batch import batched as batch
 from effax.interpreters.interpreter import Interpreter, State

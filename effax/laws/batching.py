@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import effax
-from effax.effects import elementwise, shape
+from effax.effects.rows import elementwise, shape
 from effax.effects.types import typeof
 from effax.laws.law import Case, law, total
 
@@ -119,7 +119,7 @@ def vmap_of_one(c: Case) -> Any:
 
 @law("vmap (remat f) = vmap f")
 def vmap_of_remat(c: Case) -> Any:
-    from effax.effects import control
+    from effax.effects.rows import control
 
     program = c.f.program()
     args = c.batch()

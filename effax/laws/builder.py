@@ -14,8 +14,8 @@ from typing import Any, Final
 import attrs
 from hypothesis import strategies as st
 
-from effax.effects import conversion, elementwise, reduction, shape, transcendental
 from effax.effects.effect import Effect
+from effax.effects.rows import conversion, elementwise, reduction, shape, transcendental
 from effax.effects.types import ShapedArray, bool_, float64, int32, is_float
 from effax.laws.domains import DOMAINS, Pointwise, float_effects, other_effects
 from effax.laws.sketch import Operand, Sketch, SketchValue, Step, staged

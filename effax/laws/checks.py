@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import effax
-from effax.effects import comparison
+from effax.effects.rows import comparison
 from effax.laws.law import SAME, Case, law, total
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import effax
 import effax.numpy as jnp
-from effax.effects import reduction, shape
+from effax.effects.rows import reduction, shape
 from effax.effects.types import typeof
 from effax.laws.batching import mapped
 from effax.laws.law import Case, law, total

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from hypothesis import strategies as st
 
-from effax.effects import comparison, control, conversion, elementwise, logical, reduction
+from effax.effects.rows import comparison, control, conversion, elementwise, logical, reduction
 from effax.effects.types import ShapedArray, int32, is_float
 from effax.laws.builder import Builder, Known
 from effax.laws.kinds_state import reference

@@ -15,10 +15,10 @@ from effax.api.calling.scopes import named_scope
 from effax.api.derivatives.checkpoint import checkpoint_policies
 from effax.api.derivatives.forward import Linearized, jvp_flat
 from effax.api.mapping.vmap import vmap
-from effax.effects import comparison, conversion, elementwise, reduction, shape, transcendental
-from effax.effects.callback import pure_callback
-from effax.effects.custom import custom_jvp_call
 from effax.effects.program import Program
+from effax.effects.rows import comparison, conversion, elementwise, reduction, shape, transcendental
+from effax.effects.rows.callback import pure_callback
+from effax.effects.rows.custom import custom_jvp_call
 from effax.effects.types import ShapedArray, int32, typeof
 from effax.interpreters.jvp.dual import tangent_type
 from effax.interpreters.stage import stage

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from effax.effects import elementwise
-from effax.effects.kernel import Block, kernel
 from effax.effects.program import Program
+from effax.effects.rows import elementwise
+from effax.effects.rows.kernel import Block, kernel
 from effax.effects.types import ShapedArray, int32
 from effax.interpreters.stage import stage
 

@@ -13,10 +13,10 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from effax.effects import elementwise, indexing
-from effax.effects.check import FAMILY
 from effax.effects.effect import Effect
 from effax.effects.failures import DivisionByZeroError, JaxException, NaNError, OOBError
+from effax.effects.rows import elementwise, indexing
+from effax.effects.rows.check import FAMILY
 from effax.effects.types import bool_, is_complex, is_inexact, typeof
 from effax.laws.law import SAME, Case, Law
 from effax.laws.sketch import SketchValue, Step, staged

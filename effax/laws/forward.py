@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import effax
-from effax.effects import conversion, elementwise
+from effax.effects.rows import conversion, elementwise
 from effax.laws.law import ROUGH, Case, NotDefined, along, law, total
 
 _STEP = 1e-5
@@ -91,7 +91,7 @@ def no_perturbation_confusion(c: Case) -> Any:
 
 def _times(x: Any, t: Any) -> Any:
     """An array times a scalar."""
-    from effax.effects import shape
+    from effax.effects.rows import shape
     from effax.effects.types import typeof
 
     type = typeof(x)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from hypothesis import strategies as st
 
-from effax.effects import (
+from effax.effects.rows import (
     comparison,
     contraction,
     conversion,

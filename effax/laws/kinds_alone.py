@@ -13,7 +13,8 @@ from typing import Any, Final
 import numpy as np
 from hypothesis import strategies as st
 
-from effax.effects import (
+from effax.effects.effect import Effect
+from effax.effects.rows import (
     comparison,
     condensed,
     conversion,
@@ -30,8 +31,7 @@ from effax.effects import (
     special,
     window,
 )
-from effax.effects.accuracy import Tolerance, accurate
-from effax.effects.effect import Effect
+from effax.effects.rows.accuracy import Tolerance, accurate
 from effax.effects.types import float64, int32, int64, uint32
 from effax.laws.builder import Builder, Known
 

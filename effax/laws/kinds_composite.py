@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from hypothesis import strategies as st
 
-from effax.effects import (
+from effax.effects.rows import (
     comparison,
     contraction,
     conversion,
@@ -23,7 +23,7 @@ from effax.effects import (
     transcendental,
     window,
 )
-from effax.effects import complex as complex_effects
+from effax.effects.rows import complex as complex_effects
 from effax.effects.types import bool_, int32, uint32
 from effax.laws.builder import LARGEST, Builder, Known
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from effax.effects import control as effects
-from effax.effects import custom, naming
+from effax.effects.rows import control as effects
+from effax.effects.rows import custom, naming
 from effax.effects.types import ShapedArray, is_float
 from effax.laws.builder import Builder, Known
 from effax.laws.control import body_of, some_floats, while_of

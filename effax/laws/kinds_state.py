@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from hypothesis import strategies as st
 
-from effax.effects import comparison, control, conversion, elementwise, state
+from effax.effects.rows import comparison, control, conversion, elementwise, state
 from effax.effects.types import ShapedArray, int32, is_float
 from effax.laws.builder import Builder, Known
 from effax.laws.sketch import Sketch

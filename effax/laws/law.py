@@ -173,7 +173,7 @@ def flat(results: Any) -> tuple[Any, ...]:
 
 def total(xs: Sequence[Any]) -> Any:
     """The sum of all elements of all arrays: a scalar function of a program's results."""
-    from effax.effects import elementwise, reduction
+    from effax.effects.rows import elementwise, reduction
     from effax.effects.types import typeof
 
     result = None
@@ -186,14 +186,14 @@ def total(xs: Sequence[Any]) -> Any:
 
 def dot(xs: Sequence[Any], ys: Sequence[Any]) -> Any:
     """The inner product of two lists of arrays."""
-    from effax.effects import elementwise
+    from effax.effects.rows import elementwise
 
     return total([elementwise.mul(x, y) for x, y in zip(xs, ys, strict=True)])
 
 
 def along(xs: Sequence[Any], us: Sequence[Any], a: float, b: float) -> list[Any]:
     """`a * x + b * u` for each pair."""
-    from effax.effects import elementwise
+    from effax.effects.rows import elementwise
 
     return [
         elementwise.add(elementwise.mul(x, a), elementwise.mul(u, b))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import effax
-from effax.effects import comparison, control, elementwise
+from effax.effects.rows import comparison, control, elementwise
 from effax.laws.law import Case, dot, law
 from effax.seeing.python_text import program
 

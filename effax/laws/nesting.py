@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import effax
-from effax.effects import control
 from effax.effects.program import Program
+from effax.effects.rows import control
 from effax.effects.types import is_float, typeof
 from effax.interpreters.interpreter import Interpreter, Leaf
 from effax.laws.described import Described
@@ -104,7 +104,7 @@ def laws_of_nesting(t: Described) -> list[Law]:
 
 def _constants(c: Case) -> Program:
     """A branch whose results depend on nothing: they are plain, where others' are data."""
-    from effax.effects.shape import full
+    from effax.effects.rows.shape import full
     from effax.interpreters.stage import stage
 
     types = c.loop.program().out_types

@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 import effax
-from effax.effects import elementwise
 from effax.effects.effect import Effect
+from effax.effects.rows import elementwise
 from effax.effects.tree import tree_leaves
 from effax.interpreters.interpreter import Interpreter
 from effax.laws.failures import FAILURES

@@ -14,9 +14,10 @@ from typing import Any, Final
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
-from effax.effects import config, conversion
-from effax.effects.complex import imag, real
+from effax.effects import config
 from effax.effects.effect import Effect
+from effax.effects.rows import conversion
+from effax.effects.rows.complex import imag, real
 from effax.effects.types import ShapedArray, bool_, float32, float64, int32, is_complex
 from effax.laws.builder import POINTWISE, Builder, Draw, Known
 from effax.laws.domains import float_effects, other_effects

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import effax
-from effax.effects import control
+from effax.effects.rows import control
 from effax.laws.law import Case, dot, law, total
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 import effax
-from effax.effects import comparison, control, elementwise
+from effax.effects.rows import comparison, control, elementwise
 from effax.effects.tree import tree_leaves
 from effax.effects.types import typeof
 from effax.interpreters.interpreter import Interpreter

@@ -14,7 +14,7 @@ import numpy as np
 
 from effax.effects.effect import Effect
 from effax.effects.program import Program
-from effax.effects.state import AbstractRef, new_ref
+from effax.effects.rows.state import AbstractRef, new_ref
 from effax.effects.types import ShapedArray
 from effax.seeing.python_text import PythonText, program, variable_name
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import effax
-from effax.effects import control
-from effax.effects.state import new_ref, ref_get, ref_set
-from effax.interpreters.discharge import discharged
+from effax.effects.rows import control
+from effax.effects.rows.state import new_ref, ref_get, ref_set
+from effax.interpreters.functor.discharge import discharged
 from effax.laws.law import Case, law
 from effax.laws.loops import pairs, repeated, scanned
 from effax.seeing.python_text import program

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import effax
-from effax.effects import control
+from effax.effects.rows import control
 from effax.effects.types import is_float, typeof
 from effax.laws.batching import mapped
 from effax.laws.described import itself, same

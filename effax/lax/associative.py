@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax.effects import comparison, control, cumulative, elementwise, logical, selection, shape
 from effax.effects.dtypes import is_inexact
 from effax.effects.effect import Effect
+from effax.effects.rows import (
+    comparison,
+    control,
+    cumulative,
+    elementwise,
+    logical,
+    selection,
+    shape,
+)
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.stage import stage

@@ -11,16 +11,16 @@ from effax.api.calling.arguments import name_of
 from effax.api.calling.differentiable import as_value
 from effax.api.calling.kept import find_trace, keep_trace, key_of
 from effax.api.custom.calls import staged_over
-from effax.effects import comparison, control
 from effax.effects import config as settings
-from effax.effects.conversion import convert_element_type
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
+from effax.effects.rows import comparison, control
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.effects.value import ArrayLike
-from effax.interpreters.masks import pick
+from effax.interpreters.functor.masks import pick
 from effax.lax.carrying import (
     branch_differences,
     describe_difference,

@@ -9,11 +9,11 @@ from effax.api.calling.arguments import name_of
 from effax.api.calling.signatures import Parameters, leaf_names
 from effax.api.custom.calls import typed
 from effax.effects import key_use
-from effax.effects.conversion import convert_element_type
 from effax.effects.effect import REFERENCES
 from effax.effects.mismatch import mismatches, one_level
 from effax.effects.program import Program, Variable
 from effax.effects.promotion import result_type
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.tree import (
     keystr,
     registry,
@@ -22,7 +22,7 @@ from effax.effects.tree import (
     tree_unflatten,
 )
 from effax.effects.types import ShapedArray, str_long, typeof
-from effax.interpreters.discharge import distinct
+from effax.interpreters.functor.discharge import distinct
 from effax.interpreters.stage import Staged, refuse_returned, stage
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import condensed
 from effax.effects.errors import MatrixShapeError
+from effax.effects.rows import condensed
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike
 

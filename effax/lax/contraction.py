@@ -9,10 +9,10 @@ from typing import Any
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
-from effax.effects import contraction, conversion
 from effax.effects.config import read
 from effax.effects.dot_algorithms import DotAlgorithm as DotAlgorithm
 from effax.effects.dot_algorithms import DotAlgorithmPreset as DotAlgorithmPreset
+from effax.effects.rows import contraction, conversion
 from effax.effects.types import (
     bit_width,
     is_bool,

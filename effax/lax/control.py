@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from effax.api.calling.differentiable import as_value
-from effax.effects import comparison, control, elementwise, shape
 from effax.effects import config as settings
 from effax.effects.dtypes import is_float, is_integer
 from effax.effects.errors import ConcretizationTypeError
@@ -19,11 +18,12 @@ from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
 from effax.effects.promotion import result_type
-from effax.effects.state import Ref
+from effax.effects.rows import comparison, control, elementwise, shape
+from effax.effects.rows.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.effects.value import ArrayLike
-from effax.interpreters.masks import merge, pick
+from effax.interpreters.functor.masks import merge, pick
 from effax.interpreters.stage import Staged
 from effax.lax.branching import cond as cond
 from effax.lax.branching import switch as switch

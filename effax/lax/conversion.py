@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.effects import conversion
+from effax.effects.rows import conversion
 from effax.effects.types import (
     bool_,
     is_complex,

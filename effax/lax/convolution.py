@@ -8,9 +8,9 @@ from typing import Any
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
-from effax.effects import convolution, shape
-from effax.effects.convolution import ConvDimensionNumbers as ConvDimensionNumbers
-from effax.effects.convolution import dilated
+from effax.effects.rows import convolution, shape
+from effax.effects.rows.convolution import ConvDimensionNumbers as ConvDimensionNumbers
+from effax.effects.rows.convolution import dilated
 from effax.effects.types import (
     bit_width,
     is_complex,

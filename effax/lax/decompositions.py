@@ -8,8 +8,9 @@ from typing import Literal, overload
 
 from effax.api.custom.jvp import stop_gradient
 from effax.eager.whole import whole
-from effax.effects import condensed, elementwise, linalg, matrices, shape
-from effax.effects.conversion import convert_element_type
+from effax.effects import matrices
+from effax.effects.rows import condensed, elementwise, linalg, shape
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import bit_width, float32, is_float, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.algorithms import (

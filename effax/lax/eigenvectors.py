@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from effax.api.custom.jvp import custom_jvp
-from effax.effects import comparison, elementwise, linalg, matrices, reduction, shape
-from effax.effects.complex import complex as complex_of
-from effax.effects.complex import imag, real
-from effax.effects.conversion import convert_element_type
-from effax.effects.selection import select_n
+from effax.effects import matrices
+from effax.effects.rows import comparison, elementwise, linalg, reduction, shape
+from effax.effects.rows.complex import complex as complex_of
+from effax.effects.rows.complex import imag, real
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.selection import select_n
 from effax.effects.types import int32, typeof
 from effax.effects.value import Array
 from effax.lax.factors import lu_solve

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from effax.effects import linalg, matrices, shape, sorting
+from effax.effects import matrices
+from effax.effects.rows import linalg, shape, sorting
 from effax.effects.types import int32, typeof
 from effax.effects.value import Array
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
-from effax.effects import conversion
+from effax.effects.rows import conversion
 from effax.effects.types import (
     bool_,
     canonical_dtype,
@@ -113,7 +113,7 @@ def broadcasted_iota(
     >>> lax.broadcasted_iota("int32", (2, 2), 1)
     Array([[0, 1], [0, 1]], dtype=int32)
     """
-    from effax.effects.shape import iota as effect
+    from effax.effects.rows.shape import iota as effect
 
     lengths = canonical_shape(shape)
     wanted = user_dtype(dtype, "iota")

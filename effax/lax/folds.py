@@ -11,8 +11,8 @@ import numpy as np
 from effax.api.placing.output_sharding import placed
 from effax.backends.xla.array import Array as ConcreteArray
 from effax.eager.whole import whole
-from effax.effects import cumulative, reduction, sorting, window
 from effax.effects.effect import Effect
+from effax.effects.rows import cumulative, reduction, sorting, window
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import is_float, typeof, user_dtype
 from effax.effects.value import Array, ArrayLike, DTypeLike, NumPyArray, OutSharding

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import fourier
-from effax.effects.conversion import convert_element_type
 from effax.effects.dtypes import as_dtype
+from effax.effects.rows import fourier
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import is_complex, is_inexact, typeof
 from effax.operands.promoting import asarray
 

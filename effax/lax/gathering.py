@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from effax.eager.whole import whole
-from effax.effects import comparison, elementwise, indexing, selection, shape
-from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
-from effax.effects.indexing import GatherDimensionNumbers as GatherDimensionNumbers
-from effax.effects.indexing import GatherScatterMode as GatherScatterMode
-from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
+from effax.effects.rows import comparison, elementwise, indexing, selection, shape
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.indexing import GatherDimensionNumbers as GatherDimensionNumbers
+from effax.effects.rows.indexing import GatherScatterMode as GatherScatterMode
+from effax.effects.rows.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
 from effax.effects.types import bit_width, int32, is_bool, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.keys.decorators import moves_keys
@@ -238,7 +238,7 @@ def scatter_apply(
         left = elementwise.sub(left, 1)
         return left, selection.select_n(comparison.gt(left, 0), x, func(x))
 
-    from effax.effects.reduction import reduce_max
+    from effax.effects.rows.reduction import reduce_max
 
     def unfinished(carry: tuple[Any, Any]) -> Any:
         most = reduce_max(carry[0], axes=tuple(range(type.ndim)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import random
-from effax.effects.conversion import convert_element_type
-from effax.effects.random import RandomAlgorithm as RandomAlgorithm
+from effax.effects.rows import random
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.random import RandomAlgorithm as RandomAlgorithm
 from effax.effects.types import canonical_shape, typeof, uint32, user_dtype
 from effax.effects.value import Value
 

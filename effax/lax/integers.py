@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from effax.eager.whole import whole
-from effax.effects import elementwise, logical
-from effax.effects.conversion import convert_element_type
 from effax.effects.dtypes import as_dtype, bit_width, is_integer, is_signed
+from effax.effects.rows import elementwise, logical
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import typeof
 from effax.effects.value import Array
 from effax.lax.meeting import together

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from effax.effects import (
-    conversion,
-)
-from effax.effects.accuracy import AccuracyMode as AccuracyMode
-from effax.effects.accuracy import Tolerance as Tolerance
 from effax.effects.dtypes import NO_OPERATIONS
 from effax.effects.effect import LITERALS
+from effax.effects.rows import conversion
+from effax.effects.rows.accuracy import AccuracyMode as AccuracyMode
+from effax.effects.rows.accuracy import Tolerance as Tolerance
 from effax.effects.types import (
     ShapedArray,
     float0,

@@ -11,19 +11,12 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from effax.effects import (
-    comparison,
-    conversion,
-    elementwise,
-    logical,
-    special,
-    transcendental,
-)
-from effax.effects import complex as complex_parts
-from effax.effects.accuracy import AccuracyMode as AccuracyMode
-from effax.effects.accuracy import Tolerance as Tolerance
-from effax.effects.accuracy import accurate
 from effax.effects.effect import LITERALS, Effect
+from effax.effects.rows import comparison, conversion, elementwise, logical, special, transcendental
+from effax.effects.rows import complex as complex_parts
+from effax.effects.rows.accuracy import AccuracyMode as AccuracyMode
+from effax.effects.rows.accuracy import Tolerance as Tolerance
+from effax.effects.rows.accuracy import accurate
 from effax.effects.types import (
     is_complex,
     is_inexact,

@@ -11,12 +11,12 @@ from math import prod
 from typing import Any
 
 from effax.api.calling.call_arguments import axes_in_scope, tracked_axes
-from effax.effects import collective, comparison, shape
-from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
-from effax.effects.elementwise import div
 from effax.effects.errors import UnboundAxisError
-from effax.effects.selection import select_n
+from effax.effects.rows import collective, comparison, shape
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.elementwise import div
+from effax.effects.rows.selection import select_n
 from effax.effects.tree import tree_map
 from effax.effects.types import int32, is_bool, is_inexact, typeof
 from effax.effects.value import Array

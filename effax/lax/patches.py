@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects.comparison import eq
+from effax.effects.rows.comparison import eq
 from effax.effects.types import int32, typeof
 from effax.effects.value import Array, PrecisionLike
 from effax.lax.contraction import dot_general

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import elementwise, matrices, reduction, shape
-from effax.effects.elementwise import sqrt
-from effax.effects.selection import select_n
+from effax.effects import matrices
+from effax.effects.rows import elementwise, reduction, shape
+from effax.effects.rows.elementwise import sqrt
+from effax.effects.rows.selection import select_n
 from effax.effects.types import bool_, finfo, int32, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.branching import cond

@@ -9,8 +9,8 @@ import attrs
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
-from effax.effects import shape
-from effax.effects.selection import select_n
+from effax.effects.rows import shape
+from effax.effects.rows.selection import select_n
 from effax.effects.types import int32, int64, is_integer, typeof
 from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import dot_general

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from effax.effects.selection import select_n
+from effax.effects.rows.selection import select_n
 from effax.effects.types import int32, is_integer, typeof
 from effax.effects.value import Array
 from effax.lax.control import scan

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import comparison, elementwise, matrices, shape
-from effax.effects.selection import select_n
+from effax.effects import matrices
+from effax.effects.rows import comparison, elementwise, shape
+from effax.effects.rows.selection import select_n
 from effax.effects.types import is_complex, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
 
@@ -127,7 +128,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
 
 
 def _element(x: Array, here: Array) -> Array:
-    from effax.effects.reduction import reduce_sum
+    from effax.effects.rows.reduction import reduce_sum
 
     return reduce_sum(select_n(here, 0, x), axes=(0,))
 

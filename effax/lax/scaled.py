@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import shape
-from effax.effects.elementwise import mul
 from effax.effects.promotion import promote_types
+from effax.effects.rows import shape
+from effax.effects.rows.elementwise import mul
 from effax.effects.types import bfloat16, typeof, user_dtype
 from effax.effects.value import Array, DTypeLike
 from effax.lax.contraction import dot_general

@@ -12,8 +12,8 @@ import numpy as np
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
-from effax.effects import conversion, elementwise, selection, shape
 from effax.effects.promotion import dtype_and_weakness
+from effax.effects.rows import conversion, elementwise, selection, shape
 from effax.effects.tree import tree_map
 from effax.effects.types import (
     bool_,

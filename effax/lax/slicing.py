@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import whole
-from effax.effects import comparison, elementwise, indexing, selection, shape
-from effax.effects.conversion import convert_element_type
-from effax.effects.indexing import GatherDimensionNumbers as GatherDimensionNumbers
-from effax.effects.indexing import GatherScatterMode as GatherScatterMode
-from effax.effects.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
+from effax.effects.rows import comparison, elementwise, indexing, selection, shape
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.indexing import GatherDimensionNumbers as GatherDimensionNumbers
+from effax.effects.rows.indexing import GatherScatterMode as GatherScatterMode
+from effax.effects.rows.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
 from effax.effects.types import int32, int64, is_integer, position_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.keys.decorators import moves_keys

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from effax.api.calling.arguments import name_of
-from effax.effects import solving
-from effax.effects.elementwise import neg
-from effax.effects.solving import Counts
+from effax.effects.rows import solving
+from effax.effects.rows.elementwise import neg
+from effax.effects.rows.solving import Counts
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.stage import Staged, stage
@@ -104,7 +104,7 @@ def custom_linear_solve(
 
 
 def _strong(x: Any) -> Any:
-    from effax.effects.conversion import convert_element_type
+    from effax.effects.rows.conversion import convert_element_type
 
     type = typeof(x)
     return convert_element_type(x, dtype=type.dtype) if type.weak_type else x

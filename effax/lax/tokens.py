@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from effax.effects import naming
-from effax.effects.shape import full
+from effax.effects.rows import naming
+from effax.effects.rows.shape import full
 from effax.effects.tree import (
     register_pytree_node_class,
     tree_leaves,

@@ -6,7 +6,7 @@ import operator as python_operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from effax.effects import window
+from effax.effects.rows import window
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 from effax.operands.arguments import strong

@@ -11,7 +11,7 @@ from typing import Any
 
 from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import whole
-from effax.effects import (
+from effax.effects.rows import (
     comparison,
     conversion,
     cumulative,
@@ -20,8 +20,8 @@ from effax.effects import (
     special,
     transcendental,
 )
-from effax.effects import shape as shapes
-from effax.effects.selection import select_n
+from effax.effects.rows import shape as shapes
+from effax.effects.rows.selection import select_n
 from effax.effects.types import (
     default_float,
     is_bool,

@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 import effax.numpy as jnp
 from effax.api.custom.jvp import stop_gradient
 from effax.eager.whole import whole
-from effax.effects import contraction, shape
+from effax.effects.rows import contraction, shape
 from effax.effects.types import finfo, float32, int32, is_bool, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.nn.functions import logsumexp, softmax

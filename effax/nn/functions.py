@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from effax.eager.whole import whole
-from effax.effects import comparison, conversion, elementwise, reduction, transcendental
-from effax.effects import shape as shapes
-from effax.effects.complex import real
-from effax.effects.reduction import without
-from effax.effects.selection import select_n
+from effax.effects.rows import comparison, conversion, elementwise, reduction, transcendental
+from effax.effects.rows import shape as shapes
+from effax.effects.rows.complex import real
+from effax.effects.rows.reduction import without
+from effax.effects.rows.selection import select_n
 from effax.effects.types import (
     default_float,
     is_bool,
@@ -68,7 +68,7 @@ def _mask(where: Any, x: ArrayLike) -> Array:
 
 
 def _stopped_max(x: Array, axes: tuple[int, ...], where: Any) -> Array:
-    from effax.effects.elementwise import stop_gradient
+    from effax.effects.rows.elementwise import stop_gradient
 
     return stop_gradient(_over(reduction.reduce_max, _masked(x, where, -math.inf), axes))
 

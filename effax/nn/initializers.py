@@ -8,10 +8,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from effax import random
 from effax.eager.whole import whole
-from effax.effects import elementwise, transcendental
-from effax.effects import shape as shapes
-from effax.effects.complex import complex as complex_of
 from effax.effects.config import trace_key
+from effax.effects.rows import elementwise, transcendental
+from effax.effects.rows import shape as shapes
+from effax.effects.rows.complex import complex as complex_of
 from effax.effects.types import (
     canonical_shape,
     complex_dtype,

@@ -18,7 +18,7 @@ import attrs
 import effax.numpy as jnp
 from effax.api.custom.vjp import custom_vjp
 from effax.eager.whole import whole
-from effax.effects.contraction import free_dims
+from effax.effects.rows.contraction import free_dims
 from effax.effects.types import typeof
 from effax.effects.value import Array, DTypeLike
 from effax.lax.contraction import dot_general

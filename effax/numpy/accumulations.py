@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import cumulative, selection, shape
 from effax.effects.effect import Effect
+from effax.effects.rows import cumulative, selection, shape
 from effax.effects.types import default_int, is_bool, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.numpy.manipulation import ravel

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import whole
-from effax.effects import comparison, elementwise, logical
-from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
-from effax.effects.selection import select_n
+from effax.effects.rows import comparison, elementwise, logical
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.selection import select_n
 from effax.effects.types import is_bool, is_complex, is_inexact, is_integer, is_unsigned, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy import folds, reductions

@@ -10,10 +10,10 @@ import numpy as np
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
-from effax.effects import comparison, elementwise, indexing, selection
-from effax.effects import shape as effects
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
+from effax.effects.rows import comparison, elementwise, indexing, selection
+from effax.effects.rows import shape as effects
 from effax.effects.types import (
     bit_width,
     canonical_shape,
@@ -314,7 +314,7 @@ def _repeat_unknown(a: Any, repeats: Any, axis: int | None, total: int) -> Any:
     """Repeat elements an unknown number of times: mark the start of each; running sums give
     indices.
     """
-    from effax.effects.cumulative import cumsum
+    from effax.effects.rows.cumulative import cumsum
 
     a, axis = _along(a, axis)
     n = shape_of(a)[axis]
@@ -432,7 +432,7 @@ def _delete_unknown(arr: Any, places: Any, axis: int | None) -> Any:
     places = cast(places, int32)
     negative = comparison.lt(places, 0)
     places = selection.select_n(negative, places, elementwise.add(places, n))
-    from effax.effects.sorting import sort
+    from effax.effects.rows.sorting import sort
 
     (ordered,) = sort(places, dimension=0, is_stable=True, num_keys=1)
     earlier = effects.iota(dtype=int32, shape=(count,), dimension=0)
@@ -441,7 +441,7 @@ def _delete_unknown(arr: Any, places: Any, axis: int | None) -> Any:
     before = combine(
         comparison.ge, effects.expand_dims(kept, (1,)), effects.expand_dims(shifted, (0,))
     )
-    from effax.effects.reduction import reduce_sum
+    from effax.effects.rows.reduction import reduce_sum
 
     return pick(arr, elementwise.add(kept, reduce_sum(cast(before, int32), axes=(1,))), axis)
 
@@ -491,7 +491,7 @@ def _insert(arr: Any, places: Any, values: Any, axis: int | None, scalar: bool) 
         count = shape_of(rows)[axis]
     wanted = tuple(count if i == axis else m for i, m in enumerate(lengths))
     rows = broadcast(rows, wanted)
-    from effax.effects.sorting import sort
+    from effax.effects.rows.sorting import sort
 
     keys = effects.concatenate(
         broadcast(places, (count,)), effects.iota(dtype=int32, shape=(n,), dimension=0), axis=0

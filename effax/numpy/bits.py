@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import comparison, elementwise, logical, reduction
+from effax.effects.rows import comparison, elementwise, logical, reduction
 from effax.effects.types import is_integer, is_unsigned, typeof, uint8
 from effax.effects.value import Array, ArrayLike
 from effax.lax.control import while_loop

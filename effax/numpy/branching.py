@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import opening, whole
-from effax.effects import selection, shape
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
+from effax.effects.rows import selection, shape
 from effax.effects.types import int32, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.keys.decorators import moves_keys

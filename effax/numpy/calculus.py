@@ -8,7 +8,8 @@ from typing import Any, overload
 import numpy as np
 
 from effax.eager.whole import opening, whole
-from effax.effects import (
+from effax.effects.promotion import result_type
+from effax.effects.rows import (
     comparison,
     cumulative,
     elementwise,
@@ -17,7 +18,6 @@ from effax.effects import (
     selection,
     shape,
 )
-from effax.effects.promotion import result_type
 from effax.effects.types import (
     as_dtype,
     bool_,

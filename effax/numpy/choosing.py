@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, overload
 
 from effax.eager.whole import whole
-from effax.effects import comparison, complex
 from effax.effects.effect import LITERALS
-from effax.effects.selection import select_n
+from effax.effects.rows import comparison, complex
+from effax.effects.rows.selection import select_n
 from effax.effects.types import finfo, is_complex, is_inexact, real_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.keys.decorators import moves_keys

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import comparison, complex, elementwise, logical, reduction
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.promotion import lattice_result
-from effax.effects.shape import full
+from effax.effects.rows import comparison, complex, elementwise, logical, reduction
+from effax.effects.rows.shape import full
 from effax.effects.types import bool_, is_bool, is_complex, is_float, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.keys.decorators import all_equal_keys, answers_keys, equal_keys, same_keys

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import opening, whole
-from effax.effects import complex, transcendental
-from effax.effects.shape import full
+from effax.effects.rows import complex, transcendental
+from effax.effects.rows.shape import full
 from effax.effects.types import default_float, is_complex, is_float, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.elementary import rad2deg

@@ -8,9 +8,9 @@ from typing import Any
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
-from effax.effects import complex as complexes
-from effax.effects import shape
 from effax.effects.promotion import lattice_result
+from effax.effects.rows import complex as complexes
+from effax.effects.rows import shape
 from effax.effects.types import (
     bool_,
     default_int,

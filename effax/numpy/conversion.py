@@ -10,10 +10,10 @@ import numpy as np
 from effax.api.placing.output_sharding import placed
 from effax.backends.xla.array import Array
 from effax.backends.xla.array import asarray as device_array
-from effax.effects import conversion, elementwise, shape
 from effax.effects.dtypes import is_integer
 from effax.effects.effect import LITERALS
 from effax.effects.handler import Carrier, bottom, current
+from effax.effects.rows import conversion, elementwise, shape
 from effax.effects.types import float0, is_bool, is_complex, is_inexact, typeof, user_dtype
 from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, OutSharding, Value
 from effax.keys.decorators import converts_keys, moves_keys
@@ -194,11 +194,11 @@ def astype(
     value = _array(x, copy=False)
     wanted = user_dtype(float if dtype is None else dtype, "astype")
     if is_inexact(value.dtype) and is_bool(wanted):
-        from effax.effects.comparison import ne
+        from effax.effects.rows.comparison import ne
 
         return cast(ne(value, 0j if is_complex(value.dtype) else 0.0), wanted)
     if is_complex(value.dtype) and not is_complex(wanted):
-        from effax.effects.complex import real
+        from effax.effects.rows.complex import real
 
         warnings.warn(
             "Casting from complex to real dtypes drops the imaginary part, and will be refused; "

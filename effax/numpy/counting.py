@@ -10,10 +10,10 @@ import numpy as np
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
-from effax.effects import comparison, elementwise, indexing, logical, selection, shape
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.promotion import result_type
+from effax.effects.rows import comparison, elementwise, indexing, logical, selection, shape
 from effax.effects.types import (
     default_int,
     inexact_dtype,

@@ -11,10 +11,11 @@ from effax.backends.xla.array import Array
 from effax.backends.xla.array import asarray as device_array
 from effax.backends.xla.buffer import put
 from effax.eager.whole import opened, remembered, whole
-from effax.effects import config, shape
+from effax.effects import config
 from effax.effects.handler import bottom, current
 from effax.effects.interning import keep
 from effax.effects.mesh import placing_mesh
+from effax.effects.rows import shape
 from effax.effects.types import (
     canonical_shape,
     default_float,

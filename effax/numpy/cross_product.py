@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import elementwise, shape
+from effax.effects.rows import elementwise, shape
 from effax.effects.types import (
     typeof,
 )

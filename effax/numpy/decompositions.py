@@ -6,9 +6,10 @@ from typing import Any, Literal, NamedTuple, overload
 
 import effax.numpy as jnp
 from effax.eager.whole import whole
-from effax.effects import condensed, matrices
-from effax.effects.conversion import convert_element_type
+from effax.effects import matrices
 from effax.effects.errors import MatrixShapeError
+from effax.effects.rows import condensed
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike, Value
 from effax.lax import linalg

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from effax.eager.whole import whole
-from effax.effects import comparison, complex, elementwise, logical, special, transcendental
 from effax.effects.effect import Effect
+from effax.effects.rows import comparison, complex, elementwise, logical, special, transcendental
 from effax.effects.types import is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy import folds

@@ -9,9 +9,9 @@ import numpy as np
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
-from effax.effects import elementwise, shape, transcendental
 from effax.effects.handler import bottom, current
 from effax.effects.promotion import result_type
+from effax.effects.rows import elementwise, shape, transcendental
 from effax.effects.types import (
     inexact_dtype,
     is_bool,

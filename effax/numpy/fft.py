@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import effax.numpy as jnp
 from effax.eager.whole import opening, whole
-from effax.effects import fourier, shape
-from effax.effects.complex import conj
-from effax.effects.conversion import convert_element_type
-from effax.effects.elementwise import mul
+from effax.effects.rows import fourier, shape
+from effax.effects.rows.complex import conj
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.elementwise import mul
 from effax.effects.types import (
     complex_dtype,
     default_float,

@@ -10,18 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import complex as complexes
-from effax.effects import (
-    cumulative,
-    elementwise,
-    logical,
-    reduction,
-    shape,
-    transcendental,
-)
 from effax.effects.effect import Effect
 from effax.effects.promotion import lattice_result
-from effax.effects.selection import select_n
+from effax.effects.rows import complex as complexes
+from effax.effects.rows import cumulative, elementwise, logical, reduction, shape, transcendental
+from effax.effects.rows.selection import select_n
 from effax.effects.types import inexact_dtype, is_bool, is_complex, is_integer, typeof
 from effax.numpy import reductions
 from effax.numpy.indexing import ArrayAt

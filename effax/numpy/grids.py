@@ -8,8 +8,8 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from effax.eager.whole import whole
-from effax.effects import comparison, elementwise, selection, shape
 from effax.effects.config import numpy_dtype_promotion
+from effax.effects.rows import comparison, elementwise, selection, shape
 from effax.effects.types import (
     canonical_shape,
     default_float,
@@ -244,7 +244,7 @@ def _fill_diagonal(a: Any, val: Any) -> Any:
     rows = [shape.iota(dtype=np.dtype(np.int32), shape=type.shape, dimension=i) for i in axes]
     on = comparison.eq(rows[0], rows[1])
     for row in rows[2:]:
-        from effax.effects.logical import and_
+        from effax.effects.rows.logical import and_
 
         on = and_(on, comparison.eq(rows[0], row))
     values = cast(val, type.dtype)

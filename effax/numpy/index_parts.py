@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from effax.effects.config import trace_key
-from effax.effects.conversion import convert_element_type
 from effax.effects.errors import NonConcreteBooleanIndexError
 from effax.effects.handler import Carrier
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import int32, is_integer, typeof
 from effax.effects.value import Value
 from effax.operands.promoting import asarray, held, positions_array

@@ -10,11 +10,11 @@ import numpy as np
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import compiled, whole
-from effax.effects import elementwise, indexing, selection, shape
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current
-from effax.effects.indexing import GatherScatterMode, scatter_dims
 from effax.effects.promotion import lattice_result
+from effax.effects.rows import elementwise, indexing, selection, shape
+from effax.effects.rows.indexing import GatherScatterMode, scatter_dims
 from effax.effects.types import iinfo, typeof
 from effax.effects.value import Array, ArrayLike, Index, OutSharding, Value
 from effax.lax.gathering import fill_number, gather_mode

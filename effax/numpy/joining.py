@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import opening, whole
-from effax.effects import shape as effects
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
+from effax.effects.rows import shape as effects
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.keys.decorators import moves_keys

@@ -10,7 +10,7 @@ import numpy as np
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
-from effax.effects import shape as effects
+from effax.effects.rows import shape as effects
 from effax.effects.types import canonical_shape
 from effax.effects.value import Array, ArrayLike, Axis, OutSharding, Shape
 from effax.keys.decorators import moves_keys

@@ -245,8 +245,8 @@ def _install_shapes(numpy: Any) -> None:
 
     def byteswap(self: Any) -> Any:
         """The bytes of each number in the opposite order; of both parts of complex ones."""
-        from effax.effects import conversion, shape
-        from effax.effects.complex import complex as complex_of
+        from effax.effects.rows import conversion, shape
+        from effax.effects.rows.complex import complex as complex_of
         from effax.effects.types import is_complex, uint8
 
         if self.dtype.itemsize == 1:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import whole
-from effax.effects import comparison, elementwise, logical, reduction, selection, shape
+from effax.effects.rows import comparison, elementwise, logical, reduction, selection, shape
 from effax.effects.types import default_int, is_complex, is_float, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.numpy import reductions

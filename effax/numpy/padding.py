@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import opening, whole
-from effax.effects import conversion, elementwise, reduction, sorting
-from effax.effects import shape as effects
+from effax.effects.rows import conversion, elementwise, reduction, sorting
+from effax.effects.rows import shape as effects
 from effax.effects.types import is_inexact, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.operands.arguments import (

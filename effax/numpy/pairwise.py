@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from effax.effects import comparison, contraction, elementwise, reduction, selection, shape
 from effax.effects.promotion import TypePromotionError
+from effax.effects.rows import comparison, contraction, elementwise, reduction, selection, shape
 from effax.effects.types import int32, typeof
 from effax.lax.contraction import common_factor
 from effax.operands.arguments import cast
@@ -108,7 +108,7 @@ def _product(
 def multiplied(x: Any, y: Any) -> Any:
     """The product of elements; for Booleans, whether both are True."""
     if typeof(x).dtype.kind == "b":
-        from effax.effects.logical import and_
+        from effax.effects.rows.logical import and_
 
         return and_(x, y)
     return elementwise.mul(x, y)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from effax.effects import elementwise, shape
-from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
+from effax.effects.rows import elementwise, shape
+from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode
 from effax.effects.types import int32, int64, position_dtype, typeof
 from effax.effects.value import Array
 from effax.lax.slicing import from_front, position

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from effax.eager.whole import opening, whole
-from effax.effects import elementwise, shape
 from effax.effects.errors import ConcretizationTypeError
+from effax.effects.rows import elementwise, shape
 from effax.effects.types import int32, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.arithmetic import add, negative

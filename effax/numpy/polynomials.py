@@ -10,8 +10,8 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from effax.eager.whole import opening, own_promotion, whole
-from effax.effects import elementwise, shape
-from effax.effects.conversion import convert_element_type
+from effax.effects.rows import elementwise, shape
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import finfo, int32, is_bool, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.control import scan

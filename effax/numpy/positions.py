@@ -10,10 +10,10 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from effax.eager.whole import opening, whole
-from effax.effects import shape as shapes
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.promotion import lattice_result
+from effax.effects.rows import shape as shapes
 from effax.effects.types import default_int, iinfo, typeof, user_dtype
 from effax.effects.value import Array, ArrayLike, DTypeLike, Shape, Value
 from effax.numpy.arithmetic import add, divmod, multiply, remainder

@@ -8,8 +8,16 @@ import numpy as np
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
-from effax.effects import comparison, cumulative, elementwise, logical, reduction, selection, shape
-from effax.effects.sorting import sort, take_along
+from effax.effects.rows import (
+    comparison,
+    cumulative,
+    elementwise,
+    logical,
+    reduction,
+    selection,
+    shape,
+)
+from effax.effects.rows.sorting import sort, take_along
 from effax.effects.types import default_int, inexact_dtype, is_complex, typeof
 from effax.effects.value import Array, ArrayLike, OutSharding
 from effax.numpy.nans import is_nan

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import whole
-from effax.effects import comparison, elementwise, logical, reduction, selection, shape
-from effax.effects import complex as complex_parts
 from effax.effects.effect import Effect
+from effax.effects.rows import comparison, elementwise, logical, reduction, selection, shape
+from effax.effects.rows import complex as complex_parts
 from effax.effects.types import (
     bool_,
     default_int,

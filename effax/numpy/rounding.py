@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import whole
-from effax.effects import comparison, complex, conversion, elementwise, logical
-from effax.effects.shape import full
+from effax.effects.rows import comparison, complex, conversion, elementwise, logical
+from effax.effects.rows.shape import full
 from effax.effects.types import (
     bit_width,
     bool_,

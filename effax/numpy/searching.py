@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import whole
-from effax.effects import comparison, cumulative, elementwise, indexing, selection, shape
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
+from effax.effects.rows import comparison, cumulative, elementwise, indexing, selection, shape
 from effax.effects.types import default_position_dtype, position_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.keys.decorators import moves_keys

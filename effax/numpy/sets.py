@@ -6,8 +6,8 @@ from math import prod
 from typing import Any, Literal, overload
 
 from effax.eager.whole import whole
-from effax.effects import comparison, elementwise, logical, selection, shape
-from effax.effects.sorting import sort
+from effax.effects.rows import comparison, elementwise, logical, selection, shape
+from effax.effects.rows.sorting import sort
 from effax.effects.types import int32, is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.joining import concatenate
@@ -79,7 +79,7 @@ def isin(
 
 
 def _among_all(x: Any, others: Any) -> Any:
-    from effax.effects.reduction import reduce_or
+    from effax.effects.rows.reduction import reduce_or
 
     lengths, m = shape_of(x), shape_of(others)[0]
     table = (*lengths, m)

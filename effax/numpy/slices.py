@@ -8,8 +8,8 @@ from typing import Any, SupportsIndex
 
 import attrs
 
-from effax.effects import selection
-from effax.effects.shape import iota
+from effax.effects.rows import selection
+from effax.effects.rows.shape import iota
 from effax.effects.tree import registry
 from effax.effects.types import int32, is_integer, typeof
 from effax.effects.value import Array, ArrayLike

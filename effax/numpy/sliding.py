@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from effax.eager.whole import opening, whole
-from effax.effects import shape
-from effax.effects.convolution import ConvDimensionNumbers, conv_general_dilated
+from effax.effects.rows import shape
+from effax.effects.rows.convolution import ConvDimensionNumbers, conv_general_dilated
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred

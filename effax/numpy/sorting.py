@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import elementwise, shape, sorting
+from effax.effects.rows import elementwise, shape, sorting
 from effax.effects.types import default_int, default_position_dtype, position_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.slicing import position
@@ -230,7 +230,7 @@ def _behind(element: Any, v: Any, side: str) -> Any:
 
 def _by_comparing(a: Any, v: Any, side: str) -> Any:
     """Count the elements that v belongs behind."""
-    from effax.effects.reduction import reduce_sum
+    from effax.effects.rows.reduction import reduce_sum
 
     n, lengths = shape_of(a)[0], shape_of(v)
     table = (*lengths, n)
@@ -255,7 +255,7 @@ def _by_sorting(a: Any, v: Any, side: str) -> Any:
 
 def _by_bisection(a: Any, v: Any, side: str, unrolled: bool) -> Any:
     """The range in which each place lies, halved until it is one place."""
-    from effax.effects import selection
+    from effax.effects.rows import selection
     from effax.lax.control import fori_loop
     from effax.operands.arguments import pick
 
@@ -285,7 +285,7 @@ def _by_bisection(a: Any, v: Any, side: str, unrolled: bool) -> Any:
 
 def _while_open(after: Any, before: Any) -> Any:
     """The halved range, or the range itself where it is one place already."""
-    from effax.effects import comparison, selection
+    from effax.effects.rows import comparison, selection
 
     open_ = comparison.lt(*before)
     return tuple(selection.select_n(open_, b, a) for a, b in zip(after, before, strict=True))

@@ -8,10 +8,10 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from effax.eager.whole import whole
-from effax.effects import comparison, contraction, elementwise, selection, shape
-from effax.effects import complex as complex_parts
 from effax.effects.dtypes import default_float
 from effax.effects.promotion import result_type
+from effax.effects.rows import comparison, contraction, elementwise, selection, shape
+from effax.effects.rows import complex as complex_parts
 from effax.effects.types import (
     inexact_dtype,
     is_bool,

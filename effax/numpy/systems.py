@@ -11,10 +11,11 @@ import effax.numpy as jnp
 from effax import lax
 from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import opening, whole
-from effax.effects import matrices, shape
-from effax.effects.complex import complex as complex_of
-from effax.effects.conversion import convert_element_type
-from effax.effects.elementwise import mul
+from effax.effects import matrices
+from effax.effects.rows import shape
+from effax.effects.rows.complex import complex as complex_of
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.elementwise import mul
 from effax.effects.types import bit_width, finfo, float32, is_complex, real_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg

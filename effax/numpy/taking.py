@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import opening, whole
-from effax.effects import indexing, shape
-from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode
+from effax.effects.rows import indexing, shape
+from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode
 from effax.effects.types import int32, int64, is_integer, position_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.keys.decorators import moves_keys

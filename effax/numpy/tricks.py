@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import whole
-from effax.effects import comparison, elementwise, logical, reduction, shape
+from effax.effects.rows import comparison, elementwise, logical, reduction, shape
 from effax.effects.types import is_bool, is_integer, typeof, uint8
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.even_spacing import arange, linspace

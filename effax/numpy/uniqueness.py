@@ -6,8 +6,16 @@ from math import prod
 from typing import Any, Literal, NamedTuple, overload
 
 from effax.eager.whole import whole
-from effax.effects import comparison, cumulative, elementwise, indexing, logical, selection, shape
-from effax.effects.sorting import sort
+from effax.effects.rows import (
+    comparison,
+    cumulative,
+    elementwise,
+    indexing,
+    logical,
+    selection,
+    shape,
+)
+from effax.effects.rows.sorting import sort
 from effax.effects.types import default_int, is_complex, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.manipulation import moveaxis, ravel, reshape

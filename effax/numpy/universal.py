@@ -8,8 +8,8 @@ from functools import partial, update_wrapper, wraps
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from effax.eager.whole import whole
-from effax.effects import comparison, logical, shape
-from effax.effects.selection import select_n
+from effax.effects.rows import comparison, logical, shape
+from effax.effects.rows.selection import select_n
 from effax.effects.types import int32, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.interpreters.stage import stage

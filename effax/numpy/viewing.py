@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import whole
-from effax.effects import complex as parts
-from effax.effects import shape
-from effax.effects.conversion import bitcast_convert_type, convert_element_type
+from effax.effects.rows import complex as parts
+from effax.effects.rows import shape
+from effax.effects.rows.conversion import bitcast_convert_type, convert_element_type
 from effax.effects.types import (
     bit_width,
     is_bool,

@@ -6,8 +6,8 @@ from math import pi
 from typing import Any
 
 from effax.eager.whole import whole
-from effax.effects import elementwise, selection, shape, transcendental
-from effax.effects.comparison import le
+from effax.effects.rows import elementwise, selection, shape, transcendental
+from effax.effects.rows.comparison import le
 from effax.effects.types import default_float, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.elementary import i0

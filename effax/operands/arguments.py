@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from effax.backends.xla.array import Array
-from effax.effects import conversion, shape
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier, bottom, current
-from effax.effects.indexing import GatherDimensionNumbers, GatherScatterMode, gather
+from effax.effects.rows import conversion, shape
+from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode, gather
 from effax.effects.types import typeof, user_dtype
 from effax.effects.value import Value
 

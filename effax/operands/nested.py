@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from effax.effects import shape
-from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
 from effax.effects.promotion import lattice_result
+from effax.effects.rows import shape
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import DType, default_float, typeof
 from effax.effects.value import Value
 

@@ -15,10 +15,10 @@ import numpy as np
 from effax.backends.xla.array import asarray as device_array
 from effax.eager.whole import opened
 from effax.effects.config import enable_x64, read
-from effax.effects.conversion import convert_element_type
 from effax.effects.effect import LITERALS
 from effax.effects.interning import keep
 from effax.effects.promotion import NoPromotionError, lattice_result
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import (
     DType,
     ShapedArray,

@@ -17,7 +17,7 @@ from effax import numpy as jnp
 from effax.eager.whole import whole
 from effax.effects import key_use
 from effax.effects.config import read, trace_key
-from effax.effects.random import use_key
+from effax.effects.rows.random import use_key
 from effax.effects.tree import tree_map
 from effax.effects.types import (
     canonical_dtype,

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from effax import lax
-from effax.effects.random import RandomAlgorithm, rng_bit_generator, use_key
+from effax.effects.rows.random import RandomAlgorithm, rng_bit_generator, use_key
 from effax.effects.types import DType, uint32
 from effax.random import threefry
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from effax import lax
 from effax.effects.config import enable_x64, trace_key
-from effax.effects.random import threefry2x32, use_key
+from effax.effects.rows.random import threefry2x32, use_key
 from effax.effects.types import uint32
 
 

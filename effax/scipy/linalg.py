@@ -7,7 +7,8 @@ from typing import Any, Literal, overload
 import effax.numpy as jnp
 from effax import lax
 from effax.eager.whole import whole
-from effax.effects import matrices, shape
+from effax.effects import matrices
+from effax.effects.rows import shape
 from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
 from effax.lax.factors import lu_solve as solve_factored

@@ -8,7 +8,7 @@ from typing import Any
 import effax.numpy as jnp
 from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import whole
-from effax.effects import elementwise, special
+from effax.effects.rows import elementwise, special
 from effax.effects.types import bit_width, is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats, opened_list

@@ -9,7 +9,7 @@ from typing import Any
 import effax.numpy as jnp
 from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import whole
-from effax.effects import special
+from effax.effects.rows import special
 from effax.effects.types import default_float
 from effax.effects.value import Array, ArrayLike
 from effax.scipy.normal import real

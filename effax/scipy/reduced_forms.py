@@ -8,8 +8,8 @@ import effax.numpy as jnp
 from effax import lax
 from effax.eager.whole import own_promotion, whole
 from effax.effects import matrices
-from effax.effects.conversion import convert_element_type
 from effax.effects.dtypes import inexact_dtype
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import complex_dtype, is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import effax.numpy as jnp
 from effax import nn
 from effax.eager.whole import own_promotion, whole
-from effax.effects import special, transcendental
 from effax.effects.effect import Effect
+from effax.effects.rows import special, transcendental
 from effax.effects.types import is_complex, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax import bessel_i0e, bessel_i1e

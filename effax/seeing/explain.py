@@ -22,7 +22,7 @@ from effax.effects.frames import describe, user_frame
 from effax.effects.handler import Handler, bottom
 from effax.effects.program import Variable
 from effax.effects.provenance import source
-from effax.interpreters.lifting import functor
+from effax.interpreters.functor.lifting import functor
 from effax.interpreters.residual import planners
 from effax.interpreters.residual.record import Record, opened
 from effax.interpreters.stage import Stage

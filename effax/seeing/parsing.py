@@ -323,7 +323,7 @@ _FORMS: Final[tuple[_Form, ...]] = (
 def _class(name: str) -> Any:
     """The class of that name in a module of effects that programs may mention."""
     for family in families():
-        found = vars(sys.modules[f"effax.effects.{family}"]).get(name)
+        found = vars(sys.modules[f"effax.effects.rows.{family}"]).get(name)
         if isinstance(found, type) and (
             hasattr(found, "_fields") or attrs.has(found) or issubclass(found, enum.Enum)
         ):

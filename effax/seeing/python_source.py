@@ -9,13 +9,13 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from effax.effects import custom
 from effax.effects.errors import (
     MissingRuleError,
     UnexpectedTracerError,
     UnsupportedDerivativeError,
 )
 from effax.effects.program import Equation, Literal, Program, Variable
+from effax.effects.rows import custom
 from effax.effects.types import ShapedArray, float0, typeof
 from effax.interpreters.custom_linear import forward
 from effax.interpreters.jvp.dual import moves, tangent_type, zeros
@@ -111,7 +111,7 @@ def python_source(program: Any) -> PythonSource:
     >>> source = extend.python_source(effax.make_program(lambda x: jnp.sin(x) * 2)(1.0))
     >>> print(source)
     import numpy as np
-    from effax.effects import elementwise, transcendental
+    from effax.effects.rows import elementwise, transcendental
     <BLANKLINE>
     <BLANKLINE>
     def f(a):  # f32[]~weak

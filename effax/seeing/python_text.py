@@ -16,7 +16,7 @@ from effax.effects.dtypes import SHORT
 from effax.effects.effect import Effect
 from effax.effects.printing import name_of_index
 from effax.effects.program import Program
-from effax.effects.state import AbstractRef
+from effax.effects.rows.state import AbstractRef
 from effax.effects.types import ShapedArray, float0
 from effax.interpreters.stage import stage
 
@@ -33,7 +33,7 @@ def program(
 
     Raises `ValueError` where it captures values from outside.
 
-    >>> from effax.effects.elementwise import mul
+    >>> from effax.effects.rows.elementwise import mul
     >>> program(lambda x: [mul(x, 2.0)], "f32[3]")
     { lambda a:f32[3] .
       b:f32[3] = mul a 2.0:f32[3]
@@ -85,7 +85,7 @@ class PythonText:
         """The lines that import."""
         lines = ["import numpy as np"]
         if self.modules:
-            lines.append(f"from effax.effects import {', '.join(sorted(self.modules))}")
+            lines.append(f"from effax.effects.rows import {', '.join(sorted(self.modules))}")
         return [*lines, *sorted(self.imports)]
 
     def spelling(self, effect: Effect) -> str:
@@ -139,7 +139,7 @@ class PythonText:
     def of_module(self, kind: type) -> str:
         """The name by which a class is imported."""
         module, _, last = kind.__module__.rpartition(".")
-        if module == "effax.effects":
+        if module == "effax.effects.rows":
             self.modules.add(last)
             return f"{last}.{kind.__qualname__}"
         self.imports.add(f"import {kind.__module__}")
@@ -245,7 +245,7 @@ def _importable(value: Any) -> bool:
 def _spelling(effect: Effect) -> str | None:
     """Return the effect's name in the module of its family: `elementwise.add`."""
     for name in (effect.family, *families()):
-        module = sys.modules.get(f"effax.effects.{name}")
+        module = sys.modules.get(f"effax.effects.rows.{name}")
         for attribute, value in vars(module).items() if module else ():
             if value is effect:
                 return f"{name}.{attribute}"
@@ -254,5 +254,5 @@ def _spelling(effect: Effect) -> str | None:
 
 def families() -> Sequence[str]:
     """The modules of effects, by name."""
-    prefix = "effax.effects."
+    prefix = "effax.effects.rows."
     return sorted(name[len(prefix) :] for name in sys.modules if name.startswith(prefix))

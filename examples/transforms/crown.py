@@ -22,7 +22,7 @@ from interval import Interval, bounds, middle
 import effax as fx
 import effax.numpy as jnp
 from effax.extend import effects, traits
-from effax.interpreters.calculus import partials
+from effax.interpreters.composites.calculus import partials
 
 BELLS = effects.tanh, effects.logistic, effects.atan, effects.erf, effects.asinh
 

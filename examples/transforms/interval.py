@@ -17,7 +17,7 @@ from typing import Any
 
 import effax as fx
 import effax.numpy as jnp
-from effax.effects.reduction import highest, lowest
+from effax.effects.rows.reduction import highest, lowest
 from effax.extend import find_effect, traits
 
 effects = fx.effects

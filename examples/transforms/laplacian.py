@@ -24,7 +24,7 @@ import effax.numpy as jnp
 from effax import tree
 from effax.effects.types import is_inexact
 from effax.extend import effects, traits
-from effax.interpreters.calculus import partials
+from effax.interpreters.composites.calculus import partials
 
 OWN = effects.custom_jvp_call, effects.custom_vjp_call, effects.custom_linear, effects.linear_solve
 

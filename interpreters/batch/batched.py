@@ -12,10 +12,10 @@ from effax.effects.effect import Effect, for_each_effect
 from effax.effects.facts import POINTWISE
 from effax.effects.handler import Carrier
 from effax.effects.program import row_of
-from effax.effects.shape import repeat as repeat
-from effax.effects.state import ref_set
+from effax.effects.rows.shape import repeat as repeat
+from effax.effects.rows.state import ref_set
 from effax.effects.types import ShapedArray, typeof
-from effax.interpreters.lifting import PLAIN, Lifting, Mode
+from effax.interpreters.functor.lifting import PLAIN, Lifting, Mode
 
 BATCHED: Final = "batched"
 

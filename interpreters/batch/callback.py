@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import shape
-from effax.effects.callback import (
+from effax.effects.errors import MissingRuleError
+from effax.effects.rows import shape
+from effax.effects.rows.callback import (
     PerLane,
     Showing,
     debug_callback,
@@ -14,7 +15,6 @@ from effax.effects.callback import (
     pure_callback,
     sequenced_callback,
 )
-from effax.effects.errors import MissingRuleError
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import Batch, all_batched, rule
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.check import check, debug_check, detect
 from effax.effects.failures import Site
+from effax.effects.rows.check import check, debug_check, detect
 from effax.interpreters.batch.batched import Batch, all_batched, rule
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from effax.effects import collective, reduction, shape
 from effax.effects.effect import Effect
-from effax.effects.elementwise import mul
-from effax.effects.shape import move_axis
+from effax.effects.rows import collective, reduction, shape
+from effax.effects.rows.elementwise import mul
+from effax.effects.rows.shape import move_axis
 from effax.effects.types import int32, typeof
 from effax.interpreters.batch.batched import Batch, repeat, rule
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import condensed
+from effax.effects.rows import condensed
 from effax.interpreters.batch.batched import Batch, all_batched, rule
 from effax.interpreters.batch.linalg import of_one_operand
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import contraction, shape
+from effax.effects.rows import contraction, shape
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import Batch, rule
 

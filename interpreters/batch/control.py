@@ -5,18 +5,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import control, reduction, shape
-from effax.effects.comparison import eq
 from effax.effects.effect import Effect
-from effax.effects.elementwise import stop_gradient
 from effax.effects.handler import outside
-from effax.effects.logical import and_
 from effax.effects.program import Program
-from effax.effects.selection import clamp, select_n
+from effax.effects.rows import control, reduction, shape
+from effax.effects.rows.comparison import eq
+from effax.effects.rows.elementwise import stop_gradient
+from effax.effects.rows.logical import and_
+from effax.effects.rows.selection import clamp, select_n
 from effax.effects.types import float0, tangent_dtype, typeof
 from effax.interpreters.batch.batched import BATCHED, Batch
-from effax.interpreters.guard import guarded, needs_guard
-from effax.interpreters.lifting import PLAIN, Lifted, lift, lift_cond, lift_while, without_trail
+from effax.interpreters.functor.guard import guarded, needs_guard
+from effax.interpreters.functor.lifting import (
+    PLAIN,
+    Lifted,
+    lift,
+    lift_cond,
+    lift_while,
+    without_trail,
+)
 from effax.interpreters.stage import stage
 
 

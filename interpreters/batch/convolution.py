@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import convolution, shape
-from effax.effects.convolution import ConvDimensionNumbers
+from effax.effects.rows import convolution, shape
+from effax.effects.rows.convolution import ConvDimensionNumbers
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import Batch, all_batched, rule
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import cumulative
 from effax.effects.effect import Effect
+from effax.effects.rows import cumulative
 from effax.interpreters.batch.batched import Batch, rule
 
 

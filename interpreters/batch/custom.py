@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, Final
 
-from effax.effects import custom, reduction
 from effax.effects.contexts import put, put_back
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.handler import current, innermost
 from effax.effects.program import Program
+from effax.effects.rows import custom, reduction
 from effax.effects.types import float0, tangent_dtype, typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat, rule
 from effax.interpreters.custom_linear import forward
-from effax.interpreters.lifting import PLAIN, Lifted, lift
+from effax.interpreters.functor.lifting import PLAIN, Lifted, lift
 from effax.interpreters.stage import stage
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax.effects import control, shape
 from effax.effects.errors import MissingRuleError
-from effax.effects.foreign import acting_foreign_call, exported_call, foreign_call
+from effax.effects.rows import control, shape
+from effax.effects.rows.foreign import acting_foreign_call, exported_call, foreign_call
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.batch.batched import Batch, all_batched, rule
 from effax.interpreters.stage import stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import fourier
+from effax.effects.rows import fourier
 from effax.interpreters.batch.batched import Batch, rule
 
 

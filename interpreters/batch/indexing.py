@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import indexing, shape
-from effax.effects.indexing import (
+from effax.effects.rows import indexing, shape
+from effax.effects.rows.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
     gather_dims,

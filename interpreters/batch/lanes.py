@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import control, custom
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.program import Program
+from effax.effects.rows import control, custom
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched
-from effax.interpreters.lifting import PLAIN, Lifting, functor, lift, lift_call
+from effax.interpreters.functor.lifting import PLAIN, Lifting, functor, lift, lift_call
+from effax.interpreters.functor.written_out import Expansion, asked, outwards, with_value
 from effax.interpreters.stage import Staged, stage
-from effax.interpreters.written_out import Expansion, asked, outwards, with_value
 
 
 def _somebody_outside(handler: Lifting) -> bool:

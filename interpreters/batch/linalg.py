@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from effax.effects import linalg, shape
 from effax.effects.effect import Effect
+from effax.effects.rows import linalg, shape
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import Batch, all_batched, rule
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from effax.effects.program import Program
 from effax.interpreters.batch.batched import BATCHED, Batch, repeat
-from effax.interpreters.lifting import PLAIN, Lifted, lift
+from effax.interpreters.functor.lifting import PLAIN, Lifted, lift
 from effax.interpreters.stage import stage
 
 

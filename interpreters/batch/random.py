@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import random, shape
+from effax.effects.rows import random, shape
 from effax.interpreters.batch.batched import Batch, all_batched, rule
 
 

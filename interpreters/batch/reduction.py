@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import reduction
 from effax.effects.effect import Effect
 from effax.effects.handler import outside
 from effax.effects.program import Program
+from effax.effects.rows import reduction
 from effax.interpreters.batch.batched import Batch, Batched, all_batched, rule
-from effax.interpreters.definitions import reduce_by_halves
+from effax.interpreters.composites.definitions import reduce_by_halves
 
 
 def _axes_rule(effect: Effect) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import shape
 from effax.effects.effect import LITERALS
-from effax.effects.selection import clamp, select_n
+from effax.effects.rows import shape
+from effax.effects.rows.selection import clamp, select_n
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import Batch, repeat, rule
 

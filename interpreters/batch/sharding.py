@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import sharding
 from effax.effects.mesh import UNCONSTRAINED, PartitionSpec
+from effax.effects.rows import sharding
 from effax.interpreters.batch.batched import Batch, rule
 
 _constrained = sharding.with_sharding_constraint

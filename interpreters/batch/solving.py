@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import solving
 from effax.effects.program import Program
-from effax.effects.solving import Counts, sections
+from effax.effects.rows import solving
+from effax.effects.rows.solving import Counts, sections
 from effax.interpreters.batch.batched import BATCHED, Batch, repeat, rule
-from effax.interpreters.lifting import PLAIN, lift
+from effax.interpreters.functor.lifting import PLAIN, lift
 
 
 @rule(solving.linear_solve)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import sorting
+from effax.effects.rows import sorting
 from effax.interpreters.batch.batched import Batch, all_batched, rule
 
 

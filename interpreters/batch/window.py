@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import window
 from effax.effects.effect import Effect
 from effax.effects.handler import outside
 from effax.effects.program import Program
+from effax.effects.rows import window
 from effax.interpreters.batch.batched import Batch, Batched, all_batched, rule
-from effax.interpreters.definitions import reduce_window_in_order
+from effax.interpreters.composites.definitions import reduce_window_in_order
 
 
 def with_batch_axis(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.check import check, debug_check
 from effax.effects.effect import Effect
 from effax.effects.failures import Site
-from effax.effects.logical import not_
+from effax.effects.rows.check import check, debug_check
+from effax.effects.rows.logical import not_
 from effax.effects.types import typeof
 from effax.interpreters.checkify.checking import Checkify, rule
 

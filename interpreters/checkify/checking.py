@@ -9,10 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final
 
-from effax.effects import shape
-from effax.effects.check import NAN, detect
-from effax.effects.comparison import eq
-from effax.effects.complex import imag, real
 from effax.effects.contexts import put
 from effax.effects.effect import Effect, for_each_effect
 from effax.effects.facts import SOUND, SPREADING
@@ -25,14 +21,18 @@ from effax.effects.failures import (
 )
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, current, outside
-from effax.effects.logical import or_
 from effax.effects.program import row_of
 from effax.effects.provenance import source
-from effax.effects.reduction import reduce_or
-from effax.effects.selection import select_n
+from effax.effects.rows import shape
+from effax.effects.rows.check import NAN, detect
+from effax.effects.rows.comparison import eq
+from effax.effects.rows.complex import imag, real
+from effax.effects.rows.logical import or_
+from effax.effects.rows.reduction import reduce_or
+from effax.effects.rows.selection import select_n
 from effax.effects.types import ShapedArray, bool_, int32, is_complex, is_float, is_inexact, typeof
 from effax.interpreters.checkify.payload import stored, stored_types
-from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor
+from effax.interpreters.functor.lifting import PLAIN, Lifting, Mode, functor
 
 CODE: Final = ShapedArray((), int32)
 AUTOMATIC: Final = frozenset({NaNError, DivisionByZeroError, OOBError})

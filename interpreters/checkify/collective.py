@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import collective as c
-from effax.effects import shape
-from effax.effects.comparison import eq
 from effax.effects.effect import Effect
-from effax.effects.logical import and_
 from effax.effects.program import Program
+from effax.effects.rows import collective as c
+from effax.effects.rows import shape
+from effax.effects.rows.comparison import eq
+from effax.effects.rows.logical import and_
 from effax.interpreters.checkify.checking import Checkify
 from effax.interpreters.checkify.payload import stored_types
-from effax.interpreters.lifting import PLAIN, lift
+from effax.interpreters.functor.lifting import PLAIN, lift
 
 
 def checkify_parallel(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import control, custom
 from effax.effects.effect import Effect
 from effax.effects.program import Program
+from effax.effects.rows import control, custom
 from effax.interpreters.checkify.checking import Checkify, rule
 from effax.interpreters.custom_linear import lift_custom_linear
-from effax.interpreters.lifting import PLAIN, lift, lift_while
-from effax.interpreters.rotation import rotated_while
+from effax.interpreters.functor.lifting import PLAIN, lift, lift_while
+from effax.interpreters.functor.rotation import rotated_while
 
 
 def checkify_while(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.check import ZERO
 from effax.effects.effect import LITERALS, Effect
-from effax.effects.elementwise import (
+from effax.effects.failures import DivisionByZeroError
+from effax.effects.rows.check import ZERO
+from effax.effects.rows.elementwise import (
     abs,
     div,
     rem,
 )
-from effax.effects.failures import DivisionByZeroError
-from effax.effects.shape import full
+from effax.effects.rows.shape import full
 from effax.effects.types import bool_, is_complex, typeof
 from effax.interpreters.checkify.checking import (
     Checkify,

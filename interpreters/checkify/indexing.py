@@ -8,11 +8,11 @@ from typing import Any
 
 import attrs
 
-from effax.effects import shape
-from effax.effects.comparison import gt, lt
 from effax.effects.effect import Effect
 from effax.effects.failures import NaNError, OOBError
-from effax.effects.indexing import (
+from effax.effects.rows import shape
+from effax.effects.rows.comparison import gt, lt
+from effax.effects.rows.indexing import (
     SCATTERS,
     dynamic_slice,
     dynamic_update_slice,
@@ -20,8 +20,8 @@ from effax.effects.indexing import (
     gather_dims,
     window_sizes,
 )
-from effax.effects.logical import or_
-from effax.effects.reduction import argmax
+from effax.effects.rows.logical import or_
+from effax.effects.rows.reduction import argmax
 from effax.effects.types import ShapedArray, iinfo, int32, is_inexact, typeof
 from effax.interpreters.checkify.checking import Checkify, any_of, check_nan, rule
 

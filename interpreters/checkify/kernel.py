@@ -14,21 +14,21 @@ from typing import Any, Final
 
 import attrs
 
-from effax.effects import shape
-from effax.effects.comparison import eq, ge, gt, lt, ne
-from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
-from effax.effects.elementwise import add, div, mul, rem
 from effax.effects.failures import NaNError, OOBError
 from effax.effects.handler import outside
-from effax.effects.indexing import dynamic_slice
-from effax.effects.kernel import Block, kernel, points
-from effax.effects.logical import and_, not_, or_
-from effax.effects.reduction import argmax
-from effax.effects.selection import select_n
+from effax.effects.rows import shape
+from effax.effects.rows.comparison import eq, ge, gt, lt, ne
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.elementwise import add, div, mul, rem
+from effax.effects.rows.indexing import dynamic_slice
+from effax.effects.rows.kernel import Block, kernel, points
+from effax.effects.rows.logical import and_, not_, or_
+from effax.effects.rows.reduction import argmax
+from effax.effects.rows.selection import select_n
 from effax.effects.types import bool_, int32, typeof
 from effax.interpreters.checkify.checking import Checkify, any_of, rule
-from effax.interpreters.cutting import (
+from effax.interpreters.functor.cutting import (
     ID,
     Cutting,
     Starts,

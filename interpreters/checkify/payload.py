@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from effax.effects.complex import imag, real
-from effax.effects.conversion import bitcast_convert_type
-from effax.effects.elementwise import stop_gradient
 from effax.effects.failures import Site
+from effax.effects.rows.complex import imag, real
+from effax.effects.rows.conversion import bitcast_convert_type
+from effax.effects.rows.elementwise import stop_gradient
 from effax.effects.types import (
     ShapedArray,
     bit_width,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from effax.effects.reduction import reduce
-from effax.effects.window import reduce_window
+from effax.effects.rows.reduction import reduce
+from effax.effects.rows.window import reduce_window
 from effax.interpreters.checkify.checking import arithmetic, rule
 
 rule(reduce, reduce_window)(arithmetic)

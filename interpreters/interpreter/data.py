@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ClassVar, Final, dataclass_transform
 
-from effax.effects import shape
 from effax.effects.asked import answerers
 from effax.effects.effect import Effect
 from effax.effects.errors import FixpointError, MissingRuleError
 from effax.effects.frames import filtered
+from effax.effects.rows import shape
 from effax.effects.tree import GetAttrKey, register_pytree_with_keys, tree_map
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.interpreter.fields import Data, Fields
@@ -363,7 +363,7 @@ def _unflattener(cls: type[Interpreter]) -> Callable[[Any, Any], Any]:
 
 def _over_axes(effect: Effect, operands: Sequence[Any], attributes: Any, axes: int) -> Any:
     """The effect on rows: once per index of the first `axes` axes of every operand."""
-    from effax.effects.control import scan
+    from effax.effects.rows.control import scan
 
     if not axes:
         return effect(*operands, **attributes)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from effax.effects.effect import LITERALS, Effect, distinct
 from effax.effects.handler import bottom
-from effax.effects.shape import broadcast_in_dim, scalar
+from effax.effects.rows.shape import broadcast_in_dim, scalar
 from effax.interpreters.interpreter.carried import Carried
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from effax.effects import control, conversion, shape
 from effax.effects.contexts import put
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import (
@@ -20,9 +19,13 @@ from effax.effects.handler import current, innermost
 from effax.effects.program import Program, row_of
 from effax.effects.promotion import promote_types
 from effax.effects.provenance import Origin, source
+from effax.effects.rows import control, conversion, shape
 from effax.effects.tree import tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.effects.value import Value
+from effax.interpreters.functor.lifting import PLAIN, Lifting, Mode, functor, reopen
+from effax.interpreters.functor.meanings import undeclared
+from effax.interpreters.functor.rotation import rotated_while
 from effax.interpreters.interpreter import states
 from effax.interpreters.interpreter.carried import Carried, CarriedForm
 from effax.interpreters.interpreter.fields import Data
@@ -30,9 +33,6 @@ from effax.interpreters.interpreter.fused import fused
 from effax.interpreters.interpreter.rules import Rule
 from effax.interpreters.interpreter.states import converted, ready
 from effax.interpreters.interpreter.telling import tell, wants
-from effax.interpreters.lifting import PLAIN, Lifting, Mode, functor, reopen
-from effax.interpreters.meanings import undeclared
-from effax.interpreters.rotation import rotated_while
 
 if TYPE_CHECKING:
     from effax.interpreters.interpreter.data import Interpreter

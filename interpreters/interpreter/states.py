@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from effax.effects import conversion, shape
 from effax.effects.promotion import promote_types
+from effax.effects.rows import conversion, shape
 from effax.effects.tree import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.effects.value import Value

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from effax.interpreters.lifting import PLAIN
+from effax.interpreters.functor.lifting import PLAIN
 
 if TYPE_CHECKING:
     from effax.interpreters.interpreter.handler import Interpretation

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.accuracy import accurate
 from effax.effects.effect import find_effect
+from effax.effects.rows.accuracy import accurate
 from effax.interpreters.jvp.dual import JVP, rule
 
 

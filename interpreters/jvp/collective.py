@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import collective
-from effax.effects.comparison import eq
-from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
-from effax.effects.elementwise import div, mul
+from effax.effects.rows import collective
+from effax.effects.rows.comparison import eq
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.elementwise import div, mul
 from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import rule
 

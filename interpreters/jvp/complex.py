@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.complex import complex
+from effax.effects.rows.complex import complex
 from effax.interpreters.jvp.dual import rule
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from effax.effects import condensed, shape
 from effax.effects.effect import Effect
-from effax.effects.elementwise import mul, neg
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.matrices import rows, take_rows, transpose
+from effax.effects.rows import condensed, shape
+from effax.effects.rows.elementwise import mul, neg
 from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import rule, total
 from effax.interpreters.jvp.linalg import qr_tangents

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.conversion import (
+from effax.effects.rows.conversion import (
     convert_element_type,
 )
 from effax.effects.types import is_inexact, typeof

@@ -1,7 +1,7 @@
 """Forward mode of cumulative effects.
 
 Products and extrema have no rule here: they are written out as an associative scan
-(`interpreters/definitions.py`), whose derivative is right where factors are zero.
+(`interpreters/composites/definitions.py`), whose derivative is right where factors are zero.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import comparison, cumulative, elementwise, selection, transcendental
+from effax.effects.rows import comparison, cumulative, elementwise, selection, transcendental
 from effax.interpreters.jvp.dual import rule
 
 

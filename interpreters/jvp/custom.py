@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import custom
 from effax.effects.handler import bottom, innermost
 from effax.effects.program import Program, Variable
-from effax.effects.shape import repeat
+from effax.effects.rows import custom
+from effax.effects.rows.shape import repeat
 from effax.effects.types import typeof
 from effax.interpreters.custom_linear import closed, decided, forward
+from effax.interpreters.functor.lifting import PLAIN, lift
 from effax.interpreters.jvp.dual import DUAL, JVP, moves, rule, tangent_type, zeros, zeros_like
-from effax.interpreters.lifting import PLAIN, lift
 from effax.interpreters.residual.custom import dependent
 from effax.interpreters.stage import stage
 

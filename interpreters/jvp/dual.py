@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
-from effax.effects import shape
-from effax.effects.conversion import number
 from effax.effects.effect import Effect, for_each_effect
 from effax.effects.facts import BILINEAR, LINEAR, STILL
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, bottom
 from effax.effects.provenance import Origin, source
+from effax.effects.rows import shape
+from effax.effects.rows.conversion import number
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
-from effax.interpreters.lifting import PLAIN, Lifting, Mode
-from effax.interpreters.varying import tracked, widened
+from effax.interpreters.functor.lifting import PLAIN, Lifting, Mode
+from effax.interpreters.functor.varying import tracked, widened
 
 DUAL: Final = "dual"
 
@@ -259,7 +259,7 @@ def _bilinear_rule(effect: Effect) -> Callable[..., Any]:
 
 def total(terms: Sequence[Any]) -> Any:
     """The sum of tangents, None for none."""
-    from effax.effects.elementwise import add
+    from effax.effects.rows.elementwise import add
 
     result = None
     for term in terms:

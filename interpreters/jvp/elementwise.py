@@ -6,13 +6,13 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from effax.effects import elementwise
-from effax.effects.complex import conj, real
-from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
-from effax.effects.elementwise import abs, div, mul, neg, sub
+from effax.effects.rows import elementwise
+from effax.effects.rows.complex import conj, real
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.elementwise import abs, div, mul, neg, sub
 from effax.effects.types import is_complex, typeof
-from effax.interpreters.calculus import along, not_zero, partials, tables
+from effax.interpreters.composites.calculus import along, not_zero, partials, tables
 from effax.interpreters.jvp.dual import rule, total
 
 

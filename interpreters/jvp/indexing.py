@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import comparison, elementwise, indexing, selection, shape
-from effax.effects.conversion import convert_element_type
-from effax.effects.indexing import (
+from effax.effects.rows import comparison, elementwise, indexing, selection, shape
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,

@@ -12,11 +12,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-import effax.interpreters.factorings  # noqa: F401  (loaded when handlers are: for those without a column)
-from effax.effects import comparison, elementwise, linalg, shape
-from effax.effects.complex import real
-from effax.effects.conversion import convert_element_type
-from effax.effects.elementwise import add, mul, neg, sub
+import effax.interpreters.composites.factorings  # noqa: F401  (loaded when handlers are: for those without a column)
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.matrices import (
     adjoint,
@@ -32,7 +28,11 @@ from effax.effects.matrices import (
     tril,
     triu,
 )
-from effax.effects.selection import select_n
+from effax.effects.rows import comparison, elementwise, linalg, shape
+from effax.effects.rows.complex import real
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.elementwise import add, mul, neg, sub
+from effax.effects.rows.selection import select_n
 from effax.effects.types import int32, is_complex, typeof
 from effax.interpreters.jvp.dual import rule, total
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NoReturn
 
-from effax.effects import random
+from effax.effects.rows import random
 from effax.interpreters.jvp.dual import rule
 
 

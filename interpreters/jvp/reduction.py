@@ -1,16 +1,16 @@
 """Forward mode of reductions.
 
 `reduce_prod` and the general `reduce` have no rule here: they are written out as a tree of
-products (`interpreters/definitions.py`), whose derivative is right where factors are zero.
+products (`composites/definitions.py`), whose derivative is right where factors are zero.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import effax.interpreters.definitions  # noqa: F401  (the definitions that this column stands on)
-from effax.effects import comparison, conversion, elementwise, reduction, shape
+import effax.interpreters.composites.definitions  # noqa: F401  (the definitions that this column stands on)
 from effax.effects.effect import Effect
+from effax.effects.rows import comparison, conversion, elementwise, reduction, shape
 from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import rule
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import shape
-from effax.effects.comparison import gt, lt
 from effax.effects.effect import LITERALS
-from effax.effects.logical import and_
-from effax.effects.selection import clamp, select_n
+from effax.effects.rows import shape
+from effax.effects.rows.comparison import gt, lt
+from effax.effects.rows.logical import and_
+from effax.effects.rows.selection import clamp, select_n
 from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import rule, total
 

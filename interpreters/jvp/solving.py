@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import solving
-from effax.effects.elementwise import sub
 from effax.effects.program import Program
-from effax.effects.solving import Counts, sections
+from effax.effects.rows import solving
+from effax.effects.rows.elementwise import sub
+from effax.effects.rows.solving import Counts, sections
 from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import JVP, rule, zeros
 

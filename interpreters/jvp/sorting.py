@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import shape, sorting
+from effax.effects.rows import shape, sorting
 from effax.effects.types import int32, int64, typeof
 from effax.interpreters.jvp.dual import rule
 

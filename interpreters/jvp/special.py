@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from effax.effects import special
+from effax.effects.rows import special
 from effax.interpreters.jvp.elementwise import differentiate
 
 differentiate(special)

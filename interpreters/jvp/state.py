@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from effax.effects.errors import RefError
-from effax.effects.state import ref_set
+from effax.effects.rows.state import ref_set
 from effax.interpreters.jvp.dual import rule
 
 

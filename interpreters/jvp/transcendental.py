@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from effax.effects import transcendental
+from effax.effects.rows import transcendental
 from effax.interpreters.jvp.elementwise import differentiate
 
 differentiate(transcendental)

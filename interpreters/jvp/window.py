@@ -1,14 +1,14 @@
 """Forward mode of windows.
 
-The general `reduce_window` has no rule here: it is written out (`interpreters/definitions.py`).
+The general `reduce_window` has no rule here: it is written out (`composites/definitions.py`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import window
 from effax.effects.effect import Effect
+from effax.effects.rows import window
 from effax.interpreters.jvp.dual import rule
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import collective
-from effax.interpreters.masks import pick
+from effax.effects.rows import collective
+from effax.interpreters.functor.masks import pick
 from effax.interpreters.residual.partition import SplitPlan, planners, split
 
 

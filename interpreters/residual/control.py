@@ -7,13 +7,13 @@ from typing import Any
 
 import attrs
 
-from effax.effects import control
 from effax.effects.errors import MissingRuleError
 from effax.effects.program import Literal, Program, Variable, without_dead_code
+from effax.effects.rows import control
 from effax.effects.types import ShapedArray
-from effax.interpreters.checkpoints import forward
-from effax.interpreters.lifting import without_trail
-from effax.interpreters.masks import pick
+from effax.interpreters.functor.checkpoints import forward
+from effax.interpreters.functor.lifting import without_trail
+from effax.interpreters.functor.masks import pick
 from effax.interpreters.residual.hoisting import hoisted_scan
 from effax.interpreters.residual.narrowing import narrowed_while
 from effax.interpreters.residual.partition import (

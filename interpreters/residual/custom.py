@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import custom
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.program import Program, without_dead_code
-from effax.interpreters.masks import pick
+from effax.effects.rows import custom
+from effax.interpreters.functor.masks import pick
 from effax.interpreters.residual.partition import SplitPlan, planners, settle, split
 from effax.interpreters.residual.record import Record
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import attrs
 
-from effax.effects import control
 from effax.effects.effect import Effect
 from effax.effects.program import Equation, Literal, Program, Variable, without_dead_code
+from effax.effects.rows import control
 from effax.effects.types import ShapedArray
 from effax.interpreters.residual.partition import split
 from effax.interpreters.residual.replaying import again, gives_answers

@@ -10,10 +10,10 @@ from typing import Any
 
 import attrs
 
-from effax.effects import control
 from effax.effects.frames import user_frame
 from effax.effects.program import Equation, Program, Variable
 from effax.effects.provenance import source
+from effax.effects.rows import control
 from effax.interpreters.residual.recomputing import STRUCTURAL
 
 

@@ -11,10 +11,10 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from effax.effects import control, custom
 from effax.effects.effect import Effect
 from effax.effects.program import Equation, Program, Variable, used_inputs
-from effax.interpreters.masks import pick
+from effax.effects.rows import control, custom
+from effax.interpreters.functor.masks import pick
 
 
 def narrowed(program: Program, keep: Sequence[bool] | None = None) -> Program:

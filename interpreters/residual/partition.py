@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import attrs
 
-from effax.effects import control, custom
 from effax.effects.effect import Effect
 from effax.effects.program import Equation, Program, Variable, programs_in, without_dead_code
 from effax.effects.provenance import source
-from effax.interpreters.masks import pick
+from effax.effects.rows import control, custom
+from effax.interpreters.functor.masks import pick
 from effax.interpreters.residual.recomputing import recompute
 
 
@@ -216,7 +216,7 @@ def _called(e: Equation) -> Equation:
     """
     if e.effect in planners:
         return e
-    from effax.interpreters.meanings import meaning
+    from effax.interpreters.functor.meanings import meaning
 
     found = meaning(e.effect, tuple(x.type for x in e.inputs), e.attributes)
     if found is None or found.captured:

@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from effax.effects import comparison, conversion, elementwise, logical, naming, selection, shape
 from effax.effects.effect import Effect
 from effax.effects.program import Equation, Variable
+from effax.effects.rows import (
+    comparison,
+    conversion,
+    elementwise,
+    logical,
+    naming,
+    selection,
+    shape,
+)
 from effax.effects.types import ShapedArray
 
 STRUCTURAL: Final[frozenset[Effect]] = frozenset(

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax.effects import control, custom
 from effax.effects.effect import Effect
 from effax.effects.errors import RefError
 from effax.effects.frames import user_frame
 from effax.effects.handler import Handler, outside
 from effax.effects.program import Equation, Variable
 from effax.effects.provenance import scope_of, source
+from effax.effects.rows import control, custom
 from effax.effects.types import ShapedArray, snapshot
-from effax.interpreters.masks import merge, pick
+from effax.interpreters.functor.masks import merge, pick
 from effax.interpreters.residual.partition import SplitPlan, planners, settled
 
 
@@ -59,7 +59,7 @@ class Record(Handler):
                 with outside(self):
                     program = attributes.get("forward") or attributes["program"]
                     return program.run(*operands)
-            from effax.interpreters.meanings import meaning
+            from effax.interpreters.functor.meanings import meaning
 
             found = meaning(effect, tuple(map(effect.operand_type, operands)), attributes)
             if found is not None:

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from effax.effects.callback import debug_callback
 from effax.effects.effect import Effect
 from effax.effects.errors import UnsupportedDerivativeError
-from effax.effects.naming import unstored
 from effax.effects.program import Equation, Program, programs_in, without_dead_code
+from effax.effects.rows.callback import debug_callback
+from effax.effects.rows.naming import unstored
 
 
 def gives_answers(effect: Effect, attributes: dict[str, Any], results: int) -> bool:

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import attrs
 
-from effax.effects import naming
 from effax.effects.config import read
 from effax.effects.frames import describe
 from effax.effects.program import Equation, Program, Variable, used_inputs
-from effax.interpreters.masks import pick
+from effax.effects.rows import naming
+from effax.interpreters.functor.masks import pick
 from effax.interpreters.residual.exposing import Exposed, expose, opened
 from effax.interpreters.residual.narrowing import narrowed
 from effax.interpreters.residual.partition import SplitPlan, plan_call, split

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import shape, sharding
 from effax.effects.mesh import PartitionSpec
 from effax.effects.program import Program
-from effax.interpreters.masks import pick
+from effax.effects.rows import shape, sharding
+from effax.interpreters.functor.masks import pick
 from effax.interpreters.residual.partition import SplitPlan, planners, split
 from effax.interpreters.stage import stage
 

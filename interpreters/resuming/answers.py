@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from effax.effects import control, conversion
 from effax.effects.effect import LITERALS
+from effax.effects.rows import control, conversion
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
-from effax.interpreters.branches import align_captured
+from effax.interpreters.functor.branches import align_captured
 from effax.interpreters.interpreter.states import ready
 from effax.interpreters.stage import Staged, stage
 

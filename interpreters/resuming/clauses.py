@@ -12,14 +12,14 @@ from typing import Any, Final
 
 import attrs
 
-from effax.effects import control, custom
 from effax.effects.effect import Effect
 from effax.effects.errors import ResumptionError
 from effax.effects.program import Equation, Program
+from effax.effects.rows import control, custom
 from effax.effects.tree import tree_unflatten
 from effax.effects.types import ShapedArray
-from effax.interpreters.lifting import functor
-from effax.interpreters.meanings import undeclared
+from effax.interpreters.functor.lifting import functor
+from effax.interpreters.functor.meanings import undeclared
 from effax.interpreters.resuming.answers import as_types, staged_answer, staged_branches
 from effax.interpreters.resuming.flattening import REST, flattened
 from effax.interpreters.resuming.segments import Segment, meant, mentioned, segments

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from effax.effects.control import call
 from effax.effects.program import Equation, Program
+from effax.effects.rows.control import call
 
 REST = "rest"
 """The name of calls that hand over to the rest of a computation: they alone are written out."""

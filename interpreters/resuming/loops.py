@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import attrs
 
-from effax.effects import comparison, control, conversion, indexing, logical, shape
 from effax.effects.dtypes import bool_
 from effax.effects.program import Equation
+from effax.effects.rows import comparison, control, conversion, indexing, logical, shape
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.interpreter.states import ready

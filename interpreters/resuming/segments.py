@@ -9,7 +9,7 @@ import attrs
 
 from effax.effects.effect import Effect
 from effax.effects.program import Equation, Program, Variable
-from effax.interpreters.meanings import meaning
+from effax.interpreters.functor.meanings import meaning
 from effax.interpreters.stage import Staged
 
 

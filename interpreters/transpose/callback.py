@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.callback import debug_callback, io_callback, pure_callback, sequenced_callback
 from effax.effects.errors import UnsupportedDerivativeError
+from effax.effects.rows.callback import (
+    debug_callback,
+    io_callback,
+    pure_callback,
+    sequenced_callback,
+)
 from effax.interpreters.transpose.linear import rule
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.check import check, debug_check
+from effax.effects.rows.check import check, debug_check
 from effax.interpreters.transpose.linear import rule
 
 

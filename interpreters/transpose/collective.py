@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import collective
 from effax.effects.program import Program
-from effax.effects.reduction import reduce_sum
+from effax.effects.rows import collective
+from effax.effects.rows.reduction import reduce_sum
 from effax.interpreters.transpose.control import transpose_program
 from effax.interpreters.transpose.linear import is_linear, rule, unary
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects.complex import complex, conj, imag, real
-from effax.effects.elementwise import neg
+from effax.effects.rows.complex import complex, conj, imag, real
+from effax.effects.rows.elementwise import neg
 from effax.interpreters.transpose.linear import is_linear, rule, unary
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import condensed, shape
+from effax.effects.rows import condensed, shape
 from effax.effects.types import typeof
 from effax.interpreters.transpose.linear import rule
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from effax.effects import contraction, conversion, shape
-from effax.effects.contraction import free_dims
+from effax.effects.rows import contraction, conversion, shape
+from effax.effects.rows.contraction import free_dims
 from effax.effects.types import typeof
 from effax.interpreters.transpose.linear import Linear, is_linear, rule, value_type
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import attrs
 
-from effax.effects import control
 from effax.effects.contexts import put
-from effax.effects.elementwise import add
 from effax.effects.handler import current
 from effax.effects.program import Program, Variable
+from effax.effects.rows import control
+from effax.effects.rows.elementwise import add
 from effax.effects.types import typeof
-from effax.interpreters.branches import align_captured
+from effax.interpreters.functor.branches import align_captured
 from effax.interpreters.residual import Record
 from effax.interpreters.stage import Stage, stage
 from effax.interpreters.transpose.linear import (

@@ -7,9 +7,9 @@ from typing import Any
 
 import attrs
 
-from effax.effects import control
-from effax.effects.elementwise import add
 from effax.effects.program import Equation, Program, Variable, without_dead_code
+from effax.effects.rows import control
+from effax.effects.rows.elementwise import add
 from effax.effects.types import ShapedArray
 from effax.interpreters.mapping import all_at_once
 from effax.interpreters.residual.recomputing import recompute

@@ -12,12 +12,12 @@ from typing import Any
 
 import attrs
 
-from effax.effects import control
-from effax.effects.comparison import gt
-from effax.effects.elementwise import add, sub
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.program import Program
-from effax.interpreters.checkpoints import Slots, Trail, forward, go_round, go_to
+from effax.effects.rows import control
+from effax.effects.rows.comparison import gt
+from effax.effects.rows.elementwise import add, sub
+from effax.interpreters.functor.checkpoints import Slots, Trail, forward, go_round, go_to
 from effax.interpreters.residual.control import known_loop
 from effax.interpreters.residual.replaying import refuse_unstored
 from effax.interpreters.stage import stage

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.conversion import convert_element_type, reduce_precision
 from effax.effects.errors import MissingRuleError
+from effax.effects.rows.conversion import convert_element_type, reduce_precision
 from effax.effects.types import is_inexact
 from effax.interpreters.transpose.linear import unary
 

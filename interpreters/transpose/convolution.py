@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import conversion, convolution, shape
-from effax.effects.convolution import ConvDimensionNumbers, dilated
+from effax.effects.rows import conversion, convolution, shape
+from effax.effects.rows.convolution import ConvDimensionNumbers, dilated
 from effax.effects.types import typeof
 from effax.interpreters.transpose.linear import Linear, instantiate, is_linear, rule, value_type
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import custom, reduction
 from effax.effects.program import Program
-from effax.effects.shape import repeat
+from effax.effects.rows import custom, reduction
+from effax.effects.rows.shape import repeat
 from effax.interpreters.residual import Record
 from effax.interpreters.transpose.control import place, transpose_program
 from effax.interpreters.transpose.linear import (

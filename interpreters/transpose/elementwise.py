@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects.elementwise import add, copy, div, mul, neg, sub
+from effax.effects.rows.elementwise import add, copy, div, mul, neg, sub
 from effax.interpreters.transpose.linear import is_linear, rule, unary
 
 

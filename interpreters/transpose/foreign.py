@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from effax.effects.errors import UnsupportedDerivativeError
-from effax.effects.foreign import acting_foreign_call, exported_call, foreign_call
+from effax.effects.rows.foreign import acting_foreign_call, exported_call, foreign_call
 from effax.interpreters.transpose.linear import rule
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from effax.effects import comparison, fourier, shape
-from effax.effects.complex import complex, conj, real
-from effax.effects.elementwise import mul
-from effax.effects.logical import or_
-from effax.effects.selection import select_n
+from effax.effects.rows import comparison, fourier, shape
+from effax.effects.rows.complex import complex, conj, real
+from effax.effects.rows.elementwise import mul
+from effax.effects.rows.logical import or_
+from effax.effects.rows.selection import select_n
 from effax.effects.types import int32, real_dtype, typeof
 from effax.interpreters.transpose.linear import unary
 

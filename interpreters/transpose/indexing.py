@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import elementwise, indexing
-from effax.effects.indexing import gather_dims, scatter_dims, window_sizes
+from effax.effects.rows import elementwise, indexing
+from effax.effects.rows.indexing import gather_dims, scatter_dims, window_sizes
 from effax.effects.types import typeof
 from effax.interpreters.transpose.linear import Linear, instantiate, is_linear, rule, value_type
 

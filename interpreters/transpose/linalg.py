@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import linalg
+from effax.effects.rows import linalg
 from effax.interpreters.transpose.linear import rule
 
 

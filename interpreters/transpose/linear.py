@@ -7,19 +7,19 @@ from typing import Any, Final
 
 import attrs
 
-from effax.effects import shape
 from effax.effects.columns import ready
-from effax.effects.control import call
-from effax.effects.conversion import number
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError
 from effax.effects.frames import describe
 from effax.effects.handler import innermost
 from effax.effects.program import Variable
 from effax.effects.provenance import source, transposed
+from effax.effects.rows import shape
+from effax.effects.rows.control import call
+from effax.effects.rows.conversion import number
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.effects.value import Value
-from effax.interpreters.varying import along, tracked
+from effax.interpreters.functor.varying import along, tracked
 
 rules: Final[dict[Effect, Callable[..., Any]]] = {}
 
@@ -159,7 +159,7 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool
 
 def _transpose_of_meaning(e: Any) -> Callable[..., Any] | None:
     """The transpose of what an effect from outside means; None where nobody has said it."""
-    from effax.interpreters.meanings import meaning
+    from effax.interpreters.functor.meanings import meaning
 
     found = meaning(e.effect, tuple(map(typeof, e.inputs)), e.attributes)
     if found is None:
@@ -176,7 +176,7 @@ def _transpose_of_meaning(e: Any) -> Callable[..., Any] | None:
 
 def add_cotangents(one: Any, other: Any) -> Any:
     """The sum of two cotangents, either of which may be None."""
-    from effax.effects.elementwise import add
+    from effax.effects.rows.elementwise import add
 
     if one is None or other is None:
         return other if one is None else one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects import reduction, shape
+from effax.effects.rows import reduction, shape
 from effax.interpreters.transpose.linear import Linear, unary
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects.comparison import eq
-from effax.effects.selection import select_n
+from effax.effects.rows.comparison import eq
+from effax.effects.rows.selection import select_n
 from effax.effects.types import is_bool, typeof
 from effax.interpreters.transpose.linear import is_linear, rule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import elementwise, reduction, shape
+from effax.effects.rows import elementwise, reduction, shape
 from effax.effects.types import typeof
 from effax.interpreters.transpose.linear import Linear, is_linear, rule, unary, value_type
 

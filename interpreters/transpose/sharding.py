@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from effax.effects import collective, sharding
-from effax.effects.elementwise import div
 from effax.effects.mesh import PartitionSpec
 from effax.effects.program import Program
-from effax.interpreters.masks import pick
+from effax.effects.rows import collective, sharding
+from effax.effects.rows.elementwise import div
+from effax.interpreters.functor.masks import pick
 from effax.interpreters.stage import stage
 from effax.interpreters.transpose.control import Transposed, transpose_program
 from effax.interpreters.transpose.linear import is_linear, rule, unary

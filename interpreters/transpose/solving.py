@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import solving
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.program import Program
-from effax.effects.solving import Counts, sections
+from effax.effects.rows import solving
+from effax.effects.rows.solving import Counts, sections
 from effax.interpreters.transpose.linear import instantiate, rule, value_type
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects import shape, window
-from effax.effects.reduction import highest, lowest
+from effax.effects.rows import shape, window
+from effax.effects.rows.reduction import highest, lowest
 from effax.effects.types import typeof
 from effax.interpreters.transpose.linear import Linear, rule, unary
 

@@ -17,7 +17,7 @@ import numpy as np
 import effax
 import effax.numpy as jnp
 from effax import lax
-from effax.effects import transcendental
+from effax.effects.rows import transcendental
 
 
 def beta(s: int, r: int) -> int:

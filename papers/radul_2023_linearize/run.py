@@ -16,8 +16,8 @@ import numpy as np
 
 import effax
 import effax.numpy as jnp
-from effax.effects import contraction, cumulative, elementwise, indexing, reduction, shape
-from effax.effects import selection as choice
+from effax.effects.rows import contraction, cumulative, elementwise, indexing, reduction, shape
+from effax.effects.rows import selection as choice
 from effax.extend import Program, Variable
 from effax.laws import arguments
 from effax.laws.generate import drawn

@@ -14,7 +14,7 @@ import numpy as np
 import effax
 import effax.numpy as jnp
 from effax.backends.reference.evaluate import interpret
-from effax.effects.random import threefry2x32
+from effax.effects.rows.random import threefry2x32
 
 ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 PARITY = 0x1BD11BDA

@@ -18,7 +18,7 @@ import effax
 import effax.numpy as jnp
 from effax import lax
 from effax.extend import effects, traits
-from effax.interpreters import lifting
+from effax.interpreters.functor import lifting
 
 ROOT = Path(__file__).resolve().parents[2]
 TRANSFORMS = ROOT / "examples" / "transforms"

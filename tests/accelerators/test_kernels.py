@@ -49,7 +49,7 @@ def test_a_gradient_is_compiled_for_a_gpu():
 def test_text_that_the_compiler_does_not_take_is_an_error(monkeypatch):
     """So that the others say something."""
     from effax.backends.xla.lowering.blocks import arithmetic
-    from effax.effects import elementwise
+    from effax.effects.rows import elementwise
 
     monkeypatch.setitem(arithmetic._BINARY, elementwise.add, ("arith.nonsense", "", ""))
 

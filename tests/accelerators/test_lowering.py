@@ -7,8 +7,8 @@ import effax as fx
 import effax.numpy as jnp
 from effax.backends.xla.executable import compile_text
 from effax.backends.xla.placement import default
-from effax.effects import window
 from effax.effects.errors import UnhandledEffectError
+from effax.effects.rows import window
 from effax.effects.types import typeof
 
 S = fx.ShapeDtypeStruct

@@ -8,7 +8,7 @@ import sys
 from tests.architecture.sources import ROOT
 
 ENTRIES = {
-    "effects/transcendental.py": '''
+    "effects/rows/transcendental.py": '''
 softsign = unary("softsign", FAMILY, INEXACT)
 """`x / (1 + |x|)`."""
 ''',
@@ -28,7 +28,7 @@ BESIDE = "    tanh: (lambda ans, x:"
 PROGRAM = """
 import effax, effax.matrix, effax.numpy as jnp, numpy as np
 from effax.backends.reference.evaluate import interpret
-from effax.effects.transcendental import softsign
+from effax.effects.rows.transcendental import softsign
 from effax.experimental import checkify
 
 assert not effax.matrix.holes()
@@ -64,7 +64,7 @@ def test_four_entries_make_an_effect_on_elements(tmp_path):
     for path, entry in ENTRIES.items():
         with (tmp_path / path).open("a", encoding="utf-8") as file:
             file.write(entry)
-    table = tmp_path / "interpreters" / "calculus.py"
+    table = tmp_path / "interpreters" / "composites" / "calculus.py"
     text = table.read_text(encoding="utf-8")
     assert text.count(BESIDE) == 1
     table.write_text(text.replace(BESIDE, DERIVATIVE + BESIDE), encoding="utf-8")

@@ -14,7 +14,7 @@ from tests.architecture.sources import ROOT
 # The folders whose files are cells, and the files in them that hold the column itself.
 COLUMNS = {
     "interpreters/jvp": {"dual"},
-    "interpreters/batch": {"batched", "lanes", "parallel"},
+    "interpreters/batch": {"batched", "lanes", "parallel", "vmappables"},
     "interpreters/transpose": {"linear"},
     "interpreters/checkify": {"checking", "payload"},
     "interpreters/residual": {
@@ -45,10 +45,10 @@ def test_no_cell_is_empty():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_cell_file_is_named_like_its_row_and_speaks_of_it(path: Path):
-    row = ROOT / "effects" / path.name
+    row = ROOT / "effects" / "rows" / path.name
     helpers = path.stem.split("_")[0]
-    assert row.exists() or (ROOT / "effects" / f"{helpers}.py").exists(), (
-        f"{path} is a cell file of no row: effects/{path.name} does not exist"
+    assert row.exists() or (ROOT / "effects" / "rows" / f"{helpers}.py").exists(), (
+        f"{path} is a cell file of no row: effects/rows/{path.name} does not exist"
     )
     imported = {
         name

@@ -12,7 +12,9 @@ from effax.backends.reference.evaluate import (
     evaluate_program,
     interpret,
 )
-from effax.effects import (
+from effax.effects.effect import Effect
+from effax.effects.errors import MissingRuleError, UnexpectedTracerError
+from effax.effects.rows import (
     comparison,
     control,
     conversion,
@@ -23,8 +25,6 @@ from effax.effects import (
     shape,
     transcendental,
 )
-from effax.effects.effect import Effect
-from effax.effects.errors import MissingRuleError, UnexpectedTracerError
 from effax.effects.types import ShapedArray
 from effax.laws import program
 

@@ -12,7 +12,7 @@ from effax.backends.xla.executable import (
     explain_failure,
 )
 from effax.backends.xla.placement import Spec, default, place
-from effax.effects.elementwise import mul
+from effax.effects.rows.elementwise import mul
 from effax.effects.types import ShapedArray, element_name
 from tests.backends.runtime_programs import add, callback
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from effax.effects.contraction import dot_general
+from effax.effects.rows.contraction import dot_general
 from tests.effects.cells import check_batch, check_jvp, check_reference, check_transpose
 from tests.samples.contraction import NARROW, SAMPLES, floats
 

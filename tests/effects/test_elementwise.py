@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import effax
-from effax.effects import comparison, complex, elementwise, selection, transcendental
 from effax.effects.effect import LITERALS
+from effax.effects.rows import comparison, complex, elementwise, selection, transcendental
 from effax.effects.types import ShapedArray
 from tests.samples import checks
 from tests.samples.elementwise import COMPLEX, COMPLEX2, SAMPLES, SMOOTH, X, Y

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from effax.effects import indexing
-from effax.effects.indexing import GatherScatterMode
+from effax.effects.rows import indexing
+from effax.effects.rows.indexing import GatherScatterMode
 from tests.effects.cells import check_batch, check_jvp, check_reference, check_transpose
 from tests.samples.indexing import LAYOUTS, SAMPLES, UNIQUE, floats
 

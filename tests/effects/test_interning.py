@@ -9,10 +9,11 @@ import effax
 import effax.numpy as jnp
 from effax.backends.xla import placement
 from effax.backends.xla.placement import Spec
-from effax.effects import state, types
+from effax.effects import types
 from effax.effects.handler import Bottom, bottom
 from effax.effects.interning import LIMIT, Interned
-from effax.effects.state import AbstractRef
+from effax.effects.rows import state
+from effax.effects.rows.state import AbstractRef
 from effax.effects.types import ShapedArray
 
 MANY = 3 * LIMIT

@@ -176,7 +176,7 @@ def test_lowerings_may_hold_arrays():
     np.testing.assert_array_equal(effax.jit(p.bind)(jnp.ones(3)), [2, np.nan, 1])
 
     mine = effax.extend.Effect("plus_held_too", family="mine", typing=lambda x: x)
-    effax.extend.expand(mine)(lambda x: effax.effects.elementwise.add(x, held))
+    effax.extend.expand(mine)(lambda x: effax.effects.rows.elementwise.add(x, held))
     np.testing.assert_array_equal(effax.jit(mine)(jnp.ones(3)), [2, np.nan, 1])
     np.testing.assert_array_equal(mine(jnp.ones(3)), [2, np.nan, 1])
 

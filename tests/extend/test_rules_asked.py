@@ -8,7 +8,7 @@ import effax as fx
 import effax.lax as lax
 import effax.numpy as jnp
 from effax import extend, laws, traits
-from effax.effects.control import match_types
+from effax.effects.rows.control import match_types
 from effax.laws.one_effect import ASKED
 
 effects = fx.effects

@@ -79,7 +79,7 @@ def names_of(package: str) -> dict[str, Any]:
 
 def effax_library() -> Library:
     import effax
-    from effax.effects.conversion import convert_element_type
+    from effax.effects.rows.conversion import convert_element_type
 
     def weaken(x: Any) -> Any:
         return convert_element_type(x, dtype=x.dtype, weak_type=True)

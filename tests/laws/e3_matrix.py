@@ -13,8 +13,9 @@ import numpy as np
 
 import effax
 import effax.numpy as jnp
-from effax.effects import config, control, elementwise, shape, transcendental
+from effax.effects import config
 from effax.effects.errors import EffaxError
+from effax.effects.rows import control, elementwise, shape, transcendental
 from effax.effects.tree import tree_leaves
 from effax.effects.types import ShapedArray, float64, is_float
 from effax.interpreters.stage import stage

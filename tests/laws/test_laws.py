@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from effax import laws
-from effax.effects import contraction, control, elementwise, indexing, shape, transcendental
 from effax.effects.config import enable_x64
+from effax.effects.rows import contraction, control, elementwise, indexing, shape, transcendental
 from effax.interpreters.batch.batched import Batch
+from effax.interpreters.functor.lifting import functor
 from effax.interpreters.jvp.dual import JVP
-from effax.interpreters.lifting import functor
 from effax.interpreters.transpose import linear
 from effax.laws.generate import CONTROL_KINDS
 

@@ -7,7 +7,7 @@ import pytest
 
 import effax
 from effax.backends.reference.evaluate import evaluate_program
-from effax.effects import linalg
+from effax.effects.rows import linalg
 from effax.effects.types import typeof
 from effax.interpreters.stage import stage
 from tests.samples import checks, condensed, fourier

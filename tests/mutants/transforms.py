@@ -9,8 +9,8 @@ from typing import Any
 
 import attrs
 
-from effax.effects.control import cond, while_loop
 from effax.effects.effect import all_effects
+from effax.effects.rows.control import cond, while_loop
 from effax.effects.tree import tree_map
 from effax.effects.types import typeof
 from effax.interpreters.interpreter import Interpreter

@@ -7,7 +7,7 @@ import effax
 import effax.numpy as jnp
 from effax import custom_derivatives, lax, random, tree
 from effax.dtypes import float0
-from effax.effects.random import threefry2x32
+from effax.effects.rows.random import threefry2x32
 
 KEY = random.key(0)
 KEYS = random.split(KEY, 3)

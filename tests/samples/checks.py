@@ -115,7 +115,7 @@ def check_derivative(effect, operands, attributes, step=1e-3, tolerance=2e-2):
 
 def weighted(y):
     """A nonlinear function of the result, so that second derivatives are not all zero."""
-    from effax.effects import elementwise, shape
+    from effax.effects.rows import elementwise, shape
 
     weights = shape.full(y.shape, 0.5, y.dtype)
     return elementwise.mul(elementwise.mul(y, y), weights)

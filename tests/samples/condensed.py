@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from effax.effects import condensed
+from effax.effects.rows import condensed
 from tests.samples.linalg import TALL, WIDE, A, matrices, positive
 
 REFUSED = (condensed.schur, condensed.hessenberg, condensed.reflections, condensed.tridiagonal)

@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from effax.effects import contraction
+from effax.effects.rows import contraction
 from tests.effects.cells import Sample
 
 _random = np.random.default_rng(1)

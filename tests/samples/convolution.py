@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from effax.effects import convolution
-from effax.effects.convolution import ConvDimensionNumbers
+from effax.effects.rows import convolution
+from effax.effects.rows.convolution import ConvDimensionNumbers
 from tests.effects.cells import Sample
 
 _random = np.random.default_rng(2)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from effax.effects import cumulative
+from effax.effects.rows import cumulative
 
 random = np.random.default_rng(3)
 X = random.normal(size=(4, 7)).astype(np.float32)

@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from effax.effects import (
+from effax.effects.rows import (
     comparison,
     complex,
     conversion,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from effax.effects import fourier
+from effax.effects.rows import fourier
 
 random = np.random.default_rng(8)
 X = random.normal(size=(2, 3, 6)).astype(np.float32)

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from effax.effects import indexing
-from effax.effects.indexing import (
+from effax.effects.rows import indexing
+from effax.effects.rows.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
     gather_dims,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from effax.effects import linalg
+from effax.effects.rows import linalg
 
 random = np.random.default_rng(7)
 

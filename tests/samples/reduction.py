@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from effax.effects import comparison, elementwise, reduction, selection
+from effax.effects.rows import comparison, elementwise, reduction, selection
 from effax.effects.types import ShapedArray
 from effax.interpreters.stage import stage
 

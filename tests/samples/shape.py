@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from effax.effects import shape
+from effax.effects.rows import shape
 
 random = np.random.default_rng(1)
 X = random.normal(size=(4, 5)).astype(np.float32)

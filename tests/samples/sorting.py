@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from effax.effects import sorting
+from effax.effects.rows import sorting
 
 random = np.random.default_rng(4)
 X = (random.permutation(36).reshape(4, 9) / 10 - 1.8).astype(np.float32)  # no near ties

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from effax.effects import elementwise, window
+from effax.effects.rows import elementwise, window
 from effax.effects.types import ShapedArray
 from effax.interpreters.stage import stage
 

@@ -10,7 +10,8 @@ import effax
 import effax.lax as lax
 import effax.numpy as jnp
 from effax.backends.reference.evaluate import interpret
-from effax.effects import elementwise, handler
+from effax.effects import handler
+from effax.effects.rows import elementwise
 from effax.interpreters.stage import Stage
 from tests.seeing.bounds import Interval, bounds, newton
 

@@ -8,11 +8,11 @@ import effax
 import effax.numpy as jnp
 from effax import laws, lax
 from effax.backends.reference.evaluate import evaluate_program, interpret
-from effax.effects import control
-from effax.effects.state import AbstractRef, OwnedRef, new_ref, ref_get, ref_set
+from effax.effects.rows import control
+from effax.effects.rows.state import AbstractRef, OwnedRef, new_ref, ref_get, ref_set
 from effax.effects.types import ShapedArray
-from effax.interpreters import discharge
-from effax.interpreters.discharge import discharged
+from effax.interpreters.functor import discharge
+from effax.interpreters.functor.discharge import discharged
 from effax.seeing.parsing import parse
 
 F3 = ShapedArray((3,), "float32")

@@ -6,7 +6,7 @@ import pytest
 import effax
 import effax.numpy as jnp
 from effax import lax
-from effax.effects import contraction, control
+from effax.effects.rows import contraction, control
 
 generator = np.random.default_rng(0)
 T, N = 6, 3

@@ -15,10 +15,10 @@ from typing import Any
 
 from effax.backends.xla.fast.path import PATHS, fast_path
 from effax.backends.xla.lowering.writer import Name
-from effax.effects import control, cumulative, elementwise, shape
 from effax.effects.dtypes import is_complex, is_inexact
 from effax.effects.effect import Effect
-from effax.effects.reduction import highest, lowest
+from effax.effects.rows import control, cumulative, elementwise, shape
+from effax.effects.rows.reduction import highest, lowest
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.stage import stage
 

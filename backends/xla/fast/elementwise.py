@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from effax.backends.xla.fast.path import fast_path
 from effax.backends.xla.lowering.writer import Name, Splat
-from effax.effects import comparison, elementwise, logical, selection
-from effax.effects.conversion import bitcast_convert_type, convert_element_type
 from effax.effects.dtypes import bit_width, iinfo, is_integer
+from effax.effects.rows import comparison, elementwise, logical, selection
+from effax.effects.rows.conversion import bitcast_convert_type, convert_element_type
 from effax.effects.types import float32, float64, int32, int64, typeof
 
 LARGE = 256

@@ -12,7 +12,7 @@ from typing import Any
 
 from effax.backends.xla.fast.path import fast_path
 from effax.backends.xla.lowering.writer import Name
-from effax.effects import linalg, shape
+from effax.effects.rows import linalg, shape
 from effax.effects.types import typeof
 
 

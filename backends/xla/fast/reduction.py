@@ -14,12 +14,20 @@ from typing import Any
 from effax.backends.xla.fast.path import fast_path, taken
 from effax.backends.xla.lowering.reduction import add, compare, reduce_text
 from effax.backends.xla.lowering.writer import Name, Writer, rule, rules, tensor
-from effax.effects import comparison, control, elementwise, logical, reduction, selection, shape
-from effax.effects.conversion import bitcast_convert_type, from_ordered_bits, ordered_bits
 from effax.effects.dtypes import bit_width, iinfo, is_float, is_integer
 from effax.effects.effect import Effect
-from effax.effects.reduction import highest, lowest
-from effax.effects.sorting import take_along
+from effax.effects.rows import (
+    comparison,
+    control,
+    elementwise,
+    logical,
+    reduction,
+    selection,
+    shape,
+)
+from effax.effects.rows.conversion import bitcast_convert_type, from_ordered_bits, ordered_bits
+from effax.effects.rows.reduction import highest, lowest
+from effax.effects.rows.sorting import take_along
 from effax.effects.types import ShapedArray, bfloat16, bool_, float32, int16, int32, typeof
 from effax.interpreters.stage import stage
 

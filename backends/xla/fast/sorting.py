@@ -10,14 +10,14 @@ from typing import Any
 
 from effax.backends.xla.fast.path import fast_path
 from effax.backends.xla.lowering.writer import Name
-from effax.effects import comparison, logical, selection, shape, sorting
-from effax.effects.conversion import (
+from effax.effects.dtypes import bit_width, is_float, is_integer, is_unsigned
+from effax.effects.rows import comparison, logical, selection, shape, sorting
+from effax.effects.rows.conversion import (
     bitcast_convert_type,
     convert_element_type,
     from_ordered_bits,
     ordered_bits,
 )
-from effax.effects.dtypes import bit_width, is_float, is_integer, is_unsigned
 from effax.effects.types import int32, int64, typeof
 
 LARGE = 2048

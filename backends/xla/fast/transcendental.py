@@ -14,7 +14,8 @@ from typing import Any
 
 from effax.backends.xla.fast.path import fast_path
 from effax.backends.xla.lowering.writer import Name
-from effax.effects import (
+from effax.effects.effect import Effect
+from effax.effects.rows import (
     comparison,
     control,
     elementwise,
@@ -24,8 +25,7 @@ from effax.effects import (
     shape,
     transcendental,
 )
-from effax.effects.conversion import bitcast_convert_type, convert_element_type
-from effax.effects.effect import Effect
+from effax.effects.rows.conversion import bitcast_convert_type, convert_element_type
 from effax.effects.types import float32, float64, int32, int64, typeof
 from effax.interpreters.stage import stage
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from effax.backends.xla.fast.path import fast_path
 from effax.backends.xla.lowering.writer import Name
-from effax.effects import comparison, elementwise, selection, shape, window
 from effax.effects.dtypes import is_float, is_integer
-from effax.effects.reduction import highest, lowest
+from effax.effects.rows import comparison, elementwise, selection, shape, window
+from effax.effects.rows.reduction import highest, lowest
 from effax.effects.types import int32, typeof
 
 LARGE = 1024

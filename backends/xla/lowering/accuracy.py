@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule, rule_of
-from effax.effects.accuracy import Tolerance, accurate
 from effax.effects.effect import find_effect
+from effax.effects.rows.accuracy import Tolerance, accurate
 from effax.effects.types import ShapedArray, is_complex
 
 _OPERATIONS: Final = {

@@ -9,7 +9,8 @@ import numpy as np
 
 from effax.backends.xla.execution_errors import noted
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects.callback import (
+from effax.effects.errors import UnhandledEffectError
+from effax.effects.rows.callback import (
     TOKEN,
     Inspection,
     answer,
@@ -19,7 +20,6 @@ from effax.effects.callback import (
     pure_callback,
     sequenced_callback,
 )
-from effax.effects.errors import UnhandledEffectError
 from effax.effects.types import ShapedArray
 
 TARGETS: Final = {

@@ -10,9 +10,9 @@ import numpy as np
 from effax.backends.xla.lowering.reduction import reduce_text
 from effax.backends.xla.lowering.replay import again
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects.check import NAN, check, debug_check, detect
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.frames import describe
+from effax.effects.rows.check import NAN, check, debug_check, detect
 from effax.effects.types import ShapedArray, bool_, int32, is_float, is_integer, uint32
 
 

@@ -15,9 +15,9 @@ import attrs
 
 from effax.backends.xla.divergence import refuse_divergence
 from effax.backends.xla.lowering.writer import Name, NotMapped, Writer, rule, tensor, written
-from effax.effects import collective
 from effax.effects.errors import UnboundAxisError
 from effax.effects.program import Program
+from effax.effects.rows import collective
 from effax.effects.types import ShapedArray, bool_, is_float, uint32
 from effax.interpreters.batch.parallel import as_batch
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from effax.backends.xla.lowering.elementwise import compare
 from effax.backends.xla.lowering.writer import Name, Writer, rule
-from effax.effects.comparison import eq, eq_to, ge, gt, le, le_to, lt, lt_to, ne
 from effax.effects.effect import Effect
+from effax.effects.rows.comparison import eq, eq_to, ge, gt, le, le_to, lt, lt_to, ne
 from effax.effects.types import ShapedArray
 
 _DIRECTIONS: Final = {eq: "EQ", ne: "NE", lt: "LT", le: "LE", gt: "GT", ge: "GE"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule
-from effax.effects.complex import complex, conj, imag, real
+from effax.effects.rows.complex import complex, conj, imag, real
 from effax.effects.types import ShapedArray, real_dtype
 
 

@@ -17,9 +17,9 @@ from effax.backends.xla.lowering.linalg import (
     resized,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule
-from effax.effects import condensed, control, shape
-from effax.effects.elementwise import div, mul, sub
 from effax.effects.matrices import triu
+from effax.effects.rows import condensed, control, shape
+from effax.effects.rows.elementwise import div, mul, sub
 from effax.effects.types import ShapedArray, is_complex, typeof
 from effax.interpreters.stage import stage
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects import contraction
 from effax.effects.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
 from effax.effects.dtypes import bit_width, narrow_floats
+from effax.effects.rows import contraction
 from effax.effects.types import ShapedArray, bfloat16, element_name, float16, float32, float64
 
 _WIDE: Final = np.dtype(np.float32)

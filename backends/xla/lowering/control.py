@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects import control
 from effax.effects.program import Program
+from effax.effects.rows import control
 from effax.effects.types import ShapedArray, position_dtype
 
 _INDEX = ShapedArray((), np.dtype(np.int32))

@@ -8,7 +8,11 @@ from typing import Any
 
 from effax.backends.xla.lowering.elementwise import compare
 from effax.backends.xla.lowering.writer import Name, Writer, rule
-from effax.effects.conversion import bitcast_convert_type, convert_element_type, reduce_precision
+from effax.effects.rows.conversion import (
+    bitcast_convert_type,
+    convert_element_type,
+    reduce_precision,
+)
 from effax.effects.types import (
     ShapedArray,
     bit_width,

@@ -7,8 +7,8 @@ from typing import Any
 
 from effax.backends.xla.lowering.contraction import precision_names, widened
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects import convolution
-from effax.effects.convolution import ConvDimensionNumbers
+from effax.effects.rows import convolution
+from effax.effects.rows.convolution import ConvDimensionNumbers
 from effax.effects.types import ShapedArray
 
 

@@ -14,9 +14,9 @@ from typing import Any
 from effax.backends.xla.lowering.reduction import Combine, add, maximum, minimum, mul
 from effax.backends.xla.lowering.window import reduce_window_text
 from effax.backends.xla.lowering.writer import Name, Writer, rule
-from effax.effects import cumulative
 from effax.effects.effect import Effect
-from effax.effects.reduction import highest, lowest
+from effax.effects.rows import cumulative
+from effax.effects.rows.reduction import highest, lowest
 from effax.effects.types import ShapedArray
 from effax.interpreters.stage import stage
 

@@ -10,8 +10,8 @@ import numpy as np
 from effax.backends.xla.lowering.arrays import array_constant
 from effax.backends.xla.lowering.control import lower_call
 from effax.backends.xla.lowering.writer import Name, Writer, rule
-from effax.effects import custom
 from effax.effects.program import Program
+from effax.effects.rows import custom
 from effax.effects.types import ShapedArray
 from effax.interpreters.custom_linear import forward
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects import elementwise
 from effax.effects.effect import Effect
-from effax.effects.elementwise import (
+from effax.effects.rows import elementwise
+from effax.effects.rows.elementwise import (
     abs,
     copy,
     integer_pow,

@@ -10,7 +10,7 @@ import numpy as np
 from effax.backends.xla import artifact
 from effax.backends.xla.lowering.callback import layout
 from effax.backends.xla.lowering.writer import Name, Writer, nested, number, rule, tensor
-from effax.effects.foreign import (
+from effax.effects.rows.foreign import (
     Module,
     Target,
     acting_foreign_call,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects import fourier
+from effax.effects.rows import fourier
 from effax.effects.types import ShapedArray
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from effax.backends.xla.lowering.reduction import Combine, maximum, minimum, plain
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects import indexing
-from effax.effects.indexing import (
+from effax.effects.rows import indexing
+from effax.effects.rows.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,

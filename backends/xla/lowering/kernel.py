@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule
-from effax.effects.kernel import kernel
+from effax.effects.rows.kernel import kernel
 from effax.effects.types import ShapedArray
-from effax.interpreters.kernel import loop
+from effax.interpreters.functor.kernel import loop
 
 
 @rule(kernel)

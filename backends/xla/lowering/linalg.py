@@ -12,10 +12,10 @@ from typing import Any
 from effax.backends.xla.lowering import linalg_tpu
 from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects import control, linalg
-from effax.effects.elementwise import add
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.matrices import adjoint, identity_like, triu
+from effax.effects.rows import control, linalg
+from effax.effects.rows.elementwise import add
 from effax.effects.types import ShapedArray, bool_, int32, is_complex, real_dtype, typeof
 from effax.interpreters.stage import stage
 
@@ -179,7 +179,7 @@ def lower_triangular_solve(
 ) -> Name:
     conjugate_a = conjugate_a and is_complex(a.dtype)
     if conjugate_a and not transpose_a:
-        from effax.effects.complex import conj
+        from effax.effects.rows.complex import conj
 
         a = w.performed(conj, a)
         conjugate_a = False
@@ -241,7 +241,7 @@ def lower_pivots_to_permutation(
 
 def _permutation(pivots: Any, size: int) -> Any:
     """The exchanges done one after the other on 0, 1, 2, ..., as a scan over the pivots."""
-    from effax.effects import shape
+    from effax.effects.rows import shape
 
     type = typeof(pivots)
     batch = type.shape[:-1]
@@ -267,7 +267,7 @@ def _permutation(pivots: Any, size: int) -> Any:
 
 def _exchange(i: Any, order: Any, pivot: Any) -> list[Any]:
     """Two elements are read and written where they are."""
-    from effax.effects.indexing import dynamic_slice, dynamic_update_slice
+    from effax.effects.rows.indexing import dynamic_slice, dynamic_update_slice
 
     one, other = dynamic_slice(order, i, sizes=(1,)), dynamic_slice(order, pivot, sizes=(1,))
     order = dynamic_update_slice(order, other, i)
@@ -276,9 +276,9 @@ def _exchange(i: Any, order: Any, pivot: Any) -> list[Any]:
 
 def _exchange_in_batch(i: Any, order: Any, pivot: Any) -> list[Any]:
     """The pivots differ from lane to lane: all elements are compared with their places."""
-    from effax.effects import comparison, shape
-    from effax.effects.reduction import reduce_sum
-    from effax.effects.selection import select_n
+    from effax.effects.rows import comparison, shape
+    from effax.effects.rows.reduction import reduce_sum
+    from effax.effects.rows.selection import select_n
 
     lengths = typeof(order).shape
     last = len(lengths) - 1
@@ -330,7 +330,7 @@ def lower_qr(
 
 def resized(w: Writer, x: Name, axis: int, length: int) -> Name:
     """The array cut, or filled up with zeros, to a length along an axis."""
-    from effax.effects import shape
+    from effax.effects.rows import shape
 
     have = x.shape[axis]
     if have == length:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from effax.backends.xla.lowering.writer import Name, Writer, tensor
-from effax.effects import linalg
 from effax.effects.errors import UnhandledEffectError
+from effax.effects.rows import linalg
 from effax.effects.types import ShapedArray, float32, int32
 
 LARGEST: Final = 256

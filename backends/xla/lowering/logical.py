@@ -6,8 +6,8 @@ from typing import Final
 
 from effax.backends.xla.lowering.elementwise import operation
 from effax.backends.xla.lowering.writer import rule
-from effax.effects import logical
 from effax.effects.effect import Effect
+from effax.effects.rows import logical
 
 _OPERATIONS: Final[dict[Effect, str]] = {
     logical.and_: "stablehlo.and",

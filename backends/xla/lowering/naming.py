@@ -7,8 +7,8 @@ from typing import Any
 
 from effax.backends.xla.lowering.callback import layout
 from effax.backends.xla.lowering.writer import Name, Writer, rule
-from effax.effects import naming
 from effax.effects.errors import UnsupportedDerivativeError
+from effax.effects.rows import naming
 from effax.effects.types import ShapedArray
 from effax.interpreters.residual.replaying import unkept
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects import random
+from effax.effects.rows import random
 from effax.effects.types import ShapedArray, uint32, uint64
 
 

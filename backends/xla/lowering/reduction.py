@@ -9,12 +9,13 @@ import numpy as np
 
 from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, rule, rules, tensor
-from effax.effects import comparison, config, reduction, selection
-from effax.effects.conversion import from_ordered_bits, ordered_bits
+from effax.effects import config
 from effax.effects.dtypes import bit_width, is_float
 from effax.effects.effect import Effect
 from effax.effects.program import Program
-from effax.effects.reduction import highest, lowest
+from effax.effects.rows import comparison, reduction, selection
+from effax.effects.rows.conversion import from_ordered_bits, ordered_bits
+from effax.effects.rows.reduction import highest, lowest
 from effax.effects.types import ShapedArray, iinfo, is_bool, is_complex, real_dtype, typeof
 from effax.interpreters.stage import stage
 

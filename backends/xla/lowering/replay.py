@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from effax.backends.xla.lowering.writer import Name, Writer
-from effax.effects.check import detect
 from effax.effects.program import Equation, Program, Variable
+from effax.effects.rows.check import detect
 
 _FAMILIES: Final = frozenset(
     {"elementwise", "transcendental", "comparison", "logical", "selection", "conversion"}

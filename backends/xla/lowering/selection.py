@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from effax.backends.xla.lowering.elementwise import compare, lower_max, lower_min
 from effax.backends.xla.lowering.writer import Name, Writer, rule
-from effax.effects.selection import clamp, select_n
+from effax.effects.rows.selection import clamp, select_n
 from effax.effects.types import ShapedArray, is_bool, is_complex
 
 

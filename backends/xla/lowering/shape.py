@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects import shape
+from effax.effects.rows import shape
 from effax.effects.types import ShapedArray
 
 

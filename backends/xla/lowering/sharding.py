@@ -9,9 +9,9 @@ from effax.backends.xla.divergence import refuse_divergence
 from effax.backends.xla.layout import ModuleMesh
 from effax.backends.xla.lowering.collective import MeshAxis
 from effax.backends.xla.lowering.writer import Name, NotMapped, Writer, rule, tensor
-from effax.effects import sharding as effects
 from effax.effects.mesh import PartitionSpec
 from effax.effects.program import Program
+from effax.effects.rows import sharding as effects
 from effax.effects.types import ShapedArray
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from effax.backends.xla.lowering.control import lower_call
 from effax.backends.xla.lowering.writer import Name, Writer, rule
-from effax.effects import solving
 from effax.effects.program import Program
-from effax.effects.solving import Counts, sections
+from effax.effects.rows import solving
+from effax.effects.rows.solving import Counts, sections
 from effax.effects.types import ShapedArray
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects import sorting
+from effax.effects.rows import sorting
 from effax.effects.types import ShapedArray
 from effax.interpreters.stage import stage
 
@@ -20,7 +20,7 @@ def lower_sort(
     is_stable: bool,
     num_keys: int,
 ) -> list[Name]:
-    """The comparator is the order that `effects/sorting.py` defines, staged on scalars."""
+    """The comparator is the order that `effects/rows/sorting.py` defines, staged on scalars."""
     scalars = [ShapedArray((), x.dtype) for x in operands]
 
     def compared(*values: Name) -> list[Name]:

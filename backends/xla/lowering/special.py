@@ -9,16 +9,16 @@ from typing import Any, Final
 from effax.backends.xla.lowering.control import while_text
 from effax.backends.xla.lowering.elementwise import operation
 from effax.backends.xla.lowering.writer import Name, Writer, rule
-from effax.effects import special
-from effax.effects.comparison import eq, gt, lt
-from effax.effects.conversion import convert_element_type
 from effax.effects.effect import Effect
-from effax.effects.elementwise import add, floor, mul, neg, sub
-from effax.effects.logical import and_
-from effax.effects.reduction import reduce_or
+from effax.effects.rows import special
+from effax.effects.rows.comparison import eq, gt, lt
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.elementwise import add, floor, mul, neg, sub
+from effax.effects.rows.logical import and_
+from effax.effects.rows.reduction import reduce_or
 from effax.effects.types import ShapedArray, float32, int32, typeof
-from effax.interpreters.calculus import like
-from effax.interpreters.expansions import EXPANSIONS, even, expand, where
+from effax.interpreters.composites.calculus import like
+from effax.interpreters.composites.expansions import EXPANSIONS, even, expand, where
 
 _OPERATIONS: Final[dict[Effect, str]] = {
     special.erf: "chlo.erf",

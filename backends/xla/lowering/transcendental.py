@@ -9,9 +9,9 @@ from typing import Final
 from effax.backends.xla.lowering.elementwise import compare, operation, right_at_infinity
 from effax.backends.xla.lowering.reduction import select
 from effax.backends.xla.lowering.writer import Name, Writer, rule, rules
-from effax.effects import transcendental
 from effax.effects.effect import Effect
-from effax.effects.transcendental import cos, exp2, logistic, sin
+from effax.effects.rows import transcendental
+from effax.effects.rows.transcendental import cos, exp2, logistic, sin
 from effax.effects.types import ShapedArray, is_complex, real_dtype
 
 _OPERATIONS: Final[dict[Effect, str]] = {
@@ -61,7 +61,7 @@ for _effect, _name in {
 
 @rule(transcendental.logaddexp)
 def lower_logaddexp(w: Writer, types: Sequence[ShapedArray], x: Name, y: Name) -> Name:
-    from effax.interpreters.expansions import expand
+    from effax.interpreters.composites.expansions import expand
 
     return w.body(expand(transcendental.logaddexp, [x.type, y.type]), [x, y])[0]
 

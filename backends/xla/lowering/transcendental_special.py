@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from effax.backends.xla.lowering.writer import Name, Writer, tensor
-from effax.effects import elementwise, transcendental
 from effax.effects.effect import Effect
+from effax.effects.rows import elementwise, transcendental
 from effax.effects.types import ShapedArray, bool_, real_dtype
 
 Parts = tuple[Name, Name]

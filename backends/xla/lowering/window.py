@@ -15,10 +15,10 @@ from effax.backends.xla.lowering.reduction import (
 )
 from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects import window
 from effax.effects.effect import Effect
 from effax.effects.program import Program
-from effax.effects.reduction import highest, lowest
+from effax.effects.rows import window
+from effax.effects.rows.reduction import highest, lowest
 from effax.effects.types import ShapedArray
 
 

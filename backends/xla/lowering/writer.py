@@ -16,9 +16,9 @@ from effax.effects.columns import load_family
 from effax.effects.effect import Effect
 from effax.effects.errors import ArraySizeError, UnhandledEffectError
 from effax.effects.interning import keep
-from effax.effects.naming import sink
 from effax.effects.program import Program, Variable
 from effax.effects.provenance import is_named
+from effax.effects.rows.naming import sink
 from effax.effects.types import ShapedArray, element_name, is_integer
 from effax.interpreters.stage import stage
 

@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any, Final, TypeVar
 
 from effax.effects.frames import is_library
-from effax.effects.state import Ref
+from effax.effects.rows.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
 
 _Wrapper = TypeVar("_Wrapper", bound=Callable[..., Any])

@@ -11,11 +11,11 @@ import numpy as np
 
 from effax.api.calling.arguments import as_tuple, name_of, normalise
 from effax.backends.xla.array import asarray
-from effax.effects.conversion import convert_element_type, number
 from effax.effects.effect import LITERALS
 from effax.effects.errors import RefError
 from effax.effects.handler import Carrier, bottom, innermost
-from effax.effects.state import AbstractRef, Ref
+from effax.effects.rows.conversion import convert_element_type, number
+from effax.effects.rows.state import AbstractRef, Ref
 from effax.effects.tree import tree_map
 from effax.effects.types import (
     ShapedArray,

@@ -7,12 +7,12 @@ from typing import Any
 
 from effax.backends.xla.array import asarray
 from effax.backends.xla.launch import Executor
-from effax.effects.callback import HOST
-from effax.effects.elementwise import copy
 from effax.effects.handler import bottom
 from effax.effects.program import Program
-from effax.effects.state import OwnedRef, Ref, ref_get
-from effax.interpreters.masks import pick
+from effax.effects.rows.callback import HOST
+from effax.effects.rows.elementwise import copy
+from effax.effects.rows.state import OwnedRef, Ref, ref_get
+from effax.interpreters.functor.masks import pick
 
 
 def run_in_place(
@@ -26,7 +26,7 @@ def run_in_place(
     `compiled(program, captured, arrays, donate)` gives what runs it. The new contents take over the
     memory of the old, unless these were read and may be in use. `labels` are as of `distinct`.
     """
-    from effax.interpreters.discharge import discharged, distinct
+    from effax.interpreters.functor.discharge import discharged, distinct
 
     distinct(operands, program.name, labels)
     pure, written = discharged(program)

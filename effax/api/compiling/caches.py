@@ -23,7 +23,7 @@ from effax.effects.config import trace_key
 from effax.effects.frames import describe, user_frame
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
-from effax.effects.state import Ref
+from effax.effects.rows.state import Ref
 from effax.interpreters import stage
 
 _log: Final = logging.getLogger("effax")

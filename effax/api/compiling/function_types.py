@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Protocol, Self, TypeVar, overload
 
 from effax.api.compiling.stages import Lowered, Traced
-from effax.effects.accuracy import AccuracyMode, Tolerance
-from effax.effects.indexing import GatherScatterMode, ScatterDimensionNumbers
+from effax.effects.rows.accuracy import AccuracyMode, Tolerance
+from effax.effects.rows.indexing import GatherScatterMode, ScatterDimensionNumbers
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding
 
 P = ParamSpec("P")

@@ -33,13 +33,14 @@ from effax.backends.xla.layout import ProgramLayout, layout_of
 from effax.backends.xla.placement import Spec, default, place, single
 from effax.eager.calls import builder, compiled
 from effax.eager.forms import CallForm, FoundCall, enter, enter_own, find, given
-from effax.effects import config, control, key_use
+from effax.effects import config, key_use
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
 from effax.effects.handler import bottom, current, innermost
 from effax.effects.mesh import placing_mesh
 from effax.effects.program import Program
-from effax.effects.state import Ref, takes_references
+from effax.effects.rows import control
+from effax.effects.rows.state import Ref, takes_references
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.stage import refuse_returned, stage

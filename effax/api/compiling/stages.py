@@ -27,11 +27,11 @@ from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mismatch import mismatches
 from effax.effects.program import Program
-from effax.effects.state import Ref, ref_get, ref_set, takes_references
+from effax.effects.rows.state import Ref, ref_get, ref_set, takes_references
 from effax.effects.tree import registry, tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, str_long, typeof
-from effax.interpreters.discharge import discharged, distinct
-from effax.interpreters.masks import pick
+from effax.interpreters.functor.discharge import discharged, distinct
+from effax.interpreters.functor.masks import pick
 
 OutInfo = ShapeDtypeStruct
 

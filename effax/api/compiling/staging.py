@@ -13,7 +13,7 @@ from effax.api.compiling.jit import jit
 from effax.api.compiling.struct import ShapeDtypeStruct, type_of_float0
 from effax.effects.frames import filtered
 from effax.effects.program import Program
-from effax.effects.shape import full
+from effax.effects.rows.shape import full
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.interpreters.stage import stage
 

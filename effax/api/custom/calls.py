@@ -11,7 +11,7 @@ from effax.api.calling.signatures import Parameters, leaf_names
 from effax.effects import key_use
 from effax.effects.errors import ClosedOverError
 from effax.effects.program import Program
-from effax.effects.state import Ref
+from effax.effects.rows.state import Ref
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.effects.types import ShapedArray, float0, str_long, typeof
 from effax.interpreters.jvp.dual import tangent_type, zeros
@@ -66,7 +66,7 @@ class CustomCall:
         )
         self.refs = {i: x for i, x in enumerate(everything) if isinstance(x, Ref)}
         if len(self.refs) > 1:
-            from effax.interpreters.discharge import distinct
+            from effax.interpreters.functor.discharge import distinct
 
             dynamic = tuple(x for i, x in enumerate(args) if i not in self.fixed)
             tree = tree_flatten((dynamic, {}))[1]
@@ -240,7 +240,7 @@ def staged_over(
     staged = staged_all(functions, leaves, names)
     if not any(keeps_references(s.program) for s in staged):
         return staged, list(leaves)
-    from effax.interpreters.discharge import distinct
+    from effax.interpreters.functor.discharge import distinct
 
     refs = {i: x for i, x in enumerate(leaves) if isinstance(x, Ref)}
     distinct(leaves, names[0])

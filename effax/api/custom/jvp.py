@@ -19,8 +19,8 @@ from effax.api.custom.calls import (
     typed,
 )
 from effax.api.custom.meaning import Meaning, called, meaning_of, staged
-from effax.effects import custom
 from effax.effects.frames import filtered
+from effax.effects.rows import custom
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import float0, typeof
 from effax.interpreters.jvp.dual import moves, tangent_type
@@ -200,7 +200,7 @@ def stop_gradient(x: Any) -> Any:
     >>> effax.grad(lambda x: x * effax.lax.stop_gradient(x))(3.0)
     Array(3., dtype=float32, weak_type=True)
     """
-    from effax.effects.elementwise import stop_gradient as effect
+    from effax.effects.rows.elementwise import stop_gradient as effect
     from effax.effects.tree import tree_map
 
     return tree_map(lambda v: effect(v) if moves(typeof(v)) else v, x)

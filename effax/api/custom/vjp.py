@@ -21,10 +21,10 @@ from effax.api.custom.calls import (
     typed,
 )
 from effax.api.custom.meaning import Meaning, called, meaning_of, staged
-from effax.effects import custom
-from effax.effects.conversion import convert_element_type
 from effax.effects.frames import filtered
-from effax.effects.state import Ref
+from effax.effects.rows import custom
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.state import Ref
 from effax.effects.tree import (
     broadcast_prefix,
     tree_flatten,

@@ -9,11 +9,11 @@ from typing import Any, ParamSpec, TypeVar
 from effax.api.calling.arguments import as_tuple, name_of, static_positions, wearing
 from effax.api.calling.kept import find_trace, keep_trace, key_of
 from effax.api.custom.calls import staged_over
-from effax.effects import contraction, control, convolution
 from effax.effects.effect import Effect
 from effax.effects.frames import filtered
-from effax.effects.naming import named
 from effax.effects.program import Program
+from effax.effects.rows import contraction, control, convolution
+from effax.effects.rows.naming import named
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.interpreters.residual.saving import Offloadable
 

@@ -18,11 +18,11 @@ from effax.api.calling.differentiable import (
 )
 from effax.api.calling.float0 import directions_like
 from effax.api.derivatives.linear_functions import LinearFunction
-from effax.effects.custom import custom_linear
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, innermost
 from effax.effects.program import Variable
-from effax.effects.state import Ref, Window, ref_get, ref_set
+from effax.effects.rows.custom import custom_linear
+from effax.effects.rows.state import Ref, Window, ref_get, ref_set
 from effax.effects.tree import tree_flatten, tree_map, tree_structure, tree_unflatten
 from effax.effects.types import ShapedArray, float0, typeof
 from effax.interpreters.custom_linear import closed

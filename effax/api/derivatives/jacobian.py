@@ -20,9 +20,9 @@ from effax.api.calling.float0 import is_nothing
 from effax.api.derivatives.forward import jvp
 from effax.api.derivatives.reverse import vjp
 from effax.api.mapping.vmap import mapped_over
-from effax.effects import shape
-from effax.effects.elementwise import add
 from effax.effects.frames import filtered
+from effax.effects.rows import shape
+from effax.effects.rows.elementwise import add
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import tangent_type
@@ -160,8 +160,8 @@ def basis(tree: Any) -> Any:
 
 def _identity_rows(total: int, start: int, type: Any) -> Any:
     """Row i is the (i - start)-th unit vector of the type's space, or zero."""
-    from effax.effects.comparison import eq
-    from effax.effects.conversion import convert_element_type
+    from effax.effects.rows.comparison import eq
+    from effax.effects.rows.conversion import convert_element_type
 
     row = shape.iota(dtype="int32", shape=(total, type.size), dimension=0)
     column = shape.iota(dtype="int32", shape=(total, type.size), dimension=1)

@@ -9,10 +9,10 @@ import numpy as np
 
 from effax.api.calling.arguments import name_of
 from effax.api.derivatives.forward import Linearized
-from effax.effects import control
 from effax.effects.frames import describe
-from effax.effects.naming import named
 from effax.effects.program import Equation, Program, Variable
+from effax.effects.rows import control
+from effax.effects.rows.naming import named
 from effax.effects.tree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.stage import stage

@@ -33,16 +33,16 @@ from effax.eager.whole import remembered
 from effax.effects import config
 from effax.effects.config import trace_key
 from effax.effects.contexts import put as put_handler
-from effax.effects.conversion import number
 from effax.effects.dtypes import is_inexact, is_integer
 from effax.effects.effect import REFERENCES
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current, innermost
 from effax.effects.interning import keep
-from effax.effects.state import Ref
+from effax.effects.rows.conversion import number
+from effax.effects.rows.state import Ref
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
-from effax.interpreters.discharge import distinct
+from effax.interpreters.functor.discharge import distinct
 from effax.interpreters.residual import Record
 
 P = ParamSpec("P")

@@ -14,16 +14,16 @@ from effax.api.mapping.vmap import vmap
 from effax.backends.xla import parallel as running
 from effax.backends.xla import processes
 from effax.backends.xla.array import Array, asarray
-from effax.effects import collective, config
+from effax.effects import config
 from effax.effects.config import trace_key
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier, Handler, bottom, innermost
 from effax.effects.program import Program
-from effax.effects.shape import move_axis
+from effax.effects.rows import collective
+from effax.effects.rows.shape import move_axis
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 from effax.effects.value import Value
-from effax.interpreters import parallel as parallel  # lifts programs at many places
 from effax.interpreters.stage import stage
 
 if TYPE_CHECKING:

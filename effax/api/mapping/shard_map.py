@@ -27,7 +27,7 @@ from effax.effects.mesh import (
     under_mesh,
 )
 from effax.effects.program import Program
-from effax.effects.sharding import shard_map as perform
+from effax.effects.rows.sharding import shard_map as perform
 from effax.effects.tree import (
     broadcast_prefix,
     keystr,
@@ -37,9 +37,8 @@ from effax.effects.tree import (
 )
 from effax.effects.types import typeof
 from effax.effects.value import Value
-from effax.interpreters import sharding as sharding  # lifts programs over a mesh
+from effax.interpreters.functor.varying import forgotten
 from effax.interpreters.stage import stage
-from effax.interpreters.varying import forgotten
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -15,8 +15,8 @@ from effax.backends.xla.array import Array
 from effax.effects.effect import REFERENCES
 from effax.effects.errors import RefError
 from effax.effects.frames import filtered
-from effax.effects.shape import move_axis
-from effax.effects.state import OwnedRef, Ref, Window, new_ref, ref_get, ref_set
+from effax.effects.rows.shape import move_axis
+from effax.effects.rows.state import OwnedRef, Ref, Window, new_ref, ref_get, ref_set
 from effax.effects.tree import (
     broadcast_prefix,
     keystr,
@@ -28,8 +28,8 @@ from effax.effects.tree import (
 )
 from effax.effects.types import typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat
-from effax.interpreters.discharge import distinct
-from effax.interpreters.vmappables import VMAPPABLE, Held, element, hold, whole
+from effax.interpreters.batch.vmappables import VMAPPABLE, Held, element, hold, whole
+from effax.interpreters.functor.discharge import distinct
 from effax.keys.arrays import axis_of_words, is_keys
 
 P = ParamSpec("P")

@@ -13,11 +13,11 @@ from effax.backends.xla.array import Array
 from effax.backends.xla.client import has_joined
 from effax.backends.xla.mesh import NamedSharding
 from effax.backends.xla.placement import Sharding
-from effax.effects import naming
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mesh import AbstractMesh, PartitionSpec
-from effax.effects.sharding import with_sharding_constraint
+from effax.effects.rows import naming
+from effax.effects.rows.sharding import with_sharding_constraint
 from effax.effects.tree import (
     broadcast_prefix,
     mismatch_details,

@@ -14,10 +14,10 @@ from effax.backends.xla import array as arrays
 from effax.backends.xla.device import devices as all_devices
 from effax.backends.xla.mesh import EMPTY, Mesh, NamedSharding
 from effax.backends.xla.placement import Sharding, SingleDeviceSharding
-from effax.effects import sharding as effects
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier, bottom, innermost
 from effax.effects.mesh import AbstractMesh, AxisType, MeshShape, current_mesh, under_mesh
+from effax.effects.rows import sharding as effects
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
 
 

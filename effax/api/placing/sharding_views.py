@@ -9,9 +9,9 @@ from typing import Any, Final
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.device import Device
 from effax.backends.xla.placement import Sharding
-from effax.effects.callback import Inspection, debug_callback
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
+from effax.effects.rows.callback import Inspection, debug_callback
 from effax.effects.tree import tree_leaves
 
 _COLORS: Final = (41, 42, 43, 44, 45, 46, 100, 101, 102, 103, 104, 105)

@@ -10,7 +10,7 @@ from effax.backends.xla.device import Device
 from effax.backends.xla.mesh import NamedSharding
 from effax.backends.xla.placement import Sharding, place
 from effax.effects.mesh import PartitionSpec, current_mesh
-from effax.effects.sharding import with_sharding_constraint
+from effax.effects.rows.sharding import with_sharding_constraint
 from effax.effects.tree import flatten_axes, tree_flatten
 from effax.effects.types import ShapedArray
 

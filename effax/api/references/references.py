@@ -8,14 +8,14 @@ from typing import Any, Final, NoReturn
 from effax.api.calling.differentiable import as_value, typeof_like
 from effax.api.custom.jvp import stop_gradient
 from effax.api.references.indices import index_of, structure_of
-from effax.effects.conversion import convert_element_type
 from effax.effects.errors import ConcretizationTypeError, RefError
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom
-from effax.effects.shape import full
-from effax.effects.state import AbstractRef, OwnedRef, ref_get, ref_set
-from effax.effects.state import Ref as Ref
-from effax.effects.state import new_ref as _new_ref
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.shape import full
+from effax.effects.rows.state import AbstractRef, OwnedRef, ref_get, ref_set
+from effax.effects.rows.state import Ref as Ref
+from effax.effects.rows.state import new_ref as _new_ref
 from effax.effects.tree import registry, tree_leaves
 from effax.effects.types import (
     ShapedArray,

@@ -25,7 +25,7 @@ def _first_together(*given: Any) -> Any:
 
 
 def _discharge(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-    from effax.interpreters.discharge import perform_on_contents
+    from effax.interpreters.functor.discharge import perform_on_contents
 
     return perform_on_contents(effect, operands, attributes)
 

@@ -12,12 +12,12 @@ from effax.api.calling.arguments import name_of, wearing
 from effax.api.calling.differentiable import as_value, typeof_like
 from effax.effects.config import trace_key
 from effax.effects.contexts import put
-from effax.effects.conversion import convert_element_type
 from effax.effects.frames import filtered
 from effax.effects.handler import current
-from effax.effects.kernel import Block, kernel
 from effax.effects.program import Program
-from effax.effects.state import OwnedRef
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.kernel import Block, kernel
+from effax.effects.rows.state import OwnedRef
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, int32, typeof
 from effax.experimental.pallas import points

@@ -13,7 +13,7 @@ from effax.api.compiling.struct import ShapeDtypeStruct
 from effax.api.references.references import TransformedRef, empty_ref, get
 from effax.api.references.references import set as set_part
 from effax.effects.frames import filtered
-from effax.effects.state import Ref
+from effax.effects.rows.state import Ref
 from effax.effects.tree import tree_map
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike

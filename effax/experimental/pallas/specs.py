@@ -10,7 +10,7 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from effax.effects.kernel import Block
+from effax.effects.rows.kernel import Block
 from effax.effects.types import ShapedArray
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.api.mapping.vmap import vmap
-from effax.effects.contraction import free_dims
+from effax.effects.rows.contraction import free_dims
 from effax.effects.value import Array
 from effax.experimental.sparse.bcoo import BCOO, JAXSparse
 from effax.experimental.sparse.compiling import compiled

@@ -13,7 +13,7 @@ from typing import Any
 import effax.numpy as jnp
 from effax import lax
 from effax.api.custom.jvp import stop_gradient
-from effax.effects.conversion import convert_element_type
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import inexact_dtype, is_complex, typeof
 from effax.effects.value import Array

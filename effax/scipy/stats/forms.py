@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, overload
 
 import effax.numpy as jnp
 from effax.eager.whole import whole
-from effax.effects.conversion import convert_element_type
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats

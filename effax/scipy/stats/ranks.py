@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import effax.numpy as jnp
 from effax.eager.whole import whole
-from effax.effects import cumulative
+from effax.effects.rows import cumulative
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats
 from effax.operands.arguments import canonical_axis

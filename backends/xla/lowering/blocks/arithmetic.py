@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from effax.backends.xla.lowering.blocks.writer import BlockWriter, Val, rule
-from effax.effects import (
+from effax.effects.effect import Effect
+from effax.effects.rows import (
     comparison,
     conversion,
     elementwise,
@@ -14,7 +15,6 @@ from effax.effects import (
     selection,
     transcendental,
 )
-from effax.effects.effect import Effect
 from effax.effects.types import (
     ShapedArray,
     bit_width,

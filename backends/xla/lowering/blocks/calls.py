@@ -11,8 +11,8 @@ from effax.backends.xla.lowering.blocks.writer import BlockWriter
 from effax.backends.xla.lowering.callback import layout
 from effax.backends.xla.lowering.foreign import quoted
 from effax.backends.xla.lowering.writer import Name, Writer, tensor
-from effax.effects.kernel import Block
 from effax.effects.program import Program
+from effax.effects.rows.kernel import Block
 from effax.effects.types import ShapedArray
 from effax.interpreters.grid_order import first_step
 

@@ -17,8 +17,8 @@ from effax.backends.xla.lowering.blocks.writer import (
     lazy,
     rule,
 )
-from effax.effects import control, indexing, shape
 from effax.effects.program import Program, Variable
+from effax.effects.rows import control, indexing, shape
 from effax.effects.types import ShapedArray
 
 _READS = (indexing.dynamic_slice, shape.slice, shape.reshape)

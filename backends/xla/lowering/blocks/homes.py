@@ -10,8 +10,8 @@ from typing import Any
 
 from effax.backends.xla.lowering.blocks.control import stays
 from effax.backends.xla.lowering.blocks.writer import View
-from effax.effects import control, indexing, shape
 from effax.effects.program import Equation, Program
+from effax.effects.rows import control, indexing, shape
 
 
 def homes(program: Program, outs: Sequence[View]) -> dict[Any, View]:

@@ -17,8 +17,8 @@ from effax.backends.xla.lowering.blocks.writer import (
     rule,
     zeros,
 )
-from effax.effects import contraction, elementwise, reduction, shape, transcendental
 from effax.effects.effect import Effect
+from effax.effects.rows import contraction, elementwise, reduction, shape, transcendental
 from effax.effects.types import ShapedArray, bit_width, is_bool, is_float
 
 _RULES: Final[dict[Effect, Rule]] = {}

@@ -25,8 +25,8 @@ from effax.backends.xla.lowering.blocks.mosaic import MosaicWriter
 from effax.backends.xla.lowering.blocks.writer import BOOL, INDEX, Memory, Val, View
 from effax.backends.xla.lowering.foreign import quoted
 from effax.backends.xla.lowering.writer import Name, Writer
-from effax.effects.kernel import Block
 from effax.effects.program import Program
+from effax.effects.rows.kernel import Block
 from effax.effects.types import ShapedArray, bit_width
 
 _TARGET = "tpu_custom_call"

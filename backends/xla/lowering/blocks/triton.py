@@ -19,7 +19,8 @@ from effax.backends.xla.lowering.blocks.writer import (
     rule,
     zeros,
 )
-from effax.effects import (
+from effax.effects.effect import Effect
+from effax.effects.rows import (
     comparison,
     contraction,
     cumulative,
@@ -30,7 +31,6 @@ from effax.effects import (
     special,
     transcendental,
 )
-from effax.effects.effect import Effect
 from effax.effects.types import ShapedArray, bit_width, float32, is_bool, is_float
 
 _RULES: Final[dict[Effect, Rule]] = {}

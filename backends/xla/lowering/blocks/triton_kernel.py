@@ -22,8 +22,8 @@ from effax.backends.xla.lowering.blocks.triton import TritonWriter
 from effax.backends.xla.lowering.blocks.writer import INDEX, Memory, Val, Value, View, zeros
 from effax.backends.xla.lowering.foreign import quoted
 from effax.backends.xla.lowering.writer import Name, Writer
-from effax.effects.kernel import Block, points
 from effax.effects.program import Program
+from effax.effects.rows.kernel import Block, points
 from effax.effects.types import ShapedArray
 from effax.interpreters.grid_order import reads_what_was
 

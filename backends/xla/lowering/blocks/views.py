@@ -18,8 +18,8 @@ from effax.backends.xla.lowering.blocks.writer import (
     lazy,
     rule,
 )
-from effax.effects import control, custom, indexing, shape
 from effax.effects.program import Program
+from effax.effects.rows import control, custom, indexing, shape
 from effax.effects.types import ShapedArray
 
 

@@ -15,14 +15,14 @@ import attrs
 import numpy as np
 
 from effax.backends.xla.lowering.writer import number
-from effax.effects import control, indexing
 from effax.effects.effect import Effect
 from effax.effects.errors import UnhandledEffectError
-from effax.effects.kernel import Block
 from effax.effects.program import Equation, Literal, Program, Variable
+from effax.effects.rows import control, indexing
+from effax.effects.rows.kernel import Block
 from effax.effects.types import ShapedArray, bool_, element_name, int32
+from effax.interpreters.functor.written_out import expansions
 from effax.interpreters.stage import stage
-from effax.interpreters.written_out import expansions
 
 INDEX: Final = ShapedArray((), int32)
 BOOL: Final = ShapedArray((), bool_)

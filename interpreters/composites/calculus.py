@@ -1,0 +1,400 @@
+"""The derivatives of elementary functions: one table, for every interpreter that needs them.
+
+`partials[effect]` gives, for each operand, the derivative of the result with respect to it:
+
+- a function of `(ans, *operands, **attributes)`, where `ans` is the effect's own result;
+- `over(f)`, when the derivative is `1 / f(ans, *operands)`;
+- a Python number, when it is constant: 1.0 and -1.0 for sums, 0.0 for steps;
+- `unknown(reason)`, when no formula is implemented.
+
+Functions are analytic: for complex operands these are complex derivatives, which is what forward
+mode needs. Maps that are only real-linear (`real`, `imag`, `conj`, `abs` of a complex number) are
+not here. Operands may be Python numbers, where the effect allows them.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Final
+
+import attrs
+
+from effax.effects.effect import LITERALS, Effect
+from effax.effects.errors import UnsupportedDerivativeError
+from effax.effects.rows import elementwise, shape, special, transcendental
+from effax.effects.rows.comparison import eq, ge, gt
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.elementwise import (
+    abs,
+    add,
+    cbrt,
+    ceil,
+    copy,
+    div,
+    floor,
+    integer_pow,
+    max,
+    min,
+    mul,
+    neg,
+    nextafter,
+    pow,
+    rem,
+    round,
+    rsqrt,
+    sign,
+    sqrt,
+    square,
+    stop_gradient,
+    sub,
+)
+from effax.effects.rows.selection import select_n
+from effax.effects.rows.special import (
+    bessel_i0e,
+    bessel_i1e,
+    digamma,
+    erf,
+    erf_inv,
+    erfc,
+    igamma,
+    igamma_grad_a,
+    igammac,
+    lgamma,
+    polygamma,
+    random_gamma_grad,
+    regularized_incomplete_beta,
+    zeta,
+)
+from effax.effects.rows.transcendental import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1p,
+    logaddexp,
+    logistic,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
+from effax.effects.types import finfo, is_complex, is_integer, typeof
+
+Derivative = Callable[..., Any]
+
+
+@attrs.frozen(slots=True, eq=False)
+class Over:
+    """A derivative that is one over something, so that a product with it is a quotient."""
+
+    denominator: Derivative
+
+
+@attrs.frozen(slots=True, eq=False)
+class Unknown:
+    """A derivative that exists, but for which no formula is implemented."""
+
+    reason: str
+
+
+over, unknown = Over, Unknown
+Partial = Derivative | Over | Unknown | float
+
+
+def like(x: Any, number: complex) -> Any:
+    """An array of the type of x, the number everywhere."""
+    type = typeof(x)
+    return shape.full(type.shape, number, type.dtype)
+
+
+def arrays(*operands: Any) -> tuple[Any, ...]:
+    """The operands, with Python numbers among them as arrays of the others' type."""
+    peer = next(x for x in operands if type(x) not in LITERALS)
+    return tuple(like(peer, x) if type(x) in LITERALS else x for x in operands)
+
+
+def _where(condition: Any, yes: Any, no: Any) -> Any:
+    return select_n(condition, no, yes)
+
+
+def _plus(x: Any, number: float) -> Any:
+    """`x + number`, also for a Python number x."""
+    return x + number if type(x) in LITERALS else add(x, number)
+
+
+def not_zero(x: Any) -> Any:
+    """x, with ones in place of zeros: a denominator."""
+    if type(x) in LITERALS:
+        return x or 1.0
+    return _where(eq(x, 0), 1.0, x)
+
+
+def _share(x: Any, ans: Any, y: Any) -> Any:
+    """Return x's share of a change when ans is chosen from x and y: one half at ties."""
+    tie = _where(eq(y, ans), like(ans, 0.5), like(ans, 1.0))
+    return _where(eq(x, ans), tie, 0.0)
+
+
+def _pow_dx(ans: Any, x: Any, y: Any) -> Any:
+    """y x^(y-1); for integers y = 0 it is zero, also where x is zero."""
+    if type(y) not in LITERALS and is_integer(typeof(y).dtype):
+        n = convert_element_type(y, dtype=typeof(ans).dtype, weak_type=False)
+        x = like(ans, x) if type(x) in LITERALS else x
+        return _where(eq(y, 0), 0.0, mul(not_zero(n), pow(x, add(n, -1.0))))
+    if type(y) in LITERALS:
+        return mul(pow(x, y - 1), y)
+    return mul(y, pow(x, add(y, -1.0)))
+
+
+def _pow_dy(ans: Any, x: Any, y: Any) -> Any:
+    """x^y log x, taken to be zero where x is zero."""
+    x = not_zero(x)
+    if type(x) not in LITERALS:
+        return mul(log(x), ans)
+    if type(x) is complex:
+        return mul(ans, cmath.log(x))
+    return mul(ans, math.log(x) if x > 0 else math.nan)
+
+
+def _integer_pow_dx(ans: Any, x: Any, *, y: int) -> Any:
+    if y == 0:
+        return like(x, 0.0)
+    return like(x, 1.0) if y == 1 else mul(integer_pow(x, y=y - 1) if y != 2 else x, float(y))
+
+
+def _part_of_sum(i: int) -> Derivative:
+    """exp(x - log(exp(x) + exp(y))): which part of the sum is exp(x), also at infinity."""
+
+    def part(ans: Any, *operands: Any) -> Any:
+        x = arrays(*operands)[i]
+        infinite = (
+            eq(abs(ans), math.inf) if not is_complex(typeof(ans).dtype) else eq(ans, math.inf)
+        )
+        apart = _where(eq(x, ans), like(ans, 0.0), -math.inf)
+        return exp(_where(infinite, apart, sub(x, ans)))
+
+    return part
+
+
+def _rem_dy(ans: Any, x: Any, y: Any) -> Any:
+    quotient = div(x, y)
+    return neg(mul(sign(quotient), floor(abs(quotient))))
+
+
+def _atan2_dx(ans: Any, x: Any, y: Any) -> Any:
+    x, y = arrays(x, y)
+    return div(y, add(square(x), square(y)))
+
+
+def _atan2_dy(ans: Any, x: Any, y: Any) -> Any:
+    x, y = arrays(x, y)
+    return neg(div(x, add(square(x), square(y))))
+
+
+def _acosh_dx(ans: Any, x: Any) -> Any:
+    """1 / sqrt(x^2 - 1); for complex numbers by factors, which have the right branch."""
+    if is_complex(typeof(x).dtype):
+        return mul(rsqrt(add(x, -1.0)), rsqrt(add(x, 1.0)))
+    return rsqrt(sub(square(x), 1.0))
+
+
+def _igamma_dx(ans: Any, a: Any, x: Any) -> Any:
+    """x^(a-1) exp(-x) / gamma(a)."""
+    a, x = arrays(a, x)
+    return exp(sub(sub(mul(add(a, -1.0), log(x)), x), lgamma(a)))
+
+
+def _igamma_da(ans: Any, a: Any, x: Any) -> Any:
+    return igamma_grad_a(a, x)
+
+
+def _negated(derivative: Derivative) -> Derivative:
+    return lambda *operands: neg(derivative(*operands))
+
+
+def _incomplete_beta_dx(ans: Any, a: Any, b: Any, x: Any) -> Any:
+    """x^(a-1) (1-x)^(b-1) / B(a, b)."""
+    a, b, x = arrays(a, b, x)
+    log_beta = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
+    powers = add(mul(add(b, -1.0), log1p(neg(x))), mul(add(a, -1.0), log(x)))
+    return exp(sub(powers, log_beta))
+
+
+# Bernoulli's numbers of even index over factorials, as in the formula of Euler and Maclaurin.
+_CORRECTIONS: Final = (
+    1 / 12,
+    -1 / 720,
+    1 / 30240,
+    -1 / 1209600,
+    1 / 47900160,
+    -691 / 1307674368000,
+    1 / 74724249600,
+    -3617 / 10670622842880000,
+)
+
+
+def _zeta_ds(ans: Any, s: Any, q: Any) -> Any:
+    """Ten terms of the sum, and the formula of Euler and Maclaurin for the rest, differentiated."""
+    s, q = arrays(s, q)
+    total = None
+    for k in range(10):
+        base = log(add(q, float(k)))
+        term = mul(base, exp(neg(mul(s, base))))
+        total = term if total is None else add(total, term)
+    w = add(q, 10.0)
+    logarithm = log(w)
+    power = exp(neg(mul(s, logarithm)))
+    before = add(s, -1.0)
+    integral = div(mul(power, w), before)
+    total = add(total, mul(integral, add(logarithm, div(1.0, before))))
+    total = add(total, mul(mul(power, 0.5), logarithm))
+    rising, slope, scale = s, div(1.0, s), div(power, w)
+    for j, coefficient in enumerate(_CORRECTIONS):
+        part = mul(mul(rising, scale), coefficient)
+        total = add(total, mul(part, sub(logarithm, slope)))
+        for i in (2 * j + 1, 2 * j + 2):
+            rising, slope = mul(rising, add(s, float(i))), add(slope, div(1.0, add(s, float(i))))
+        scale = div(scale, mul(w, w))
+    return neg(total)
+
+
+def _zeta_dq(ans: Any, s: Any, q: Any) -> Any:
+    return neg(mul(zeta(_plus(s, 1.0), q), s))
+
+
+def _bessel_i1e_dx(ans: Any, x: Any) -> Any:
+    """i0e(x) - i1e(x) (sign(x) + 1/x), which tends to 1/2 at zero."""
+    tiny = float(finfo(typeof(x).dtype).eps)
+    far = gt(abs(x), tiny)
+    safe = _where(far, x, tiny)
+    slope = sub(bessel_i0e(safe), mul(ans, add(sign(safe), div(1.0, safe))))
+    return _where(far, slope, 0.5)
+
+
+_STEP: Final[tuple[Partial, ...]] = (0.0,)
+
+Table = dict[Effect, tuple[Partial, ...]]
+
+_ARITHMETIC: Final[Table] = {
+    add: (1.0, 1.0),
+    sub: (1.0, -1.0),
+    neg: (-1.0,),
+    mul: (lambda ans, x, y: y, lambda ans, x, y: x),
+    div: (over(lambda ans, x, y: y), lambda ans, x, y: neg(div(ans, y))),
+    rem: (1.0, _rem_dy),
+    abs: (lambda ans, x: _where(ge(x, 0.0), like(x, 1.0), -1.0),),
+    max: (lambda ans, x, y: _share(x, ans, y), lambda ans, x, y: _share(y, ans, x)),
+    min: (lambda ans, x, y: _share(x, ans, y), lambda ans, x, y: _share(y, ans, x)),
+    square: (lambda ans, x: mul(x, 2.0),),
+    sqrt: (lambda ans, x: div(0.5, ans),),
+    rsqrt: (lambda ans, x: mul(div(ans, x), -0.5),),
+    cbrt: (lambda ans, x: div(1 / 3, square(ans)),),
+    pow: (_pow_dx, _pow_dy),
+    integer_pow: (_integer_pow_dx,),
+    copy: (1.0,),
+    sign: _STEP,
+    floor: _STEP,
+    ceil: _STEP,
+    round: _STEP,
+    stop_gradient: _STEP,
+    nextafter: (1.0, 0.0),
+}
+_TRANSCENDENTAL: Final[Table] = {
+    # exponentials and logarithms
+    exp: (lambda ans, x: ans,),
+    exp2: (lambda ans, x: mul(ans, math.log(2.0)),),
+    expm1: (lambda ans, x: add(ans, 1.0),),
+    log: (over(lambda ans, x: x),),
+    log1p: (over(lambda ans, x: add(x, 1.0)),),
+    logaddexp: (_part_of_sum(0), _part_of_sum(1)),
+    logistic: (lambda ans, x: mul(ans, sub(1.0, ans)),),
+    # trigonometric
+    sin: (lambda ans, x: cos(x),),
+    cos: (lambda ans, x: neg(sin(x)),),
+    tan: (lambda ans, x: add(square(ans), 1.0),),
+    asin: (lambda ans, x: rsqrt(sub(1.0, square(x))),),
+    acos: (lambda ans, x: neg(rsqrt(sub(1.0, square(x)))),),
+    atan: (over(lambda ans, x: add(square(x), 1.0)),),
+    atan2: (_atan2_dx, _atan2_dy),
+    # hyperbolic; 1 - tanh^2 and 1 - x^2 as products, which lose nothing near one
+    sinh: (lambda ans, x: cosh(x),),
+    cosh: (lambda ans, x: sinh(x),),
+    tanh: (lambda ans, x: mul(sub(1.0, ans), add(ans, 1.0)),),
+    asinh: (lambda ans, x: rsqrt(add(square(x), 1.0)),),
+    acosh: (_acosh_dx,),
+    atanh: (over(lambda ans, x: mul(sub(1.0, x), add(x, 1.0))),),
+}
+_SPECIAL: Final[Table] = {
+    erf: (lambda ans, x: mul(exp(neg(square(x))), 2 / math.sqrt(math.pi)),),
+    erfc: (lambda ans, x: mul(exp(neg(square(x))), -2 / math.sqrt(math.pi)),),
+    erf_inv: (lambda ans, x: mul(exp(square(ans)), math.sqrt(math.pi) / 2),),
+    lgamma: (lambda ans, x: digamma(x),),
+    digamma: (lambda ans, x: polygamma(1.0, x),),
+    polygamma: (
+        unknown("polygamma has no derivative with respect to its order"),
+        lambda ans, m, x: polygamma(_plus(m, 1.0), x),
+    ),
+    zeta: (_zeta_ds, _zeta_dq),
+    igamma: (_igamma_da, _igamma_dx),
+    igammac: (_negated(_igamma_da), _negated(_igamma_dx)),
+    igamma_grad_a: (
+        unknown("the second derivative of igamma with respect to a"),
+        unknown("the mixed second derivative of igamma"),
+    ),
+    random_gamma_grad: (
+        unknown("the second derivative of gamma samples"),
+        unknown("the second derivative of gamma samples"),
+    ),
+    regularized_incomplete_beta: (
+        unknown("the derivative of the incomplete beta function with respect to a"),
+        unknown("the derivative of the incomplete beta function with respect to b"),
+        _incomplete_beta_dx,
+    ),
+    bessel_i0e: (lambda ans, x: sub(bessel_i1e(x), mul(sign(x), ans)),),
+    bessel_i1e: (_bessel_i1e_dx,),
+}
+
+tables: Final[dict[ModuleType, Table]] = {
+    elementwise: _ARITHMETIC,
+    transcendental: _TRANSCENDENTAL,
+    special: _SPECIAL,
+}
+"""The derivatives of the effects of each row."""
+partials: Final[Table] = _ARITHMETIC | _TRANSCENDENTAL | _SPECIAL
+"""The derivative of each elementary function by each of its operands."""
+
+
+def along(effect: Effect, i: int, tangent: Any, ans: Any, operands: Any, attributes: Any) -> Any:
+    """The change of the result when operand i changes by `tangent`; None when there is none.
+
+    Raises `UnsupportedDerivativeError` where no formula is implemented.
+
+    >>> import effax.numpy as jnp
+    >>> from effax import effects, traits
+    >>> traits.along(effects.sin, 0, jnp.float32(2), None, (jnp.float32(0),), {})
+    Array(2., dtype=float32)
+    """
+    partial = partials[effect][i]
+    if isinstance(partial, float):
+        if partial == 1.0:
+            return tangent
+        if partial == 0.0:
+            return None
+        return neg(tangent) if partial == -1.0 else mul(tangent, partial)
+    if isinstance(partial, Over):
+        return div(tangent, partial.denominator(ans, *operands, **attributes))
+    if isinstance(partial, Unknown):
+        raise UnsupportedDerivativeError(f"not implemented: {partial.reason} (in '{effect.name}')")
+    return mul(tangent, partial(ans, *operands, **attributes))

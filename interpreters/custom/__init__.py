@@ -1,0 +1,1 @@
+"""Programs with rules of the user's, carried through any handler."""

@@ -1,0 +1,1 @@
+"""The functor: handlers carried through calls, branches, loops, references and kernels."""
