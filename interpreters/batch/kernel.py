@@ -10,9 +10,9 @@ from effax.effects.program import Program, Variable
 from effax.effects.rows.kernel import Block, kernel
 from effax.effects.types import ShapedArray, int32
 from effax.interpreters.batch.batched import Batch, Batched, repeat
+from effax.interpreters.functor.grid_order import reads_what_was
 from effax.interpreters.functor.kernel import lift_kernel, lifted_kernel
 from effax.interpreters.functor.lifting import PLAIN, Mode
-from effax.interpreters.grid_order import reads_what_was
 
 _ID = ShapedArray((), int32)
 

@@ -14,7 +14,7 @@ from effax.backends.xla.lowering.writer import Name, Writer, tensor
 from effax.effects.program import Program
 from effax.effects.rows.kernel import Block
 from effax.effects.types import ShapedArray
-from effax.interpreters.grid_order import first_step
+from effax.interpreters.functor.grid_order import first_step
 
 
 @attrs.frozen

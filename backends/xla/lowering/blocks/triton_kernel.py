@@ -25,7 +25,7 @@ from effax.backends.xla.lowering.writer import Name, Writer
 from effax.effects.program import Program
 from effax.effects.rows.kernel import Block, points
 from effax.effects.types import ShapedArray
-from effax.interpreters.grid_order import reads_what_was
+from effax.interpreters.functor.grid_order import reads_what_was
 
 Homes = dict[Any, View]
 _TARGET = "__gpu$xla.gpu.triton"
