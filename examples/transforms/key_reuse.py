@@ -5,7 +5,7 @@ drawn, is used again: in another line, another step of a loop, the program after
 leaves a key usable, `clone` says that using it again is meant. A key array has a cell for each of
 its keys, which slices of it share; a key that is taken at a computed index, or put together with
 others, is taken to be a new one. f's program is read: a loop's body twice in a row, branches each
-for itself, so arguments are traced as under `jit`. (The discipline of jax.experimental.key_reuse.)
+for itself, a kernel at one point; so arguments are traced as under `jit`. (The discipline of jax.experimental.key_reuse.)
 """
 
 from copy import deepcopy
@@ -14,7 +14,7 @@ from itertools import chain
 import effax as fx
 import effax.numpy as jnp
 from effax.errors import KeyReuseError
-from effax.extend import effects, traits
+from effax.extend import effects, find_effect, traits
 
 
 def fresh(xs):
@@ -77,11 +77,17 @@ def steps(e, given, body, consts, carry, length, **_):
     return given[consts:n] + fresh(e.outputs)[carry:]
 
 
+def points(e, given, program, **_):
+    walk(program, fresh(program.inputs))  # within a point: blocks are read as new keys
+    return fresh(e.outputs)
+
+
 def other(e, given, program=None, **_):
     return walk(program, given) if program else fresh(e.outputs)
 
 
 RULES = {effects.use_key: use, effects.cond: branch, effects.while_loop: loop, effects.scan: steps}
+RULES[find_effect("kernel")] = points
 RULES |= {e: move for e in traits.structural if e.family == "shape"}
 
 

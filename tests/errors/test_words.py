@@ -39,7 +39,7 @@ SAID = {
         r"  \* most axes \(2 of them\) had size 2, e.g. axis 0 of argument x1 of type float32\[2\];\n"
         r"  \* one axis had size 1: axis 0 of kwargs\['a3'\] of type float32\[1\]",
     ),
-    "nothing to map": (lambda: effax.vmap(lambda x: x)({}), ValueError, "there is no array among the arguments"),
+    "nothing to map": (lambda: effax.vmap(lambda x: x)({}), ValueError, "at least one argument containing an array"),
     "no place": (
         lambda: effax.vmap(lambda x: {"a": x}, out_axes=None, axis_name="i")(jnp.ones(2)),
         ValueError, r"mapped output \(axis_name=i\) but out_axes is None at vmap out_axes\['a'\]",
