@@ -26,9 +26,14 @@ __dir__ = __all__.copy
 
 
 def flatten_fun(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Callable[[], Any]]:
-    """A function of the leaves of `(args, keywords)`, to the leaves of the result.
+    """Return a function of the leaves of `(args, keywords)`, to the leaves of the result.
 
-    The second result gives the tree of the result, once the function was called.
+    Args:
+      f: the function, wrapped by `wrap_init`.
+      in_tree: the tree structure of `(args, keywords)`.
+
+    Returns:
+      The function, and a function that gives the tree of the result once the first was called.
 
     >>> from effax.extend.linear_util import wrap_init
     >>> from effax.tree_util import tree_structure
@@ -41,7 +46,14 @@ def flatten_fun(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Callable[[], A
 
 
 def flatten_fun_nokwargs(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Callable[[], Any]]:
-    """The same, of the leaves of a tuple of arguments.
+    """Return a function of the leaves of a tuple of arguments, to the leaves of the result.
+
+    Args:
+      f: the function, wrapped by `wrap_init`.
+      in_tree: the tree structure of the tuple.
+
+    Returns:
+      The function, and a function that gives the tree of the result once the first was called.
 
     >>> from effax.extend.linear_util import wrap_init
     >>> from effax.tree_util import tree_structure
@@ -78,7 +90,13 @@ def _flattened(
 def argnums_partial(
     f: WrappedFun, dyn_argnums: Sequence[int], args: Sequence[Any], **_: Any
 ) -> tuple[WrappedFun, list[Any]]:
-    """The function of the arguments at these places, the others fixed; and those arguments.
+    """Return the function of the arguments at these places, the others fixed; and those arguments.
+
+    Args:
+      f: the function, wrapped by `wrap_init`.
+      dyn_argnums: the places of the arguments that stay free; negative ones count from the end.
+      args: all arguments.
+      **_: JAX's further options, which are ignored.
 
     >>> from effax.extend.linear_util import wrap_init
     >>> g, rest = argnums_partial(wrap_init(lambda x, y: x - y), [1], (5, 3))
@@ -97,9 +115,16 @@ def argnums_partial(
 
 
 def flatten_axes(name: str, treedef: Any, axis_tree: Any, *, kws: bool = False, **_: Any) -> Any:
-    """An axis (or None) for each leaf of a tree, from a prefix of it.
+    """Return an axis (or None) for each leaf of a tree, from a prefix of it.
 
-    Raises ValueError, with `name` and each place that differs, where the axes are no prefix.
+    Args:
+      name: the name of the axes, for error messages.
+      treedef: the structure of the tree.
+      axis_tree: the axes, a prefix of the tree.
+      kws, **_: JAX's further options, which are ignored.
+
+    Raises:
+      ValueError: where the axes are not a prefix, with `name` and each place that differs.
 
     >>> from effax.tree_util import tree_structure
     >>> flatten_axes("vmap in_axes", tree_structure((1, {"a": 2, "b": 3})), (0, None))
@@ -120,7 +145,10 @@ def safe_map(f: Callable[..., Any], *args: Any) -> list[Any]:
 
 
 def shaped_abstractify(x: Any) -> ShapedArray:
-    """The type of an array or a number.
+    """Return the type of an array or a number.
+
+    Args:
+      x: array_like.
 
     >>> shaped_abstractify(1.0)
     f32[]~weak
@@ -130,6 +158,11 @@ def shaped_abstractify(x: Any) -> ShapedArray:
 
 def debug_info(traced_for: str, fun: Callable[..., Any], *_: Any, **__: Any) -> str:
     """Describe a function that is traced; errors here name the user's lines by themselves.
+
+    Args:
+      traced_for: the name of the transformation.
+      fun: the function.
+      *_, **__: JAX's further arguments, which are ignored.
 
     >>> debug_info("jit", max)
     'max, traced for jit'

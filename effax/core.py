@@ -38,7 +38,15 @@ eval_context = ensure_compile_time_eval
 
 
 def eval_jaxpr(jaxpr: Program, consts: Sequence[Any], *args: Any) -> list[Any]:
-    """Perform a program's equations on these values, under the handlers now installed.
+    """Evaluate a program's equations on these values, under the handlers now installed.
+
+    Args:
+      jaxpr: the program, such as `closed.jaxpr` of a closed one.
+      consts: the values of its constants.
+      *args: the values of its inputs.
+
+    Returns:
+      The list of its outputs.
 
     >>> import effax, effax.numpy as jnp
     >>> closed = effax.make_jaxpr(lambda x: x * 2.0 + 1.0)(1.0)
@@ -49,7 +57,10 @@ def eval_jaxpr(jaxpr: Program, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 
 def max_dim(d1: int, d2: int) -> int:
-    """The greater of two lengths.
+    """Return the greater of two lengths.
+
+    Args:
+      d1, d2: the lengths.
 
     >>> max_dim(2, 3)
     3
@@ -58,7 +69,10 @@ def max_dim(d1: int, d2: int) -> int:
 
 
 def min_dim(d1: int, d2: int) -> int:
-    """The lesser of two lengths.
+    """Return the lesser of two lengths.
+
+    Args:
+      d1, d2: the lengths.
 
     >>> min_dim(2, 3)
     2

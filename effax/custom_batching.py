@@ -137,7 +137,10 @@ class _Rule:
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
-    """A function that `vmap` applies to each of the batch in turn, by `lax.map`; nested ones too.
+    """Make a function that `vmap`, nested ones too, applies to each of the batch by `lax.map`.
+
+    Args:
+      f: the function.
 
     >>> import effax, effax.numpy as jnp
     >>> f = sequential_vmap(jnp.square)

@@ -220,6 +220,14 @@ def log(
 ) -> Any:
     """Log values of a running program: as `print`, into the logger "effax", at level INFO.
 
+    Args:
+      fmt: a format string, as of `str.format`; without it, the result takes it.
+      *args: values for it.
+      ordered: whether lines appear in the order of the program's text, also between programs.
+      partitioned: accepted for JAX's sake.
+      skip_format_check: leave arguments that the format does not mention unnoticed.
+      **kwargs: values by name.
+
     >>> import effax, logging
     >>> logging.getLogger("effax").isEnabledFor(logging.INFO)
     False

@@ -74,7 +74,13 @@ class Level:
 def levels(
     frame: FrameType | None, only_users: bool, limit: int | None
 ) -> tuple[list[Level], list[dict[str, Any]]]:
-    """The frames from one outwards, innermost first, and the variables of each."""
+    """Return the frames from one outwards, innermost first, and the variables of each.
+
+    Args:
+      frame: the innermost frame.
+      only_users: whether the library's own frames are left out.
+      limit: the largest number of frames; None for all.
+    """
     found: list[Level] = []
     variables: list[dict[str, Any]] = []
     while frame is not None and (limit is None or len(found) < limit):

@@ -47,7 +47,11 @@ bfloat16 = ml_dtypes.bfloat16
 
 
 def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
-    """The dtype that arrays have where this one is asked for.
+    """Return the dtype that arrays have where this one is asked for.
+
+    Args:
+      dtype: the dtype.
+      allow_extended_dtype: whether a dtype of keys is returned as it is; else it is an error.
 
     >>> from effax import dtypes
     >>> dtypes.canonicalize_dtype("float64")
@@ -61,7 +65,10 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
 
 
 def scalar_type_of(x: Any) -> type:
-    """The type of Python's numbers that a value is like.
+    """Return the type of Python's numbers that a value is like.
+
+    Args:
+      x: an array or a number.
 
     >>> from effax import dtypes
     >>> dtypes.scalar_type_of(1.5)

@@ -52,7 +52,10 @@ def include_dir() -> str:
 
 
 def pycapsule(funcptr: Any) -> Any:
-    """A function of a library that ctypes loaded, as the capsule that is registered.
+    """Return a function of a library that ctypes loaded, as the capsule that is registered.
+
+    Args:
+      funcptr: the function.
 
     >>> import ctypes
     >>> pycapsule(ctypes.pythonapi.Py_IncRef)
@@ -94,13 +97,20 @@ def register_ffi_target(
 def register_ffi_type(name: str, type_registration: Any, platform: str = "cpu") -> None:
     """Make the type of a handler's state known to XLA by a name.
 
-    `type_registration` is a dict of capsules: "type_id", and "type_info" where there is one.
+    Args:
+      name: the name of the type.
+      type_registration: a dict of capsules: "type_id", and "type_info" where there is one.
+      platform: "cpu" or "cuda".
     """
     foreign_targets.register_type(name, type_registration, platform)
 
 
 def register_ffi_target_as_batch_partitionable(name: str) -> None:
-    """Say that a target computes the rows of its operands each by itself."""
+    """Declare that a target computes the rows of its operands each by itself.
+
+    Args:
+      name: the name of the target.
+    """
     foreign_targets.register_batch_partitionable(name)
 
 

@@ -18,10 +18,13 @@ __dir__ = __all__.copy
 
 @filtered
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """All elements of a tree of arrays as one vector, and the function that undoes it.
+    """Return all elements of a tree of arrays as one vector, and the function that undoes it.
 
     The vector has the dtype in which the leaves' meet; `unravel` gives each its own back. Where
     all leaves have one dtype, it takes vectors of any, and gives leaves of theirs.
+
+    Args:
+      pytree: a tree of arrays.
 
     >>> from effax.flatten_util import ravel_pytree
     >>> flat, unravel = ravel_pytree({"a": 1.0, "b": (2.0, 3.0)})

@@ -210,13 +210,22 @@ def column_of(interpreter: type[Interpreter]) -> Callable[[Effect], Cell]:
 
 
 def cell(column: str, effect: Effect) -> Cell:
-    """One cell of the library's matrix."""
+    """Return one cell of the library's matrix.
+
+    Args:
+      column: the name of a column.
+      effect: the row.
+    """
     reason = REFUSED.get((column, effect.name))
     return COLUMNS[column](effect) if reason is None else Cell("refused", reason)
 
 
 def rows(families: Iterable[str] = ()) -> dict[str, list[Effect]]:
-    """The effects defined so far, by family."""
+    """Return the effects defined so far, by family.
+
+    Args:
+      families: the families to list; by default all.
+    """
     wanted = set(families)
     found: dict[str, list[Effect]] = {}
     for effect in all_effects():
@@ -245,7 +254,11 @@ def library_families() -> frozenset[str]:
 
 
 def table(*interpreters: type[Interpreter], families: Iterable[str] = ()) -> str:
-    """The matrix as text, with a column for each of the interpreters given.
+    """Return the matrix as text, with a column for each of the interpreters given.
+
+    Args:
+      *interpreters: interpreters to add as columns.
+      families: the families to show; by default all.
 
     >>> print(table(families=["complex"]).splitlines()[2])
       real     rule      generic   rule      rule      rule      rule      rule
@@ -275,6 +288,9 @@ def table(*interpreters: type[Interpreter], families: Iterable[str] = ()) -> str
 def summary(*interpreters: type[Interpreter]) -> str:
     """Count the effects, and how each column treats them, a line each.
 
+    Args:
+      *interpreters: interpreters to add as columns.
+
     >>> print(summary().splitlines()[-1].split()[0])
     reference
     """
@@ -294,9 +310,12 @@ def summary(*interpreters: type[Interpreter]) -> str:
 
 
 def find_interpreter(name: str) -> type[Interpreter]:
-    """The interpreter that `module:Class` or `file.py:Class` names.
+    """Return the interpreter that `module:Class` or `file.py:Class` names.
 
     Raises `ValueError` where there is none.
+
+    Args:
+      name: the module or file, a colon and the class.
     """
     where, _, attribute = name.rpartition(":")
     if where.endswith(".py"):
@@ -318,7 +337,11 @@ def find_interpreter(name: str) -> type[Interpreter]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the matrix; the exit status is 1 if the library's part has an empty cell."""
+    """Print the matrix; the exit status is 1 if the library's part has an empty cell.
+
+    Args:
+      arguments: the command line's arguments; by default those of the process.
+    """
     parser = argparse.ArgumentParser(prog="python -m effax.matrix", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("interpreters", nargs="*", help="module:Class or file.py:Class")

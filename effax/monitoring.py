@@ -67,42 +67,86 @@ def record_scalar(event: str, value: float | int, **kwargs: str | int) -> None:
 
 
 def register_event_listener(callback: Listener) -> None:
-    """Have a function called by `record_event`."""
+    """Have a function called by `record_event`.
+
+    Args:
+      callback: a function to be called as `callback(event, **kwargs)`.
+    """
     events.listen("event", callback)
 
 
 def register_event_duration_secs_listener(callback: Listener) -> None:
-    """Have a function called by `record_event_duration_secs`."""
+    """Have a function called by `record_event_duration_secs`.
+
+    Args:
+      callback: a function to be called as `callback(event, duration, **kwargs)`.
+    """
     events.listen("duration", callback)
 
 
 def register_event_time_span_listener(callback: Listener) -> None:
-    """Have a function called by `record_event_time_span`."""
+    """Have a function called by `record_event_time_span`.
+
+    Args:
+      callback: a function to be called as `callback(event, start_time, end_time, **kwargs)`.
+    """
     events.listen("time_span", callback)
 
 
 def register_scalar_listener(callback: Listener) -> None:
-    """Have a function called by `record_scalar`."""
+    """Have a function called by `record_scalar`.
+
+    Args:
+      callback: a function to be called as `callback(event, value, **kwargs)`.
+    """
     events.listen("scalar", callback)
 
 
 def unregister_event_listener(callback: Listener) -> None:
-    """Call it no more. Raises `ValueError` for a function that does not listen."""
+    """Call a function of `register_event_listener` no more.
+
+    Args:
+      callback: the function.
+
+    Raises:
+      ValueError: for a function that is not registered.
+    """
     events.forget("event", callback)
 
 
 def unregister_event_duration_listener(callback: Listener) -> None:
-    """Call it no more. Raises `ValueError` for a function that does not listen."""
+    """Call a function of `register_event_duration_secs_listener` no more.
+
+    Args:
+      callback: the function.
+
+    Raises:
+      ValueError: for a function that is not registered.
+    """
     events.forget("duration", callback)
 
 
 def unregister_event_time_span_listener(callback: Listener) -> None:
-    """Call it no more. Raises `ValueError` for a function that does not listen."""
+    """Call a function of `register_event_time_span_listener` no more.
+
+    Args:
+      callback: the function.
+
+    Raises:
+      ValueError: for a function that is not registered.
+    """
     events.forget("time_span", callback)
 
 
 def unregister_scalar_listener(callback: Listener) -> None:
-    """Call it no more. Raises `ValueError` for a function that does not listen."""
+    """Call a function of `register_scalar_listener` no more.
+
+    Args:
+      callback: the function.
+
+    Raises:
+      ValueError: for a function that is not registered.
+    """
     events.forget("scalar", callback)
 
 

@@ -163,16 +163,18 @@ def segment_sum(
     bucket_size: int | None = None,
     mode: Mode = None,
 ) -> Array:
-    """The sum of the rows of each segment, 0 for an empty one; numbers out of range are dropped.
+    """Return the sum of the rows of each segment, 0 for an empty one.
 
     Args:
-      data: the rows.
-      segment_ids: which segment each row belongs to.
-      num_segments: how many there are; needed under `jit`.
-      indices_are_sorted: a promise.
-      unique_indices: a promise.
-      bucket_size: sum so many rows at a time first, for accuracy.
-      mode: what a number out of range means, as in `lax.scatter`.
+      data: array_like, the rows.
+      segment_ids: array_like of integers, the segment of each row.
+      num_segments: the number of segments, the length of the result; needed under `jit`, by default
+        one more than the largest id.
+      indices_are_sorted, unique_indices: promises that let the compiler write faster code; the
+        result is undefined where they are broken.
+      bucket_size: the number of rows to sum at a time first, for accuracy.
+      mode: the treatment of ids out of range, as in `lax.scatter`; by default they are dropped.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax.numpy as jnp, effax.ops as ops
     >>> ops.segment_sum(jnp.arange(4.0), jnp.array([0, 0, 1, 2]), 3)
@@ -196,7 +198,15 @@ def segment_prod(
     bucket_size: int | None = None,
     mode: Mode = None,
 ) -> Array:
-    """The product of the rows of each segment, 1 for an empty one; else as `segment_sum`.
+    """Return the product of the rows of each segment, 1 for an empty one.
+
+    Args:
+      data, segment_ids, num_segments: as for `segment_sum`.
+      indices_are_sorted, unique_indices: promises that let the compiler write faster code; the
+        result is undefined where they are broken.
+      bucket_size: the number of rows to multiply at a time first.
+      mode: the treatment of ids out of range, as in `lax.scatter`; by default they are dropped.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax.numpy as jnp, effax.ops as ops
     >>> ops.segment_prod(jnp.array([2.0, 3.0, 4.0]), jnp.array([0, 0, 1]), 2)
@@ -220,7 +230,15 @@ def segment_max(
     bucket_size: int | None = None,
     mode: Mode = None,
 ) -> Array:
-    """The largest of each segment, -inf (or the least there is) for an empty one.
+    """Return the largest of each segment, -inf (or the least of the dtype) for an empty one.
+
+    Args:
+      data, segment_ids, num_segments: as for `segment_sum`.
+      indices_are_sorted, unique_indices: promises that let the compiler write faster code; the
+        result is undefined where they are broken.
+      bucket_size: the number of rows to compare at a time first.
+      mode: the treatment of ids out of range, as in `lax.scatter`; by default they are dropped.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax.numpy as jnp, effax.ops as ops
     >>> ops.segment_max(jnp.array([2.0, 3.0, 4.0]), jnp.array([0, 0, 1]), 2)
@@ -244,7 +262,15 @@ def segment_min(
     bucket_size: int | None = None,
     mode: Mode = None,
 ) -> Array:
-    """The smallest of each segment, inf (or the largest there is) for an empty one.
+    """Return the smallest of each segment, inf (or the largest of the dtype) for an empty one.
+
+    Args:
+      data, segment_ids, num_segments: as for `segment_sum`.
+      indices_are_sorted, unique_indices: promises that let the compiler write faster code; the
+        result is undefined where they are broken.
+      bucket_size: the number of rows to compare at a time first.
+      mode: the treatment of ids out of range, as in `lax.scatter`; by default they are dropped.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax.numpy as jnp, effax.ops as ops
     >>> ops.segment_min(jnp.array([2.0, 3.0, 4.0]), jnp.array([0, 0, 1]), 2)

@@ -92,7 +92,13 @@ def trace(
     create_perfetto_trace: bool = False,
     profiler_options: ProfileOptions | None = None,
 ) -> Iterator[None]:
-    """Record what happens in a `with` block; see `start_trace`."""
+    """Record what happens in a `with` block.
+
+    Args:
+      log_dir: the directory to write into.
+      create_perfetto_link, create_perfetto_trace: not supported, see `start_trace`.
+      profiler_options: what to record.
+    """
     start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
     try:
         yield
@@ -115,7 +121,12 @@ class StepTraceAnnotation(TraceAnnotation):  # type: ignore[misc]
 def annotate_function(
     func: Callable[P, R], name: str | None = None, **decorator_kwargs: Any
 ) -> Callable[P, R]:
-    """The function with a mark around each of its calls.
+    """Return the function with a mark around each of its calls.
+
+    Args:
+      func: the function.
+      name: the name of the mark; by default the function's.
+      **decorator_kwargs: metadata of the mark, as for `TraceAnnotation`.
 
     >>> annotate_function(lambda x: x + 1, name="successor")(1)
     2
@@ -133,7 +144,12 @@ def annotate_function(
 def start_server(port: int, requires_backend: bool = True) -> Any:
     """Answer requests for profiles, such as TensorBoard's, on a port.
 
-    Raises `ValueError` where a server of this process answers.
+    Args:
+      port: the number of the port.
+      requires_backend: ignored; the backends are always started.
+
+    Raises:
+      ValueError: where a server of this process runs already.
     """
     return profiling.serve(port)
 
@@ -146,6 +162,9 @@ def stop_server() -> None:
 def device_memory_profile(backend: str | None = None) -> bytes:
     """Return what the devices' memory holds, as a compressed profile for `pprof`.
 
+    Args:
+      backend: the platform, such as "cpu"; None for the default one.
+
     >>> import effax, gzip
     >>> x = effax.numpy.ones(1000).block_until_ready()
     >>> len(gzip.decompress(device_memory_profile("cpu"))) > 0
@@ -157,5 +176,10 @@ def device_memory_profile(backend: str | None = None) -> bytes:
 def save_device_memory_profile(
     filename: os.PathLike[str] | str, backend: str | None = None
 ) -> None:
-    """Write what lives in the devices' memory into a file; see `device_memory_profile`."""
+    """Write what lives in the devices' memory into a file; see `device_memory_profile`.
+
+    Args:
+      filename: the path of the file.
+      backend: the platform, such as "cpu"; None for the default one.
+    """
     Path(filename).write_bytes(device_memory_profile(backend))

@@ -133,14 +133,23 @@ def check_jvp(
     eps: float = _STEP,
     err_msg: str = "",
 ) -> None:
-    """Compares a forward derivative of `f` at `args` with a central difference of step `eps`.
+    """Compare a forward derivative of `f` at `args` with a central difference.
 
-    `f_jvp(primals, tangents)` gives the value and its tangent, as `partial(jvp, f)` does. One
-    random direction is tried (the same at each call). Arguments and results are pytrees; leaves not
-    of a floating dtype have no tangents and are not compared. Without `atol` and `rtol` the
-    bounds fit the narrowest dtype: 1e-5 for float64, 2e-3 for float32, 0.1 below.
+    One random direction is tried (the same at each call). Arguments and results are pytrees; leaves
+    not of a floating dtype have no tangents and are not compared.
 
-    Raises AssertionError where values or tangents differ.
+    Args:
+      f: the function.
+      f_jvp: its derivative: `f_jvp(primals, tangents)` gives the value and its tangent, as
+        `partial(jvp, f)` does.
+      args: the arguments of `f`.
+      atol, rtol: bounds on the absolute and the relative error; by default they fit the narrowest
+        dtype: 1e-5 for float64, 2e-3 for float32, 0.1 below.
+      eps: the step of the difference.
+      err_msg: the beginning of the error message.
+
+    Raises:
+      AssertionError: where values or tangents differ.
 
     >>> import effax
     >>> import effax.numpy as jnp
@@ -168,11 +177,23 @@ def check_vjp(
     eps: float = _STEP,
     err_msg: str = "",
 ) -> None:
-    """Compares a reverse derivative of `f` at `args` with a central difference of step `eps`.
+    """Compare a reverse derivative of `f` at `args` with a central difference.
 
-    `f_vjp(*args)` gives the value and the map of cotangents, as `partial(vjp, f)` does. For a
-    random tangent t and cotangent c, the sum of c * (df t) is compared with that of (c df) * t.
-    Leaves and bounds as for `check_jvp`. Raises AssertionError where they differ.
+    For a random tangent t and cotangent c, the sum of c * (df t) is compared with that of
+    (c df) * t. Leaves are treated as by `check_jvp`.
+
+    Args:
+      f: the function.
+      f_vjp: its derivative: `f_vjp(*args)` gives the value and the map of cotangents, as
+        `partial(vjp, f)` does.
+      args: the arguments of `f`.
+      atol, rtol: bounds on the absolute and the relative error; by default they fit the narrowest
+        dtype: 1e-5 for float64, 2e-3 for float32, 0.1 below.
+      eps: the step of the difference.
+      err_msg: the beginning of the error message.
+
+    Raises:
+      AssertionError: where values or derivatives differ.
 
     >>> import effax
     >>> import effax.numpy as jnp
@@ -216,13 +237,23 @@ def check_grads(
     rtol: float | None = None,
     eps: float | None = None,
 ) -> None:
-    """Compares derivatives of `f` at `args`, up to the `order`, with central differences.
+    """Compare derivatives of `f` at `args` with central differences.
 
-    `modes` names forward ("fwd") and reverse ("rev") derivatives; from the second order on each is
-    taken of each. One random direction is tried for each. Leaves and bounds as for `check_jvp`; the
-    step is 2^-11 without `eps`.
+    From the second order on each mode is applied to each derivative. One random direction is tried
+    for each. Leaves are treated as by `check_jvp`.
 
-    Raises AssertionError where they differ, ValueError for other modes.
+    Args:
+      f: the function.
+      args: the arguments of `f`.
+      order: the highest order of derivatives.
+      modes: "fwd" for forward and "rev" for reverse derivatives.
+      atol, rtol: bounds on the absolute and the relative error; by default they fit the narrowest
+        dtype: 1e-5 for float64, 2e-3 for float32, 0.1 below.
+      eps: the step of the differences; by default 2^-11.
+
+    Raises:
+      AssertionError: where derivatives differ.
+      ValueError: for other modes.
 
     >>> import effax.numpy as jnp
     >>> check_grads(lambda x: jnp.sin(x) * x, (0.5,), order=2)

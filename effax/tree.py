@@ -20,9 +20,12 @@ from effax.keys.leaves import tree_transpose as transpose
 
 
 def static(**options: Any) -> Any:
-    """A field of a dataclass that is part of the tree's structure, and no leaf of it.
+    """Declare a field of a dataclass that is part of the tree's structure, and no leaf of it.
 
-    Options are those of `dataclasses.field`; `tree_util.register_dataclass` looks for the mark.
+    `tree_util.register_dataclass` looks for the mark that it puts in the field's metadata.
+
+    Args:
+      **options: options of `dataclasses.field`; the mark is added to `metadata`.
 
     >>> import dataclasses
     >>> from effax import tree, tree_util

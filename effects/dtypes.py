@@ -387,9 +387,12 @@ def tangent_dtype(dtype: Any) -> DType:
 
 
 def bit_width(dtype: Any) -> int:
-    """Bits per element as XLA stores it; `int4` has 4, a Boolean 8, `float0` none.
+    """Return the bits per element as XLA stores it; `int4` has 4, a Boolean 8, `float0` none.
 
     Raises `ValueError` for None, which NumPy would take for float64.
+
+    Args:
+      dtype: a dtype, a scalar type or a name.
     """
     if dtype is None:
         raise ValueError("dtype cannot be None: give a dtype, or its name")

@@ -281,5 +281,9 @@ def _hidden(step: TracebackType) -> bool:
 
 
 def full_traceback(error: BaseException) -> Any:
-    """An exception's traceback with the library's frames, as it was before `filtered` cut it."""
+    """Return an exception's traceback with the library's frames, as before `filtered` cut it.
+
+    Args:
+      error: the exception.
+    """
     return getattr(error, "effax_traceback", error.__traceback__)

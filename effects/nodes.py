@@ -32,10 +32,14 @@ class Nodes:
         unflatten_func: Unflatten,
         flatten_with_keys_func: Flatten | None = None,
     ) -> None:
-        """Make a class a node: how to get `(children, metadata)`, and the way back from both.
+        """Make a class a node of pytrees.
 
-        `flatten_with_keys_func` gives pairs `(key, child)` in place of children; without it,
-        paths number them.
+        Args:
+          nodetype: the class.
+          flatten_func: a function from an instance to `(children, metadata)`; metadata is hashable.
+          unflatten_func: a function of metadata and children that makes an instance.
+          flatten_with_keys_func: like `flatten_func`, with pairs `(key, child)` in place of
+            children; without it, paths number them.
 
         >>> from effax import tree, tree_util
         >>> class Pair:
@@ -52,6 +56,12 @@ class Nodes:
 
     def register_pytree_node_class(self, cls: C) -> C:
         """Decorate a class with `tree_flatten(self)` and classmethod `tree_unflatten(aux, xs)`.
+
+        Args:
+          cls: the class.
+
+        Returns:
+          The class.
 
         >>> from effax import tree, tree_util
         >>> @tree_util.register_pytree_node_class
@@ -76,7 +86,14 @@ class Nodes:
         unflatten_func: Unflatten,
         flatten_func: Flatten | None = None,
     ) -> None:
-        """Make a class a node whose children have keys: `flatten_with_keys` gives the pairs.
+        """Make a class a node of pytrees whose children have keys.
+
+        Args:
+          nodetype: the class.
+          flatten_with_keys: a function from an instance to pairs `(key, child)`, and metadata.
+          unflatten_func: a function of metadata and children that makes an instance.
+          flatten_func: a function from an instance to `(children, metadata)`, for use where keys
+            are not asked for; by default made from `flatten_with_keys`.
 
         >>> from effax import tree, tree_util
         >>> class Point:
@@ -104,6 +121,12 @@ class Nodes:
         """Decorate a class with `tree_flatten_with_keys(self)` and `tree_unflatten(aux, xs)`.
 
         Its `tree_flatten`, if it has one, is used where keys are not asked for.
+
+        Args:
+          cls: the class.
+
+        Returns:
+          The class.
 
         >>> from effax import tree, tree_util
         >>> @tree_util.register_pytree_with_keys_class
@@ -133,9 +156,21 @@ class Nodes:
     ) -> C:
         """Make a dataclass a node: data fields are children, meta fields are metadata.
 
-        Without lists of fields, those declared with `field(metadata={"static": True})` are meta
-        and the others data. `drop_fields` are left out, and take their defaults. Raises
-        `TypeError` or `ValueError` where the lists do not fit the class.
+        Without lists of fields, those declared with `field(metadata={"static": True})` are meta and
+        the others data.
+
+        Args:
+          nodetype: the class; one that is no dataclass needs both lists of fields.
+          data_fields: names of the fields that are children.
+          meta_fields: names of the fields that are metadata, hashable and comparable.
+          drop_fields: names of the fields that are left out; they take their defaults.
+
+        Returns:
+          The class.
+
+        Raises:
+          TypeError: where a list is missing and the class is no dataclass, or only one is given.
+          ValueError: where the lists do not fit the class.
 
         >>> import dataclasses
         >>> from effax import tree, tree_util
@@ -184,6 +219,12 @@ class Nodes:
         Fields with `init=False` are left out. Unflattening calls the class, so that converters
         and validators meet leaves of any kind.
 
+        Args:
+          cls: a class decorated by `attrs`.
+
+        Returns:
+          The class.
+
         >>> import attrs
         >>> from effax import tree, tree_util
         >>> @tree_util.register_attrs
@@ -217,6 +258,12 @@ class Nodes:
 
     def register_static(self, cls: C) -> C:
         """Make a hashable class a node without children: its instances are metadata.
+
+        Args:
+          cls: the class; its instances are hashable and comparable.
+
+        Returns:
+          The class.
 
         >>> from effax import tree, tree_util
         >>> @tree_util.register_static

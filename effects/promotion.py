@@ -203,9 +203,12 @@ def _meet(pairs: Sequence[tuple[DType, bool]]) -> tuple[DType, bool]:
 
 
 def promote_types(a: Any, b: Any) -> DType:
-    """The dtype in which two dtypes meet; the classes int, float, complex stand for weak types.
+    """Return the dtype in which two dtypes meet.
 
     Raises `TypePromotionError` where they don't meet.
+
+    Args:
+      a, b: dtypes or their names; or the classes int, float, complex, which stand for weak types.
 
     >>> promote_types("uint8", int), promote_types("float16", "int64")
     (dtype('uint8'), dtype('float16'))

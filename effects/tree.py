@@ -88,9 +88,13 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Leaf], PyTreeD
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Any:
-    """The tree of that structure with these leaves.
+    """Build the tree of a structure with these leaves.
 
     Raises `ValueError` for too few or too many leaves.
+
+    Args:
+      treedef: the structure of the result.
+      leaves: its leaves, in order.
 
     >>> tree_unflatten(tree_structure({"a": 0, "b": 0}), [1, 2])
     {'a': 1, 'b': 2}
@@ -101,6 +105,10 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Any:
 def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Leaf]:
     """The leaves of a tree, in order.
 
+    Args:
+      tree: a pytree.
+      is_leaf: a predicate at which a tree is not opened further.
+
     >>> tree_leaves({"b": [1, None], "a": 2})
     [2, 1]
     """
@@ -109,6 +117,10 @@ def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Leaf]:
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
     """The structure of a tree: hashable, comparable, picklable.
+
+    Args:
+      tree: a pytree.
+      is_leaf: a predicate at which a tree is not opened further.
 
     >>> tree_structure({"b": [1, None], "a": 2})
     PyTreeDef({'a': *, 'b': [*, None]})
@@ -119,6 +131,9 @@ def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     """The structure of a tuple of trees with these structures.
 
+    Args:
+      treedefs: the structures of the elements.
+
     >>> treedef_tuple([tree_structure(1), tree_structure([2])])
     PyTreeDef((*, [*]))
     """
@@ -126,7 +141,10 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """The structures of a structure's immediate children.
+    """Return the structures of a structure's immediate children.
+
+    Args:
+      treedef: the structure of a tree.
 
     >>> treedef_children(tree_structure((1, [2])))
     [PyTreeDef(*), PyTreeDef([*])]
@@ -135,7 +153,10 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Whether a structure has a single node: it is a leaf, or a node without children.
+    """Return whether a structure has a single node: a leaf, or a node without children.
+
+    Args:
+      treedef: the structure of a tree.
 
     >>> treedef_is_leaf(tree_structure(1)), treedef_is_leaf(tree_structure([1]))
     (True, False)
@@ -149,7 +170,11 @@ def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
-    """Whether every element is a leaf.
+    """Return whether every element is a leaf.
+
+    Args:
+      iterable: the elements.
+      is_leaf: a predicate at which a tree is not opened further.
 
     >>> all_leaves([1, "a"]), all_leaves([1, (2,)])
     (True, False)
@@ -160,7 +185,10 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
 
 
 def is_tree_node(kind: type) -> bool:
-    """Whether instances of a class are nodes.
+    """Return whether instances of a class are nodes.
+
+    Args:
+      kind: a class; a subclass is a node only if it is registered, or a named tuple.
 
     >>> is_tree_node(list), is_tree_node(int)
     (True, False)
@@ -172,9 +200,16 @@ def is_tree_node(kind: type) -> bool:
 
 
 def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
-    """The tree of `f(leaf, *subtrees)` over the leaves of `tree`, with what stands there in `rest`.
+    """Return the tree of the results of a function of each leaf.
 
-    `tree` must be a prefix of each tree of `rest`; else `ValueError` says at which path it isn't.
+    Args:
+      f: a function of a leaf of `tree` and the subtrees of `rest` at its place.
+      tree: a pytree; a prefix of each tree of `rest`.
+      *rest: more pytrees.
+      is_leaf: a predicate at which a tree is not opened further.
+
+    Raises:
+      ValueError: where `tree` is no prefix of another; it names the path.
 
     >>> tree_map(lambda x, y: x + y, (1, [2]), (10, [20]))
     (11, [22])
@@ -203,7 +238,11 @@ def flatten_up_to(
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
-    """Whether all leaves are true.
+    """Return whether all leaves are true.
+
+    Args:
+      tree: a pytree.
+      is_leaf: a predicate at which a tree is not opened further.
 
     >>> tree_all({"a": True, "b": [1]})
     True
@@ -228,6 +267,12 @@ def tree_reduce(
 
     Raises `TypeError` for a tree without leaves and no initial value.
 
+    Args:
+      function: a function of the result so far and a leaf.
+      tree: a pytree.
+      initializer: the value to start from; by default the first leaf.
+      is_leaf: a predicate at which a tree is not opened further.
+
     >>> tree_reduce(lambda x, y: x + y, {"a": 1, "b": [2, 3]})
     6
     """
@@ -248,7 +293,13 @@ def tree_reduce_associative(
     identity: Any = UNSPECIFIED,
     is_leaf: IsLeaf = None,
 ) -> Any:
-    """Combine the leaves by an associative operation, pairwise: in logarithmic depth.
+    """Combine the leaves pairwise by an associative operation, in logarithmic depth.
+
+    Args:
+      operation: a function of two leaves or results.
+      tree: a pytree.
+      identity: the result for a tree without leaves; by default `TypeError` is raised for it.
+      is_leaf: a predicate at which a tree is not opened further.
 
     >>> tree_reduce_associative(max, [1, 3, 2])
     3
@@ -272,6 +323,12 @@ def tree_transpose(
 ) -> Any:
     """Turn a tree of trees inside out: an inner structure of outer ones.
 
+    Args:
+      outer_treedef: the outer structure of `pytree_to_transpose`.
+      inner_treedef: the structure of each of its subtrees there; None for that of the first.
+      pytree_to_transpose: the tree of trees.
+      is_leaf: a predicate at which a tree is not opened further.
+
     >>> outer, inner = tree_structure({"a": 0, "b": 0}), tree_structure((0, 0))
     >>> tree_transpose(outer, inner, {"a": (1, 2), "b": (3, 4)})
     ({'a': 1, 'b': 3}, {'a': 2, 'b': 4})
@@ -294,6 +351,11 @@ def tree_flatten_with_path(
 ) -> tuple[list[tuple[KeyPath, Leaf]], PyTreeDef]:
     """The leaves with their paths, and the structure.
 
+    Args:
+      tree: a pytree.
+      is_leaf: a predicate at which a tree is not opened further.
+      is_leaf_takes_path: whether `is_leaf` is called with the path and the subtree.
+
     >>> leaves, _ = tree_flatten_with_path({"a": [1]})
     >>> [(keystr(path), leaf) for path, leaf in leaves]
     [("['a'][0]", 1)]
@@ -311,6 +373,11 @@ def tree_leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Leaf]]:
     """The leaves with their paths.
+
+    Args:
+      tree: a pytree.
+      is_leaf: a predicate at which a tree is not opened further.
+      is_leaf_takes_path: whether `is_leaf` is called with the path and the subtree.
 
     >>> [(keystr(path), leaf) for path, leaf in tree_leaves_with_path({"a": [1]})]
     [("['a'][0]", 1)]
@@ -330,6 +397,13 @@ def tree_map_with_path(
 ) -> Any:
     """`tree_map` of a function that takes the leaf's path first.
 
+    Args:
+      f: a function of a path, the leaf of `tree` there and the subtrees of `rest` there.
+      tree: a pytree; a prefix of each tree of `rest`.
+      *rest: more pytrees.
+      is_leaf: a predicate at which a tree is not opened further.
+      is_leaf_takes_path: whether `is_leaf` is called with the path and the subtree.
+
     >>> tree_map_with_path(lambda path, x: keystr(path) + str(x), {"a": [1]})
     {'a': ["['a'][0]1"]}
     """
@@ -341,7 +415,12 @@ def tree_map_with_path(
 
 
 def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
-    """A path as text: as Python writes the accesses, or only the keys under `simple`.
+    """Return a path as text, as Python writes the accesses.
+
+    Args:
+      keys: the path, a tuple of keys.
+      simple: whether only the keys are written, without brackets, dots and quotes.
+      separator: the text between two keys.
 
     >>> ((path, _),) = tree_leaves_with_path({"a": [1]})
     >>> keystr(path), keystr(path, simple=True, separator="/")
@@ -361,7 +440,10 @@ def _simple_key(key: KeyEntry) -> str:
 
 
 def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
-    """A node's children and metadata. Raises `ValueError` for a leaf.
+    """Return a node's children and metadata. Raises `ValueError` for a leaf.
+
+    Args:
+      tree: a pytree that is a node.
 
     >>> flatten_one_level([1, (2, 3)])
     ([1, (2, 3)], None)
@@ -373,7 +455,10 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], Hashable]:
-    """A node's children with their keys, and its metadata. Raises `ValueError` for a leaf.
+    """Return a node's children with their keys, and its metadata. Raises `ValueError` for a leaf.
+
+    Args:
+      tree: a pytree that is a node.
 
     >>> flatten_one_level_with_keys([1, (2, 3)])
     ([(SequenceKey(idx=0), 1), (SequenceKey(idx=1), (2, 3))], None)
@@ -409,7 +494,12 @@ def _repeat(leaves: Sequence[Leaf], below: Sequence[Any]) -> list[Leaf]:
 
 
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
-    """A tree of the full tree's structure with the leaves of the prefix, repeated.
+    """Repeat the leaves of a prefix to a tree of the full tree's structure.
+
+    Args:
+      prefix_tree: a pytree that is a prefix of `full_tree`.
+      full_tree: a pytree, whose structure the result has.
+      is_leaf: a predicate at which `prefix_tree` is not opened further.
 
     >>> tree_broadcast((0, 1), ("a", ["b", "c"]))
     (0, [1, 1])

@@ -213,10 +213,15 @@ def str_long(type: Any) -> str:
 
 
 def typeof(x: Any) -> ShapedArray:
-    """The type of a value: an array or carrier, a NumPy array or scalar, a Python number.
+    """Return the type of a value: an array or carrier, a NumPy array or scalar, a Python number.
 
-    Values from NumPy have the canonical dtype; Python numbers have weak types. Raises `TypeError`
-    for anything else.
+    Values from NumPy have the canonical dtype; Python numbers have weak types.
+
+    Args:
+      x: the value.
+
+    Raises:
+      TypeError: for anything else.
 
     >>> typeof(1.5), typeof(np.zeros((2, 3))), typeof(np.int8(1))
     (f32[]~weak, f32[2,3], i8[])

@@ -248,7 +248,10 @@ def stage(
 ) -> Staged:
     """Record what a function of flat arguments of these types performs.
 
-    The function returns a flat sequence of values.
+    Args:
+      function: a function of values that returns a flat sequence of values.
+      types: the types of its arguments.
+      name: the program's name.
     """
     handler = Stage()
     arguments = [handler.input(t) for t in types]

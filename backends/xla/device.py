@@ -96,7 +96,16 @@ def devices(platform: str | None = None) -> list[Device]:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """The devices of one process, by default this one."""
+    """Return the devices of one process, by default this one.
+
+    Args:
+      process_index: the index of the process; by default that of this one.
+      backend: the platform whose devices are meant; by default the default one.
+      host_id: an older name of `process_index`.
+
+    Raises:
+      ValueError: for an index that no process has.
+    """
     wanted = host_id if process_index is None else process_index
     if wanted is None:
         wanted = _process_index(backend)
@@ -113,12 +122,20 @@ def default_device() -> Device:
 
 
 def device_count(backend: str | None = None) -> int:
-    """The number of devices, those of other processes included."""
+    """Return the number of devices, those of other processes included.
+
+    Args:
+      backend: the platform whose devices are meant; by default the default one.
+    """
     return len(devices(backend))
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """The number of devices of this process."""
+    """Return the number of devices of this process.
+
+    Args:
+      backend: the platform whose devices are meant; by default the default one.
+    """
     return len(local_devices(backend=backend))
 
 
@@ -127,17 +144,29 @@ def _process_index(platform: str | None) -> int:
 
 
 def process_index(backend: str | None = None) -> int:
-    """The index of this process among those that joined; 0 if it is alone."""
+    """Return the index of this process among those that joined; 0 if it is alone.
+
+    Args:
+      backend: the platform whose devices are meant; by default the default one.
+    """
     return _process_index(backend)
 
 
 def process_count(backend: str | None = None) -> int:
-    """The number of processes that joined; 1 if this one is alone."""
+    """Return the number of processes that joined; 1 if this one is alone.
+
+    Args:
+      backend: the platform whose devices are meant; by default the default one.
+    """
     return 1 + max(device.process_index for device in devices(backend))
 
 
 def process_indices(backend: str | None = None) -> list[int]:
-    """The indices of all processes that own devices."""
+    """Return the indices of all processes that own devices.
+
+    Args:
+      backend: the platform whose devices are meant; by default the default one.
+    """
     return sorted({device.process_index for device in devices(backend)})
 
 

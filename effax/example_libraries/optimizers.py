@@ -91,6 +91,9 @@ class Optimizer(NamedTuple):
 def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
     """Decorate a maker of an optimiser for one array: the result takes trees of arrays.
 
+    Args:
+      opt_maker: a function that returns `(init, update, get_params)` for one array.
+
     >>> from effax.example_libraries import optimizers
     >>> @optimizers.optimizer
     ... def make(rate):
@@ -144,7 +147,10 @@ def _first(state: Any) -> Any:
 
 @optimizer
 def sgd(step_size: Any) -> Any:
-    """Gradient descent.
+    """Make an optimiser of gradient descent.
+
+    Args:
+      step_size: the step size, a number or a schedule (a function of the step index).
 
     >>> import effax, effax.numpy as jnp
     >>> from effax.example_libraries import optimizers
@@ -158,7 +164,11 @@ def sgd(step_size: Any) -> Any:
 
 @optimizer
 def momentum(step_size: Any, mass: float) -> Any:
-    """Gradient descent with momentum (Polyak 1964).
+    """Make an optimiser of gradient descent with momentum (Polyak 1964).
+
+    Args:
+      step_size: the step size, a number or a schedule (a function of the step index).
+      mass: the factor by which the velocity shrinks at each step.
 
     >>> from effax.example_libraries import optimizers
     >>> init, update, params = optimizers.momentum(0.1, 0.9)
@@ -177,7 +187,11 @@ def momentum(step_size: Any, mass: float) -> Any:
 
 @optimizer
 def nesterov(step_size: Any, mass: float) -> Any:
-    """Gradient descent with Nesterov's momentum (1983).
+    """Make an optimiser of gradient descent with Nesterov's momentum (1983).
+
+    Args:
+      step_size: the step size, a number or a schedule (a function of the step index).
+      mass: the factor by which the velocity shrinks at each step.
 
     >>> from effax.example_libraries import optimizers
     >>> init, update, params = optimizers.nesterov(0.1, 0.9)
@@ -196,7 +210,11 @@ def nesterov(step_size: Any, mass: float) -> Any:
 
 @optimizer
 def adagrad(step_size: Any, momentum: float = 0.9) -> Any:
-    """Steps scaled by the root of the sum of squared gradients (Duchi et al. 2011).
+    """Make an optimiser that divides by the root of the sum of squares (Duchi et al. 2011).
+
+    Args:
+      step_size: the step size, a number or a schedule (a function of the step index).
+      momentum: the decay of the running mean of the scaled gradients.
 
     >>> from effax.example_libraries import optimizers
     >>> init, update, params = optimizers.adagrad(0.1)
@@ -217,7 +235,12 @@ def adagrad(step_size: Any, momentum: float = 0.9) -> Any:
 
 @optimizer
 def rmsprop(step_size: Any, gamma: float = 0.9, eps: float = 1e-8) -> Any:
-    """Steps scaled by a running mean of squared gradients (Tieleman & Hinton 2012).
+    """Make an optimiser that divides by a root mean square (Tieleman & Hinton 2012).
+
+    Args:
+      step_size: the step size, a number or a schedule (a function of the step index).
+      gamma: the decay of the running mean.
+      eps: a small number that is added to the mean, under the root.
 
     >>> from effax.example_libraries import optimizers
     >>> init, update, params = optimizers.rmsprop(0.1)
@@ -238,7 +261,13 @@ def rmsprop(step_size: Any, gamma: float = 0.9, eps: float = 1e-8) -> Any:
 def rmsprop_momentum(
     step_size: Any, gamma: float = 0.9, eps: float = 1e-8, momentum: float = 0.9
 ) -> Any:
-    """`rmsprop` with momentum.
+    """Make an optimiser like `rmsprop` with momentum.
+
+    Args:
+      step_size: the step size, a number or a schedule (a function of the step index).
+      gamma: the decay of the running mean.
+      eps: a small number that is added to the mean, under the root.
+      momentum: the factor by which the velocity shrinks at each step.
 
     >>> from effax.example_libraries import optimizers
     >>> init, update, params = optimizers.rmsprop_momentum(0.1)
@@ -258,9 +287,15 @@ def rmsprop_momentum(
 
 @optimizer
 def adam(step_size: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> Any:
-    """Running means of gradients and of their squares, corrected for their start.
+    """Make an optimiser of adaptive moments, Adam (Kingma & Ba 2015).
 
-    From Kingma & Ba 2015.
+    It takes running means of gradients and of their squares, corrected for their start.
+
+    Args:
+      step_size: the step size, a number or a schedule (a function of the step index).
+      b1: the decay of the mean of gradients.
+      b2: the decay of the mean of squares.
+      eps: a small number that is added to the root of the mean of squares.
 
     >>> import effax.numpy as jnp
     >>> from effax.example_libraries import optimizers
@@ -283,7 +318,13 @@ def adam(step_size: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) 
 
 @optimizer
 def adamax(step_size: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> Any:
-    """`adam` with a running maximum in the place of the mean of squares.
+    """Make an optimiser like `adam`, with a running maximum instead of the mean of squares.
+
+    Args:
+      step_size: the step size, a number or a schedule (a function of the step index).
+      b1: the decay of the mean of gradients.
+      b2: the decay of the maximum.
+      eps: a small number that is added to the maximum.
 
     >>> from effax.example_libraries import optimizers
     >>> init, update, params = optimizers.adamax(0.1)
@@ -304,7 +345,11 @@ def adamax(step_size: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8
 
 @optimizer
 def sm3(step_size: Any, momentum: float = 0.9) -> Any:
-    """`adagrad` that keeps one number a row and column (Anil et al. 2019).
+    """Make an optimiser like `adagrad` that keeps one number a row and column (Anil et al. 2019).
+
+    Args:
+      step_size: the step size, a number or a schedule (a function of the step index).
+      momentum: the decay of the running mean of the scaled gradients.
 
     >>> import effax.numpy as jnp
     >>> from effax.example_libraries import optimizers
@@ -336,7 +381,10 @@ def sm3(step_size: Any, momentum: float = 0.9) -> Any:
 
 
 def constant(step_size: Any) -> Schedule:
-    """The same step size always.
+    """Return the schedule of one step size.
+
+    Args:
+      step_size: the step size, a number.
 
     >>> from effax.example_libraries import optimizers
     >>> optimizers.constant(0.1)(7)
@@ -346,7 +394,12 @@ def constant(step_size: Any) -> Schedule:
 
 
 def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Schedule:
-    """`step_size * decay_rate ** (i / decay_steps)`.
+    """Return the schedule `step_size * decay_rate ** (i / decay_steps)`.
+
+    Args:
+      step_size: the first step size.
+      decay_steps: the number of steps in which it is multiplied by `decay_rate` once.
+      decay_rate: the factor.
 
     >>> from effax.example_libraries import optimizers
     >>> optimizers.exponential_decay(1.0, 10, 0.5)(20)
@@ -358,7 +411,13 @@ def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Sche
 def inverse_time_decay(
     step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False
 ) -> Schedule:
-    """`step_size / (1 + decay_rate * i / decay_steps)`, rounded down if `staircase`.
+    """Return the schedule `step_size / (1 + decay_rate * i / decay_steps)`.
+
+    Args:
+      step_size: the first step size.
+      decay_steps: the number of steps in which the divisor grows by `decay_rate`.
+      decay_rate: the growth of the divisor.
+      staircase: whether `i / decay_steps` is rounded down.
 
     >>> from effax.example_libraries import optimizers
     >>> optimizers.inverse_time_decay(1.0, 10, 1.0)(30)
@@ -372,7 +431,13 @@ def inverse_time_decay(
 def polynomial_decay(
     step_size: Any, decay_steps: Any, final_step_size: Any, power: float = 1.0
 ) -> Schedule:
-    """From one step size to another, as a power of the steps that remain.
+    """Return a schedule from one step size to another, as a power of the steps that remain.
+
+    Args:
+      step_size: the first step size.
+      decay_steps: the number of steps until `final_step_size`, which then stays.
+      final_step_size: the last step size.
+      power: the exponent; 1 for a linear schedule.
 
     >>> from effax.example_libraries import optimizers
     >>> float(optimizers.polynomial_decay(1.0, 10, 0.0)(5))
@@ -402,7 +467,10 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
 
 
 def make_schedule(scalar_or_schedule: Any) -> Schedule:
-    """A schedule itself, or the constant one.
+    """Return a schedule itself, or the constant one for a number.
+
+    Args:
+      scalar_or_schedule: a number, or a function of the step index.
 
     >>> from effax.example_libraries import optimizers
     >>> optimizers.make_schedule(0.5)(10)
@@ -426,7 +494,11 @@ def l2_norm(tree: Any) -> Any:
 
 
 def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
-    """The gradients, scaled down where their norm is more than `max_norm`.
+    """Return the gradients, scaled down where their norm is more than `max_norm`.
+
+    Args:
+      grad_tree: a tree of arrays.
+      max_norm: the largest norm of the result, see `l2_norm`.
 
     >>> import effax.numpy as jnp
     >>> from effax.example_libraries import optimizers
@@ -448,7 +520,10 @@ class JoinPoint:
 
 
 def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
-    """The state as a tree like the parameters', with a `JoinPoint` for each: to be saved.
+    """Return the state as a tree like the parameters', with a `JoinPoint` for each: to be saved.
+
+    Args:
+      opt_state: the state of an optimiser.
 
     >>> from effax.example_libraries import optimizers
     >>> init, _, _ = optimizers.sgd(0.1)
@@ -459,7 +534,10 @@ def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
 
 
 def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
-    """The way back from `unpack_optimizer_state`.
+    """Return the state of an optimiser; the inverse of `unpack_optimizer_state`.
+
+    Args:
+      marked_pytree: a tree whose leaves are all `JoinPoint`s.
 
     >>> from effax.example_libraries import optimizers
     >>> init, _, params = optimizers.sgd(0.1)

@@ -98,7 +98,12 @@ def Dense(  # noqa: N802
     W_init: Any = None,  # noqa: N803
     b_init: Any = None,
 ) -> Layer:
-    """A matrix product and an addition.
+    """Make a layer of a matrix product and an addition.
+
+    Args:
+      out_dim: the length of the last axis of the result.
+      W_init: the initializer of the matrix; by default `glorot_normal()`.
+      b_init: the initializer of the vector that is added; by default `normal()`.
 
     >>> import effax
     >>> from effax.example_libraries import stax
@@ -156,7 +161,17 @@ def GeneralConv(  # noqa: N802
     W_init: Any = None,  # noqa: N803  # noqa: N803
     b_init: Any = None,
 ) -> Layer:
-    """A convolution and an addition.
+    """Make a layer of a convolution and an addition.
+
+    Args:
+      dimension_numbers: the axes of the input, the filter and the result, in letters such as
+        ("NHWC", "HWIO", "NHWC").
+      out_chan: the number of channels of the result.
+      filter_shape: the lengths of the filter's window.
+      strides: the steps of the window along its axes; by default 1 each.
+      padding: "VALID", "SAME" or pairs of numbers, as for `lax.conv_general_dilated`.
+      W_init: the initializer of the filter; by default `glorot_normal` of its axes I and O.
+      b_init: the initializer of the numbers that are added; by default `normal(1e-6)`.
 
     >>> import effax
     >>> from effax.example_libraries import stax
@@ -184,7 +199,17 @@ def GeneralConvTranspose(  # noqa: N802
     W_init: Any = None,  # noqa: N803  # noqa: N803
     b_init: Any = None,
 ) -> Layer:
-    """A transposed convolution and an addition.
+    """Make a layer of a transposed convolution and an addition.
+
+    Args:
+      dimension_numbers: the axes of the input, the filter and the result, in letters such as
+        ("NHWC", "HWIO", "NHWC").
+      out_chan: the number of channels of the result.
+      filter_shape: the lengths of the filter's window.
+      strides: the steps of the window along its axes; by default 1 each.
+      padding: "VALID", "SAME" or pairs of numbers, as for `lax.conv_transpose`.
+      W_init: the initializer of the filter; by default `glorot_normal` of its axes I and O.
+      b_init: the initializer of the numbers that are added; by default `normal(1e-6)`.
 
     >>> import effax
     >>> from effax.example_libraries import stax
@@ -205,6 +230,10 @@ def GeneralConvTranspose(  # noqa: N802
 Conv = functools.partial(GeneralConv, ("NHWC", "HWIO", "NHWC"))
 Conv1DTranspose = functools.partial(GeneralConvTranspose, ("NHC", "HIO", "NHC"))
 ConvTranspose = functools.partial(GeneralConvTranspose, ("NHWC", "HWIO", "NHWC"))
+_ARGS = "`out_chan`, `filter_shape`, `strides`, `padding`, `W_init` and `b_init` are as there."
+Conv.__doc__ = f"Make a `GeneralConv` of images, with the axes NHWC.\n\n{_ARGS}"
+Conv1DTranspose.__doc__ = f"Make a `GeneralConvTranspose` of rows, with the axes NHC.\n\n{_ARGS}"
+ConvTranspose.__doc__ = f"Make a `GeneralConvTranspose` of images, with the axes NHWC.\n\n{_ARGS}"
 
 
 def BatchNorm(  # noqa: N802
@@ -215,7 +244,15 @@ def BatchNorm(  # noqa: N802
     beta_init: Any = zeros,
     gamma_init: Any = ones,
 ) -> Layer:
-    """Inputs standardised over some axes, then scaled and shifted by parameters.
+    """Make a layer that standardises over some axes, then scales and shifts by parameters.
+
+    Args:
+      axis: the axis or axes to average over.
+      epsilon: a small number that is added to the variance.
+      center: whether a parameter is added.
+      scale: whether the standardised inputs are multiplied by a parameter.
+      beta_init: the initializer of the parameter that is added.
+      gamma_init: the initializer of the parameter that is a factor.
 
     >>> import effax
     >>> from effax.example_libraries import stax
@@ -242,7 +279,11 @@ def BatchNorm(  # noqa: N802
 
 
 def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
-    """A function without parameters as a layer.
+    """Make a layer of a function without parameters.
+
+    Args:
+      fun: a function of an array, whose result has the same shape.
+      **fun_kwargs: further arguments of `fun`, by keyword.
 
     >>> from effax.example_libraries import stax
     >>> import effax.numpy as jnp
@@ -276,7 +317,14 @@ def _pooling(fold: Callable[..., Any], start: float, mean: bool) -> Callable[...
         padding: Any = "VALID",
         spec: str | None = None,
     ) -> Layer:
-        """A window that slides over all axes but those of the batch and the channels.
+        """Make a layer whose window slides over all axes but those of the batch and the channels.
+
+        Args:
+          window_shape: the lengths of the window.
+          strides: the steps of the window along its axes; by default 1 each.
+          padding: "VALID", "SAME" or pairs of numbers, as for `lax.reduce_window`.
+          spec: the axes of the input in letters, such as "NHWC"; by default N is the first axis
+            and C the last.
 
         >>> from effax.example_libraries import stax
         >>> init, apply = stax.MaxPool((2, 2), strides=(2, 2))
@@ -322,7 +370,10 @@ Flatten = _flatten()
 
 
 def FanOut(num: int) -> Layer:  # noqa: N802
-    """The input several times, as a list.
+    """Make a layer that returns its input several times, as a list.
+
+    Args:
+      num: the number of times.
 
     >>> from effax.example_libraries import stax
     >>> init, apply = stax.FanOut(2)
@@ -342,7 +393,10 @@ FanInSum: Layer = (
 
 
 def FanInConcat(axis: int = -1) -> Layer:  # noqa: N802
-    """The inputs one after the other along an axis.
+    """Make a layer that concatenates its inputs.
+
+    Args:
+      axis: the axis to concatenate along; negative ones count from the end.
 
     >>> import effax.numpy as jnp
     >>> from effax.example_libraries import stax
@@ -361,9 +415,14 @@ def FanInConcat(axis: int = -1) -> Layer:  # noqa: N802
 
 
 def Dropout(rate: float, mode: str = "train") -> Layer:  # noqa: N802
-    """Elements kept with probability `rate`, and scaled up by it; all of them outside of training.
+    """Make a layer that sets random elements to 0 in training, and is the identity otherwise.
 
-    Raises `ValueError` where no key is given.
+    Args:
+      rate: the probability to keep an element; the elements that are kept are divided by it.
+      mode: "train" for training; another string for the identity.
+
+    Raises:
+      ValueError: where the layer is applied without a key.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax.example_libraries import stax
@@ -391,7 +450,10 @@ def _keys(rng: Any, count: int) -> Any:
 
 
 def serial(*layers: Layer) -> Layer:
-    """Layers one after the other.
+    """Compose layers, one after the other.
+
+    Args:
+      *layers: the layers, pairs of functions; each takes the result of the one before it.
 
     >>> import effax
     >>> from effax.example_libraries import stax
@@ -419,7 +481,10 @@ def serial(*layers: Layer) -> Layer:
 
 
 def parallel(*layers: Layer) -> Layer:
-    """Layers side by side: a list of inputs becomes a list of results.
+    """Put layers side by side: a list of inputs becomes a list of results.
+
+    Args:
+      *layers: the layers, pairs of functions, one for each input.
 
     >>> from effax.example_libraries import stax
     >>> init, apply = stax.parallel(stax.Identity, stax.Identity)
@@ -446,7 +511,10 @@ def parallel(*layers: Layer) -> Layer:
 
 
 def shape_dependent(make_layer: Callable[[Shape], Layer]) -> Layer:
-    """A layer made for the shape of its input.
+    """Make a layer that depends on the shape of its input.
+
+    Args:
+      make_layer: a function that returns the layer for a shape.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax.example_libraries import stax

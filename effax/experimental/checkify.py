@@ -276,7 +276,13 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
 
 @filtered
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
-    """`check` under `checkify`; otherwise nothing at all.
+    """Claim that something holds, only under `checkify`; otherwise nothing happens.
+
+    Args:
+      pred: a Boolean scalar.
+      msg: what to say if it is False: a format string.
+      *fmt_args: arrays, or trees of them, for the format string.
+      **fmt_kwargs: the same by name.
 
     >>> from effax.experimental import checkify
     >>> checkify.debug_check(False, "nobody asks")

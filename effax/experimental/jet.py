@@ -37,6 +37,7 @@ def jet(
       primals: its arguments: where the curve is at t = 0.
       series: for each argument the list of the curve's derivatives there, all of one length.
       factorial_scaled: if False, Taylor coefficients are meant: the k-th derivative over k!.
+      **_: further keywords, accepted for JAX's sake.
 
     Returns:
       The result, and in place of each of its leaves the list of its derivatives.

@@ -20,7 +20,10 @@ _INSTEAD: Final = (
 
 
 def is_symbolic_dim(p: Any) -> bool:
-    """Whether a length is an expression of unknowns: no length of a shape here is.
+    """Return whether a length is an expression of unknowns: no length of a shape here is.
+
+    Args:
+      p: the length.
 
     >>> is_symbolic_dim(3)
     False
@@ -46,10 +49,18 @@ def symbolic_shape(
     scope: SymbolicScope | None = None,
     like: Sequence[int | None] | None = None,
 ) -> tuple[int, ...]:
-    """The shape that a text says: lengths by commas, `_` and `...` for those of `like`.
+    """Return the shape that a text says, with its lengths separated by commas.
 
-    Raises `SymbolicShapeError`, a `NotImplementedError`, for lengths that are not numbers, and
-    `ValueError` for a text that is no shape.
+    Args:
+      shape_spec: the text; None means "...".
+      constraints: must be empty.
+      scope: accepted for JAX's sake; no length is unknown.
+      like: a shape, from which `_` takes a length and `...` the rest.
+
+    Raises:
+      SymbolicShapeError: for lengths that are not numbers, and for constraints; a
+        `NotImplementedError`.
+      ValueError: for a text that is no shape.
 
     >>> symbolic_shape("2, _, ...", like=(2, 3, 4))
     (2, 3, 4)
@@ -96,10 +107,16 @@ def symbolic_args_specs(
     constraints: Sequence[str] = (),
     scope: SymbolicScope | None = None,
 ) -> Any:
-    """The types of arguments, as `ShapeDtypeStruct`s, with shapes as `symbolic_shape` reads them.
+    """Return types with the shapes of `symbolic_shape` as `ShapeDtypeStruct`s.
 
-    `shapes_specs` is a tree of such texts that may end above the leaves of `args`: a text holds
-    for all below it. Raises what `symbolic_shape` raises.
+    Raises what `symbolic_shape` raises.
+
+    Args:
+      args: a pytree of arrays or types.
+      shapes_specs: a tree of texts that may end above the leaves of `args`: a text holds for all
+        below it.
+      constraints: must be empty.
+      scope: accepted for JAX's sake; no length is unknown.
 
     >>> import effax.numpy as jnp
     >>> symbolic_args_specs((jnp.ones((2, 3)),), "2, ...")

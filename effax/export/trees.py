@@ -89,6 +89,13 @@ def register_namedtuple_serialization(nodetype: T, *, serialized_name: str) -> T
 
     Raises `ValueError` for another class, and if the class or the name is taken.
 
+    Args:
+      nodetype: the class.
+      serialized_name: the class's name in files; it has to be the same where they are read.
+
+    Returns:
+      The class.
+
     >>> from typing import NamedTuple
     >>> class Point(NamedTuple):
     ...     x: float

@@ -158,9 +158,14 @@ def cases(
 
 
 def hold(law: Law, case: Case, backend: str = "reference") -> None:
-    """Compute both sides and compare them.
+    """Compute both sides of a law and compare them.
 
-    Raises `Violation` where they differ, and what the sides raise.
+    Raises `Violation` where they differ, and any error of the two sides.
+
+    Args:
+      law: the law.
+      case: the programs and numbers that it is asked about.
+      backend: "reference" evaluates by NumPy; "xla" compiles everything.
     """
     with config.enable_x64(True), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -208,7 +213,13 @@ def judge(
 ) -> Verdict:
     """Ask one law about random cases, and shrink the one that breaks it.
 
-    The cases are the same each time; another `seed` gives others.
+    Args:
+      law: the law.
+      strategy: a strategy for cases; by default cases with all that the law needs.
+      control: the kinds of control flow in the programs, where no strategy is given.
+      max_examples: the largest number of cases.
+      backend: "reference" evaluates by NumPy; "xla" compiles everything.
+      seed: a number to draw other cases from; without it they are the same each time.
     """
     chosen = cases(law.needs, control) if strategy is None else strategy
     count = Count()
@@ -442,10 +453,13 @@ def _chosen(known: Mapping[str, Law], laws: Iterable[Law | str] | None) -> Itera
 
 
 def matrix(max_examples: int = 5) -> str:
-    """The table of all laws by classes of programs: true, false or undefined.
+    """Return the table of all laws by classes of programs: true, false or undefined.
 
     Each class but the last is of programs that surely contain its kind of control flow; undefined
-    is what the library refuses, such as reverse mode through a `while` loop.
+    means that the library refuses them, such as reverse mode through a `while` loop.
+
+    Args:
+      max_examples: the number of programs that each law is asked about in each class.
     """
     width = max(len(one.name) for one in LAWS.values())
     lines = [" " * width + "".join(f"  {name:12}" for name in CLASSES)]

@@ -95,7 +95,12 @@ def drawn(n: int, **options: Any) -> list[Sketch]:
 
 
 def arguments(sketch: Sketch, seed: int) -> list[np.ndarray[Any, Any]]:
-    """Values for the inputs of a sketch, within the bound it was built for."""
+    """Draw values for the inputs of a sketch, within the bound it was built for.
+
+    Args:
+      sketch: the program.
+      seed: the number that the values are drawn from.
+    """
     generator = np.random.default_rng(seed)
     values = []
     for t in sketch.types:

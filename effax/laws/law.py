@@ -118,7 +118,13 @@ LAWS: Final[dict[str, Law]] = {}
 
 
 def law(name: str, relation: str = CLOSE, needs: str = "") -> Callable[[Sides], Sides]:
-    """State a law: the decorated function computes both sides for a case."""
+    """State a law: the decorated function computes both sides for a case.
+
+    Args:
+      name: the law as an equation, for reports.
+      relation: how the sides agree: "≈" closely, "~" roughly, "=" exactly.
+      needs: what a case must have, separated by commas; see `Law`.
+    """
 
     def state(sides: Sides) -> Sides:
         wanted = frozenset(filter(None, (n.strip() for n in needs.split(","))))

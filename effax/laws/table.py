@@ -58,11 +58,15 @@ class Asked:
 
 
 def markdown(asked: Mapping[str, Asked], max_examples: int = 5) -> str:
-    """The table of laws by transformations, and notes to the cells that are not plainly true.
+    """Return the table of laws by transformations, with notes to the cells that need one.
 
     A cell is "true", "false", "undefined" (all programs were refused; the note has the refusal) or
-    "–" (not asked; the note says why). "true" with a note: some programs were refused, of which
-    the note has one.
+    "–" (not asked; the note says why). "true" with a note: some programs were refused, of which the
+    note has one.
+
+    Args:
+      asked: the transformations, by name.
+      max_examples: the number of programs that each law is asked about.
 
     >>> from effax import laws
     >>> print(markdown({"nothing": Asked(lambda f: f)}, max_examples=1).splitlines()[2])

@@ -94,9 +94,15 @@ def _cond_five(pred: Any, x: Any, true_fun: Any, y: Any, false_fun: Any) -> Any:
 def switch(
     index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NONE
 ) -> Any:
-    """The branch of a number known when it runs, applied to the operands.
+    """Apply one of several functions to the operands, chosen by an index known when it runs.
 
     The index is clamped to the branches there are.
+
+    Args:
+      index: an integer scalar.
+      branches: functions whose results have the same types.
+      *operands: the arguments.
+      operand: a single argument, the older way to give it.
 
     >>> import effax
     >>> effax.lax.switch(1, [lambda x: x, lambda x: -x], 2.0)

@@ -124,6 +124,9 @@ class _Attribute:
 def stage(x: ArrayLike, /) -> Value:
     """The value as an array, or as a value of the handlers that are installed.
 
+    Args:
+      x: array_like.
+
     >>> import effax.lax as lax
     >>> lax.stage(2.0)
     Array(2., dtype=float32, weak_type=True)

@@ -30,6 +30,11 @@ def schur(
     Of real matrices t has blocks of two rows for pairs of conjugate eigenvalues. There are no
     derivatives. Sorting is refused with `NotImplementedError`, as LAPACK's is in JAX.
 
+    Args:
+      x: array_like, (..., n, n).
+      compute_schur_vectors: whether to return q.
+      sort_eig_vals, select_callable: not supported.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> t, q = lax.linalg.schur(jnp.array([[1.0, 2.0], [0.0, 3.0]]))
     >>> t
@@ -76,6 +81,10 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
 
     The packed form (t, and the vectors of the reflections that q is a product of, in the place of
     zeros), t's diagonal, the one beside it, and the factors of the reflections. No derivatives.
+
+    Args:
+      a: array_like, (..., n, n).
+      lower: whether the lower triangle is read, rather than the upper.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> packed, d, e, taus = lax.linalg.tridiagonal(jnp.diag(jnp.array([1.0, 2.0])))

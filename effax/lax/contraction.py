@@ -210,6 +210,7 @@ def dot_general(
       dimension_numbers: `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`.
       precision: a `Precision` or its name, or a pair of them; or a dot algorithm.
       preferred_element_type: the dtype to sum in, and of the result.
+      out_sharding: the sharding of the result, or its spec over the mesh in context.
 
     Returns:
       The batch axes, then the free axes of lhs, then those of rhs.
@@ -247,6 +248,13 @@ def dot(
     Raises `ValueError` for arrays of other ranks than 1 and 2 (see `dot_general`), or where paired
     axes have different lengths.
 
+    Args:
+      lhs, rhs: vectors or matrices; of two dtypes the wider is taken, floats before integers.
+      dimension_numbers: as for `dot_general`, which then allows any ranks.
+      precision: as for `lax.dot_general`.
+      preferred_element_type: the dtype to accumulate in, and of the result.
+      out_sharding: the sharding of the result, or its spec over the mesh in context.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.dot(jnp.arange(3.0), jnp.ones(3))
     Array(3., dtype=float32)
@@ -265,6 +273,11 @@ def dot(
 
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
     """Matrix products for all of the leading axes, which must agree.
+
+    Args:
+      lhs: array_like, (..., m, k).
+      rhs: array_like, (..., k, n).
+      precision: as for `lax.dot_general`.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.batch_matmul(jnp.ones((4, 2, 3)), jnp.ones((4, 3, 5))).shape

@@ -296,6 +296,15 @@ def fori_loop(
     With bounds that are Python integers it is a `scan`, which reverse mode goes through; else, or
     where `checkpoints` are asked for, a `while_loop`.
 
+    Args:
+      lower: the first index, a scalar.
+      upper: the index after the last, a scalar.
+      body_fun: from an index and a value to the next value.
+      init_val: the first value, a tree of arrays.
+      unroll: how many steps to write out in one iteration of the loop; True for all. Only where the
+        loop is a `scan`.
+      checkpoints: as for `while_loop`.
+
     >>> import effax
     >>> effax.lax.fori_loop(0, 5, lambda i, x: x + i, 0)
     Array(10, dtype=int32, weak_type=True)
@@ -369,6 +378,11 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     """Apply a function to each row in turn, as a loop (`vmap` does them all at once).
 
     With `batch_size`, that many rows at a time are done at once.
+
+    Args:
+      f: from a row to its result.
+      xs: a tree of arrays, taken along their first axis.
+      batch_size: how many rows are done at once; None for one at a time.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.lax.map(lambda x: x * x, jnp.arange(3.0))

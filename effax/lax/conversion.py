@@ -28,6 +28,10 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
     Raises `ValueError` where no dtype is given, and `TypeError` for a complex Python number that
     is to be real. Warns (`numpy.exceptions.ComplexWarning`) where a complex array becomes real.
 
+    Args:
+      operand: array_like.
+      new_dtype: the dtype of the result.
+
     >>> import effax.lax as lax
     >>> lax.convert_element_type(1.7, "int32")
     Array(1, dtype=int32)
@@ -70,7 +74,11 @@ def held(x: Any, dtype: Any) -> Any:
 
 
 def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
-    """The same bits, seen as another dtype.
+    """Reinterpret the bits as another dtype.
+
+    Args:
+      operand: array_like.
+      new_dtype: the dtype of the result. A narrower one adds a last axis; a wider one uses it up.
 
     >>> import effax.lax as lax
     >>> lax.bitcast_convert_type(1.0, "uint32")
@@ -82,7 +90,12 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
 
 
 def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
-    """x rounded to what a float with so many bits holds.
+    """Round to the floats that have a given number of bits; the dtype stays.
+
+    Args:
+      operand: array_like of floats.
+      exponent_bits: the number of bits of the exponent, at least 1.
+      mantissa_bits: the number of bits of the mantissa, at least 0.
 
     >>> import effax.lax as lax
     >>> lax.reduce_precision(1.1, 8, 1)

@@ -76,9 +76,12 @@ def conv_dimension_numbers(
 
 
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """For each of three strings: where its two roles are, then its spatial axes in rhs's order.
+    """Return the axes' positions in three strings: the two roles, then spatial axes in rhs's order.
 
     Raises `TypeError` where letters are missing or repeated, or strings differ in spatial ones.
+
+    Args:
+      dimension_numbers: three strings, for lhs, rhs and result, such as "NHWC".
 
     >>> import effax.lax as lax
     >>> lax.conv_general_permutations(("NHWC", "HWIO", "NHWC"))
@@ -182,6 +185,7 @@ def conv_general_dilated(
       batch_group_count: groups of the batch that are convolved separately.
       precision: a `Precision` or its name.
       preferred_element_type: the dtype to sum in, and of the result.
+      out_sharding: the sharding of the result, or its spec over the mesh in context.
 
     Raises:
       ValueError, TypeError: where shapes and options don't fit.
@@ -241,6 +245,14 @@ def conv(
 ) -> Array:
     """`conv_general_dilated` without dilation and groups: NCHW, OIHW.
 
+    Args:
+      lhs: the input, [batch, features, *spatial].
+      rhs: the kernel, [out features, in features, *spatial].
+      window_strides: how far the window moves, for each spatial axis.
+      padding: 'SAME', 'SAME_LOWER', 'VALID', or (low, high) for each spatial axis.
+      precision: a `Precision` or its name.
+      preferred_element_type: the dtype to accumulate in, and of the result.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.conv(jnp.ones((1, 1, 4)), jnp.ones((1, 1, 2)), (2,), "VALID")
     Array([[[2., 2.]]], dtype=float32)
@@ -266,6 +278,15 @@ def conv_with_general_padding(
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """`conv_general_dilated` without groups: NCHW, OIHW.
+
+    Args:
+      lhs: the input, [batch, features, *spatial].
+      rhs: the kernel, [out features, in features, *spatial].
+      window_strides: how far the window moves, for each spatial axis.
+      padding: 'SAME', 'SAME_LOWER', 'VALID', or (low, high) for each spatial axis.
+      lhs_dilation, rhs_dilation: elements are that far apart; None for 1.
+      precision: a `Precision` or its name.
+      preferred_element_type: the dtype to accumulate in, and of the result.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> x, kernel = jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2))
@@ -330,6 +351,12 @@ def conv_transpose(
         for each spatial axis, of this convolution itself unless `use_consistent_padding`.
       transpose_kernel: turn the kernel round and exchange its in and out features, which makes
         this the derivative of the convolution with that kernel.
+      rhs_dilation: the elements of the kernel are that far apart; 1 by default.
+      dimension_numbers: where the axes are; see `conv_dimension_numbers`.
+      precision: a `Precision` or its name.
+      preferred_element_type: the dtype to accumulate in, and of the result.
+      use_consistent_padding: whether pairs in `padding` are of the convolution that this
+        transposes.
 
     Raises:
       ValueError: where shapes and options don't fit.

@@ -35,6 +35,10 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     With `symmetrize_input`, of half the sum of the matrix and its adjoint; without, of what the
     lower triangle says. NaN for a matrix that is not positive definite.
 
+    Args:
+      x: array_like, (..., n, n).
+      symmetrize_input: whether to take half the sum of each matrix and its adjoint first.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 2.0]]))
     Array([[2., 0.], [1., 1.]], dtype=float32)
@@ -92,7 +96,10 @@ def triangular_solve(
 
 @whole()
 def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
-    """Both triangles in one matrix, the row exchanges, and the permutation they amount to.
+    """The LU decomposition: both triangles in one matrix, the row exchanges, their permutation.
+
+    Args:
+      x: array_like, (..., m, n).
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> factors, pivots, permutation = lax.linalg.lu(jnp.array([[0.0, 2.0], [4.0, 2.0]]))
@@ -106,7 +113,11 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
 
 @whole("permutation_size")
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
-    """The permutation that a sequence of row exchanges amounts to.
+    """The permutation that results from a sequence of row exchanges.
+
+    Args:
+      pivots: integers, (..., k): the row that row i was exchanged with.
+      permutation_size: the number of rows, at least k.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.linalg.lu_pivots_to_permutation(jnp.array([1, 2]), 3)
@@ -127,6 +138,12 @@ def qr(
 
     With `pivoting` an order of the columns as well, `q @ r = x[:, order]`, for which the diagonal
     of r descends in size; that only on the CPU. There is no MAGMA here: `use_magma` is refused.
+
+    Args:
+      x: array_like, (..., m, n).
+      pivoting: whether to order the columns as well.
+      full_matrices: whether q is (..., m, m); otherwise it has min(m, n) columns.
+      use_magma: must be None or False.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> q, r = lax.linalg.qr(jnp.array([[3.0], [4.0]]), full_matrices=False)
@@ -169,6 +186,15 @@ def eigh(
 
     `subset_by_index` is the range of eigenvalues that are given. The implementation is LAPACK's
     or cuSOLVER's of divide and conquer; asking for another raises `NotImplementedError`.
+
+    Args:
+      x: array_like, (..., n, n).
+      lower: whether the lower triangle is read, rather than the upper; of no effect with
+        `symmetrize_input`.
+      symmetrize_input: whether to take half the sum of each matrix and its adjoint first.
+      sort_eigenvalues: of no effect: the eigenvalues are always ascending.
+      subset_by_index: (start, stop), the range of eigenvalues to return; None for all.
+      implementation: must be None.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> v, w = lax.linalg.eigh(jnp.diag(jnp.array([2.0, 1.0])))
@@ -222,9 +248,17 @@ def svd(
 ) -> Array | tuple[Array, Array, Array]:
     """Singular vectors u, values s (descending) and v^H with `u @ diag(s) @ v^H = x`.
 
-    The values alone where `compute_uv` is False; the range `subset_by_index` of them where given.
-    The algorithm is LAPACK's divide and conquer on the CPU, cuSOLVER's Jacobi method on GPUs;
-    `SvdAlgorithm.QR` is LAPACK's other one. Asking for another raises `NotImplementedError`.
+    The values alone where `compute_uv` is False. The algorithm is LAPACK's divide and conquer on
+    the CPU, cuSOLVER's Jacobi method on GPUs; `SvdAlgorithm.QR` is LAPACK's other one. Asking for
+    another raises `NotImplementedError`.
+
+    Args:
+      x: array_like, (..., m, n).
+      full_matrices: whether u and v^H are square; otherwise they have min(m, n) columns and rows.
+      compute_uv: whether to return the singular vectors.
+      subset_by_index: (start, stop), the range of singular values to return; None for all. With
+        vectors it needs `full_matrices=False`.
+      algorithm: an `SvdAlgorithm`, or None.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.linalg.svd(jnp.diag(jnp.array([1.0, 2.0])), compute_uv=False)
@@ -273,6 +307,13 @@ def eig(
     eigenvalues have derivatives, unless `enable_eigvec_derivs`: then eigenvectors have that of
     LAPACK's choice among their multiples, of length 1 and with the largest element real.
 
+    Args:
+      x: array_like, (..., n, n).
+      compute_left_eigenvectors, compute_right_eigenvectors: whether to return these vectors.
+      enable_eigvec_derivs: whether the eigenvectors have derivatives.
+      implementation: None or `EigImplementation.LAPACK`.
+      use_magma: must be None or False.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> len(lax.linalg.eig(jnp.eye(2)))
     3
@@ -299,7 +340,13 @@ def symmetric_product(
     beta: float = 0.0,
     symmetrize_output: bool = False,
 ) -> Array:
-    """`alpha * a @ a^T + beta * c`.
+    """Return `alpha * a @ a^T + beta * c`.
+
+    Args:
+      a_matrix: array_like, (..., n, k).
+      c_matrix: array_like, (..., n, n).
+      alpha, beta: the factors of the product and of c.
+      symmetrize_output: whether the upper triangle of the result is a copy of the lower.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.linalg.symmetric_product(jnp.array([[1.0], [2.0]]), jnp.zeros((2, 2)))

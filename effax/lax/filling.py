@@ -30,6 +30,12 @@ def full(
 
     Raises `TypeError` where the value is not a scalar.
 
+    Args:
+      shape: the shape of the result.
+      fill_value: a scalar.
+      dtype: the dtype of the result; by default that of `fill_value`.
+      sharding: the sharding of the result, or a device.
+
     >>> import effax.lax as lax
     >>> lax.full((2,), 7, "float32")
     Array([7., 7.], dtype=float32)
@@ -64,6 +70,13 @@ def full_like(
 ) -> Array:
     """An array like another, of one value everywhere, beside it where it was put somewhere.
 
+    Args:
+      x: array_like, or an object with `shape` and `dtype`.
+      fill_value: a scalar.
+      dtype: the dtype of the result; by default that of `x`.
+      shape: the shape of the result; by default that of `x`.
+      sharding: the sharding of the result, or a device; by default that of `x`.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.full_like(jnp.zeros(2), 3)
     Array([3., 3.], dtype=float32)
@@ -84,7 +97,12 @@ def full_like(
 @fills_keys
 @placed
 def empty(shape: Any, dtype: Any, *, out_sharding: OutSharding = None) -> Array:
-    """An array whose elements are not to be relied on; they are zeros.
+    """An array of unspecified elements; here they are zeros.
+
+    Args:
+      shape: the shape of the result.
+      dtype: the dtype of the result.
+      out_sharding: the sharding of the result, or its spec over the mesh in context.
 
     >>> import effax.lax as lax
     >>> lax.empty((2,), "int32")
@@ -95,6 +113,10 @@ def empty(shape: Any, dtype: Any, *, out_sharding: OutSharding = None) -> Array:
 
 def iota(dtype: DTypeLike, size: int) -> Array:
     """0, 1, 2, ... up to but not including `size`.
+
+    Args:
+      dtype: a dtype of numbers.
+      size: the number of elements.
 
     >>> import effax.lax as lax
     >>> lax.iota("int32", 3)
@@ -108,6 +130,12 @@ def broadcasted_iota(
     dtype: DTypeLike, shape: Shape, dimension: int, *, out_sharding: OutSharding = None
 ) -> Array:
     """An array whose elements are their own positions along one axis.
+
+    Args:
+      dtype: a dtype of numbers.
+      shape: the shape of the result.
+      dimension: the axis along which to count, counted from the front.
+      out_sharding: the sharding of the result, or its spec over the mesh in context.
 
     >>> import effax.lax as lax
     >>> lax.broadcasted_iota("int32", (2, 2), 1)

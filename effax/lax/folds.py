@@ -26,13 +26,30 @@ if TYPE_CHECKING:
     from effax.api.compiling.function_types import Cumulation, Position, Reduction
 
 
-def _named(function: Callable[..., Any], name: str, meaning: str, example: str) -> None:
+def _named(
+    function: Callable[..., Any], name: str, meaning: str, arguments: str, example: str
+) -> None:
     function.__name__ = function.__qualname__ = name
     call, _, answer = example.partition(" -> ")
     function.__doc__ = (
-        f"{meaning}\n\n    >>> import effax.lax as lax, effax.numpy as jnp\n"
+        f"{meaning}\n\n    Args:{arguments}\n\n"
+        "    >>> import effax.lax as lax, effax.numpy as jnp\n"
         f"    >>> {call}\n    {answer}\n    "
     )
+
+
+_REDUCTION_ARGUMENTS = """
+      operand: array_like{kind}.
+      axes: the axes to reduce over, counted from the front.
+      out_sharding: the sharding of the result, or its spec over the mesh in context."""
+_POSITION_ARGUMENTS = """
+      operand: array_like of Booleans, integers or floats.
+      axis: the axis to search, counted from the front.
+      index_dtype: the dtype of the result, an integer type."""
+_CUMULATION_ARGUMENTS = """
+      operand: array_like.
+      axis: the axis to accumulate along, counted from the front.
+      reverse: whether to accumulate from the last element to the first."""
 
 
 def from_front(axis: Any, ndim: int) -> int:
@@ -63,7 +80,8 @@ def _reduction(name: str, effect: Effect, meaning: str, example: str) -> Reducti
         result = effect(operand, axes=found)
         return strong(result) if effect.name in _STRONG else result
 
-    _named(reduction_over, name, meaning, example)
+    kind = " of Booleans or integers" if effect.name in _STRONG else ""
+    _named(reduction_over, name, meaning, _REDUCTION_ARGUMENTS.format(kind=kind), example)
     return reduction_over
 
 
@@ -84,25 +102,25 @@ reduce_prod = _reduction(
 reduce_max = _reduction(
     "reduce_max",
     reduction.reduce_max,
-    "The largest over some axes; NaN where there is one.",
+    "The largest element over some axes; NaN where there is one.",
     f"lax.reduce_max({_X}, (0,)) -> Array(3, {_ARRAY}",
 )
 reduce_min = _reduction(
     "reduce_min",
     reduction.reduce_min,
-    "The smallest over some axes; NaN where there is one.",
+    "The smallest element over some axes; NaN where there is one.",
     f"lax.reduce_min({_X}, (0,)) -> Array(0, {_ARRAY}",
 )
 reduce_and = _reduction(
     "reduce_and",
     reduction.reduce_and,
-    "Whether all are true, over some axes; for integers bit by bit.",
+    "The conjunction of the elements over some axes; for integers bit by bit.",
     "bool(lax.reduce_and(jnp.array([True, False]), (0,))) -> False",
 )
 reduce_or = _reduction(
     "reduce_or",
     reduction.reduce_or,
-    "Whether any is true, over some axes; for integers bit by bit.",
+    "The disjunction of the elements over some axes; for integers bit by bit.",
     "bool(lax.reduce_or(jnp.array([True, False]), (0,))) -> True",
 )
 reduce_xor = _reduction(
@@ -118,20 +136,20 @@ def _position(name: str, effect: Effect, meaning: str, example: str) -> Position
         dtype = user_dtype(index_dtype, name)
         return effect(operand, axis=from_front(axis, typeof(operand).ndim), index_dtype=dtype)
 
-    _named(position, name, meaning, example)
+    _named(position, name, meaning, _POSITION_ARGUMENTS, example)
     return position
 
 
 argmax = _position(
     "argmax",
     reduction.argmax,
-    "Where the largest is along an axis, the first of equals.",
+    "The index of the largest element along an axis, the first of equals; NaN is largest.",
     f'lax.argmax({_X}, 0, "int32") -> Array(3, {_ARRAY}',
 )
 argmin = _position(
     "argmin",
     reduction.argmin,
-    "Where the smallest is along an axis, the first of equals.",
+    "The index of the smallest element along an axis, the first of equals; NaN is smallest.",
     f'lax.argmin({_X}, 0, "int32") -> Array(0, {_ARRAY}',
 )
 
@@ -140,7 +158,7 @@ def _cumulative(name: str, effect: Effect, meaning: str, example: str) -> Cumula
     def running(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
         return effect(operand, axis=from_front(axis, typeof(operand).ndim), reverse=bool(reverse))
 
-    _named(running, name, meaning, example)
+    _named(running, name, meaning, _CUMULATION_ARGUMENTS, example)
     return running
 
 
@@ -159,19 +177,19 @@ cumprod = _cumulative(
 cummax = _cumulative(
     "cummax",
     cumulative.cummax,
-    "The largest so far, along an axis.",
+    "The largest of each element and all before it, along an axis.",
     f"lax.cummax({_X}) -> Array([0, 1, 2, 3], {_ARRAY}",
 )
 cummin = _cumulative(
     "cummin",
     cumulative.cummin,
-    "The smallest so far, along an axis.",
+    "The smallest of each element and all before it, along an axis.",
     f"lax.cummin({_X}) -> Array([0, 0, 0, 0], {_ARRAY}",
 )
 cumlogsumexp = _cumulative(
     "cumlogsumexp",
     cumulative.cumlogsumexp,
-    "The logarithm of the sum of exponentials so far, along an axis.",
+    "The logarithm of the cumulative sum of exponentials, along an axis.",
     "lax.cumlogsumexp(jnp.zeros(1)) -> Array([0.], dtype=float32)",
 )
 
@@ -275,6 +293,14 @@ def reduce(
 
     Several arrays of one shape (a pytree of them) can be folded together.
 
+    Args:
+      operands: an array, or a pytree of arrays of one shape.
+      init_values: the identity of `computation` for each array, a scalar; in the tree of
+        `operands`.
+      computation: an associative function of two scalars, or of two trees of them.
+      dimensions: the axes to fold; negative ones count from the end.
+      out_sharding: the sharding of the result, or its spec over the mesh in context.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.reduce(jnp.arange(4), 0, lax.add, (0,))
     Array(6, dtype=int32)
@@ -304,9 +330,15 @@ def sort(
 def sort(
     operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1
 ) -> Array | tuple[Array, ...]:
-    """An array in ascending order along an axis; a sequence of them in the order of the first.
+    """Sort an array in ascending order along an axis; a sequence of them in the order of the first.
 
     The first `num_keys` are compared, lexicographically. NaN comes last.
+
+    Args:
+      operand: an array, or a sequence of arrays of one shape.
+      dimension: the axis to sort along; negative ones count from the end.
+      is_stable: whether equal elements keep their order.
+      num_keys: the number of arrays that are compared.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.sort((jnp.array([2, 1]), jnp.array([10, 20])))
@@ -326,6 +358,12 @@ def sort_key_val(
 ) -> tuple[Array, Array]:
     """Keys in ascending order, and values in the order of their keys.
 
+    Args:
+      keys: array_like.
+      values: array_like, of the shape of `keys`.
+      dimension: the axis to sort along; negative ones count from the end.
+      is_stable: whether equal keys keep the order of their values.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.sort_key_val(jnp.array([2, 1]), jnp.array([10, 20]))[1]
     Array([20, 10], dtype=int32)
@@ -335,7 +373,12 @@ def sort_key_val(
 
 
 def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
-    """The k largest along an axis, in descending order, and where they were.
+    """The k largest elements along an axis, in descending order, and their indices.
+
+    Args:
+      operand: array_like of Booleans, integers or floats.
+      k: the number of elements, at most the length of the axis.
+      axis: the axis to search; negative ones count from the end.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.top_k(jnp.array([1, 3, 2]), 2)
@@ -368,7 +411,14 @@ def approx_max_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Array, Array]:
-    """The k largest along an axis, and where they were; here all of them are found.
+    """The k largest elements along an axis, and their indices; here all of them are found.
+
+    Args:
+      operand: array_like of floats.
+      k: the number of elements, at most the length of the axis.
+      reduction_dimension: the axis to search; negative ones count from the end.
+      recall_target: the share of the k that must be found, in (0, 1]; here it is always 1.
+      reduction_input_size_override, aggregate_to_topk: of no effect here.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.approx_max_k(jnp.array([1.0, 3.0, 2.0]), 2)[0]
@@ -390,7 +440,14 @@ def approx_min_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Array, Array]:
-    """The k smallest along an axis, and where they were; here all of them are found.
+    """The k smallest elements along an axis, and their indices; here all of them are found.
+
+    Args:
+      operand: array_like of floats.
+      k: the number of elements, at most the length of the axis.
+      reduction_dimension: the axis to search; negative ones count from the end.
+      recall_target: the share of the k that must be found, in (0, 1]; here it is always 1.
+      reduction_input_size_override, aggregate_to_topk: of no effect here.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.approx_min_k(jnp.array([1.0, 3.0, 2.0]), 2)[0]

@@ -32,6 +32,11 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     "RFFT" takes integers as floats, the others take real numbers as complex ones. Raises
     `ValueError` for other kinds of numbers than a transform is of.
 
+    Args:
+      x: array_like.
+      fft_type: an `FftType` or its name.
+      fft_lengths: the lengths of these axes; for "RFFT" and "IRFFT" those of the real array.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.fft(jnp.array([1.0 + 0j, 0.0]), "FFT", (2,))
     Array([1.+0.j, 1.+0.j], dtype=complex64)

@@ -141,6 +141,15 @@ def _scatter_function(name: str, effect: Effect, what: str, answer: float) -> Sc
     The mirror image of `gather`: the slices that it would read are written. An index outside is
     dropped, unless mode is 'clip'. `x.at[...]` is the easier way to say it.
 
+    Args:
+      operand: the array.
+      scatter_indices: integers; the last axis holds the components of one index.
+      updates: the slices, of the operand's dtype.
+      dimension_numbers: how the axes of operand, indices and updates belong together.
+      indices_are_sorted, unique_indices: promises that let the compiler write faster code; results
+        are undefined where they are broken.
+      mode: 'drop' (the default), 'clip' or 'promise_in_bounds', or a `GatherScatterMode`.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
     >>> x, places = jnp.array([2.0, 3.0]), jnp.array([[1]])
@@ -176,7 +185,16 @@ def scatter_sub(
     unique_indices: bool = False,
     mode: Mode = None,
 ) -> Array:
-    """An array in which, at given indices, updates are subtracted; see `scatter_add`.
+    """Subtract updates from an array at given indices; see `scatter_add`.
+
+    Args:
+      operand: the array.
+      scatter_indices: integers; the last axis holds the components of one index.
+      updates: the slices to subtract, of the operand's dtype.
+      dimension_numbers: how the axes of operand, indices and updates belong together.
+      indices_are_sorted, unique_indices: promises that let the compiler write faster code; results
+        are undefined where they are broken.
+      mode: 'drop' (the default), 'clip' or 'promise_in_bounds', or a `GatherScatterMode`.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
@@ -206,10 +224,20 @@ def scatter_apply(
     unique_indices: bool = False,
     mode: Mode = None,
 ) -> Array:
-    """An array in which a function of one number is applied at given indices.
+    """Apply a function to the elements of an array at given indices.
 
     Where an index repeats the function is applied repeatedly; reverse-mode derivatives then need
     unique_indices=True, since the number of repetitions is known only at run time.
+
+    Args:
+      operand: the array.
+      scatter_indices: integers; the last axis holds the components of one index.
+      func: from an array to one of the same shape and dtype, element by element.
+      dimension_numbers: how the axes of operand, indices and slices belong together.
+      update_shape: the shape that the updates of a `scatter` would have.
+      indices_are_sorted, unique_indices: promises that let the compiler write faster code; results
+        are undefined where they are broken.
+      mode: 'drop' (the default), 'clip' or 'promise_in_bounds', or a `GatherScatterMode`.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
@@ -253,6 +281,11 @@ def scatter_apply(
 @whole("axes")
 def index_take(src: Array, idxs: Sequence[Array], axes: Sequence[int]) -> Array:
     """The slices at index vectors, one vector for each of the axes; indices wrap around.
+
+    Args:
+      src: the array.
+      idxs: a vector of integers for each of `axes`, all of one length.
+      axes: the axes that are indexed, counted from the front.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.index_take(jnp.arange(6).reshape(2, 3), (jnp.array([0, 3]),), (0,))

@@ -29,11 +29,16 @@ def rng_bit_generator(
 ) -> tuple[Any, Any]:
     """The state of a generator after it has made random bits, and the bits.
 
-    `key` is its state, of shape u32[4] (or u64[2], u64[3]); `shape` and `dtype` (an unsigned
-    integer) those of the bits; `algorithm` a `RandomAlgorithm`. The bits are XLA's: the same for
-    the same state on one kind of device, and not promised to be so between kinds with the default.
-    Under `vmap` the first state makes the bits of all lanes. Raises `TypeError` for other states
-    and dtypes, `ValueError` for what is no algorithm.
+    The bits are XLA's: the same for the same state on one kind of device, and not promised to be so
+    between kinds with the default. Under `vmap` the first state makes the bits of all lanes. Raises
+    `TypeError` for other states and dtypes, `ValueError` for what is no algorithm.
+
+    Args:
+      key: the state, of shape u32[4] (or u64[2], u64[3]).
+      shape: the shape of the bits.
+      dtype: the dtype of the bits, an unsigned integer.
+      algorithm: a `RandomAlgorithm`.
+      out_sharding: must be None.
 
     >>> import effax.numpy as jnp
     >>> state, bits = rng_bit_generator(jnp.zeros(4, jnp.uint32), (2,))
@@ -55,9 +60,13 @@ def rng_bit_generator(
 def rng_uniform(a: Any, b: Any, shape: Any) -> Any:
     """Numbers in [a, b) from the device's own generator, whose state no one sees.
 
-    `a` and `b` are scalars of one dtype, which is the result's: floats, or integers of 32 or 64
-    bits. Not to be relied on where a computation is to be repeated: `random.uniform` is. Raises
-    `ValueError` for bounds that are not scalars or differ in dtype, `TypeError` for other dtypes.
+    The dtype is that of the bounds. Not to be relied on where a computation is to be repeated:
+    `random.uniform` is. Raises `ValueError` for bounds that are not scalars or differ in dtype,
+    `TypeError` for other dtypes.
+
+    Args:
+      a, b: the bounds, scalars of one dtype: floats, or integers of 32 or 64 bits.
+      shape: the shape of the result.
 
     >>> rng_uniform(0.0, 1.0, (2, 3)).shape
     (2, 3)

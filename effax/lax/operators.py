@@ -40,11 +40,69 @@ class RoundingMethod(enum.IntEnum):
     TO_NEAREST_EVEN = 1
 
 
-def _named(function: Callable[..., Any], name: str, meaning: str, example: str) -> None:
+def _named(
+    function: Callable[..., Any], name: str, meaning: str, arguments: str, example: str
+) -> None:
     function.__name__ = function.__qualname__ = name
     call, _, answer = example.partition(" -> ")
     function.__doc__ = (
-        f"{meaning}\n\n    >>> import effax.lax as lax\n    >>> {call}\n    {answer}\n    "
+        f"{meaning}\n\n    Args:\n{arguments}\n\n    >>> import effax.lax as lax\n"
+        f"    >>> {call}\n    {answer}\n    "
+    )
+
+
+# The elements that functions take, where these are not floats or complex numbers.
+_ELEMENTS = {
+    "numbers": "neg sign square add sub div",
+    "signed numbers": "abs",
+    "numbers or Booleans": "max min",
+    "numbers, Booleans or random keys": "eq ne",
+    "Booleans, integers or floats": "lt le gt ge",
+    "Booleans or integers": "bitwise_not bitwise_and bitwise_or bitwise_xor",
+    "integers": "population_count clz shift_left shift_right_logical shift_right_arithmetic",
+    "integers or floats": "rem",
+    "floats": "floor ceil is_finite cbrt erf erfc erf_inv lgamma digamma bessel_i0e bessel_i1e "
+    "nextafter igamma igammac igamma_grad_a random_gamma_grad polygamma zeta",
+    "complex numbers": "real imag",
+}
+_KINDS = {name: kind for kind, names in _ELEMENTS.items() for name in names.split()}
+_ACCURACY = """
+      accuracy: a `Tolerance` or an `AccuracyMode`, for devices with several implementations; None
+        for the default."""
+
+# The two operands of functions in which they differ in meaning.
+_ROLES = {
+    "div": ("the dividend", "the divisor"),
+    "rem": ("the dividend", "the divisor"),
+    "nextafter": ("the float to start from", "the float to step towards"),
+    "atan2": ("the second coordinate of the point", "the first coordinate of the point"),
+    "shift_left": ("the integers to shift", "the number of bits to shift by"),
+    "shift_right_logical": ("the integers to shift", "the number of bits to shift by"),
+    "shift_right_arithmetic": ("the integers to shift", "the number of bits to shift by"),
+    "igamma": ("the shape parameter a", "the bound of the integral"),
+    "igammac": ("the shape parameter a", "the bound of the integral"),
+    "igamma_grad_a": ("the shape parameter a", "the bound of the integral, x"),
+    "random_gamma_grad": ("the shape parameter a", "the sample"),
+    "polygamma": ("the order m of the derivative", "the point of evaluation"),
+    "zeta": ("the exponent s", "the offset q"),
+}
+
+
+def _operands(name: str, arity: int) -> str:
+    """The `Args` entries of one operand or two."""
+    kind = _KINDS.get(name, "floats or complex numbers")
+    if arity == 1:
+        return f"      x: array_like of {kind}."
+    if name not in _ROLES:
+        return (
+            f"      x, y: array_like of {kind}, of one dtype; scalars and axes of\n"
+            "        length 1 are broadcast."
+        )
+    first, second = _ROLES[name]
+    return (
+        f"      x: {first}; array_like of {kind}.\n"
+        f"      y: {second}; array_like of the dtype of `x`. Scalars and axes of\n"
+        "        length 1 are broadcast."
     )
 
 
@@ -64,7 +122,7 @@ def unary(name: str, effect: Effect, meaning: str, example: str) -> UnaryOperato
             raise TypeError(f"{name} does not accept dtype {typeof(x).dtype.name}")
         return effect(x)
 
-    _named(operator, name, meaning, example)
+    _named(operator, name, meaning, _operands(name, 1), example)
     return operator
 
 
@@ -84,7 +142,7 @@ def tunable(name: str, effect: Effect, meaning: str, example: str) -> TunableOpe
             )
         return accurate(x, function=effect.name, accuracy=accuracy)
 
-    _named(operator, name, meaning, example)
+    _named(operator, name, meaning, _operands(name, 1) + _ACCURACY, example)
     return operator
 
 
@@ -94,28 +152,45 @@ def binary(name: str, effect: Effect, meaning: str, example: str) -> BinaryOpera
     def operator(x: ArrayLike, y: ArrayLike) -> Array:
         return effect(*together(name, x, y))
 
-    _named(operator, name, meaning, example)
+    _named(operator, name, meaning, _operands(name, 2), example)
     return operator
 
 
 _WEAK = "dtype=float32, weak_type=True)"
 _INT = "dtype=int32, weak_type=True)"
 
-neg = unary("neg", elementwise.neg, "`-x`.", f"lax.neg(2.0) -> Array(-2., {_WEAK}")
-sign = unary("sign", elementwise.sign, "-1, 0 or 1.", f"lax.sign(-3.0) -> Array(-1., {_WEAK}")
+neg = unary("neg", elementwise.neg, "Return `-x`.", f"lax.neg(2.0) -> Array(-2., {_WEAK}")
+sign = unary(
+    "sign",
+    elementwise.sign,
+    "The sign: -1, 0 or 1; of complex numbers `x / abs(x)`.",
+    f"lax.sign(-3.0) -> Array(-1., {_WEAK}",
+)
 abs = unary("abs", elementwise.abs, "The absolute value.", f"lax.abs(-3) -> Array(3, {_INT}")
-floor = unary("floor", elementwise.floor, "Rounded down.", f"lax.floor(1.5) -> Array(1., {_WEAK}")
-ceil = unary("ceil", elementwise.ceil, "Rounded up.", f"lax.ceil(1.5) -> Array(2., {_WEAK}")
-square = unary("square", elementwise.square, "`x * x`.", f"lax.square(3.0) -> Array(9., {_WEAK}")
+floor = unary(
+    "floor",
+    elementwise.floor,
+    "Round down to integers, in the dtype of x.",
+    f"lax.floor(1.5) -> Array(1., {_WEAK}",
+)
+ceil = unary(
+    "ceil",
+    elementwise.ceil,
+    "Round up to integers, in the dtype of x.",
+    f"lax.ceil(1.5) -> Array(2., {_WEAK}",
+)
+square = unary(
+    "square", elementwise.square, "Return `x * x`.", f"lax.square(3.0) -> Array(9., {_WEAK}"
+)
 is_finite = unary(
     "is_finite",
     elementwise.is_finite,
-    "Whether x is neither infinite nor NaN.",
+    "Return whether x is neither infinite nor NaN.",
     "bool(lax.is_finite(1.0)) -> True",
 )
 sqrt = tunable("sqrt", elementwise.sqrt, "The square root.", f"lax.sqrt(4.0) -> Array(2., {_WEAK}")
 rsqrt = tunable(
-    "rsqrt", elementwise.rsqrt, "`1 / sqrt(x)`.", f"lax.rsqrt(4.0) -> Array(0.5, {_WEAK}"
+    "rsqrt", elementwise.rsqrt, "Return `1 / sqrt(x)`.", f"lax.rsqrt(4.0) -> Array(0.5, {_WEAK}"
 )
 cbrt = tunable(
     "cbrt", elementwise.cbrt, "The real cube root.", f"lax.cbrt(0.0) -> Array(0., {_WEAK}"
@@ -127,7 +202,7 @@ exp2 = tunable(
 expm1 = tunable(
     "expm1",
     transcendental.expm1,
-    "`exp(x) - 1`, exact near zero.",
+    "Return `exp(x) - 1`, exact near zero.",
     f"lax.expm1(0.0) -> Array(0., {_WEAK}",
 )
 log = tunable(
@@ -136,13 +211,13 @@ log = tunable(
 log1p = tunable(
     "log1p",
     transcendental.log1p,
-    "`log(1 + x)`, exact near zero.",
+    "Return `log(1 + x)`, exact near zero.",
     f"lax.log1p(0.0) -> Array(0., {_WEAK}",
 )
 logistic = tunable(
     "logistic",
     transcendental.logistic,
-    "`1 / (1 + exp(-x))`.",
+    "Return `1 / (1 + exp(-x))`.",
     f"lax.logistic(0.0) -> Array(0.5, {_WEAK}",
 )
 sin = tunable("sin", transcendental.sin, "The sine.", f"lax.sin(0.0) -> Array(0., {_WEAK}")
@@ -152,10 +227,7 @@ tanh = tunable(
     "tanh", transcendental.tanh, "The hyperbolic tangent.", f"lax.tanh(0.0) -> Array(0., {_WEAK}"
 )
 asin = unary(
-    "asin",
-    transcendental.asin,
-    "The inverse sine.",
-    f"lax.asin(0.0) -> Array(0., {_WEAK}",
+    "asin", transcendental.asin, "The inverse sine.", f"lax.asin(0.0) -> Array(0., {_WEAK}"
 )
 acos = unary(
     "acos", transcendental.acos, "The inverse cosine.", f"lax.acos(1.0) -> Array(0., {_WEAK}"
@@ -191,7 +263,7 @@ erf = unary("erf", special.erf, "The error function.", f"lax.erf(0.0) -> Array(0
 erfc = unary(
     "erfc",
     special.erfc,
-    "`1 - erf(x)`, exact where that is near zero.",
+    "Return `1 - erf(x)`, exact where that is near zero.",
     f"lax.erfc(0.0) -> Array(1., {_WEAK}",
 )
 erf_inv = unary(
@@ -225,26 +297,28 @@ real = unary("real", complex_parts.real, "The real part.", "float(lax.real(1.0 +
 imag = unary(
     "imag", complex_parts.imag, "The imaginary part.", "float(lax.imag(1.0 + 2.0j)) -> 2.0"
 )
-bitwise_not = unary("bitwise_not", logical.not_, "`~x`.", f"lax.bitwise_not(1) -> Array(-2, {_INT}")
+bitwise_not = unary(
+    "bitwise_not", logical.not_, "Return `~x`.", f"lax.bitwise_not(1) -> Array(-2, {_INT}"
+)
 population_count = unary(
     "population_count",
     logical.population_count,
-    "How many bits are set.",
+    "The number of bits that are set.",
     f"lax.population_count(7) -> Array(3, {_INT}",
 )
 clz = unary(
     "clz",
     logical.clz,
-    "How many bits before the first that is set.",
+    "The number of zero bits before the first that is set.",
     f"lax.clz(1) -> Array(31, {_INT}",
 )
 
-add = binary("add", elementwise.add, "`x + y`.", f"lax.add(1.0, 2.0) -> Array(3., {_WEAK}")
-sub = binary("sub", elementwise.sub, "`x - y`.", f"lax.sub(1.0, 2.0) -> Array(-1., {_WEAK}")
+add = binary("add", elementwise.add, "Return `x + y`.", f"lax.add(1.0, 2.0) -> Array(3., {_WEAK}")
+sub = binary("sub", elementwise.sub, "Return `x - y`.", f"lax.sub(1.0, 2.0) -> Array(-1., {_WEAK}")
 div = binary(
     "div",
     elementwise.div,
-    "`x / y`; for integers rounded towards zero.",
+    "Return `x / y`; for integers rounded towards zero.",
     f"lax.div(-7, 2) -> Array(-3, {_INT}",
 )
 rem = binary(
@@ -253,8 +327,12 @@ rem = binary(
     "The remainder of the division rounded towards zero.",
     f"lax.rem(-7, 2) -> Array(-1, {_INT}",
 )
-max = binary("max", elementwise.max, "The larger.", f"lax.max(1.0, 2.0) -> Array(2., {_WEAK}")
-min = binary("min", elementwise.min, "The smaller.", f"lax.min(1.0, 2.0) -> Array(1., {_WEAK}")
+max = binary(
+    "max", elementwise.max, "The larger of x and y.", f"lax.max(1.0, 2.0) -> Array(2., {_WEAK}"
+)
+min = binary(
+    "min", elementwise.min, "The smaller of x and y.", f"lax.min(1.0, 2.0) -> Array(1., {_WEAK}"
+)
 nextafter = binary(
     "nextafter",
     elementwise.nextafter,
@@ -268,43 +346,40 @@ atan2 = binary(
     f"lax.atan2(0.0, 1.0) -> Array(0., {_WEAK}",
 )
 eq = answers_keys(operator.eq)(
-    binary("eq", comparison.eq, "`x == y`.", "bool(lax.eq(1, 1)) -> True")
+    binary("eq", comparison.eq, "Return `x == y`.", "bool(lax.eq(1, 1)) -> True")
 )
 ne = answers_keys(operator.ne)(
-    binary("ne", comparison.ne, "`x != y`.", "bool(lax.ne(1, 1)) -> False")
+    binary("ne", comparison.ne, "Return `x != y`.", "bool(lax.ne(1, 1)) -> False")
 )
-lt = binary("lt", comparison.lt, "`x < y`.", "bool(lax.lt(1, 2)) -> True")
-le = binary("le", comparison.le, "`x <= y`.", "bool(lax.le(1, 2)) -> True")
-gt = binary("gt", comparison.gt, "`x > y`.", "bool(lax.gt(1, 2)) -> False")
-ge = binary("ge", comparison.ge, "`x >= y`.", "bool(lax.ge(1, 2)) -> False")
+lt = binary("lt", comparison.lt, "Return `x < y`.", "bool(lax.lt(1, 2)) -> True")
+le = binary("le", comparison.le, "Return `x <= y`.", "bool(lax.le(1, 2)) -> True")
+gt = binary("gt", comparison.gt, "Return `x > y`.", "bool(lax.gt(1, 2)) -> False")
+ge = binary("ge", comparison.ge, "Return `x >= y`.", "bool(lax.ge(1, 2)) -> False")
 bitwise_and = binary(
-    "bitwise_and",
-    logical.and_,
-    "`x & y`.",
-    f"lax.bitwise_and(6, 3) -> Array(2, {_INT}",
+    "bitwise_and", logical.and_, "Return `x & y`.", f"lax.bitwise_and(6, 3) -> Array(2, {_INT}"
 )
 bitwise_or = binary(
-    "bitwise_or",
-    logical.or_,
-    "`x | y`.",
-    f"lax.bitwise_or(6, 3) -> Array(7, {_INT}",
+    "bitwise_or", logical.or_, "Return `x | y`.", f"lax.bitwise_or(6, 3) -> Array(7, {_INT}"
 )
 bitwise_xor = binary(
-    "bitwise_xor", logical.xor, "`x ^ y`.", f"lax.bitwise_xor(6, 3) -> Array(5, {_INT}"
+    "bitwise_xor", logical.xor, "Return `x ^ y`.", f"lax.bitwise_xor(6, 3) -> Array(5, {_INT}"
 )
 shift_left = binary(
-    "shift_left", logical.shift_left, "`x << y`.", f"lax.shift_left(3, 2) -> Array(12, {_INT}"
+    "shift_left",
+    logical.shift_left,
+    "Return `x << y`.",
+    f"lax.shift_left(3, 2) -> Array(12, {_INT}",
 )
 shift_right_logical = binary(
     "shift_right_logical",
     logical.shift_right_logical,
-    "x shifted right by y bits, zeros coming in.",
+    "Shift x right by y bits; zeros come in.",
     f"lax.shift_right_logical(12, 2) -> Array(3, {_INT}",
 )
 shift_right_arithmetic = binary(
     "shift_right_arithmetic",
     logical.shift_right_arithmetic,
-    "x shifted right by y bits, copies of the sign bit coming in.",
+    "Shift x right by y bits; copies of the sign bit come in.",
     f"lax.shift_right_arithmetic(-12, 2) -> Array(-3, {_INT}",
 )
 igamma = binary(
@@ -328,25 +403,27 @@ igamma_grad_a = binary(
 random_gamma_grad = binary(
     "random_gamma_grad",
     special.random_gamma_grad,
-    "How a sample x of the gamma distribution moves with its shape a.",
+    "The derivative of a sample of the gamma distribution with respect to its shape a.",
     "float(lax.random_gamma_grad(1.0, 1.0)) -> 1.1735...",
 )
 polygamma = binary(
     "polygamma",
     special.polygamma,
-    "`polygamma(m, x)`: the m-th derivative of `digamma`.",
+    "The m-th derivative of `digamma`.",
     "float(lax.polygamma(1.0, 1.0)) -> 1.64493...",
 )
 zeta = binary(
-    "zeta",
-    special.zeta,
-    "Hurwitz's zeta function.",
-    "float(lax.zeta(2.0, 1.0)) -> 1.64493...",
+    "zeta", special.zeta, "The Hurwitz zeta function.", "float(lax.zeta(2.0, 1.0)) -> 1.64493..."
 )
 
 
 def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:
-    """`x * y`, in the operands' dtype or, where one is given, in another.
+    """Return `x * y`, in the operands' dtype or in another.
+
+    Args:
+      x, y: array_like of numbers, of one dtype; scalars and axes of length 1 are broadcast.
+      out_dtype: the dtype of the result, to which the operands are converted first; by default
+        their own.
 
     >>> import effax.lax as lax
     >>> lax.mul(2.0, 3.0)
@@ -358,7 +435,12 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
 
 
 def pow(x: ArrayLike, y: ArrayLike) -> Array:
-    """x to the power y; y may be an integer.
+    """Return x to the power y; y may be an integer.
+
+    Args:
+      x: the base; array_like of floats or complex numbers.
+      y: the exponent; array_like of the dtype of `x`, or of integers. Scalars and axes of length 1
+        are broadcast.
 
     >>> import effax.lax as lax
     >>> lax.pow(2.0, 3)
@@ -373,7 +455,11 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def integer_pow(x: ArrayLike, y: int) -> Array:
-    """x to the power of an integer known beforehand.
+    """Return x to the power of an integer known beforehand.
+
+    Args:
+      x: array_like of numbers.
+      y: the exponent, a Python integer; not negative where `x` is of integers.
 
     >>> import effax.lax as lax
     >>> lax.integer_pow(3, 2)
@@ -383,7 +469,10 @@ def integer_pow(x: ArrayLike, y: int) -> Array:
 
 
 def reciprocal(x: ArrayLike) -> Array:
-    """`1 / x`.
+    """Return `1 / x`.
+
+    Args:
+      x: array_like of floats or complex numbers.
 
     >>> import effax.lax as lax
     >>> lax.reciprocal(4.0)
@@ -393,7 +482,11 @@ def reciprocal(x: ArrayLike) -> Array:
 
 
 def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:
-    """The nearest integer.
+    """Round to the nearest integer, in the dtype of x.
+
+    Args:
+      x: array_like of floats.
+      rounding_method: the direction in which halves are rounded, a `RoundingMethod`.
 
     >>> import effax.lax as lax
     >>> lax.round(2.5), lax.round(2.5, lax.RoundingMethod.TO_NEAREST_EVEN)
@@ -404,6 +497,9 @@ def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FR
 
 def conj(x: ArrayLike) -> Array:
     """The complex conjugate; real numbers become complex.
+
+    Args:
+      x: array_like of floats or complex numbers.
 
     >>> import effax.lax as lax
     >>> lax.conj(1.0 + 2.0j)
@@ -417,6 +513,11 @@ def conj(x: ArrayLike) -> Array:
 def complex(x: ArrayLike, y: ArrayLike) -> Array:
     """The complex number of a real and an imaginary part.
 
+    Args:
+      x: the real part; array_like of float32 or float64.
+      y: the imaginary part; array_like of the dtype of `x`. Scalars and axes of length 1 are
+        broadcast.
+
     >>> import effax.lax as lax
     >>> lax.complex(1.0, 2.0)
     Array(1.+2.j, dtype=complex64, weak_type=True)
@@ -426,6 +527,11 @@ def complex(x: ArrayLike, y: ArrayLike) -> Array:
 
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The regularised incomplete beta function.
+
+    Args:
+      a, b: the parameters, array_like of floats.
+      x: the upper bound of the integral, array_like of their dtype. Scalars and axes of length 1
+        are broadcast.
 
     >>> import effax.lax as lax
     >>> float(lax.betainc(2.0, 2.0, 0.25))

@@ -58,6 +58,9 @@ def axis_size(axis_name: Any) -> int:
 
     Raises `UnboundAxisError`, a `NameError`, where nothing binds the name.
 
+    Args:
+      axis_name: a name or a tuple of names.
+
     >>> import effax
     >>> effax.vmap(lambda x: x * effax.lax.axis_size("i"), axis_name="i")(effax.numpy.ones(3))
     Array([3., 3., 3.], dtype=float32)
@@ -67,6 +70,9 @@ def axis_size(axis_name: Any) -> int:
 
 def axis_index(axis_name: Any) -> Array:
     """Return this place's index along a named axis; for a tuple of names, in row-major order.
+
+    Args:
+      axis_name: a name or a tuple of names.
 
     >>> import effax
     >>> effax.vmap(lambda x: effax.lax.axis_index("i"), axis_name="i")(effax.numpy.ones(3))
@@ -109,6 +115,11 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The mean over all places of a named axis.
 
+    Args:
+      x: a pytree of arrays or Python numbers.
+      axis_name: a name or a tuple of names.
+      axis_index_groups: not supported.
+
     >>> import effax
     >>> effax.vmap(lambda x: x - effax.lax.pmean(x, "i"), axis_name="i")(effax.numpy.arange(3.0))
     Array([-1.,  0.,  1.], dtype=float32)
@@ -129,6 +140,11 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The largest over all places of a named axis, element by element.
 
+    Args:
+      x: a pytree of arrays.
+      axis_name: a name or a tuple of names.
+      axis_index_groups: not supported.
+
     >>> import effax, effax.numpy as jnp
     >>> effax.vmap(lambda x: effax.lax.pmax(x, "i"), axis_name="i")(jnp.arange(3)).tolist()
     [2, 2, 2]
@@ -140,6 +156,11 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The smallest over all places of a named axis, element by element.
+
+    Args:
+      x: a pytree of arrays.
+      axis_name: a name or a tuple of names.
+      axis_index_groups: not supported.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.vmap(lambda x: effax.lax.pmin(x, "i"), axis_name="i")(jnp.arange(3)).tolist()
@@ -160,6 +181,13 @@ def all_gather(
     x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False
 ) -> Any:
     """The values of all places, stacked along a new `axis`, or with `tiled` joined along it.
+
+    Args:
+      x: a pytree of arrays.
+      axis_name: a name or a tuple of names.
+      axis_index_groups: not supported.
+      axis: the axis of the result that holds the places; negative ones count from the end.
+      tiled: whether to join the values along `axis`, rather than stack them.
 
     >>> import effax
     >>> effax.vmap(lambda x: effax.lax.all_gather(x, "i"), axis_name="i")(effax.numpy.arange(2.0))
@@ -192,6 +220,13 @@ def psum_scatter(
     """The sum over all places, of which each keeps its piece along `scatter_dimension`.
 
     Without `tiled` that axis has the length of the named one, and is gone from the result.
+
+    Args:
+      x: a pytree of arrays.
+      axis_name: a name or a tuple of names.
+      scatter_dimension: the axis that is cut into pieces; negative ones count from the end.
+      axis_index_groups: not supported.
+      tiled: whether the axis stays, with the length of a piece.
 
     >>> import effax, effax.numpy as jnp
     >>> each = effax.vmap(lambda x: effax.lax.psum_scatter(x, "i"), axis_name="i")
@@ -226,10 +261,18 @@ def all_to_all(
     axis_index_groups: Any = None,
     tiled: bool = False,
 ) -> Any:
-    """Each place sends piece k along `split_axis` to place k, and joins what it gets.
+    """Send piece k along `split_axis` to place k, and join the pieces that arrive.
 
     Without `tiled`, `split_axis` has the length of the named axis and is gone from the result,
     which has the places along a new `concat_axis`.
+
+    Args:
+      x: a pytree of arrays.
+      axis_name: the name of the axis.
+      split_axis: the axis that is cut into pieces; negative ones count from the end.
+      concat_axis: the axis along which the pieces are joined; negative ones count from the end.
+      axis_index_groups: not supported.
+      tiled: whether to cut and join along axes that stay.
 
     >>> import effax, effax.numpy as jnp
     >>> x = jnp.arange(4).reshape(2, 2)
@@ -276,6 +319,11 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     Places that nothing is sent to get zeros. Raises `ValueError` for a place that is not there, or
     that sends or gets twice.
 
+    Args:
+      x: a pytree of arrays.
+      axis_name: the name of the axis.
+      perm: pairs (from, to) of places; each sends at most once, and gets at most once.
+
     >>> import effax
     >>> ring = [(0, 1), (1, 2), (2, 0)]
     >>> effax.vmap(lambda x: effax.lax.ppermute(x, "i", ring), axis_name="i")(
@@ -296,9 +344,14 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """Place i gets the value of place `perm[i]`.
+    """Permute values among places: place i gets the value of place `perm[i]`.
 
     Raises `ValueError` where `perm` is no permutation of the places.
+
+    Args:
+      x: a pytree of arrays.
+      axis_name: the name of the axis.
+      perm: the place to read from, for each place.
 
     >>> import effax, effax.numpy as jnp
     >>> each = effax.vmap(lambda x: effax.lax.pshuffle(x, "i", [2, 0, 1]), axis_name="i")
@@ -313,6 +366,12 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
     """Exchange the named axis with an axis of x that is as long.
 
+    Args:
+      x: a pytree of arrays.
+      axis_name: the name of the axis.
+      axis: an axis of x, as long as the named one; negative ones count from the end.
+      axis_index_groups: not supported.
+
     >>> import effax, effax.numpy as jnp
     >>> x = jnp.arange(4).reshape(2, 2)
     >>> effax.vmap(lambda x: effax.lax.pswapaxes(x, "i", 0), axis_name="i")(x).tolist()
@@ -322,7 +381,12 @@ def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = Non
 
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
-    """The value of place `source`, at all places.
+    """Send the value of place `source` to all places.
+
+    Args:
+      x: a pytree of arrays.
+      axis_name: a name or a tuple of names.
+      source: the index of the place whose value is sent.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.vmap(lambda x: effax.lax.pbroadcast(x, "i", 1), axis_name="i")(jnp.arange(3)).tolist()

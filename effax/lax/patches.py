@@ -39,11 +39,20 @@ def conv_general_dilated_patches(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Array:
-    """The windows that a convolution looks at, each as a column of features.
+    """The windows of a convolution, each as a column of features.
 
     The result has the shape of `conv_general_dilated`'s, with as many features as channels of lhs
-    times elements of the filter; all elements of one channel are next to each other. Arguments are
-    as there.
+    times elements of the filter; all elements of one channel are next to each other.
+
+    Args:
+      lhs: the input, by default [batch, features, *spatial].
+      filter_shape: the lengths of a window.
+      window_strides: how far the window moves, for each spatial axis.
+      padding: 'SAME', 'SAME_LOWER', 'VALID', or (low, high) for each spatial axis.
+      lhs_dilation, rhs_dilation: elements are that far apart; 1 by default.
+      dimension_numbers: where the axes are; see `conv_dimension_numbers`.
+      precision: a `Precision` or its name.
+      preferred_element_type: the dtype to accumulate in, and of the result.
 
     >>> import effax.numpy as jnp, effax.lax as lax
     >>> x = jnp.arange(4.0).reshape(1, 1, 4)
@@ -88,10 +97,20 @@ def conv_general_dilated_local(
     dimension_numbers: Any = None,
     precision: PrecisionLike = None,
 ) -> Array:
-    """A convolution whose kernel is another one at each place of the result.
+    """A convolution with a separate kernel at each place of the result.
 
     `rhs` has, where a kernel has its input channels, channels times elements of the filter, in the
     order of `conv_general_dilated_patches`, and in place of the filter's lengths the result's.
+
+    Args:
+      lhs: the input, by default [batch, features, *spatial].
+      rhs: the kernels, by default [out features, in features * elements, *spatial of the result].
+      window_strides: how far the window moves, for each spatial axis.
+      padding: 'SAME', 'SAME_LOWER', 'VALID', or (low, high) for each spatial axis.
+      filter_shape: the lengths of a window.
+      lhs_dilation, rhs_dilation: elements are that far apart; 1 by default.
+      dimension_numbers: where the axes are; see `conv_dimension_numbers`.
+      precision: a `Precision` or its name.
 
     >>> import effax.numpy as jnp, effax.lax as lax
     >>> x, rhs = jnp.arange(4.0).reshape(1, 1, 4), jnp.array([[[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]])
@@ -133,6 +152,13 @@ def conv_shape_tuple(
 ) -> tuple[int, ...]:
     """The shape of a convolution's result, batch and features first in all shapes.
 
+    Args:
+      lhs_shape: (batch, features, *spatial).
+      rhs_shape: (out features, in features, *spatial).
+      strides: how far the window moves, for each spatial axis.
+      pads: 'SAME', 'SAME_LOWER', 'VALID', or (low, high) for each spatial axis.
+      batch_group_count: groups of the batch that are convolved separately.
+
     >>> conv_shape_tuple((1, 3, 8, 8), (16, 3, 3, 3), (2, 2), "SAME")
     (1, 16, 4, 4)
     """
@@ -163,7 +189,13 @@ def conv_general_shape_tuple(
     padding: Padding,
     dimension_numbers: Any,
 ) -> tuple[int, ...]:
-    """The shape of a convolution's result, with axes where `dimension_numbers` says.
+    """The shape of a convolution's result, with axes placed by `dimension_numbers`.
+
+    Args:
+      lhs_shape, rhs_shape: shapes of the operands.
+      window_strides: how far the window moves, for each spatial axis.
+      padding: 'SAME', 'SAME_LOWER', 'VALID', or (low, high) for each spatial axis.
+      dimension_numbers: where the axes are; see `conv_dimension_numbers`.
 
     >>> numbers = ("NHWC", "HWIO", "NHWC")
     >>> conv_general_shape_tuple((1, 8, 8, 3), (3, 3, 3, 16), (1, 1), "VALID", numbers)
@@ -182,6 +214,12 @@ def conv_transpose_shape_tuple(
     dimension_numbers: Any,
 ) -> tuple[int, ...]:
     """The shape of a transposed convolution's result.
+
+    Args:
+      lhs_shape, rhs_shape: shapes of the operands.
+      window_strides: by how much the result is longer than the input, for each spatial axis.
+      padding: 'SAME', 'VALID', or (low, high) for each spatial axis.
+      dimension_numbers: where the axes are; see `conv_dimension_numbers`.
 
     >>> numbers = ("NHWC", "HWIO", "NHWC")
     >>> conv_transpose_shape_tuple((1, 4, 4, 3), (3, 3, 3, 16), (2, 2), "SAME", numbers)

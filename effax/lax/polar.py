@@ -31,6 +31,14 @@ def qdwh(
     The third result is the number of iterations taken (10 at most, or `max_iterations`), the
     fourth whether u has converged to a relative `eps`. For matrices at least as tall as wide.
 
+    Args:
+      x: array_like of floats or complex numbers, (m, n) with m >= n.
+      is_hermitian: of no effect here.
+      max_iterations: the largest number of iterations; None for 10.
+      eps: the relative tolerance; None for the precision of the dtype.
+      dynamic_shape: the rows and columns of the upper left part of `x` that holds the matrix; the
+        rest counts as zero. None for all of it.
+
     Source: Nakatsukasa, Bai & Gygi 2010, "Optimizing Halley's iteration for computing the matrix
     polar decomposition".
 

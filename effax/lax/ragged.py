@@ -52,6 +52,7 @@ def ragged_dot(
       group_sizes: (g,), integers: how many rows each group has. Rows past their sum give zeros.
       precision, preferred_element_type: as for `dot_general`.
       group_offset: must be None, as in JAX.
+      out_sharding: the sharding of the result, or its spec over the mesh in context.
 
     Returns:
       (m, n).
@@ -87,6 +88,14 @@ def ragged_dot_general(
     If that axis is contracted, the result has one product for each group, along a new first axis;
     if it is not, each of its elements meets the part of rhs that belongs to its group; and if it
     is a batch axis, groups change nothing.
+
+    Args:
+      lhs, rhs: arrays, as for `dot_general`.
+      group_sizes: integers, (g,) or (b..., x..., g): how many elements each group has.
+      ragged_dot_dimension_numbers: a `RaggedDotDimensionNumbers`, the roles of the axes.
+      precision, preferred_element_type: as for `dot_general`.
+      group_offset: must be None, as in JAX.
+      out_sharding: the sharding of the result, or its spec over the mesh in context.
 
     Raises:
       NotImplementedError: for a `group_offset`.

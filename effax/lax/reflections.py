@@ -89,6 +89,10 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
 
     Raises `TypeError` for batches and for complex numbers, `ValueError` where shapes don't fit.
 
+    Args:
+      r_matrix: the factor r, (n, n).
+      w_vector: the vector w, (n,).
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.linalg.cholesky_update(3.0 * jnp.eye(2), jnp.array([4.0, 0.0]))
     Array([[5., 0.], [0., 3.]], dtype=float32)

@@ -60,6 +60,11 @@ def broadcast(
 ) -> Array:
     """The array repeated along new first axes.
 
+    Args:
+      operand: array_like.
+      sizes: the lengths of the new axes, which come first.
+      out_sharding: the sharding of the result, or its spec over the mesh in context.
+
     >>> import effax.lax as lax
     >>> lax.broadcast(1.0, (2,))
     Array([1., 1.], dtype=float32, weak_type=True)
@@ -91,6 +96,13 @@ def broadcast_in_dim(
 ) -> Array:
     """The array in a larger shape; its axis i lies along axis `broadcast_dimensions[i]`.
 
+    Args:
+      operand: array_like.
+      shape: the shape of the result.
+      broadcast_dimensions: the axis of the result for each axis of the operand, whose length is the
+        same or 1.
+      out_sharding: the sharding of the result, or its spec over the mesh in context.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.broadcast_in_dim(jnp.arange(2), (2, 2), (0,))
     Array([[0, 0], [1, 1]], dtype=int32)
@@ -104,7 +116,11 @@ def broadcast_in_dim(
 
 @moves_keys()
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
-    """The array with leading axes of length 1, until it has so many axes.
+    """Add leading axes of length 1, up to a number of axes.
+
+    Args:
+      x: array_like.
+      rank: the number of axes of the result, at least that of `x`.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.broadcast_to_rank(jnp.arange(2), 2).shape
@@ -117,9 +133,12 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape to which all of these broadcast.
+    """The shape to which all of some shapes broadcast.
 
     Raises `ValueError` where there is none.
+
+    Args:
+      *shapes: shapes, as sequences of integers.
 
     >>> import effax.lax as lax
     >>> lax.broadcast_shapes((2, 1), (3,))
@@ -140,6 +159,10 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     """The array repeated to the shape of another.
 
     Raises `ValueError` where it does not fit in.
+
+    Args:
+      arr: array_like.
+      like_arr: array_like; only its shape matters.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.broadcast_like(1.0, jnp.zeros(2))
@@ -162,6 +185,12 @@ def reshape(
 ) -> Array:
     """The elements in another shape, read in row-major order of `dimensions`.
 
+    Args:
+      operand: array_like.
+      new_sizes: the shape of the result, without negative lengths.
+      dimensions: the order in which the axes are read; by default that of the operand.
+      out_sharding: the sharding of the result, or its spec over the mesh in context.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.reshape(jnp.arange(4), (2, 2))
     Array([[0, 1], [2, 3]], dtype=int32)
@@ -177,7 +206,11 @@ def reshape(
 
 @moves_keys()
 def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
-    """The axes in another order.
+    """Permute the axes.
+
+    Args:
+      operand: array_like.
+      permutation: the axis of the operand for each axis of the result.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.transpose(jnp.zeros((2, 3)), (1, 0)).shape
@@ -193,7 +226,11 @@ def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
 
 @moves_keys()
 def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
-    """The elements in opposite order along some axes.
+    """Reverse the order of the elements along some axes.
+
+    Args:
+      operand: array_like.
+      dimensions: the axes to reverse, counted from the front.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.rev(jnp.arange(3), (0,))
@@ -204,7 +241,11 @@ def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
 
 @moves_keys()
 def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
-    """The array with new axes of length 1 at these positions of the result.
+    """Insert axes of length 1.
+
+    Args:
+      array: array_like.
+      dimensions: the positions of the new axes in the result; negative ones count from the end.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.expand_dims(jnp.arange(3), (0, -1)).shape
@@ -217,9 +258,13 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 
 @moves_keys()
 def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
-    """The array without some axes of length 1.
+    """Remove some axes of length 1.
 
-    Raises `ValueError` where one has another length.
+    Raises `ValueError` where one of the axes has another length.
+
+    Args:
+      array: array_like.
+      dimensions: the axes to remove; negative ones count from the end.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.squeeze(jnp.zeros((1, 3)), (0,)).shape
@@ -237,7 +282,12 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 
 @moves_keys()
 def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
-    """A range of axes made one.
+    """Merge a range of axes into one.
+
+    Args:
+      operand: array_like.
+      start_dimension: the first axis of the range; negative ones count from the end.
+      stop_dimension: the axis after the last; None for all that follow.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.collapse(jnp.zeros((2, 3, 4)), 1, 3).shape
@@ -253,7 +303,11 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
 
 @moves_keys()
 def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
-    """The arrays one after the other along an axis.
+    """Join arrays along an axis.
+
+    Args:
+      operands: arrays of one dtype, whose shapes differ along `dimension` only.
+      dimension: the axis to join along, counted from the front.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.concatenate([jnp.arange(2), jnp.arange(2)], 0)
@@ -268,7 +322,11 @@ def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
 @moves_keys()
 @whole("axis")
 def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
-    """The arrays along a new axis.
+    """Join arrays along a new axis.
+
+    Args:
+      operands: arrays of one shape and dtype, at least one.
+      axis: the position of the new axis in the result; negative ones count from the end.
 
     >>> import effax.lax as lax
     >>> lax.stack([1.0, 2.0])
@@ -283,6 +341,10 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     """The slices along an axis, as a tuple.
 
+    Args:
+      x: array_like.
+      axis: the axis to take apart; negative ones count from the end.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> len(lax.unstack(jnp.zeros((3, 2))))
     3
@@ -295,9 +357,14 @@ def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
 @moves_keys()
 @whole("sizes", "axis")
 def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]:
-    """The array in parts of these lengths along an axis.
+    """Split an array into parts of given lengths along an axis.
 
-    Raises `ValueError` where the lengths do not add up to the axis's.
+    Raises `ValueError` where a length is negative, or they do not add up to that of the axis.
+
+    Args:
+      operand: array_like.
+      sizes: the lengths of the parts, which add up to that of the axis.
+      axis: the axis to split; negative ones count from the end.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.split(jnp.arange(3), (1, 2))
@@ -318,7 +385,11 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
 
 @moves_keys()
 def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
-    """The array repeated along each of its axes.
+    """Repeat an array along each of its axes.
+
+    Args:
+      operand: array_like.
+      reps: the number of repetitions along each axis of the operand.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.tile(jnp.arange(2), (2,))
@@ -340,7 +411,13 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
 def pad(
     operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]
 ) -> Array:
-    """A scalar put before, after and between the elements: (low, high, interior) for each axis.
+    """Pad an array with a scalar: before, after and between its elements.
+
+    Args:
+      operand: array_like.
+      padding_value: a scalar of the operand's dtype.
+      padding_config: (low, high, interior) for each axis: how many are put before, after and
+        between the elements. Negative low and high take elements away.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.pad(jnp.ones(2), 0.0, [(1, 0, 1)])
@@ -354,6 +431,10 @@ def pad(
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     """One array where the predicate is true, the other where it is not.
 
+    Args:
+      pred: array_like of Booleans, a scalar or of the shape of the others.
+      on_true, on_false: array_like, of one shape and dtype.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.select(jnp.array([True, False]), jnp.ones(2), jnp.zeros(2))
     Array([1., 0.], dtype=float32)
@@ -364,6 +445,10 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
 @moves_keys("cases")
 def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     """`cases[which]`, element by element; `which` holds Booleans or integers.
+
+    Args:
+      which: array_like of Booleans or integers, a scalar or of the shape of the cases.
+      *cases: array_like, of one shape and dtype; two at most where `which` is Boolean.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.select_n(jnp.array([0, 1]), jnp.zeros(2), jnp.ones(2))
@@ -382,7 +467,11 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
 
 
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
-    """x where it lies between the bounds, else the nearer bound.
+    """Limit x to an interval: x between the bounds, else the nearer bound.
+
+    Args:
+      min, max: the bounds, scalars or of the shape of `x`, in its dtype.
+      x: array_like.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.clamp(0.0, jnp.array([-1.0, 0.5, 2.0]), 1.0)
@@ -395,7 +484,10 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
 
 
 def optimization_barrier(operand: Any, /) -> Any:
-    """The values themselves.
+    """Return the values themselves.
+
+    Args:
+      operand: a pytree of arrays.
 
     >>> import effax.lax as lax
     >>> lax.optimization_barrier((1.0, 2.0))
@@ -409,6 +501,9 @@ def dtype(x: Any) -> np.dtype[Any]:
 
     64 bits become 32 unless x64 is on. Raises `ValueError` for None, `TypeError` for what has none.
 
+    Args:
+      x: array_like; or a dtype, its name or a Python type.
+
     >>> import effax.lax as lax
     >>> lax.dtype(1.0), lax.dtype(int), lax.dtype("bfloat16")
     (dtype('float32'), dtype('int32'), dtype(bfloat16))
@@ -420,6 +515,9 @@ def dtype(x: Any) -> np.dtype[Any]:
 
 def shape_as_value(shape: Shape) -> Array:
     """A shape as an array of integers.
+
+    Args:
+      shape: a sequence of integers.
 
     >>> import effax.lax as lax
     >>> lax.shape_as_value((2, 3))

@@ -58,6 +58,12 @@ def slice(
 
     Raises `TypeError` where the box does not lie inside the array.
 
+    Args:
+      operand: array_like.
+      start_indices: the first position along each axis.
+      limit_indices: the position after the last along each axis.
+      strides: the step along each axis; 1 by default.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.slice(jnp.arange(10), (2,), (9,), (3,))
     Array([2, 5, 8], dtype=int32)
@@ -75,6 +81,13 @@ def slice_in_dim(
     axis: int = 0,
 ) -> Array:
     """A slice along one axis; negative bounds count from the end.
+
+    Args:
+      operand: array_like.
+      start_index: the first position; None for 0.
+      limit_index: the position after the last; None for the length of the axis.
+      stride: the step.
+      axis: the axis to slice; negative ones count from the end.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.slice_in_dim(jnp.arange(5), 1, -1)
@@ -97,6 +110,12 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     """One position along an axis, known beforehand.
 
     Raises `IndexError` for a position outside the axis.
+
+    Args:
+      operand: array_like.
+      index: the position, a Python integer; negative ones count from the end.
+      axis: the axis; negative ones count from the end.
+      keepdims: whether the axis stays, with length 1.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.index_in_dim(jnp.arange(6).reshape(2, 3), -1, axis=1, keepdims=False)
@@ -269,6 +288,13 @@ def dynamic_update_slice(
 
     Starts are moved so that the whole update lies inside.
 
+    Args:
+      operand: array_like.
+      update: array_like of the operand's dtype and rank, not longer along any axis.
+      start_indices: the first position of the update, an integer scalar for each axis.
+      allow_negative_indices: whether negative starts count from the end: one Boolean, or one for
+        each axis.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.dynamic_update_slice(jnp.zeros(5), jnp.ones(2), (1,))
     Array([0., 1., 1., 0., 0.], dtype=float32)
@@ -300,6 +326,13 @@ def dynamic_slice_in_dim(
 ) -> Array:
     """`dynamic_slice` along one axis, whole in the others.
 
+    Args:
+      operand: array_like.
+      start_index: the first position, an integer scalar.
+      slice_size: the length of the part.
+      axis: the axis to slice; negative ones count from the end.
+      allow_negative_indices: whether negative starts count from the end.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.dynamic_slice_in_dim(jnp.arange(5), 1, 3)
     Array([1, 2, 3], dtype=int32)
@@ -320,6 +353,13 @@ def dynamic_index_in_dim(
     allow_negative_indices: bool = True,
 ) -> Array:
     """One position along an axis, known only at run time.
+
+    Args:
+      operand: array_like.
+      index: the position, an integer scalar.
+      axis: the axis; negative ones count from the end.
+      keepdims: whether the axis stays, with length 1.
+      allow_negative_indices: whether a negative index counts from the end.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.dynamic_index_in_dim(jnp.arange(5), 2, keepdims=False)
@@ -342,6 +382,13 @@ def dynamic_update_slice_in_dim(
 ) -> Array:
     """`dynamic_update_slice` with a start along one axis, zero in the others.
 
+    Args:
+      operand: array_like.
+      update: array_like of the operand's dtype and rank, not longer along any axis.
+      start_index: the first position of the update, an integer scalar.
+      axis: the axis; negative ones count from the end.
+      allow_negative_indices: whether negative starts count from the end.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.dynamic_update_slice_in_dim(jnp.zeros(4), jnp.ones(2), 2, axis=0)
     Array([0., 0., 1., 1.], dtype=float32)
@@ -362,7 +409,14 @@ def dynamic_update_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """An array with one position along an axis replaced; the update may lack that axis.
+    """Replace one position along an axis, known only at run time.
+
+    Args:
+      operand: array_like.
+      update: array_like of the operand's dtype, with or without the axis.
+      index: the position, an integer scalar.
+      axis: the axis; negative ones count from the end.
+      allow_negative_indices: whether a negative index counts from the end.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.dynamic_update_index_in_dim(jnp.zeros(3), 5.0, 1, axis=0)

@@ -49,6 +49,9 @@ class Token:
 def create_token(_: Any = None) -> Token:
     """A token that comes after nothing.
 
+    Args:
+      _: ignored.
+
     >>> create_token()
     Token()
     """
@@ -56,10 +59,13 @@ def create_token(_: Any = None) -> Token:
 
 
 def after_all(*operands: Any) -> Token:
-    """A token that comes after all of these.
+    """A token that comes after all of the given tokens.
 
     Effects that can be observed happen in the order of the program's text anyway. Raises
     `TypeError` for what is no token.
+
+    Args:
+      *operands: tokens.
 
     >>> after_all(create_token(), create_token())
     Token()
@@ -149,6 +155,10 @@ def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
 
     Programs hold what computes them, so checks and prints on the way stay; the compiler computes
     them too with `prevent_mlir_dce`, on the CPU.
+
+    Args:
+      val: a pytree of arrays.
+      prevent_mlir_dce: whether the compiler keeps the values as well, on the CPU.
 
     >>> import effax, effax.numpy as jnp
     >>> def f(x):

@@ -37,6 +37,12 @@ def padtype_to_pads(
 
     Raises `RuntimeError` for another word.
 
+    Args:
+      in_shape: the length of each axis.
+      window_shape: the length of the window along each axis.
+      window_strides: how far the window moves, for each axis.
+      padding: the word, in any case of letters.
+
     >>> import effax.lax as lax
     >>> lax.padtype_to_pads((5,), (2,), (2,), "SAME")
     [(0, 1)]
@@ -68,6 +74,16 @@ def reduce_window(
     window_dilation: Sequence[int] | None = None,
 ) -> Any:
     """Fold a box that slides over an array, by an associative function.
+
+    Args:
+      operand: an array, or a pytree of arrays of one shape.
+      init_value: the identity of `computation` for each array, a scalar; in the tree of `operand`.
+      computation: an associative function of two scalars, or of two trees of them.
+      window_dimensions: the length of the window along each axis.
+      window_strides: how far the window moves, for each axis; 1 by default.
+      padding: 'SAME', 'SAME_LOWER', 'VALID', or (low, high) for each axis.
+      base_dilation, window_dilation: elements of the array and of the window are that far apart; 1
+        by default.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.reduce_window(jnp.arange(4), 0, lax.add, (2,))
@@ -115,6 +131,14 @@ def reduce_window_shape_tuple(
     window_dilation: Sequence[int] | None = None,
 ) -> tuple[int, ...]:
     """The shape that `reduce_window` gives.
+
+    Args:
+      operand_shape: the shape of the array.
+      window_dimensions: the length of the window along each axis.
+      window_strides: how far the window moves, for each axis.
+      padding: (low, high) for each axis.
+      base_dilation, window_dilation: elements of the array and of the window are that far apart; 1
+        by default.
 
     >>> import effax.lax as lax
     >>> lax.reduce_window_shape_tuple((5,), (2,), (2,), [(0, 1)])

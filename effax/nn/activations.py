@@ -79,7 +79,10 @@ def _checked(name: str, x: ArrayLike) -> ArrayLike:
 
 @whole()
 def identity(x: ArrayLike) -> Array:
-    """The array itself.
+    """Return the array itself.
+
+    Args:
+      x: array_like.
 
     >>> import effax.nn as nn
     >>> nn.identity(2.0)
@@ -331,7 +334,10 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 
 @whole()
 def selu(x: ArrayLike) -> Array:
-    """The `elu` that keeps means and variances (Klambauer et al. 2017).
+    """Return the `elu` that keeps means and variances (Klambauer et al. 2017).
+
+    Args:
+      x: array_like.
 
     >>> import effax.nn as nn
     >>> nn.selu(0.0)
@@ -343,9 +349,11 @@ def selu(x: ArrayLike) -> Array:
 
 @whole("approximate")
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
-    """x times the distribution function of the normal distribution (Hendrycks & Gimpel 2016).
+    """Return x times the normal distribution's cumulative distribution (Hendrycks & Gimpel 2016).
 
-    Approximately, by a tanh, unless asked otherwise.
+    Args:
+      x: array_like.
+      approximate: whether to approximate the distribution function by a tanh.
 
     >>> import effax.nn as nn
     >>> nn.gelu(0.0)
@@ -365,9 +373,14 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
 
 @whole("axis")
 def glu(x: ArrayLike, axis: int = -1) -> Array:
-    """The first half of an axis times the sigmoid of the second.
+    """Return the first half of an axis times the sigmoid of the second.
 
-    Raises `ValueError` where its length is odd.
+    Args:
+      x: array_like, of floating-point or complex numbers.
+      axis: the axis to halve; negative ones count from the end.
+
+    Raises:
+      ValueError: where the length of the axis is odd.
 
     >>> import effax.nn as nn, effax.numpy as jnp
     >>> nn.glu(jnp.array([2.0, 0.0]))
@@ -414,7 +427,10 @@ hard_swish = hard_silu
 
 @whole()
 def tanh(x: ArrayLike, /) -> Array:
-    """The hyperbolic tangent.
+    """Return the hyperbolic tangent.
+
+    Args:
+      x: array_like.
 
     >>> import effax.nn as nn
     >>> nn.tanh(0.0)

@@ -197,7 +197,13 @@ def _logarithm(total: Array, largest: Array, return_sign: bool, may_be_negative:
 def logmeanexp(
     x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, keepdims: bool = False
 ) -> Array:
-    """`log(mean(exp(x)))`, without overflow.
+    """Return `log(mean(exp(x)))`, computed without overflow.
+
+    Args:
+      x: array_like.
+      axis: the axis or axes to average over; None for all.
+      where: Boolean mask of the elements that take part.
+      keepdims: whether the reduced axes stay, with length 1.
 
     >>> import effax.nn as nn, effax.numpy as jnp
     >>> nn.logmeanexp(jnp.array([1000.0, 1000.0]))
@@ -216,7 +222,12 @@ def logmeanexp(
 
 @whole("axis")
 def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
-    """`log(softmax(x))`, without overflow; -inf where the mask is false.
+    """Return `log(softmax(x))`, computed without overflow.
+
+    Args:
+      x: array_like.
+      axis: the axis or axes along which the softmax sums to 1; None for all.
+      where: Boolean mask of the elements that take part; the others are -inf in the result.
 
     >>> import effax.nn as nn, effax.numpy as jnp
     >>> nn.log_softmax(jnp.zeros(2))
@@ -232,7 +243,12 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
 
 @whole("axis")
 def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
-    """`exp(x) / sum(exp(x))` along an axis, without overflow; 0 where the mask is false.
+    """Return `exp(x) / sum(exp(x))`, computed without overflow.
+
+    Args:
+      x: array_like.
+      axis: the axis or axes along which the result sums to 1; None for all.
+      where: Boolean mask of the elements that take part; the others are 0 in the result.
 
     >>> import effax.nn as nn, effax.numpy as jnp
     >>> nn.softmax(jnp.zeros(2))
@@ -256,10 +272,17 @@ def standardize(
     *,
     algorithm: str = "fast",
 ) -> Array:
-    """x brought to mean 0 and variance 1 along some axes.
+    """Return x shifted and scaled to mean 0 and variance 1 along some axes.
 
-    `algorithm` is "fast", the mean of squares less the square of the mean, or "stable", the mean
-    of squared differences.
+    Args:
+      x: array_like.
+      axis: the axis or axes to average over; None for all.
+      mean: array_like, the mean; by default computed from `x`.
+      variance: array_like, the variance; by default computed from `x`.
+      epsilon: a small number that is added to the variance.
+      where: Boolean mask of the elements that the mean and the variance are computed from.
+      algorithm: "fast" computes the variance as the mean of squares less the square of the mean,
+        "stable" as the mean of squared differences.
 
     >>> import effax.nn as nn, effax.numpy as jnp
     >>> nn.standardize(jnp.array([1.0, 3.0]), epsilon=0.0)
@@ -307,9 +330,14 @@ def _mean(x: ArrayLike, axes: tuple[int, ...], where: Any) -> Array:
 def one_hot(
     x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: Any = -1
 ) -> Array:
-    """Each integer as a vector of zeros with one 1, along a new axis; out of range: all zeros.
+    """Return each integer as a vector of zeros with one 1, along a new axis.
 
-    `axis` may be the name of a mapped axis, over whose members the classes then lie.
+    Args:
+      x: array_like of integers; one outside of [0, num_classes) becomes all zeros.
+      num_classes: the length of the new axis.
+      dtype: the dtype of the result; by default float32 (float64 with x64).
+      axis: the position of the new axis, or the name of a mapped axis, over whose members the
+        classes then lie.
 
     >>> import effax.nn as nn, effax.numpy as jnp
     >>> nn.one_hot(jnp.array([0, 2]), 3)

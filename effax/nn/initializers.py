@@ -123,7 +123,13 @@ def _scaled(x: Array, factor: Any, shape: Shape, dtype: Any) -> Array:
 
 
 def zeros(key: Array, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Array:
-    """Zeros; the key is not used.
+    """Return zeros.
+
+    Args:
+      key: not used.
+      shape: the shape of the result.
+      dtype: the dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax.nn import initializers
     >>> initializers.zeros(None, (2,))
@@ -133,7 +139,13 @@ def zeros(key: Array, shape: Any, dtype: Any = None, out_sharding: Any = None) -
 
 
 def ones(key: Array, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Array:
-    """Ones; the key is not used.
+    """Return ones.
+
+    Args:
+      key: not used.
+      shape: the shape of the result.
+      dtype: the dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax.nn import initializers
     >>> initializers.ones(None, (2,))
@@ -143,7 +155,11 @@ def ones(key: Array, shape: Any, dtype: Any = None, out_sharding: Any = None) ->
 
 
 def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
-    """One value everywhere (or an array, repeated to the shape).
+    """Make an initializer of one value everywhere (or of an array, repeated to the shape).
+
+    Args:
+      value: array_like; it broadcasts to the shape of the weights.
+      dtype: the default dtype of the weights; None for float32 (float64 with x64).
 
     >>> from effax.nn import initializers
     >>> initializers.constant(7)(None, (2,))
@@ -162,7 +178,11 @@ def _constant(key: Array, shape: Shape, dtype: Any, value: Any) -> Array:
 
 
 def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
-    """Uniform on [0, scale).
+    """Make an initializer of uniform numbers in [0, scale).
+
+    Args:
+      scale: the upper bound.
+      dtype: the default dtype of the weights; None for float32 (float64 with x64).
 
     >>> import effax
     >>> effax.nn.initializers.uniform(10.0)(effax.random.key(0), (2, 3)).shape
@@ -176,7 +196,11 @@ def _uniform(key: Array, shape: Shape, dtype: Any, scale: Any) -> Array:
 
 
 def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
-    """Normal, with mean 0 and this standard deviation.
+    """Make an initializer of normal numbers of mean 0.
+
+    Args:
+      stddev: the standard deviation.
+      dtype: the default dtype of the weights; None for float32 (float64 with x64).
 
     >>> import effax
     >>> effax.nn.initializers.normal()(effax.random.key(0), (2, 3)).shape
@@ -195,7 +219,12 @@ def truncated_normal(
     lower: ArrayLike = -2.0,
     upper: ArrayLike = 2.0,
 ) -> Initializer:
-    """Normal, cut off at `lower` and `upper`, then times `stddev`.
+    """Make an initializer of normal numbers that are cut off, then multiplied by `stddev`.
+
+    Args:
+      stddev: the factor, which is the standard deviation before the cut.
+      dtype: the default dtype of the weights; None for float32 (float64 with x64).
+      lower, upper: the bounds of the standard normal numbers, before the factor.
 
     >>> import effax
     >>> effax.nn.initializers.truncated_normal()(effax.random.key(0), (2, 3)).shape
@@ -238,16 +267,16 @@ def variance_scaling(
     batch_axis: Axes = (),
     dtype: DTypeLike | None = None,
 ) -> Initializer:
-    """Weights whose variance is `scale` over a number of inputs or outputs.
+    """Make an initializer whose variance is `scale` over a number of inputs or outputs.
 
     Args:
       scale: the variance of what comes out, for inputs of variance 1.
       mode: "fan_in", "fan_out", "fan_avg" or "fan_geo_avg": what to divide by.
       distribution: "truncated_normal", "normal" or "uniform".
-      in_axis: the axes of the inputs.
-      out_axis: the axes of the outputs.
-      batch_axis: axes that count for neither.
-      dtype: the default dtype.
+      in_axis: the axis or axes of the inputs.
+      out_axis: the axis or axes of the outputs.
+      batch_axis: the axis or axes that count for neither.
+      dtype: the default dtype of the weights; None for float32 (float64 with x64).
 
     >>> import effax
     >>> init = effax.nn.initializers.variance_scaling(1.0, "fan_in", "normal")
@@ -360,6 +389,12 @@ def _family(
     initializer.__name__ = initializer.__qualname__ = name
     initializer.__doc__ = f"""`variance_scaling({scale}, "{mode}", "{distribution}")`: {source}.
 
+    Args:
+      in_axis: the axis or axes of the inputs.
+      out_axis: the axis or axes of the outputs.
+      batch_axis: the axis or axes that count for neither.
+      dtype: the default dtype of the weights; None for float32 (float64 with x64).
+
     >>> import effax
     >>> effax.nn.initializers.{name}()(effax.random.key(0), (2, 3)).shape
     (2, 3)
@@ -381,7 +416,12 @@ kaiming_uniform, kaiming_normal = he_uniform, he_normal
 def orthogonal(
     scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
 ) -> Initializer:
-    """Orthonormal rows or columns, whichever are fewer, times `scale` (Saxe et al. 2014).
+    """Make an initializer of orthonormal rows or columns, whichever are fewer (Saxe et al. 2014).
+
+    Args:
+      scale: a factor of all weights.
+      column_axis: the axis of the columns; all other axes together are those of the rows.
+      dtype: the default dtype of the weights; None for float32 (float64 with x64).
 
     >>> import effax
     >>> effax.nn.initializers.orthogonal()(effax.random.key(0), (2, 3)).shape
@@ -408,9 +448,14 @@ def _orthogonal(key: Array, shape: Shape, dtype: Any, scale: Any, column_axis: i
 def delta_orthogonal(
     scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
 ) -> Initializer:
-    """A convolution that is `orthogonal` in the middle of its window, and zero elsewhere.
+    """Make an initializer of convolutions that are `orthogonal` in the middle of their window.
 
-    From Xiao et al. 2018.
+    All other places of the window are zero. From Xiao et al. 2018.
+
+    Args:
+      scale: a factor of all weights.
+      column_axis: as for `orthogonal`, of the matrix in the middle, which the last two axes hold.
+      dtype: the default dtype of the weights; None for float32 (float64 with x64).
 
     >>> import effax
     >>> effax.nn.initializers.delta_orthogonal()(effax.random.key(0), (3, 2, 2)).shape

@@ -56,7 +56,13 @@ def _accumulated(
 def cumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """The sums of each element and all before it, along an axis or of all elements.
+    """Return the sums of each element and all before it.
+
+    Args:
+      a: array_like.
+      axis: the axis to sum along; None for the flattened array.
+      dtype: the dtype of the result; by default that of `a`, and of Booleans the default integer's.
+      out: must be None: arrays can't be written to.
 
     >>> import numpy as np
     >>> cumsum(np.arange(4)).tolist()
@@ -69,7 +75,13 @@ def cumsum(
 def cumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """The products of each element and all before it, along an axis or of all elements.
+    """Return the products of each element and all before it.
+
+    Args:
+      a: array_like.
+      axis: the axis to multiply along; None for the flattened array.
+      dtype: the dtype of the result; by default that of `a`, and of Booleans the default integer's.
+      out: must be None: arrays can't be written to.
 
     >>> import numpy as np
     >>> cumprod(np.arange(1, 5)).tolist()
@@ -82,7 +94,13 @@ def cumprod(
 def nancumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """`cumsum`, NaN counting as 0.
+    """Return `cumsum`, with NaN counted as 0.
+
+    Args:
+      a: array_like.
+      axis: the axis to sum along; None for the flattened array.
+      dtype: the dtype of the result; by default that of `a`, and of Booleans the default integer's.
+      out: must be None: arrays can't be written to.
 
     >>> import numpy as np
     >>> nancumsum(np.array([1.0, np.nan, 2.0])).tolist()
@@ -95,7 +113,13 @@ def nancumsum(
 def nancumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """`cumprod`, NaN counting as 1.
+    """Return `cumprod`, with NaN counted as 1.
+
+    Args:
+      a: array_like.
+      axis: the axis to multiply along; None for the flattened array.
+      dtype: the dtype of the result; by default that of `a`, and of Booleans the default integer's.
+      out: must be None: arrays can't be written to.
 
     >>> import numpy as np
     >>> nancumprod(np.array([1.0, np.nan, 2.0])).tolist()
@@ -135,7 +159,17 @@ def cumulative_sum(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """The sums of each element and all before it; with `include_initial` 0 comes first.
+    """Return the sums of each element and all before it.
+
+    Args:
+      x: array_like, of at least one axis.
+      axis: the axis to sum along; it may be None for a vector only.
+      dtype: the dtype of the result; by default that of `x`, with narrow integers and Booleans
+        widened to the default integer.
+      include_initial: whether 0 comes first, which makes the axis longer by 1.
+
+    Raises:
+      ValueError: for a number, and for several axes without `axis`.
 
     >>> import numpy as np
     >>> cumulative_sum(np.arange(3), include_initial=True).tolist()
@@ -154,7 +188,16 @@ def cumulative_prod(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """The products of each element and all before it; with `include_initial` 1 comes first.
+    """Return the products of each element and all before it.
+
+    Args:
+      x: array_like, of at least one axis.
+      axis: the axis to multiply along; it may be None for a vector only.
+      dtype: the dtype of the result; by default that of `x`, and of Booleans the default integer's.
+      include_initial: whether 1 comes first, which makes the axis longer by 1.
+
+    Raises:
+      ValueError: for a number, and for several axes without `axis`.
 
     >>> import numpy as np
     >>> cumulative_prod(np.arange(1, 4), include_initial=True).tolist()

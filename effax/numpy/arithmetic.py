@@ -173,7 +173,11 @@ def _without_zeros(x: Any) -> Any:
 
 @whole()
 def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The remainder with the sign of x1, as in C.
+    """Return the remainder of a division, with the sign of `x1`, as in C.
+
+    Args:
+      x1, x2: array_like, broadcast against each other; for integers the remainder of a division by
+        0 is 0.
 
     >>> fmod(-7, 3)
     Array(-1, dtype=int32, weak_type=True)
@@ -277,7 +281,10 @@ def positive(x: ArrayLike, /) -> Array:
 
 @whole()
 def absolute(x: ArrayLike, /) -> Array:
-    """The absolute value; real for complex numbers.
+    """Return the absolute value.
+
+    Args:
+      x: array_like; of complex numbers the result is real.
 
     >>> absolute(-2)
     Array(2, dtype=int32, weak_type=True)
@@ -292,7 +299,13 @@ abs = absolute
 
 @whole()
 def fabs(x: ArrayLike, /) -> Array:
-    """The absolute value in floating point; refused for complex numbers.
+    """Return the absolute value in floating point.
+
+    Args:
+      x: array_like of real numbers.
+
+    Raises:
+      TypeError: for complex numbers.
 
     >>> fabs(-2)
     Array(2., dtype=float32, weak_type=True)
@@ -339,7 +352,10 @@ def square(x: ArrayLike, /) -> Array:
     at=folds.update("max", promotes=True),
 )
 def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The larger; NaN where either is NaN.
+    """Return the larger of two values, element by element; NaN where either is NaN.
+
+    Args:
+      x, y: array_like, broadcast against each other.
 
     >>> maximum(2, 3)
     Array(3, dtype=int32, weak_type=True)
@@ -355,7 +371,10 @@ def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
     at=folds.update("min", promotes=True),
 )
 def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The smaller; NaN where either is NaN.
+    """Return the smaller of two values, element by element; NaN where either is NaN.
+
+    Args:
+      x, y: array_like, broadcast against each other.
 
     >>> minimum(2, 3)
     Array(2, dtype=int32, weak_type=True)
@@ -367,7 +386,10 @@ def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @whole()
 def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The larger; where one is NaN, the other.
+    """Return the larger of two values, element by element; where one is NaN, the other.
+
+    Args:
+      x1, x2: array_like, broadcast against each other.
 
     >>> fmax(float("nan"), 3.0)
     Array(3., dtype=float32, weak_type=True)
@@ -377,7 +399,10 @@ def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 @whole()
 def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The smaller; where one is NaN, the other.
+    """Return the smaller of two values, element by element; where one is NaN, the other.
+
+    Args:
+      x1, x2: array_like, broadcast against each other.
 
     >>> fmin(float("nan"), 3.0)
     Array(3., dtype=float32, weak_type=True)

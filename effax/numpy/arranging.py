@@ -47,7 +47,11 @@ from effax.operands.promoting import array, asarray
 @moves_keys()
 @whole("axis")
 def flip(m: ArrayLike, axis: Axis = None) -> Array:
-    """The elements in opposite order along some axes, all by default.
+    """Return the elements in opposite order along some axes.
+
+    Args:
+      m: array_like.
+      axis: the axis or axes to reverse; None for all.
 
     >>> flip(np.arange(3)).tolist()
     [2, 1, 0]
@@ -58,7 +62,10 @@ def flip(m: ArrayLike, axis: Axis = None) -> Array:
 
 @moves_keys()
 def fliplr(m: ArrayLike) -> Array:
-    """The columns in opposite order.
+    """Return the columns in opposite order: axis 1 is reversed.
+
+    Args:
+      m: array_like, of at least two axes.
 
     >>> fliplr(np.arange(4).reshape(2, 2)).tolist()
     [[1, 0], [3, 2]]
@@ -68,7 +75,10 @@ def fliplr(m: ArrayLike) -> Array:
 
 @moves_keys()
 def flipud(m: ArrayLike) -> Array:
-    """The rows in opposite order.
+    """Return the rows in opposite order: axis 0 is reversed.
+
+    Args:
+      m: array_like, of at least one axis.
 
     >>> flipud(np.arange(4).reshape(2, 2)).tolist()
     [[2, 3], [0, 1]]
@@ -79,7 +89,12 @@ def flipud(m: ArrayLike) -> Array:
 @moves_keys()
 @whole("k", "axes")
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """Turned by k quarter turns, from the first of two axes towards the second.
+    """Return the array turned by quarter turns.
+
+    Args:
+      m: array_like, of at least two axes.
+      k: the number of quarter turns.
+      axes: the two axes to turn, from the first towards the second.
 
     >>> rot90(np.array([[1, 2], [3, 4]])).tolist()
     [[2, 4], [1, 3]]
@@ -111,7 +126,12 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 @moves_keys()
 @opening
 def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> Array:
-    """The elements moved along some axes; those that leave at one end come in at the other.
+    """Return the elements moved along axes; those that leave at one end come in at the other.
+
+    Args:
+      a: array_like.
+      shift: an integer, or one for each axis; positive ones move towards higher indices.
+      axis: the axis or axes to move along; None for the flattened array, whose shape is restored.
 
     >>> roll(np.arange(4), 1).tolist()
     [3, 0, 1, 2]
@@ -209,7 +229,12 @@ def _rolled_by(a: Any, shift: Any, axis: int) -> Any:
 @moves_keys()
 @opening
 def tile(A: ArrayLike, reps: SupportsIndex | Sequence[SupportsIndex]) -> Array:  # noqa: N803  (NumPy's name)
-    """The array repeated as a whole, `reps` times along each axis.
+    """Return the array repeated as a whole.
+
+    Args:
+      A: array_like.
+      reps: the number of repetitions along each axis, or along the last one. Axes of length 1 are
+        put in front where there are more numbers than axes.
 
     >>> tile(np.arange(2), (2, 2)).tolist()
     [[0, 1, 0, 1], [0, 1, 0, 1]]
@@ -242,10 +267,15 @@ def repeat(
     total_repeat_length: int | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Each element repeated, all equally often or each by a number of its own.
+    """Return each element repeated, all equally often or each by a number of its own.
 
-    Under a transform the numbers may be unknown; then `total_repeat_length` says how long the
-    result is: it is cut there, or filled up with the last element.
+    Args:
+      a: array_like.
+      repeats: an integer, or a vector of one for each element along the axis.
+      axis: the axis to repeat along; None for the flattened array.
+      total_repeat_length: the length of the result along the axis; it is cut there, or filled up
+        with the last element. Needed where `repeats` is traced.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> repeat(np.arange(3), np.array([1, 0, 2])).tolist()
     [0, 2, 2]
@@ -337,7 +367,11 @@ def _repeat_unknown(a: Any, repeats: Any, axis: int | None, total: int) -> Any:
 @moves_keys()
 @opening
 def resize(a: ArrayLike, new_shape: Shape) -> Array:
-    """The elements, from the beginning again as often as needed, in a new shape.
+    """Return the elements, from the beginning again as often as needed, in a new shape.
+
+    Args:
+      a: array_like.
+      new_shape: the shape of the result. It is all zeros where `a` is empty.
 
     >>> resize(np.arange(3), (2, 2)).tolist()
     [[0, 1], [2, 0]]
@@ -360,9 +394,12 @@ def _resize(a: Any, lengths: tuple[int, ...], times: int, size: int) -> Any:
 
 @opening
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
-    """An array without the zeros at the front ("f") and back ("b") of axes, all of them for None.
+    """Return the array without the zeros at the ends of axes.
 
-    Its values must be known.
+    Args:
+      filt: array_like, which must not be traced: the lengths depend on its elements.
+      trim: "f" to trim the front, "b" the back, "fb" both.
+      axis: the axis or axes to trim; None for all.
 
     >>> trim_zeros(np.array([0, 1, 0])).tolist()
     [1]
@@ -396,9 +433,14 @@ def delete(
     *,
     assume_unique_indices: bool = False,
 ) -> Array:
-    """Without the elements at some positions: an integer, a slice, positions or a mask.
+    """Return the array without the elements at some positions.
 
-    Under a transform an integer may be unknown, and so may positions if `assume_unique_indices`.
+    Args:
+      arr: array_like.
+      obj: an integer, a slice, an array of positions or a Boolean mask. An integer may be traced,
+        and so may positions with `assume_unique_indices`.
+      axis: the axis to delete along; None for the flattened array.
+      assume_unique_indices: promise that all positions are different.
 
     >>> delete(np.arange(4), 1).tolist()
     [0, 2, 3]
@@ -454,7 +496,13 @@ def insert(
     values: ArrayLike,
     axis: int | None = None,
 ) -> Array:
-    """The values put in before some positions: an integer, a slice or positions.
+    """Return the array with values put in before some positions.
+
+    Args:
+      arr: array_like.
+      obj: an integer, a slice or positions, before which to insert.
+      values: array_like, cast to the dtype of `arr` and broadcast to the inserted elements.
+      axis: the axis to insert along; None for the flattened array.
 
     >>> insert(np.arange(3), 1, 9).tolist()
     [0, 9, 1, 2]

@@ -98,6 +98,9 @@ bitwise_right_shift = right_shift
 def bitwise_count(x: ArrayLike, /) -> Array:
     """Count the bits that are set in the absolute value.
 
+    Args:
+      x: array_like of integers; the counts are uint8.
+
     >>> bitwise_count(7)
     Array(3, dtype=uint8)
     """
@@ -106,7 +109,13 @@ def bitwise_count(x: ArrayLike, /) -> Array:
 
 @whole()
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The greatest common divisor of integers.
+    """Return the greatest common divisor of integers.
+
+    Args:
+      x1, x2: array_like of integers, broadcast against each other.
+
+    Raises:
+      ValueError: for other dtypes.
 
     >>> gcd(12, 18)
     Array(6, dtype=int32, weak_type=True)
@@ -118,7 +127,13 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 @whole()
 def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The least common multiple of integers.
+    """Return the least common multiple of integers.
+
+    Args:
+      x1, x2: array_like of integers, broadcast against each other.
+
+    Raises:
+      ValueError: for other dtypes.
 
     >>> lcm(4, 6)
     Array(12, dtype=int32, weak_type=True)

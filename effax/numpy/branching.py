@@ -31,6 +31,7 @@ def choose(
     Args:
       a: integers.
       choices: arrays, or an array of them; all are broadcast.
+      out: must be None: arrays can't be written to.
       mode: what a number outside does: 'raise', 'wrap' or 'clip'.
 
     Raises:
@@ -80,9 +81,15 @@ def _select_n(which: Any, cases: Sequence[Any]) -> Any:
 def select(
     condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0
 ) -> Array:
-    """Element by element, the choice of the first condition that holds; else the default.
+    """Return the choice of the first condition that holds, element by element.
 
-    Raises `ValueError` where there are not as many choices as conditions, or none.
+    Args:
+      condlist: a sequence of conditions, array_like; numbers other than 0 hold.
+      choicelist: a sequence of as many choices, array_like. All are broadcast against each other.
+      default: the elements where no condition holds.
+
+    Raises:
+      ValueError: for unequally many conditions and choices, or none.
 
     >>> import effax.numpy as jnp
     >>> x = jnp.arange(6)
@@ -123,6 +130,7 @@ def piecewise(
       condlist: conditions, for each element of x or for all.
       funclist: functions of x (and the further arguments), or numbers; one more than conditions
         for where none holds, which is 0 else.
+      *args, **kw: further arguments of the functions.
 
     Raises:
       ValueError: for another number of functions.

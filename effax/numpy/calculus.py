@@ -64,7 +64,14 @@ def diff(
     prepend: ArrayLike | None = None,
     append: ArrayLike | None = None,
 ) -> Array:
-    """The differences of neighbours along an axis, taken n times over.
+    """Return the differences of neighbours along an axis.
+
+    Args:
+      a: array_like, of at least one axis.
+      n: the number of times to take differences; each shortens the axis by 1.
+      axis: the axis to take them along; negative ones count from the end.
+      prepend: values to put before `a` along the axis first; a number is broadcast.
+      append: values to put after `a` along the axis first; a number is broadcast.
 
     >>> diff(np.array([1, 4, 9])).tolist()
     [3, 5]
@@ -97,7 +104,12 @@ def diff(
 def ediff1d(
     ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
 ) -> Array:
-    """The differences of neighbours in the flattened array, between two borders.
+    """Return the differences of neighbours in the flattened array.
+
+    Args:
+      ary: array_like; not Booleans.
+      to_end: values to put after the differences, flattened and cast to the dtype of `ary`.
+      to_begin: values to put before the differences, flattened and cast to the dtype of `ary`.
 
     >>> ediff1d(np.array([1, 4, 9]), to_end=0).tolist()
     [3, 5, 0]
@@ -134,9 +146,17 @@ def gradient(
     axis: int | tuple[int, ...] | None = None,
     edge_order: int | None = None,
 ) -> Array | list[Array]:
-    """The slopes along each axis: central differences inside, one-sided ones at the ends.
+    """Return the slopes along axes: central differences inside, one-sided ones at the ends.
 
-    Spacings are one number for all axes, or a number or a vector of coordinates for each.
+    Args:
+      f: array_like samples, at least two along each of the axes.
+      *varargs: the spacings: one number for all axes, or for each axis a number or a vector of
+        coordinates. 1 by default.
+      axis: the axis or axes to differentiate along; None for all.
+      edge_order: must be None: other orders are not supported.
+
+    Returns:
+      An array in the shape of `f`, or a list of them where there are several axes.
 
     >>> gradient(np.array([0.0, 1.0, 4.0])).tolist()
     [1.0, 2.0, 3.0]
@@ -200,7 +220,13 @@ def _slope(f: Any, axis: int, h: Any) -> Any:
 def trapezoid(
     y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
 ) -> Array:
-    """The integral of samples along an axis, at places x or a distance dx apart.
+    """Return the integral of samples along an axis, by the trapezoidal rule.
+
+    Args:
+      y: array_like, the samples.
+      x: the places of the samples: a vector, or an array broadcast against `y`; None for even ones.
+      dx: the distance between samples, array_like, where `x` is None.
+      axis: the axis to integrate along; negative ones count from the end.
 
     >>> trapezoid(np.array([0.0, 1.0, 2.0])).tolist()
     2.0
@@ -239,7 +265,13 @@ def trapezoid(
 def unwrap(
     p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, period: ArrayLike = 2 * pi
 ) -> Array:
-    """Angles made continuous: jumps of more than half a period are taken back by whole periods.
+    """Return angles made continuous: large jumps are changed by multiples of the period.
+
+    Args:
+      p: array_like of angles, real.
+      discont: the least jump that is changed; by default, and at least, half a period.
+      axis: the axis to go along; negative ones count from the end.
+      period: the period of the angles.
 
     >>> [round(x, 2) for x in unwrap(np.array([0.0, 6.0])).tolist()]
     [0.0, -0.28]
@@ -292,9 +324,15 @@ def interp(
     right: ArrayLike | str | None = None,
     period: ArrayLike | None = None,
 ) -> Array:
-    """Between samples fp at ascending places xp: on the straight line; beyond them, the outermost.
+    """Interpolate linearly between samples.
 
-    `left` and `right` are other values for beyond, or "extrapolate"; with a period there is none.
+    Args:
+      x: array_like of places to evaluate at, real.
+      xp: the places of the samples, (n,), ascending unless there is a period.
+      fp: the samples, (n,).
+      left: the value below `xp[0]`, by default `fp[0]`; or "extrapolate" for the first line.
+      right: the value above `xp[-1]`, by default `fp[-1]`; or "extrapolate" for the last line.
+      period: the period of the places; `left` and `right` have no effect with it.
 
     >>> interp(1.5, np.array([1.0, 2.0]), np.array([0.0, 4.0])).tolist()
     2.0

@@ -78,7 +78,16 @@ def clip(
     max: ArrayLike | None = None,
     **given: Any,
 ) -> Array:
-    """The array with all below `min` replaced by it, and all above `max` by that.
+    """Limit values to an interval.
+
+    Args:
+      arr: array_like of real numbers.
+      min: the lower bound, array_like; None for none.
+      max: the upper bound, array_like; None for none.
+      **given: NumPy's older names `a`, `a_min` and `a_max` of the three.
+
+    Raises:
+      ValueError: for complex numbers.
 
     >>> clip(5, 0, 3)
     Array(3, dtype=int32, weak_type=True)
@@ -114,7 +123,14 @@ def nan_to_num(
     posinf: ArrayLike | None = None,
     neginf: ArrayLike | None = None,
 ) -> Array:
-    """NaN replaced by `nan`, infinities by `posinf` and `neginf`: by default the largest floats.
+    """Replace NaN and infinities by numbers.
+
+    Args:
+      x: array_like; integers stay as they are, and parts of complex numbers are replaced alone.
+      copy: without effect, as arrays can't be written to.
+      nan: the number for NaN.
+      posinf: the number for infinity; by default the largest float of the dtype.
+      neginf: the number for minus infinity; by default the least float of the dtype.
 
     >>> nan_to_num(float("nan"))
     Array(0., dtype=float32)

@@ -133,7 +133,10 @@ def _truths(name: str, *xs: Any) -> tuple[Any, ...]:
 
 @universal(identity=True, reduce=folds.every)
 def logical_and(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether neither is zero.
+    """Return whether both values are true, element by element.
+
+    Args:
+      x, y: array_like, broadcast against each other; values other than 0 are true.
 
     >>> logical_and(1, 0)
     Array(False, dtype=bool, weak_type=True)
@@ -143,7 +146,10 @@ def logical_and(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @universal(identity=False, reduce=folds.some)
 def logical_or(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether not both are zero.
+    """Return whether at least one of two values is true, element by element.
+
+    Args:
+      x, y: array_like, broadcast against each other; values other than 0 are true.
 
     >>> logical_or(1, 0)
     Array(True, dtype=bool, weak_type=True)
@@ -153,7 +159,10 @@ def logical_or(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @universal(identity=False, reduce=folds.oddly_many)
 def logical_xor(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether one of them is zero, and one is not.
+    """Return whether exactly one of two values is true, element by element.
+
+    Args:
+      x, y: array_like, broadcast against each other; values other than 0 are true.
 
     >>> logical_xor(1, 2)
     Array(False, dtype=bool, weak_type=True)
@@ -227,7 +236,14 @@ def _parts(name: str, x: Any, ask: Callable[[Any], Any], both: Effect, *, otherw
 
 
 def isposinf(x: ArrayLike, /, out: None = None) -> Array:
-    """Whether x is plus infinity; refused for complex numbers.
+    """Return whether elements are plus infinity.
+
+    Args:
+      x: array_like of real numbers.
+      out: must be None: arrays can't be written to.
+
+    Raises:
+      ValueError: for complex numbers.
 
     >>> isposinf(float("inf"))
     Array(True, dtype=bool)
@@ -237,7 +253,14 @@ def isposinf(x: ArrayLike, /, out: None = None) -> Array:
 
 
 def isneginf(x: ArrayLike, /, out: None = None) -> Array:
-    """Whether x is minus infinity; refused for complex numbers.
+    """Return whether elements are minus infinity.
+
+    Args:
+      x: array_like of real numbers.
+      out: must be None: arrays can't be written to.
+
+    Raises:
+      ValueError: for complex numbers.
 
     >>> isneginf(float("inf"))
     Array(False, dtype=bool)
@@ -259,7 +282,10 @@ def _is_infinity(x: Any, *, positive: bool) -> Any:
 
 @whole()
 def isreal(x: ArrayLike) -> Array:
-    """Whether the imaginary part is zero.
+    """Return whether the imaginary part is zero, element by element.
+
+    Args:
+      x: array_like; real numbers always have the answer True.
 
     >>> isreal(1j)
     Array(False, dtype=bool, weak_type=True)
@@ -272,7 +298,10 @@ def isreal(x: ArrayLike) -> Array:
 
 @whole()
 def iscomplex(x: ArrayLike) -> Array:
-    """Whether the imaginary part is not zero.
+    """Return whether the imaginary part is not zero, element by element.
+
+    Args:
+      x: array_like; real numbers always have the answer False.
 
     >>> iscomplex(1j)
     Array(True, dtype=bool, weak_type=True)
@@ -326,7 +355,13 @@ def allclose(
     atol: ArrayLike = 1e-8,
     equal_nan: bool = False,
 ) -> Array:
-    """Whether all elements are close, as `isclose` has it.
+    """Return whether all elements are close, as defined by `isclose`.
+
+    Args:
+      a, b: array_like, broadcast against each other.
+      rtol: the relative tolerance, times `abs(b)`.
+      atol: the absolute tolerance.
+      equal_nan: whether NaN is close to NaN.
 
     >>> allclose(1.0, 2.0)
     Array(False, dtype=bool)
@@ -346,7 +381,11 @@ def _comparable(name: str, *xs: Any) -> list[Any]:
 @answers_keys(same_keys)
 @whole("equal_nan")
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
-    """Whether shapes are equal, and all elements.
+    """Return whether two arrays have the same shape and equal elements.
+
+    Args:
+      a1, a2: array_like, or nested lists of numbers.
+      equal_nan: whether NaN is equal to NaN.
 
     >>> array_equal(1, 2)
     Array(False, dtype=bool)
@@ -363,7 +402,10 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 
 @whole()
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """Whether the arrays broadcast to one shape, and are equal there.
+    """Return whether two arrays broadcast to one shape and are equal there.
+
+    Args:
+      a1, a2: array_like, or nested lists of numbers.
 
     >>> array_equiv(1, 1)
     Array(True, dtype=bool)

@@ -18,7 +18,10 @@ from effax.operands.promoting import array, unary
 
 @whole()
 def real(val: ArrayLike, /) -> Array:
-    """The real part.
+    """Return the real part.
+
+    Args:
+      val: array_like.
 
     >>> real(1 + 2j)
     Array(1., dtype=float32, weak_type=True)
@@ -29,7 +32,10 @@ def real(val: ArrayLike, /) -> Array:
 
 @whole()
 def imag(val: ArrayLike, /) -> Array:
-    """The imaginary part; zeros for real numbers.
+    """Return the imaginary part.
+
+    Args:
+      val: array_like; of real numbers it is zero.
 
     >>> imag(1 + 2j)
     Array(2., dtype=float32, weak_type=True)
@@ -44,7 +50,10 @@ def imag(val: ArrayLike, /) -> Array:
 
 @whole()
 def conjugate(x: ArrayLike, /) -> Array:
-    """The complex conjugate; real numbers as they are.
+    """Return the complex conjugate.
+
+    Args:
+      x: array_like; real numbers stay as they are.
 
     >>> conjugate(1 + 2j)
     Array(1.-2.j, dtype=complex64, weak_type=True)
@@ -58,9 +67,11 @@ conj = conjugate
 
 @whole("deg")
 def angle(z: ArrayLike, deg: bool = False) -> Array:
-    """The angle of a complex number, in radians, or with `deg` in degrees.
+    """Return the angle of complex numbers.
 
-    Integers, and single real numbers, are computed in the default dtype of floats.
+    Args:
+      z: array_like; integers, and single real numbers, are computed in the default floating dtype.
+      deg: whether the angle is in degrees, not radians.
 
     >>> angle(-1)
     Array(3.1415927, dtype=float32)
@@ -76,7 +87,10 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
 
 @opening
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex.
+    """Return whether the dtype is complex.
+
+    Args:
+      x: array_like, or a nested list of numbers.
 
     >>> iscomplexobj(1j), iscomplexobj([1.0])
     (True, False)
@@ -90,7 +104,10 @@ def iscomplexobj(x: Any) -> bool:
 
 @opening
 def isrealobj(x: Any) -> bool:
-    """Whether the dtype is not complex.
+    """Return whether the dtype is not complex.
+
+    Args:
+      x: array_like, or a nested list of numbers.
 
     >>> isrealobj(1j), isrealobj([1.0])
     (False, True)

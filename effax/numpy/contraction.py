@@ -71,6 +71,7 @@ def dot(
       a, b: arrays; with a number it is the product.
       precision: a `lax.Precision` or its name.
       preferred_element_type: the dtype to sum in, and of the result.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     Raises:
       TypeError: where the lengths of the two axes differ.
@@ -144,7 +145,14 @@ def matmul(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """The matrix product, for all of the leading axes, which are broadcast: `a @ b`.
+    """Return the matrix product `a @ b`, for all of the leading axes, which are broadcast.
+
+    Args:
+      a: array_like, (..., m, k), or a vector, (k,).
+      b: array_like, (..., k, n), or a vector, (k,).
+      precision: as for `lax.dot_general`.
+      preferred_element_type: the dtype to accumulate in, and of the result.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     Raises:
       ValueError: for a number instead of an array.
@@ -165,7 +173,11 @@ def matmul(
 
 @whole()
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Matrices times vectors, for all of the leading axes, which are broadcast.
+    """Return matrices times vectors, for all of the leading axes, which are broadcast.
+
+    Args:
+      x1: array_like, (..., m, n).
+      x2: array_like, (..., n).
 
     >>> import effax.numpy as jnp
     >>> jnp.matvec(jnp.eye(2), jnp.arange(2.0))
@@ -179,7 +191,11 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @whole()
 def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Conjugated vectors times matrices, for all of the leading axes, which are broadcast.
+    """Return conjugated vectors times matrices, for all of the leading axes, which are broadcast.
+
+    Args:
+      x1: array_like, (..., m).
+      x2: array_like, (..., m, n).
 
     >>> import effax.numpy as jnp
     >>> jnp.vecmat(jnp.arange(2.0), jnp.eye(2))
@@ -205,7 +221,12 @@ def vdot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The product of two arrays read as vectors, the first conjugated.
+    """Return the product of two arrays read as vectors, the first conjugated.
+
+    Args:
+      a, b: array_like, of equally many elements; they are flattened.
+      precision: as for `lax.dot_general`.
+      preferred_element_type: the dtype to accumulate in, and of the result.
 
     >>> import effax.numpy as jnp
     >>> jnp.vdot(jnp.array([1j, 2.0]), jnp.array([1j, 1.0]))
@@ -227,9 +248,16 @@ def vecdot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Products of vectors along an axis, the first conjugated; other axes are broadcast.
+    """Return products of vectors along an axis, the first conjugated.
 
-    Raises `ValueError` where the lengths of the axis differ.
+    Args:
+      x1, x2: array_like, of equal lengths along the axis; their other axes are broadcast.
+      axis: the axis of the vectors; negative ones count from the end.
+      precision: as for `lax.dot_general`.
+      preferred_element_type: the dtype to accumulate in, and of the result.
+
+    Raises:
+      ValueError: where the lengths of the axis differ.
 
     >>> import effax.numpy as jnp
     >>> jnp.vecdot(jnp.arange(6.0).reshape(2, 3), jnp.ones(3))
@@ -282,6 +310,9 @@ def tensordot(
       a, b: arrays.
       axes: a number n, for the last n axes of a with the first n of b; or a pair of axes, or of
         sequences of axes, of a and of b.
+      precision: as for `lax.dot_general`.
+      preferred_element_type: the dtype to accumulate in, and of the result.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     Raises:
       TypeError: where `axes` is neither, or lengths differ.
@@ -331,7 +362,13 @@ def inner(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sums of products over the last axes of both; with a number, the product.
+    """Return sums of products over the last axes of both; with a number, the product.
+
+    Args:
+      a: array_like, (..., n), or a number.
+      b: array_like, (..., n), or a number.
+      precision: as for `lax.dot_general`.
+      preferred_element_type: the dtype to accumulate in, and of the result.
 
     >>> import effax.numpy as jnp
     >>> jnp.inner(jnp.eye(2), jnp.arange(2.0))
@@ -354,7 +391,11 @@ def _outer(a: ArrayLike, b: ArrayLike) -> Array:
 
 @opening
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
-    """The products of all pairs of elements: [size of a, size of b].
+    """Return the products of all pairs of elements, of shape `(a.size, b.size)`.
+
+    Args:
+      a, b: array_like, flattened.
+      out: must be None: arrays can't be written to.
 
     >>> import effax.numpy as jnp
     >>> jnp.outer(jnp.array([1, 2]), jnp.array([3, 4]))
@@ -430,6 +471,7 @@ def trace(
       offset: how far above the main diagonal.
       axis1, axis2: the axes of the matrices.
       dtype: of the sum; narrow integers are summed in the default ones.
+      out: must be None: arrays can't be written to.
 
     Raises:
       ValueError: where the two axes are one, or there are no two.

@@ -43,6 +43,7 @@ def array(
       order: "C", "A" or "K"; the layout is XLA's.
       ndmin: the least number of axes; new ones are put in front.
       device: where to put the result, by default the default device.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     Raises:
       TypeError: for what is no array-like.
@@ -159,7 +160,15 @@ def asarray(
     device: DeviceLike = None,
     out_sharding: OutSharding = None,
 ) -> Value:
-    """An array of an array-like; see `array`.
+    """Return an array of an array-like, without a copy where that is possible.
+
+    Args:
+      a: a number, an array, or nested lists of them.
+      dtype: the dtype of the result; by default as for `array`.
+      order: "C", "A" or "K"; the layout is XLA's.
+      copy: whether the result has memory of its own; None is as False.
+      device: where to put the result; by default an array stays where it is.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax.numpy as jnp
     >>> jnp.asarray([1.0, 2.0])
@@ -170,7 +179,11 @@ def asarray(
 
 @moves_keys()
 def copy(a: ArrayLike, order: str | None = None) -> Value:
-    """A copy of an array, of memory of its own.
+    """Return a copy of an array, with memory of its own.
+
+    Args:
+      a: array_like.
+      order: ignored; the layout is XLA's.
 
     >>> import effax.numpy as jnp
     >>> jnp.copy(jnp.ones(2))
@@ -184,7 +197,14 @@ def copy(a: ArrayLike, order: str | None = None) -> Value:
 def astype(
     x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, device: DeviceLike = None
 ) -> Value:
-    """The array with another dtype; complex numbers lose their imaginary part with a warning.
+    """Return the array with another dtype; complex numbers may lose their imaginary part.
+
+    Args:
+      x: array_like.
+      dtype: the dtype of the result; None for the default floating dtype. A real one drops
+        imaginary parts, with a warning.
+      copy: whether the result has memory of its own even if the dtype is the same.
+      device: where to put the result; by default an array stays where it is.
 
     >>> import effax.numpy as jnp
     >>> jnp.astype(jnp.array([1.7, -1.7]), jnp.int32)

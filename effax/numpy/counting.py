@@ -54,10 +54,14 @@ def bincount(
     length: int | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Count the occurrences of 0, 1, 2, ... among the elements; with weights, add these up instead.
+    """Count the occurrences of 0, 1, 2, ... among the elements, or add up their weights.
 
-    Negative elements count as 0. Under a transform `length` is needed: the result has that
-    length, and larger elements are left out.
+    Args:
+      x: array_like of integers, (n,); negative elements count as 0.
+      weights: numbers to add up instead of counting, (n,).
+      minlength: the least length of the result, without `length`.
+      length: the length of the result; larger elements are left out. Needed where `x` is traced.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> bincount(np.array([0, 2, 2])).tolist()
     [1, 0, 2]
@@ -119,9 +123,13 @@ def added_up(bins: Any, weights: Any, length: int, dtype: Any) -> Any:
 def digitize(
     x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None
 ) -> Array:
-    """In which bin each element falls: 0 is before the first edge, len(bins) after the last.
+    """Return the bin of each element: 0 is before the first edge, len(bins) after the last.
 
-    Edges ascend or descend; a bin has its left edge, or its right one if `right`.
+    Args:
+      x: array_like.
+      bins: the edges, (n,), which ascend or descend.
+      right: whether a bin has its right edge; else it has its left one.
+      method: as for `searchsorted`; "scan" by default.
 
     >>> digitize(np.array([0.5, 1.0, 2.5]), np.array([1.0, 2.0])).tolist()
     [0, 1, 2]
@@ -186,7 +194,13 @@ def histogram_bin_edges(
     range: Sequence[ArrayLike] | None = None,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """The edges of the bins of a histogram: equally wide ones, or those given.
+    """Return the edges of the bins of a histogram.
+
+    Args:
+      a: array_like.
+      bins: the number of equally wide bins, or their edges, (n + 1,).
+      range: the lowest and the highest edge; by default the least and the largest element.
+      weights: without effect on the edges.
 
     >>> histogram_bin_edges(np.array([0.0, 4.0]), 2).tolist()
     [0.0, 2.0, 4.0]
@@ -204,9 +218,16 @@ def histogram(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array]:
-    """Count the elements in each bin, or estimate their density; the bins' edges come second.
+    """Count the elements in each bin; return the counts and the edges of the bins.
 
     The last bin has both its edges.
+
+    Args:
+      a: array_like.
+      bins: the number of equally wide bins, or their ascending edges, (n + 1,).
+      range: the lowest and the highest edge; by default the least and the largest element.
+      weights: numbers to add up instead of counting, in the shape of `a`.
+      density: whether to divide by the total and the width of each bin.
 
     >>> histogram(np.array([0.0, 1.0, 4.0]), 2)[0].tolist()
     [2.0, 1.0]
@@ -282,7 +303,14 @@ def histogram2d(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array, Array]:
-    """`histogramdd` of points in the plane, given by their coordinates.
+    """Count points of the plane in each box of a grid; return counts and the edges of both axes.
+
+    Args:
+      x, y: the coordinates of the points, (n,).
+      bins: the number of bins, or their edges, for both axes; or a pair of these.
+      range: a pair of lowest and highest edges, one for each axis; by default those of the points.
+      weights: numbers to add up instead of counting, (n,).
+      density: whether to divide by the total and the area of each box.
 
     >>> histogram2d(np.array([0.0, 1.0]), np.array([0.0, 1.0]), 2)[0].tolist()
     [[1, 0], [0, 1]]
@@ -308,7 +336,14 @@ def histogramdd(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Count the points, rows of an array, in each box of a grid; the grid's edges come second.
+    """Count points in each box of a grid; return counts and a list of the edges of each axis.
+
+    Args:
+      sample: array_like of points, (n, d).
+      bins: the number of bins for all axes, or for each axis its number or its edges.
+      range: the lowest and highest edge for each axis, or None; by default those of the points.
+      weights: numbers to add up instead of counting, (n,).
+      density: whether to divide by the total and the volume of each box.
 
     >>> histogramdd(np.array([[0.0, 0.0], [1.0, 1.0]]), 2)[0].tolist()
     [[1, 0], [0, 1]]

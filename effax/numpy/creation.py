@@ -113,7 +113,13 @@ def zeros(
     device: DeviceLike = None,
     out_sharding: OutSharding = None,
 ) -> Value:
-    """An array of zeros.
+    """Return an array of zeros.
+
+    Args:
+      shape: the shape of the result.
+      dtype: the dtype of the result; by default the default floating dtype.
+      device: where to put the result; by default the default device.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> zeros((2, 3)).shape
     (2, 3)
@@ -130,7 +136,13 @@ def ones(
     device: DeviceLike = None,
     out_sharding: OutSharding = None,
 ) -> Value:
-    """An array of ones.
+    """Return an array of ones.
+
+    Args:
+      shape: the shape of the result.
+      dtype: the dtype of the result; by default the default floating dtype.
+      device: where to put the result; by default the default device.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> ones(3, dtype="int32").tolist()
     [1, 1, 1]
@@ -147,7 +159,13 @@ def empty(
     device: DeviceLike = None,
     out_sharding: OutSharding = None,
 ) -> Value:
-    """An array of zeros: XLA has no arrays without contents.
+    """Return an array of zeros: XLA has no arrays without contents.
+
+    Args:
+      shape: the shape of the result.
+      dtype: the dtype of the result; by default the default floating dtype.
+      device: where to put the result; by default the default device.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> empty(2).tolist()
     [0.0, 0.0]
@@ -171,7 +189,14 @@ def full(
     device: DeviceLike = None,
     out_sharding: OutSharding = None,
 ) -> Value:
-    """An array of a value everywhere; an array is broadcast.
+    """Return an array of one value everywhere.
+
+    Args:
+      shape: the shape of the result.
+      fill_value: array_like, broadcast to the shape.
+      dtype: the dtype of the result; by default that of `fill_value`.
+      device: where to put the result; by default the default device.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> full((2, 2), 7).tolist()
     [[7, 7], [7, 7]]
@@ -230,7 +255,14 @@ def zeros_like(
     device: DeviceLike = None,
     out_sharding: OutSharding = None,
 ) -> Value:
-    """Zeros in the shape and dtype of an array, or of anything that has those.
+    """Return zeros in the shape and dtype of an array.
+
+    Args:
+      a: array_like, or any object with a shape and a dtype.
+      dtype: the dtype of the result; by default that of `a`.
+      shape: the shape of the result; by default that of `a`.
+      device: where to put the result; by default with `a`, if that is committed.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> zeros_like(ones((2, 2))).tolist()
     [[0.0, 0.0], [0.0, 0.0]]
@@ -248,7 +280,14 @@ def ones_like(
     device: DeviceLike = None,
     out_sharding: OutSharding = None,
 ) -> Value:
-    """Ones in the shape and dtype of an array, or of anything that has those.
+    """Return ones in the shape and dtype of an array.
+
+    Args:
+      a: array_like, or any object with a shape and a dtype.
+      dtype: the dtype of the result; by default that of `a`.
+      shape: the shape of the result; by default that of `a`.
+      device: where to put the result; by default with `a`, if that is committed.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> ones_like(zeros(2), dtype=int).tolist()
     [1, 1]
@@ -264,7 +303,13 @@ def empty_like(
     *,
     device: DeviceLike = None,
 ) -> Value:
-    """Zeros in the shape and dtype of an array, or of anything that has those.
+    """Return zeros in the shape and dtype of an array.
+
+    Args:
+      prototype: array_like, or any object with a shape and a dtype.
+      dtype: the dtype of the result; by default that of `prototype`.
+      shape: the shape of the result; by default that of `prototype`.
+      device: where to put the result; by default with `prototype`, if that is committed.
 
     >>> empty_like(ones(2)).shape
     (2,)
@@ -283,7 +328,16 @@ def full_like(
     device: DeviceLike = None,
     out_sharding: OutSharding = None,
 ) -> Value:
-    """A value everywhere, in the shape and dtype of an array, or of anything that has those.
+    """Return one value everywhere, in the shape and dtype of an array.
+
+    Args:
+      a: array_like, or any object with a shape and a dtype.
+      fill_value: array_like, broadcast to the shape.
+      dtype: the dtype of the result; by default that of `a`.
+      shape: the shape of the result; by default that of `a`.
+      device: where to put the result; by default with `a`, if that is committed and `fill_value`
+        is a number.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> full_like(zeros(2, "int32"), 3).tolist()
     [3, 3]

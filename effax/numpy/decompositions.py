@@ -68,9 +68,15 @@ def floats_or_lists(name: str, *xs: ArrayLike) -> list[Array]:
 
 @whole("upper", "symmetrize_input")
 def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
-    """The triangular l with `l @ l^H = a`, or with `upper` its adjoint.
+    """Return the triangular l with `l @ l^H = a`, or with `upper` its adjoint.
 
     NaN where the matrix is not positive definite.
+
+    Args:
+      a: array_like of Hermitian matrices, (..., n, n).
+      upper: whether the factor is upper triangular.
+      symmetrize_input: take half the sum of the matrix and its adjoint; else the lower triangle
+        alone is read.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 2.0]]))
@@ -150,7 +156,10 @@ def _svd_of_hermitian(x: Array, compute_uv: bool, subset: tuple[int, int] | None
 
 
 def svdvals(x: ArrayLike, /) -> Array:
-    """The singular values, descending.
+    """Return the singular values, descending.
+
+    Args:
+      x: array_like, (..., m, n).
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.svdvals(jnp.diag(jnp.array([1.0, 2.0])))
@@ -195,7 +204,10 @@ def _require_square(x: Array, function: str = "eig") -> None:
 
 @whole()
 def eig(a: ArrayLike) -> EigResult:
-    """Eigenvalues and right eigenvectors of square matrices, complex. On the CPU only.
+    """Return eigenvalues and right eigenvectors of square matrices, complex. On the CPU only.
+
+    Args:
+      a: array_like, (..., n, n).
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.eig(jnp.diag(jnp.array([1.0, 2.0]))).eigenvalues
@@ -208,7 +220,10 @@ def eig(a: ArrayLike) -> EigResult:
 
 @whole()
 def eigvals(a: ArrayLike) -> Array:
-    """Eigenvalues of square matrices, complex. On the CPU only.
+    """Return the eigenvalues of square matrices, complex. On the CPU only.
+
+    Args:
+      a: array_like, (..., n, n).
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.eigvals(jnp.diag(jnp.array([1.0, 2.0])))
@@ -250,7 +265,12 @@ def eigvalsh(
     *,
     symmetrize_input: bool = True,
 ) -> Array:
-    """Eigenvalues of Hermitian matrices, ascending.
+    """Return the eigenvalues of Hermitian matrices, ascending.
+
+    Args:
+      a: array_like, (..., n, n).
+      UPLO: which triangle is read where the matrix is not symmetrised, "L" (the default) or "U".
+      symmetrize_input: take half the sum of the matrix and its adjoint.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.eigvalsh(jnp.diag(jnp.array([2.0, 1.0])))

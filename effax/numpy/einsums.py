@@ -125,10 +125,14 @@ def einsum(
         doesn't have are summed over. Without an arrow the result has the letters that occur once,
         in order. `...` stands for any further axes, which are broadcast. Or in NumPy's other
         form, operands and lists of integers in turn.
+      *operands: array_like, or nested lists of numbers.
+      out: must be None: arrays can't be written to.
       optimize: how to find the order of contractions: 'auto', 'optimal', 'greedy', False, or a
         path as `einsum_path` gives.
       precision: a `lax.Precision` or its name.
       preferred_element_type: the dtype to sum in, and of the result.
+      _dot_general: ignored; a private parameter of JAX's function.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     Raises:
       ValueError: where subscripts don't fit the operands.
@@ -199,7 +203,11 @@ def _einsum(
 def einsum_path(
     subscripts: Any, /, *operands: Any, optimize: Any = "greedy"
 ) -> tuple[list[tuple[int, ...]], Any]:
-    """The order of contractions that `einsum` would take, and a description of its cost.
+    """Return the order of contractions for `einsum`, and a description of its cost.
+
+    Args:
+      subscripts, *operands: as for `einsum`; of operands the shapes alone matter.
+      optimize: how to find the order: "greedy", "optimal" or another of opt_einsum's ways.
 
     >>> import effax.numpy as jnp
     >>> x = jnp.ones((2, 3))

@@ -29,7 +29,8 @@ def _function(name: str, effect: Effect, what: str, at: int, answer: float) -> U
     elementary.__name__ = elementary.__qualname__ = name
     elementary.__doc__ = f"""{what}
 
-    Integers and Booleans are computed as floats.
+    Args:
+      x: array_like; integers and Booleans are computed as floats.
 
     >>> {name}({at}).item()
     {answer}
@@ -37,33 +38,42 @@ def _function(name: str, effect: Effect, what: str, at: int, answer: float) -> U
     return whole()(elementary)
 
 
-exp = _function("exp", transcendental.exp, "e to the power x.", 0, 1.0)
-exp2 = _function("exp2", transcendental.exp2, "2 to the power x.", 3, 8.0)
-expm1 = _function("expm1", transcendental.expm1, "`exp(x) - 1`, exact near zero.", 0, 0.0)
-log = _function("log", transcendental.log, "The natural logarithm.", 1, 0.0)
-log1p = _function("log1p", transcendental.log1p, "`log(1 + x)`, exact near zero.", 0, 0.0)
+exp = _function("exp", transcendental.exp, "Return e to the power `x`.", 0, 1.0)
+exp2 = _function("exp2", transcendental.exp2, "Return 2 to the power `x`.", 3, 8.0)
+expm1 = _function("expm1", transcendental.expm1, "Return `exp(x) - 1`, exact near zero.", 0, 0.0)
+log = _function("log", transcendental.log, "Return the natural logarithm.", 1, 0.0)
+log1p = _function("log1p", transcendental.log1p, "Return `log(1 + x)`, exact near zero.", 0, 0.0)
 sqrt = _function(
-    "sqrt", elementwise.sqrt, "The square root, NaN for negative real numbers.", 9, 3.0
+    "sqrt", elementwise.sqrt, "Return the square root, NaN for negative real numbers.", 9, 3.0
 )
-cbrt = _function("cbrt", elementwise.cbrt, "The real cube root.", 8, 2.0)
-sin = _function("sin", transcendental.sin, "The sine.", 0, 0.0)
-cos = _function("cos", transcendental.cos, "The cosine.", 0, 1.0)
-tan = _function("tan", transcendental.tan, "The tangent.", 0, 0.0)
-arcsin = _function("arcsin", transcendental.asin, "The inverse sine, in [-pi/2, pi/2].", 0, 0.0)
-arccos = _function("arccos", transcendental.acos, "The inverse cosine, in [0, pi].", 1, 0.0)
-arctan = _function("arctan", transcendental.atan, "The inverse tangent, in [-pi/2, pi/2].", 0, 0.0)
-sinh = _function("sinh", transcendental.sinh, "The hyperbolic sine.", 0, 0.0)
-cosh = _function("cosh", transcendental.cosh, "The hyperbolic cosine.", 0, 1.0)
-tanh = _function("tanh", transcendental.tanh, "The hyperbolic tangent.", 0, 0.0)
-arcsinh = _function("arcsinh", transcendental.asinh, "The inverse hyperbolic sine.", 0, 0.0)
-arctanh = _function("arctanh", transcendental.atanh, "The inverse hyperbolic tangent.", 0, 0.0)
+cbrt = _function("cbrt", elementwise.cbrt, "Return the real cube root.", 8, 2.0)
+sin = _function("sin", transcendental.sin, "Return the sine.", 0, 0.0)
+cos = _function("cos", transcendental.cos, "Return the cosine.", 0, 1.0)
+tan = _function("tan", transcendental.tan, "Return the tangent.", 0, 0.0)
+arcsin = _function(
+    "arcsin", transcendental.asin, "Return the inverse sine, in [-pi/2, pi/2].", 0, 0.0
+)
+arccos = _function("arccos", transcendental.acos, "Return the inverse cosine, in [0, pi].", 1, 0.0)
+arctan = _function(
+    "arctan", transcendental.atan, "Return the inverse tangent, in [-pi/2, pi/2].", 0, 0.0
+)
+sinh = _function("sinh", transcendental.sinh, "Return the hyperbolic sine.", 0, 0.0)
+cosh = _function("cosh", transcendental.cosh, "Return the hyperbolic cosine.", 0, 1.0)
+tanh = _function("tanh", transcendental.tanh, "Return the hyperbolic tangent.", 0, 0.0)
+arcsinh = _function("arcsinh", transcendental.asinh, "Return the inverse hyperbolic sine.", 0, 0.0)
+arctanh = _function(
+    "arctanh", transcendental.atanh, "Return the inverse hyperbolic tangent.", 0, 0.0
+)
 asin, acos, atan = arcsin, arccos, arctan
 asinh, atanh = arcsinh, arctanh
 
 
 @whole()
 def arccosh(x: ArrayLike, /) -> Array:
-    """The inverse hyperbolic cosine; for complex numbers the one with a real part >= 0.
+    """Return the inverse hyperbolic cosine; for complex numbers the one with a real part >= 0.
+
+    Args:
+      x: array_like; integers and Booleans are computed as floats.
 
     >>> arccosh(1)
     Array(0., dtype=float32, weak_type=True)
@@ -80,7 +90,10 @@ acosh = arccosh
 
 @whole()
 def log2(x: ArrayLike, /) -> Array:
-    """The logarithm to base 2.
+    """Return the logarithm to base 2.
+
+    Args:
+      x: array_like; integers and Booleans are computed as floats.
 
     >>> log2(8)
     Array(3., dtype=float32)
@@ -90,7 +103,10 @@ def log2(x: ArrayLike, /) -> Array:
 
 @whole()
 def log10(x: ArrayLike, /) -> Array:
-    """The logarithm to base 10.
+    """Return the logarithm to base 10.
+
+    Args:
+      x: array_like; integers and Booleans are computed as floats.
 
     >>> log10(1)
     Array(0., dtype=float32)
@@ -195,7 +211,13 @@ def sinc(x: ArrayLike, /) -> Array:
 
 @whole()
 def i0(x: ArrayLike, /) -> Array:
-    """The modified Bessel function of order 0.
+    """Return the modified Bessel function of the first kind and order 0.
+
+    Args:
+      x: array_like of real numbers; integers and Booleans are computed as floats.
+
+    Raises:
+      ValueError: for complex numbers.
 
     >>> round(float(i0(1)), 4)
     1.2661
@@ -210,7 +232,10 @@ def i0(x: ArrayLike, /) -> Array:
 
 @whole()
 def deg2rad(x: ArrayLike, /) -> Array:
-    """Radians from degrees.
+    """Convert degrees to radians.
+
+    Args:
+      x: array_like; integers and Booleans are computed as floats.
 
     >>> deg2rad(180)
     Array(3.1415927, dtype=float32, weak_type=True)
@@ -220,7 +245,10 @@ def deg2rad(x: ArrayLike, /) -> Array:
 
 @whole()
 def rad2deg(x: ArrayLike, /) -> Array:
-    """Degrees from radians.
+    """Convert radians to degrees.
+
+    Args:
+      x: array_like; integers and Booleans are computed as floats.
 
     >>> rad2deg(0)
     Array(0., dtype=float32, weak_type=True)

@@ -48,7 +48,17 @@ def arange(
     device: DeviceLike = None,
     out_sharding: OutSharding = None,
 ) -> Value:
-    """Evenly spaced numbers from `start` (0 when one number is given) up to before `stop`.
+    """Return evenly spaced numbers from `start` up to before `stop`.
+
+    All three numbers must be known: they decide the length of the result.
+
+    Args:
+      start: the first number; 0 where one number alone is given, which is `stop` then.
+      stop: the end, not included.
+      step: the distance between numbers; 1 by default.
+      dtype: the dtype of the result; by default that in which the numbers given meet.
+      device: where to put the result; by default the default device.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> arange(3).tolist(), arange(1, 2, 0.25).tolist()
     ([0, 1, 2], [1.0, 1.25, 1.5, 1.75])
@@ -184,9 +194,17 @@ def linspace(
     *,
     device: DeviceLike = None,
 ) -> Value | tuple[Value, Value]:
-    """`num` evenly spaced numbers from `start` to `stop`, the last included if `endpoint`.
+    """Return `num` evenly spaced numbers from `start` to `stop`.
 
-    With `retstep` the distance between them is returned too.
+    Args:
+      start, stop: array_like, broadcast against each other.
+      num: how many numbers, a static integer.
+      endpoint: whether `stop` is the last number.
+      retstep: whether to return the distance between numbers too.
+      dtype: the dtype of the result; by default the inexact one in which the ends meet. Numbers of
+        an integer dtype are rounded down.
+      axis: the axis of the result along which the numbers lie.
+      device: where to put the result; by default the default device.
 
     >>> linspace(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -210,7 +228,15 @@ def logspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Value:
-    """`num` numbers from `base ** start` to `base ** stop`, evenly spaced on a logarithmic scale.
+    """Return `num` numbers from `base ** start` to `base ** stop`, with evenly spaced exponents.
+
+    Args:
+      start, stop: array_like exponents, broadcast against each other.
+      num: how many numbers, a static integer.
+      endpoint: whether `base ** stop` is the last number.
+      base: array_like, the base of the powers.
+      dtype: the dtype of the result; by default the inexact one in which the ends meet.
+      axis: the axis of the result along which the numbers lie.
 
     >>> logspace(0, 2, 3).tolist()
     [1.0, 10.0, 100.0]
@@ -236,7 +262,14 @@ def geomspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Value:
-    """`num` numbers from `start` to `stop`, each a constant multiple of the one before.
+    """Return `num` numbers from `start` to `stop`, each a constant multiple of the one before.
+
+    Args:
+      start, stop: array_like, not zero, broadcast against each other.
+      num: how many numbers, a static integer.
+      endpoint: whether `stop` is the last number.
+      dtype: the dtype of the result; by default the inexact one in which the ends meet.
+      axis: the axis of the result along which the numbers lie.
 
     >>> [round(x, 3) for x in geomspace(1, 1000, 4).tolist()]
     [1.0, 10.0, 100.0, 1000.0]

@@ -156,12 +156,32 @@ def _one(n: int | None) -> tuple[int, ...] | None:
     return None if n is None else (operator.index(n),)
 
 
-def _named(function: Callable[..., Any], name: str, meaning: str, example: str) -> None:
+def _named(function: Callable[..., Any], name: str, kind: str, meaning: str, example: str) -> None:
+    """Name a transform, and write its docstring."""
     function.__name__ = function.__qualname__ = name
     call, _, answer = example.partition(" -> ")
+    several = name.endswith(("2", "n"))
+    size, axis = ("s", "axes") if several else ("n", "axis")
+    lengths, each = ("lengths", "the axes are") if several else ("length", "the axis is")
+    if kind != "IRFFT":
+        own = "they are" if several else "it is"
+        resized = f"the {lengths} that {each} cut, or padded with zeros, to; by default as {own}."
+    elif several:
+        resized = (
+            "the lengths of the result along the axes; by default as they are, but\n        "
+            "`2 * (m - 1)` along the last for m coefficients."
+        )
+    else:
+        resized = "the length of the result along the axis; by default `2 * (m - 1)`."
+    axes = {
+        "2": "the two axes to transform; negative ones count from the end.",
+        "n": "the axes to transform; by default all, or with `s` the last `len(s)`.",
+    }.get(name[-1], "the axis to transform; negative ones count from the end.")
     function.__doc__ = (
-        f"{meaning}\n\n    `norm` is where the factor 1/n is: in the inverse transform "
-        '("backward", the default), in the\n    forward one, or its root in both ("ortho").\n\n'
+        f"{meaning}\n\n    Args:\n      a: array_like{', real' if kind == 'RFFT' else ''}.\n"
+        f"      {size}: {resized}\n      {axis}: {axes}\n"
+        '      norm: the place of the factor 1/n: "backward" (the default) in the inverse,'
+        '\n        "forward" in the forward transform, "ortho" its square root in both.\n\n'
         f"    >>> import effax.numpy as jnp\n    >>> {call}\n    {answer}\n    "
     )
 
@@ -178,7 +198,7 @@ def _along_one_axis(name: str, kind: str, meaning: str, example: str) -> Fourier
             )
         return _transform(name, kind, a, _one(n), (axis,), norm)
 
-    _named(transform, name, meaning, example)
+    _named(transform, name, kind, meaning, example)
     return transform
 
 
@@ -203,7 +223,7 @@ def _along_axes(
     def several(a: ArrayLike, s: Any, axes: Any, norm: str | None) -> Array:
         return _transform(name, kind, a, s, axes, norm)
 
-    _named(transform, name, meaning, example)
+    _named(transform, name, kind, meaning, example)
     return transform
 
 
@@ -211,81 +231,81 @@ _ONES, _SQUARE = "jnp.ones(2)", "jnp.ones((2, 2))"
 fft = _along_one_axis(
     "fft",
     "FFT",
-    "The discrete Fourier transform along an axis, cut or filled up to n elements.",
+    "Return the discrete Fourier transform along an axis.",
     f"jnp.fft.fft({_ONES}) -> Array([2.+0.j, 0.+0.j], dtype=complex64)",
 )
 ifft = _along_one_axis(
     "ifft",
     "IFFT",
-    "The inverse of `fft`.",
+    "Return the inverse of `fft`.",
     f"jnp.fft.ifft({_ONES}) -> Array([1.+0.j, 0.+0.j], dtype=complex64)",
 )
 rfft = _along_one_axis(
     "rfft",
     "RFFT",
-    "The first half of the `fft` of real numbers, `n // 2 + 1` elements.",
+    "Return the first half of the `fft` of real numbers, `n // 2 + 1` elements.",
     f"jnp.fft.rfft({_ONES}) -> Array([2.+0.j, 0.+0.j], dtype=complex64)",
 )
 irfft = _along_one_axis(
     "irfft",
     "IRFFT",
-    "The inverse of `rfft`: n real numbers, by default `2 * (m - 1)`.",
+    "Return the inverse of `rfft`: n real numbers, from m coefficients.",
     f"jnp.fft.irfft({_ONES}) -> Array([1., 0.], dtype=float32)",
 )
 fft2 = _along_axes(
     "fft2",
     "FFT",
     (-2, -1),
-    "`fft` of two axes.",
+    "Return the discrete Fourier transform along two axes.",
     f"jnp.fft.fft2({_SQUARE})[0, 0].real -> Array(4., dtype=float32)",
 )
 ifft2 = _along_axes(
     "ifft2",
     "IFFT",
     (-2, -1),
-    "The inverse of `fft2`.",
+    "Return the inverse of `fft2`.",
     f"jnp.fft.ifft2({_SQUARE})[0, 0].real -> Array(1., dtype=float32)",
 )
 rfft2 = _along_axes(
     "rfft2",
     "RFFT",
     (-2, -1),
-    "`fft2` of real numbers, the half of it in the last axis.",
+    "Return the `fft2` of real numbers, the first half of it along the last axis.",
     f"jnp.fft.rfft2({_SQUARE}).shape -> (2, 2)",
 )
 irfft2 = _along_axes(
     "irfft2",
     "IRFFT",
     (-2, -1),
-    "The inverse of `rfft2`.",
+    "Return the inverse of `rfft2`, which is real.",
     f"jnp.fft.irfft2({_SQUARE}).shape -> (2, 2)",
 )
 fftn = _along_axes(
     "fftn",
     "FFT",
     None,
-    "`fft` of several axes, by default all.",
+    "Return the discrete Fourier transform along several axes, by default all.",
     f"jnp.fft.fftn({_SQUARE})[0, 0].real -> Array(4., dtype=float32)",
 )
 ifftn = _along_axes(
     "ifftn",
     "IFFT",
     None,
-    "The inverse of `fftn`.",
+    "Return the inverse of `fftn`.",
     f"jnp.fft.ifftn({_SQUARE})[0, 0].real -> Array(1., dtype=float32)",
 )
 rfftn = _along_axes(
     "rfftn",
     "RFFT",
     None,
-    "`fftn` of real numbers, the half of it in the last axis.",
+    "Return the `fftn` of real numbers, the first half of it along the last axis.",
     f"jnp.fft.rfftn({_SQUARE}).shape -> (2, 2)",
 )
 irfftn = _along_axes(
     "irfftn",
     "IRFFT",
     None,
-    "The inverse of `rfftn`.",
+    "Return the inverse of `rfftn`, which is real.",
     f"jnp.fft.irfftn({_SQUARE}).shape -> (2, 2)",
 )
 
@@ -296,7 +316,14 @@ def _opposite(norm: str | None) -> str | None:
 
 @whole("n", "axis", "norm")
 def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """The transform of numbers with Hermitian symmetry, given by half: it is real.
+    """Return the transform, which is real, of numbers with Hermitian symmetry, given by half.
+
+    Args:
+      a: array_like, the first half of the numbers along `axis`.
+      n: the length of the result along `axis`; by default `2 * (m - 1)` for m numbers.
+      axis: the axis to transform; negative ones count from the end.
+      norm: the place of the factor 1/n: "backward" (the default) in `ihfft`, "forward" in `hfft`,
+        "ortho" its square root in both.
 
     >>> import effax.numpy as jnp
     >>> jnp.fft.hfft(jnp.ones(2))
@@ -311,7 +338,14 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
 
 @whole("n", "axis", "norm")
 def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """The inverse of `hfft`.
+    """Return the inverse of `hfft`, its first half.
+
+    Args:
+      a: array_like, real.
+      n: the length that the axis is cut, or padded with zeros, to; by default as it is.
+      axis: the axis to transform; negative ones count from the end.
+      norm: the place of the factor 1/n: "backward" (the default) in `ihfft`, "forward" in `hfft`,
+        "ortho" its square root in both.
 
     >>> import effax.numpy as jnp
     >>> jnp.fft.ihfft(jnp.ones(2)).real
@@ -335,7 +369,13 @@ def _frequency_dtype(name: str, n: Any, d: Any, dtype: Any) -> Any:
 def fftfreq(
     n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike = None
 ) -> Array:
-    """The frequencies of the elements of an `fft` of n samples that are d apart.
+    """Return the frequencies of the elements of an `fft` of n samples that are d apart.
+
+    Args:
+      n: the number of samples.
+      d: the distance of two samples.
+      dtype: the dtype of the result; by default the default float.
+      device: where to put the result; by default the default device.
 
     >>> import effax.numpy as jnp
     >>> jnp.fft.fftfreq(4)
@@ -348,7 +388,13 @@ def fftfreq(
 def rfftfreq(
     n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike = None
 ) -> Array:
-    """The frequencies of the elements of an `rfft` of n samples that are d apart.
+    """Return the frequencies of the elements of an `rfft` of n samples that are d apart.
+
+    Args:
+      n: the number of samples.
+      d: the distance of two samples.
+      dtype: the dtype of the result; by default the default float.
+      device: where to put the result; by default the default device.
 
     >>> import effax.numpy as jnp
     >>> jnp.fft.rfftfreq(4)
@@ -389,7 +435,11 @@ def _shifted(x: ArrayLike, axes: Any, forwards: bool) -> Array:
 
 @opening
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """The frequency zero moved to the middle.
+    """Return the array with the frequency zero moved to the middle.
+
+    Args:
+      x: array_like, frequencies or coefficients in the order of `fft`.
+      axes: the axis or axes to move along; None for all.
 
     >>> import effax.numpy as jnp
     >>> jnp.fft.fftshift(jnp.arange(4))
@@ -400,7 +450,11 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
 
 @opening
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """The inverse of `fftshift`.
+    """Return the inverse of `fftshift`: the frequency zero moved to the front.
+
+    Args:
+      x: array_like, frequencies or coefficients in the order of `fftshift`.
+      axes: the axis or axes to move along; None for all.
 
     >>> import effax.numpy as jnp
     >>> jnp.fft.ifftshift(jnp.arange(3))

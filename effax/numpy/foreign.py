@@ -17,9 +17,15 @@ from effax.operands.arguments import cast
 def fromfunction(
     function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, **kwargs: Any
 ) -> Array:
-    """An array of what a function of indices gives at each place of a shape.
+    """Return the array of the values of a function of indices, at each place of a shape.
 
     The function is called once, on all indices along each axis by `vmap`.
+
+    Args:
+      function: a function of one index for each axis.
+      shape: the shape over which the indices run.
+      dtype: the dtype of the indices; None for the default integer.
+      **kwargs: further arguments of `function`, the same for each place.
 
     >>> fromfunction(lambda i, j: i + 2 * j, (2, 2), dtype=int).tolist()
     [[0, 2], [1, 3]]
@@ -41,7 +47,13 @@ def fromfunction(
 
 
 def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
-    """A vector of the numbers in a buffer's bytes.
+    """Return the vector of the numbers in a buffer's bytes.
+
+    Args:
+      buffer: an object with the buffer interface, such as `bytes`.
+      dtype: the dtype of the numbers in the buffer.
+      count: how many numbers to read; -1 for all.
+      offset: the byte to start at.
 
     >>> frombuffer(bytes([1, 2]), dtype="uint8").tolist()
     [1, 2]
@@ -50,7 +62,14 @@ def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: i
 
 
 def fromiter(*_: Any, **__: Any) -> NoReturn:
-    """Refused, as in JAX: it empties an iterator; call `numpy.fromiter` and then `asarray`."""
+    """Refuse, as JAX does: it uses up an iterator; call `numpy.fromiter` and then `asarray`.
+
+    Args:
+      *_, **__: ignored.
+
+    Raises:
+      NotImplementedError: always.
+    """
     raise NotImplementedError(
         "fromiter() is not supported because it uses up an iterator, a side effect; use "
         "numpy.fromiter and then asarray"
@@ -58,7 +77,14 @@ def fromiter(*_: Any, **__: Any) -> NoReturn:
 
 
 def fromfile(*_: Any, **__: Any) -> NoReturn:
-    """Refused, as in JAX: reading is a side effect; call `numpy.fromfile` and then `asarray`."""
+    """Refuse, as JAX does: reading is a side effect; call `numpy.fromfile` and then `asarray`.
+
+    Args:
+      *_, **__: ignored.
+
+    Raises:
+      NotImplementedError: always.
+    """
     raise NotImplementedError(
         "fromfile() is not supported because it reads a file, a side effect; use numpy.fromfile "
         "and then asarray"
@@ -66,7 +92,13 @@ def fromfile(*_: Any, **__: Any) -> NoReturn:
 
 
 def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
-    """A vector of the numbers written in a text, parted by `sep`.
+    """Return the vector of the numbers written in a text.
+
+    Args:
+      string: the text.
+      dtype: the dtype of the numbers.
+      count: how many numbers to read; -1 for all.
+      sep: the text between two numbers.
 
     >>> fromstring("1 2", dtype=int, sep=" ").tolist()
     [1, 2]
@@ -75,7 +107,13 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
 
 
 def from_dlpack(x: Any, /, *, device: DeviceLike = None, copy: bool | None = None) -> Array:
-    """An array from one of another library, over DLPack.
+    """Return an array from one of another library, over DLPack.
+
+    Args:
+      x: an array with `__dlpack__` and `__dlpack_device__`.
+      device: where to put the result; by default the device of `x`.
+      copy: True to copy always, None only where memory can't be shared; False to raise `ValueError`
+        instead of copying.
 
     >>> import numpy
     >>> from_dlpack(numpy.ones(2, numpy.float32)).tolist()

@@ -61,7 +61,14 @@ def eye(
     *,
     device: DeviceLike = None,
 ) -> Array:
-    """Ones on a diagonal of a matrix (the k-th above the main one), zeros elsewhere.
+    """Return a matrix with ones on a diagonal, zeros elsewhere.
+
+    Args:
+      N: the number of rows.
+      M: the number of columns; by default `N`.
+      k: the diagonal: an integer, 0 for the main one, positive above it, negative below.
+      dtype: the dtype of the result; by default the default float.
+      device: where to put the result; by default the default device.
 
     >>> eye(2).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -82,7 +89,11 @@ def eye(
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
-    """The identity matrix.
+    """Return the identity matrix.
+
+    Args:
+      n: the number of rows and of columns.
+      dtype: the dtype of the result; by default the default float.
 
     >>> identity(2, int).tolist()
     [[1, 0], [0, 1]]
@@ -92,7 +103,13 @@ def identity(n: int, dtype: DTypeLike | None = None) -> Array:
 
 @whole("N", "M", "dtype")
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:  # noqa: N803
-    """Ones on and below a diagonal of a matrix, zeros above.
+    """Return a matrix with ones on and below a diagonal, zeros above.
+
+    Args:
+      N: the number of rows.
+      M: the number of columns; by default `N`.
+      k: the diagonal: an integer, 0 for the main one, positive above it, negative below.
+      dtype: the dtype of the result; by default float32.
 
     >>> tri(2).tolist()
     [[1.0, 0.0], [1.0, 1.0]]
@@ -119,7 +136,11 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
 
 @whole("k")
 def tril(m: ArrayLike, k: int = 0) -> Array:
-    """The matrix with zeros above a diagonal.
+    """Return the matrix with zeros above a diagonal.
+
+    Args:
+      m: array_like, (..., rows, columns).
+      k: the diagonal: 0 for the main one, positive above it, negative below.
 
     >>> tril(np.ones((2, 2))).tolist()
     [[1.0, 0.0], [1.0, 1.0]]
@@ -129,7 +150,11 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
 
 @whole("k")
 def triu(m: ArrayLike, k: int = 0) -> Array:
-    """The matrix with zeros below a diagonal.
+    """Return the matrix with zeros below a diagonal.
+
+    Args:
+      m: array_like, (..., rows, columns).
+      k: the diagonal: 0 for the main one, positive above it, negative below.
 
     >>> triu(np.ones((2, 2))).tolist()
     [[1.0, 1.0], [0.0, 1.0]]
@@ -140,7 +165,12 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
 @moves_keys()
 @whole("offset", "axis1", "axis2")
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """The diagonals of the matrices along two axes, as the last axis of the result.
+    """Return the diagonals of the matrices along two axes, as the last axis of the result.
+
+    Args:
+      a: array_like, of at least two axes.
+      offset: the diagonal: 0 for the main one, positive above it, negative below.
+      axis1, axis2: the axes of the rows and of the columns; negative ones count from the end.
 
     >>> diagonal(np.arange(4).reshape(2, 2)).tolist()
     [0, 3]
@@ -177,7 +207,11 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
 
 @whole("k")
 def diag(v: ArrayLike, k: int = 0) -> Array:
-    """The matrix with a vector on its k-th diagonal, or the k-th diagonal of a matrix.
+    """Return the matrix with a vector on its k-th diagonal, or the k-th diagonal of a matrix.
+
+    Args:
+      v: array_like, a vector or a matrix.
+      k: the diagonal: 0 for the main one, positive above it, negative below.
 
     >>> diag(np.array([1, 2])).tolist()
     [[1, 0], [0, 2]]
@@ -201,7 +235,11 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
 
 @whole("k")
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
-    """The matrix with all elements of an array on its k-th diagonal.
+    """Return the matrix with all elements of an array on its k-th diagonal.
+
+    Args:
+      v: array_like, of any shape.
+      k: the diagonal: 0 for the main one, positive above it, negative below.
 
     >>> diagflat(np.array([[1, 2]])).tolist()
     [[1, 0], [0, 2]]
@@ -213,7 +251,13 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
 def fill_diagonal(
     a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
 ) -> Array:
-    """The array with its diagonal replaced; `inplace=False` says that one knows it is a new array.
+    """Return the array with its main diagonal replaced.
+
+    Args:
+      a: array_like, of two axes, or of more that have one length.
+      val: array_like; its elements are repeated along the diagonal as often as needed.
+      wrap: must be False.
+      inplace: must be False: arrays are immutable, and the result is a new array.
 
     >>> fill_diagonal(np.zeros((2, 2)), 5, inplace=False).tolist()
     [[5.0, 0.0], [0.0, 5.0]]
@@ -261,7 +305,12 @@ def _fill_diagonal(a: Any, val: Any) -> Any:
 
 @whole("N", "increasing")
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:  # noqa: N803
-    """The matrix of powers of a vector's elements, the highest first unless `increasing`.
+    """Return the Vandermonde matrix: the powers of a vector's elements, one row for each.
+
+    Args:
+      x: array_like, a vector.
+      N: the number of columns, for the powers below N; by default the length of `x`.
+      increasing: whether the lowest power is in the first column, not the highest.
 
     >>> vander(np.array([2, 3]), 3).tolist()
     [[4, 2, 1], [9, 3, 1]]
@@ -289,7 +338,14 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
 def meshgrid(
     *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> list[Array]:
-    """Vectors of coordinates as arrays over their grid; with "xy" the first runs along columns.
+    """Return the coordinates of a grid: each vector repeated along the axes of the others.
+
+    Args:
+      *xi: array_like, vectors or scalars.
+      copy: must be True: the results are new arrays.
+      sparse: whether each result has length 1 along the axes of the other vectors.
+      indexing: "xy", where the second axis is that of the first vector, or "ij", where the axes are
+        in the order of the vectors.
 
     >>> [x.tolist() for x in meshgrid(np.array([1, 2]), np.array([3]))]
     [[[1, 2]], [[3, 3]]]
@@ -333,7 +389,13 @@ def indices(
 def indices(
     dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
 ) -> Array | tuple[Array, ...]:
-    """The positions in an array of a shape: along each axis, at each place.
+    """Return the indices of each place in an array of a shape, one array for each axis.
+
+    Args:
+      dimensions: the shape, lengths known while tracing.
+      dtype: the dtype of the result; by default the default integer.
+      sparse: whether to return a tuple of arrays that have length 1 along the other axes, not one
+        array of shape `(len(dimensions), *dimensions)`.
 
     >>> indices((2, 2)).tolist()
     [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]

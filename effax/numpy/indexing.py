@@ -36,12 +36,17 @@ Mode = str | GatherScatterMode | None
 
 
 def getitem(x: Any, index: Any) -> Array:
-    """`x[index]`, by NumPy's rules.
+    """Return `x[index]`, by NumPy's rules.
 
     Positions outside give the nearest element, as in JAX.
 
-    Raises `IndexError` or `TypeError` for what is no index, `NonConcreteBooleanIndexError` for a
-    traced mask.
+    Args:
+      x: an array.
+      index: an index, or a tuple of one for each axis.
+
+    Raises:
+      IndexError, TypeError: for what is no index.
+      NonConcreteBooleanIndexError: for a traced mask.
     """
     if has_slices(index):
         found, index = cut(x, index)
@@ -89,9 +94,20 @@ class ArrayAt:
 class IndexUpdateHelper:
     """A part of an array; each method gives a new array in which that part was updated.
 
-    `mode` says what an index outside means ('drop' by default; 'clip', 'promise_in_bounds');
-    `indices_are_sorted` and `unique_indices` are promises; `wrap_negative_indices` whether negative
-    indices count from the end.
+    Args:
+      array: the array.
+      index: the index of the part.
+
+    The methods share some keywords.
+
+    Keyword Args:
+      indices_are_sorted, unique_indices: promises that let the compiler write faster code; results
+        are undefined where they are broken.
+      mode: the meaning of an index outside: for updates "drop" (the default) ignores it, for `get`
+        "fill" gives `fill_value`; "clip" takes the nearest element, as `get` does by default;
+        "promise_in_bounds" promises that there is none.
+      wrap_negative_indices: whether negative indices count from the end.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
     """
 
     __slots__ = ("array", "index")
@@ -115,7 +131,18 @@ class IndexUpdateHelper:
         wrap_negative_indices: bool = True,
         out_sharding: OutSharding = None,
     ) -> Array:
-        """The part itself; with mode='fill', `fill_value` where an index lies outside."""
+        """Return the part itself.
+
+        Args:
+          indices_are_sorted, unique_indices: promises that let the compiler write faster code;
+            results are undefined where they are broken.
+          mode: the meaning of an index outside: "fill" for `fill_value`, "clip" (the nearest
+            element, as by default) or "promise_in_bounds".
+          fill_value: the scalar to return where an index lies outside, with mode="fill"; by default
+            NaN for floats, the lowest signed integer, the highest unsigned one, True for Booleans.
+          wrap_negative_indices: whether negative indices count from the end.
+          out_sharding: the sharding of the result, on a mesh with explicit axes.
+        """
         if fill_value is not None:
             if np.ndim(fill_value) != 0:
                 raise ValueError("fill_value argument to indexed get() must be a scalar")
@@ -192,9 +219,13 @@ class IndexUpdateHelper:
 
     @filtered
     def apply(self, func: Callable[[Array], ArrayLike], **options: Unpack[ApplyOptions]) -> Array:
-        """A function of one number applied to each element of the part.
+        """Apply a function to each element of the part.
 
         Where an index repeats the function is applied repeatedly.
+
+        Args:
+          func: a function of one number.
+          **options: as in `IndexUpdateHelper`, without `out_sharding`.
         """
         return _apply(self.array, self.index, func, **options)
 
@@ -292,7 +323,19 @@ def update(
     wrap_negative_indices: bool = True,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """An array with a part of it combined with values, broadcast to the shape of the part."""
+    """Return an array with a part of it combined with values, broadcast to the shape of the part.
+
+    Args:
+      x: an array.
+      index: an index, or a tuple of one for each axis.
+      values: array_like, broadcast to the shape of the part.
+      operation: "set", "add", "subtract", "multiply", "min" or "max".
+      indices_are_sorted, unique_indices: promises that let the compiler write faster code; results
+        are undefined where they are broken.
+      mode: the meaning of an index outside: "drop" (the default), "clip" or "promise_in_bounds".
+      wrap_negative_indices: whether negative indices count from the end.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
+    """
     if has_slices(index):
         found, inner = cut(x, index)
         clipped = mode is not None and GatherScatterMode.from_any(mode) in _NOT_DROPPED

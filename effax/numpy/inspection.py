@@ -35,7 +35,10 @@ _KINDS: Final[dict[str, Callable[[Any], bool]]] = {
 
 
 def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
-    """The dtype in which two meet, by JAX's lattice.
+    """Return the dtype in which two meet, by JAX's lattice.
+
+    Args:
+      a, b: dtypes, or what stands for one, such as `float` and "int32".
 
     >>> import effax.numpy as jnp
     >>> jnp.promote_types("int32", "bfloat16")
@@ -45,7 +48,10 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
 
 
 def result_type(*args: Any) -> np.dtype[Any]:
-    """The dtype that an operation on these arrays, dtypes and numbers has.
+    """Return the dtype that an operation on these arrays, dtypes and numbers has.
+
+    Args:
+      *args: arrays, dtypes and numbers; the dtype of Python's numbers is weak.
 
     >>> import effax.numpy as jnp
     >>> jnp.result_type(jnp.int8(1), 2.0)
@@ -55,7 +61,11 @@ def result_type(*args: Any) -> np.dtype[Any]:
 
 
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
-    """Whether a dtype is below another, or below an abstract one such as `jnp.floating`.
+    """Return whether a dtype is below another, or below an abstract one such as `jnp.floating`.
+
+    Args:
+      arg1: the dtype, or abstract dtype, to ask about.
+      arg2: the dtype, or abstract dtype, to look for above it.
 
     >>> import effax.numpy as jnp
     >>> jnp.issubdtype(jnp.bfloat16, jnp.floating)
@@ -65,9 +75,15 @@ def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
 
 
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
-    """Whether a dtype is of a kind of the array API standard, is another dtype, or one of several.
+    """Return whether a dtype is of a kind of the array API standard, or is another dtype.
 
-    Raises `ValueError` for a kind that the standard does not have.
+    Args:
+      dtype: the dtype to ask about.
+      kind: the name of a kind ("bool", "integral", "real floating", ...), a dtype, or a tuple of
+        them.
+
+    Raises:
+      ValueError: for a kind that the standard does not have.
 
     >>> import effax.numpy as jnp
     >>> jnp.isdtype(jnp.int8, "integral"), jnp.isdtype(jnp.int8, ("bool", jnp.float32))
@@ -97,7 +113,12 @@ def _dtype_of_kind(kind: Any) -> Any:
 
 
 def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike, casting: str = "safe") -> bool:
-    """Whether a dtype can be converted to another under a casting rule of NumPy's.
+    """Return whether a dtype can be converted to another under one of NumPy's casting rules.
+
+    Args:
+      from_: the dtype to convert, or an array that has it.
+      to: the dtype to convert to.
+      casting: the rule: "no", "equiv", "safe", "same_kind" or "unsafe".
 
     >>> import effax.numpy as jnp
     >>> jnp.can_cast("int32", "float64"), jnp.can_cast("float32", "int32")
@@ -113,7 +134,10 @@ def _host_dtype(x: Any) -> np.dtype[Any]:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether a value is a number, or an array of no axes.
+    """Return whether a value is a number, or an array without axes.
+
+    Args:
+      element: any value.
 
     >>> import effax.numpy as jnp
     >>> jnp.isscalar(1.0), jnp.isscalar(jnp.ones(2))
@@ -127,7 +151,10 @@ def isscalar(element: Any) -> bool:
 
 
 def iterable(y: Any) -> bool:
-    """Whether a value can be iterated over.
+    """Return whether a value can be iterated over.
+
+    Args:
+      y: any value.
 
     >>> import effax.numpy as jnp
     >>> jnp.iterable(jnp.ones(2)), jnp.iterable(1.0)
@@ -139,7 +166,10 @@ def iterable(y: Any) -> bool:
 @answers_keys(attrgetter("shape"))
 @opening
 def shape(a: ArrayLike | None) -> tuple[int, ...]:
-    """The lengths of an array's axes.
+    """Return the lengths of an array's axes.
+
+    Args:
+      a: array_like; None is deprecated.
 
     >>> import effax.numpy as jnp
     >>> jnp.shape([[1, 2, 3]])
@@ -158,7 +188,10 @@ def shape(a: ArrayLike | None) -> tuple[int, ...]:
 @answers_keys(attrgetter("ndim"))
 @opening
 def ndim(a: Any) -> int:
-    """The number of an array's axes.
+    """Return the number of an array's axes.
+
+    Args:
+      a: array_like.
 
     >>> import effax.numpy as jnp
     >>> jnp.ndim(jnp.ones((2, 3)))
@@ -170,7 +203,11 @@ def ndim(a: Any) -> int:
 @answers_keys(attrgetter("size"))
 @opening
 def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
-    """The number of elements, along some axes or all.
+    """Return the number of elements, along some axes or all.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes whose lengths are multiplied; None for all.
 
     >>> import effax.numpy as jnp
     >>> jnp.size(jnp.ones((2, 3))), jnp.size(jnp.ones((2, 3)), 1)
@@ -195,7 +232,14 @@ def array_repr(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """An array's `repr`, with NumPy's printing options.
+    """Return an array's `repr` as NumPy prints it.
+
+    Args:
+      arr: array_like.
+      max_line_width: the characters of a line; by default as in `get_printoptions()`.
+      precision: the digits after the point; by default as in `get_printoptions()`.
+      suppress_small: whether numbers that round to 0 print as 0; by default as in
+        `get_printoptions()`.
 
     >>> import effax.numpy as jnp
     >>> jnp.array_repr(jnp.arange(2))
@@ -210,7 +254,14 @@ def array_str(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """An array's `str`, with NumPy's printing options.
+    """Return an array's `str` as NumPy prints it.
+
+    Args:
+      a: array_like.
+      max_line_width: the characters of a line; by default as in `get_printoptions()`.
+      precision: the digits after the point; by default as in `get_printoptions()`.
+      suppress_small: whether numbers that round to 0 print as 0; by default as in
+        `get_printoptions()`.
 
     >>> import effax.numpy as jnp
     >>> jnp.array_str(jnp.arange(2))
@@ -225,6 +276,11 @@ def save(file: str | os.PathLike[str] | Any, arr: Any, allow_pickle: bool = True
     NumPy's format knows no dtypes of 8 bits or fewer but its own: of float8, int4, ... the file
     holds the bytes, and `np.load(file).view(dtype)` reads them.
 
+    Args:
+      file: a path, or a binary file that is open for writing.
+      arr: array_like.
+      allow_pickle: whether arrays of Python objects may be written, as pickles.
+
     >>> import io, effax.numpy as jnp
     >>> file = io.BytesIO()
     >>> jnp.save(file, jnp.arange(2))
@@ -237,6 +293,11 @@ def save(file: str | os.PathLike[str] | Any, arr: Any, allow_pickle: bool = True
 
 def savez(file: str | os.PathLike[str] | Any, *args: Any, **kwds: Any) -> None:
     """Write arrays to one file in NumPy's format, by position or name.
+
+    Args:
+      file: a path, or a binary file that is open for writing.
+      *args: arrays, named "arr_0", "arr_1", ... in the file.
+      **kwds: arrays under the names that they get in the file.
 
     >>> import io, effax.numpy as jnp
     >>> file = io.BytesIO()
@@ -258,7 +319,15 @@ def _writable(x: Any) -> np.ndarray[Any, Any]:
 def load(file: str | os.PathLike[str] | Any, *args: Any, **kwargs: Any) -> Array:
     """Read an array that `save` wrote; of a file that `savez` wrote, NumPy's archive object.
 
-    Elements of two bytes without a dtype are bfloat16. Raises `TypeError` for those of one byte.
+    Elements of two bytes without a dtype are bfloat16.
+
+    Args:
+      file: a path, or a binary file that is open for reading.
+      *args: further positional arguments of `numpy.load`.
+      **kwargs: keyword arguments of `numpy.load`.
+
+    Raises:
+      TypeError: for elements of one byte without a dtype.
 
     >>> import io, effax.numpy as jnp
     >>> file = io.BytesIO()

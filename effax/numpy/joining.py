@@ -51,7 +51,13 @@ def _with_dtype(name: str, arrays: Sequence[Any], dtype: Any) -> list[Any]:
 def concatenate(
     arrays: ArrayLike | Sequence[ArrayLike], axis: int | None = 0, dtype: DTypeLike | None = None
 ) -> Array:
-    """The arrays one after the other along an axis they have; None lays them flat first.
+    """Join arrays along an axis that they have.
+
+    Args:
+      arrays: a sequence of array_like, or one array, whose rows are joined; their lengths agree
+        along the other axes.
+      axis: the axis to join along, negative ones counting from the end; None to flatten first.
+      dtype: the dtype of the result; by default that to which the arrays promote.
 
     >>> concatenate([np.ones(2), np.zeros(1)]).tolist()
     [1.0, 1.0, 0.0]
@@ -72,7 +78,11 @@ def concatenate(
 @moves_keys()
 @whole("axis")
 def concat(arrays: Sequence[ArrayLike], /, *, axis: int | None = 0) -> Array:
-    """`concatenate`, under the name of the array API standard.
+    """Join arrays along an axis that they have: `concatenate` in the array API standard.
+
+    Args:
+      arrays: a sequence of array_like; their lengths agree along the other axes.
+      axis: the axis to join along, negative ones counting from the end; None to flatten first.
 
     >>> concat([np.ones(2), np.zeros(1)]).shape
     (3,)
@@ -88,7 +98,13 @@ def stack(
     out: None = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """The arrays, of one shape, along a new axis.
+    """Join arrays along a new axis.
+
+    Args:
+      arrays: a sequence of array_like of one shape, or one array, whose rows are joined.
+      axis: the place of the new axis in the result; negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      dtype: the dtype of the result; by default that to which the arrays promote.
 
     >>> stack([np.ones(2), np.zeros(2)], axis=1).shape
     (2, 2)
@@ -108,7 +124,11 @@ def stack(
 @moves_keys()
 @whole("dtype")
 def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
-    """The arrays one under the other; vectors are rows.
+    """Join arrays one under the other, along the first axis; vectors are rows.
+
+    Args:
+      tup: a sequence of array_like, or one array, whose rows are joined.
+      dtype: the dtype of the result; by default that to which the arrays promote.
 
     >>> vstack([np.ones(3), np.zeros((2, 3))]).shape
     (3, 3)
@@ -120,7 +140,11 @@ def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None)
 @moves_keys()
 @whole("dtype")
 def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
-    """The arrays side by side; vectors one after the other.
+    """Join arrays side by side, along the second axis; vectors one after the other.
+
+    Args:
+      tup: a sequence of array_like, or one array, whose rows are joined.
+      dtype: the dtype of the result; by default that to which the arrays promote.
 
     >>> hstack([np.ones((2, 1)), np.zeros((2, 3))]).shape
     (2, 4)
@@ -132,7 +156,11 @@ def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None)
 @moves_keys()
 @whole("dtype")
 def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
-    """The arrays one behind the other, along a third axis.
+    """Join arrays one behind the other, along the third axis.
+
+    Args:
+      tup: a sequence of array_like, or one array, whose rows are joined.
+      dtype: the dtype of the result; by default that to which the arrays promote.
 
     >>> dstack([np.ones((2, 3)), np.zeros((2, 3))]).shape
     (2, 3, 2)
@@ -143,7 +171,10 @@ def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None)
 @moves_keys()
 @whole()
 def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
-    """Vectors as columns, matrices side by side.
+    """Join vectors as columns, and matrices side by side.
+
+    Args:
+      tup: a sequence of array_like, or one array, whose rows are joined.
 
     >>> column_stack([np.ones(2), np.zeros((2, 3))]).shape
     (2, 4)
@@ -158,7 +189,10 @@ def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
 @moves_keys()
 @whole()
 def block(arrays: ArrayLike | Sequence[ArrayLike]) -> Array:
-    """Nested lists of arrays, joined along as many of the last axes as lists are nested.
+    """Join nested lists of arrays, along as many of the last axes as lists are nested.
+
+    Args:
+      arrays: an array_like, or nested lists of them, all of one depth.
 
     >>> block([[np.ones((2, 2)), np.zeros((2, 1))]]).shape
     (2, 3)
@@ -243,7 +277,16 @@ def _parts(ary: Any, bounds: tuple[int, ...], axis: int) -> list[Any]:
 def split(
     ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
 ) -> list[Array]:
-    """The array in parts along an axis: equal ones, or cut at given places.
+    """Return the parts of an array along an axis: equal ones, or cut at given places.
+
+    Args:
+      ary: array_like.
+      indices_or_sections: the number of equal parts, or a sequence of the indices to cut at; known
+        while tracing.
+      axis: the axis to split; negative ones count from the end.
+
+    Raises:
+      ValueError: where the length of the axis is no multiple of the number of parts.
 
     >>> [x.tolist() for x in split(np.arange(4), 2)]
     [[0, 1], [2, 3]]
@@ -256,7 +299,13 @@ def split(
 def array_split(
     ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
 ) -> list[Array]:
-    """The array in parts along an axis, the first ones longer where they can't be equal.
+    """Return the parts of an array along an axis, the first ones longer where they can't be equal.
+
+    Args:
+      ary: array_like.
+      indices_or_sections: the number of parts, or a sequence of the indices to cut at; known while
+        tracing.
+      axis: the axis to split; negative ones count from the end.
 
     >>> [x.tolist() for x in array_split(np.arange(3), 2)]
     [[0, 1], [2]]
@@ -267,7 +316,11 @@ def array_split(
 @moves_keys()
 @opening
 def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
-    """`split` along the first axis.
+    """Return the parts of an array along the first axis, as `split` does.
+
+    Args:
+      ary: array_like.
+      indices_or_sections: the number of equal parts, or a sequence of the indices to cut at.
 
     >>> [x.shape for x in vsplit(np.ones((4, 2)), 2)]
     [(2, 2), (2, 2)]
@@ -278,7 +331,11 @@ def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 @moves_keys()
 @opening
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
-    """`split` along the second axis; the first of a vector.
+    """Return the parts of an array along the second axis (the first of a vector), as `split` does.
+
+    Args:
+      ary: array_like.
+      indices_or_sections: the number of equal parts, or a sequence of the indices to cut at.
 
     >>> [x.shape for x in hsplit(np.ones((2, 4)), 2)]
     [(2, 2), (2, 2)]
@@ -290,7 +347,11 @@ def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 @moves_keys()
 @opening
 def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
-    """`split` along the third axis.
+    """Return the parts of an array along the third axis, as `split` does.
+
+    Args:
+      ary: array_like, of at least three axes.
+      indices_or_sections: the number of equal parts, or a sequence of the indices to cut at.
 
     >>> [x.shape for x in dsplit(np.ones((1, 1, 4)), 2)]
     [(1, 1, 2), (1, 1, 2)]
@@ -301,7 +362,11 @@ def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 @moves_keys()
 @whole("axis")
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """The arrays that make up an array along an axis.
+    """Return the arrays that make up an array along an axis, which they lack.
+
+    Args:
+      x: array_like, of at least one axis.
+      axis: the axis to take apart; negative ones count from the end.
 
     >>> [y.tolist() for y in unstack(np.array([[1, 2], [3, 4]]))]
     [[1, 2], [3, 4]]
@@ -322,7 +387,12 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
 @moves_keys("arr", "values")
 @whole("axis")
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
-    """The values after the array; both laid flat if no axis is given.
+    """Return the array with values joined to its end.
+
+    Args:
+      arr: array_like.
+      values: array_like, of as many axes as `arr` unless `axis` is None.
+      axis: the axis to join along, negative ones counting from the end; None to flatten first.
 
     >>> append(np.ones(2), np.zeros(1)).tolist()
     [1.0, 1.0, 0.0]

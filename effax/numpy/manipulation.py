@@ -64,10 +64,14 @@ def reshape(
     copy: bool | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """The elements in another shape; one length may be -1, and follows from the others.
+    """Return the elements in another shape.
 
-    `order` is "C" (last axis fastest) or "F" (first axis fastest). `copy` is ignored: arrays are
-    immutable, so that nobody can tell.
+    Args:
+      a: array_like.
+      shape: the shape of the result; one length may be -1, and follows from the others.
+      order: "C" (the last axis changes fastest) or "F" (the first axis changes fastest).
+      copy: ignored: arrays are immutable, so that a copy makes no difference.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> reshape(np.arange(6), (2, -1)).shape
     (2, 3)
@@ -90,7 +94,12 @@ def reshape(
 @placed
 @whole("order")
 def ravel(a: ArrayLike, order: str = "C", *, out_sharding: OutSharding = None) -> Array:
-    """The elements along one axis.
+    """Return the elements along one axis.
+
+    Args:
+      a: array_like.
+      order: "C" (the last axis changes fastest) or "F" (the first axis changes fastest).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> ravel(np.ones((2, 3))).shape
     (6,)
@@ -104,7 +113,12 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: OutSharding = None) -
 @moves_keys()
 @whole("axes")
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
-    """The axes in another order; reversed if none is given.
+    """Return the array with its axes in another order.
+
+    Args:
+      a: array_like.
+      axes: the axes of `a` in their new order, negative ones counting from the end; by default
+        reversed.
 
     >>> transpose(np.ones((2, 3, 4)), (1, 2, 0)).shape
     (3, 4, 2)
@@ -121,7 +135,14 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 @moves_keys()
 @whole("axes")
 def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
-    """The axes in another order.
+    """Return the array with its axes in another order.
+
+    Args:
+      a: array_like.
+      axes: a permutation of the axes of `a`; negative ones count from the end.
+
+    Raises:
+      TypeError: where `axes` is not a permutation.
 
     >>> permute_dims(np.ones((2, 3, 4)), (1, 2, 0)).shape
     (3, 4, 2)
@@ -136,7 +157,10 @@ def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
 @moves_keys()
 @whole()
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """The last two axes exchanged.
+    """Return the array with its last two axes exchanged.
+
+    Args:
+      x: array_like, (..., m, n).
 
     >>> matrix_transpose(np.ones((5, 2, 3))).shape
     (5, 3, 2)
@@ -153,7 +177,11 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 @moves_keys()
 @whole("axis1", "axis2")
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
-    """Two axes exchanged.
+    """Return the array with two axes exchanged.
+
+    Args:
+      a: array_like.
+      axis1, axis2: the axes to exchange; negative ones count from the end.
 
     >>> swapaxes(np.ones((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
@@ -169,7 +197,12 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
 @moves_keys()
 @whole("source", "destination")
 def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
-    """Axes moved to other places; the others keep their order.
+    """Return the array with axes moved to other places; the others keep their order.
+
+    Args:
+      a: array_like.
+      source: the axis or axes to move; negative ones count from the end.
+      destination: their places in the result, as many as in `source`.
 
     >>> moveaxis(np.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
@@ -193,7 +226,12 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 @moves_keys()
 @whole("axis", "start")
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """An axis moved to before the place `start`.
+    """Return the array with an axis moved to before the place `start`.
+
+    Args:
+      a: array_like.
+      axis: the axis to move; negative ones count from the end.
+      start: the axis of `a` before which it goes; the number of axes for the end.
 
     >>> rollaxis(np.ones((2, 3, 4)), 2).shape
     (4, 2, 3)
@@ -210,7 +248,11 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 @moves_keys()
 @whole("axis")
 def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
-    """New axes of length 1, at these positions of the result.
+    """Return the array with new axes of length 1.
+
+    Args:
+      a: array_like.
+      axis: the place or places of the new axes in the result; negative ones count from the end.
 
     >>> expand_dims(np.ones((2, 3)), (0, 3)).shape
     (1, 2, 3, 1)
@@ -227,7 +269,11 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
 @moves_keys()
 @whole("axis")
 def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
-    """Without axes of length 1: all of them, or those given.
+    """Return the array without axes of length 1.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes to remove, of length 1; None for all of that length.
 
     >>> squeeze(np.ones((1, 3, 1)), 0).shape
     (3, 1)
@@ -252,7 +298,12 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
 def broadcast_to(
     array: ArrayLike, shape: SupportsIndex | Shape, *, out_sharding: OutSharding = None
 ) -> Array:
-    """The array repeated along axes of length 1 and along new ones, to a shape.
+    """Return the array repeated along axes of length 1 and along new ones, to a shape.
+
+    Args:
+      array: array_like.
+      shape: the shape of the result.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> broadcast_to(np.arange(3), (2, 3)).tolist()
     [[0, 1, 2], [0, 1, 2]]
@@ -268,7 +319,10 @@ def broadcast_to(
 
 
 def broadcast_shapes(*shapes: SupportsIndex | Shape) -> tuple[int, ...]:
-    """The shape to which all of these broadcast.
+    """Return the shape to which all of these broadcast.
+
+    Args:
+      *shapes: tuples of lengths; an integer n is the shape (n,).
 
     >>> broadcast_shapes((2, 1), (3,), ())
     (2, 3)
@@ -279,7 +333,10 @@ def broadcast_shapes(*shapes: SupportsIndex | Shape) -> tuple[int, ...]:
 @moves_keys("args")
 @whole()
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:
-    """The arrays, broadcast to one shape.
+    """Return the arrays, broadcast to one shape.
+
+    Args:
+      *args: array_like.
 
     >>> [x.shape for x in broadcast_arrays(np.ones((2, 1)), np.ones(3))]
     [(2, 3), (2, 3)]
@@ -303,7 +360,10 @@ def atleast_1d(*arys: ArrayLike) -> list[Array]: ...
 @moves_keys("arys")
 @whole()
 def atleast_1d(*arys: ArrayLike) -> Array | list[Array]:
-    """Scalars as vectors of length 1.
+    """Return scalars as vectors of length 1, and other arrays as they are.
+
+    Args:
+      *arys: array_like; one alone gives an array, several a list.
 
     >>> atleast_1d(3.0).shape
     (1,)
@@ -318,7 +378,10 @@ def atleast_2d(*arys: ArrayLike) -> list[Array]: ...
 @moves_keys("arys")
 @whole()
 def atleast_2d(*arys: ArrayLike) -> Array | list[Array]:
-    """Scalars and vectors as matrices of one row.
+    """Return scalars and vectors as matrices of one row, and other arrays as they are.
+
+    Args:
+      *arys: array_like; one alone gives an array, several a list.
 
     >>> atleast_2d(np.ones(3)).shape
     (1, 3)
@@ -333,7 +396,10 @@ def atleast_3d(*arys: ArrayLike) -> list[Array]: ...
 @moves_keys("arys")
 @whole()
 def atleast_3d(*arys: ArrayLike) -> Array | list[Array]:
-    """Axes of length 1 added until there are three.
+    """Return the arrays with axes of length 1 added until there are three.
+
+    Args:
+      *arys: array_like; one alone gives an array, several a list.
 
     >>> atleast_3d(np.ones(3)).shape, atleast_3d(np.ones((3, 4))).shape
     ((1, 3, 1), (3, 4, 1))

@@ -17,9 +17,15 @@ from effax.operands.promoting import array, asarray
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> Array:
-    """A function of a vector applied to each of those along an axis.
+    """Apply a function of a vector to each vector along an axis of an array.
 
     The axes of its result take the place of that axis.
+
+    Args:
+      func1d: a function of a vector; it is called once, under `vmap`.
+      axis: the axis of the vectors; negative ones count from the end.
+      arr: array_like, of at least one axis.
+      *args, **kwargs: further arguments of `func1d`, the same for each vector.
 
     >>> import effax.numpy as jnp
     >>> jnp.apply_along_axis(jnp.sum, 1, jnp.arange(6).reshape(2, 3))
@@ -46,11 +52,16 @@ def apply_along_axis(
 def apply_over_axes(
     func: Callable[[ArrayLike, int], Array], a: ArrayLike, axes: Sequence[int] | int
 ) -> Array:
-    """A function of an array and an axis applied for each of the axes in turn.
+    """Apply a function of an array and an axis for each of some axes in turn.
 
-    It keeps the rank of its argument, or takes away the axis, which is then put back.
+    Args:
+      func: a function of (array, axis) that keeps the rank of the array, or removes the axis, which
+        is then put back with length 1.
+      a: array_like.
+      axes: the axis or axes, in order; negative ones count from the end.
 
-    Raises `ValueError` for a function that does neither.
+    Raises:
+      ValueError: for a function that does neither.
 
     >>> import effax.numpy as jnp
     >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3, 4)), [0, 2])

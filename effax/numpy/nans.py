@@ -45,7 +45,15 @@ def nanmin(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The smallest element along some axes that is not NaN.
+    """Return the smallest element along some axes that is not NaN; NaN where all are.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes to reduce over; None for all.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+      initial: a number to start from; the result where all are NaN.
+      where: Boolean mask of the elements that take part.
 
     >>> nanmin(np.array([np.nan, 2.0, 1.0])).tolist()
     1.0
@@ -69,7 +77,15 @@ def nanmax(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The largest element along some axes that is not NaN.
+    """Return the largest element along some axes that is not NaN; NaN where all are.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes to reduce over; None for all.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+      initial: a number to start from; the result where all are NaN.
+      where: Boolean mask of the elements that take part.
 
     >>> nanmax(np.array([np.nan, 2.0, 1.0])).tolist()
     2.0
@@ -94,7 +110,16 @@ def nansum(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The sum along some axes, NaN counting as 0.
+    """Return the sum along some axes, NaN counting as 0.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes to reduce over; None for all.
+      dtype: the dtype of the result; by default that of `a`, with narrow integers widened.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+      initial: a number to start from.
+      where: Boolean mask of the elements that take part.
 
     >>> nansum(np.array([np.nan, 2.0, 1.0])).tolist()
     3.0
@@ -117,7 +142,16 @@ def nanprod(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The product along some axes, NaN counting as 1.
+    """Return the product along some axes, NaN counting as 1.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes to reduce over; None for all.
+      dtype: the dtype of the result; by default that of `a`, with narrow integers widened.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+      initial: a number to start from.
+      where: Boolean mask of the elements that take part.
 
     >>> nanprod(np.array([np.nan, 2.0, 3.0])).tolist()
     6.0
@@ -145,7 +179,15 @@ def nanmean(
     keepdims: bool = False,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The mean along some axes of the elements that are not NaN.
+    """Return the mean along some axes of the elements that are not NaN.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes to reduce over; None for all.
+      dtype: the dtype of the result; by default that of `a`, or the default float for integers.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+      where: Boolean mask of the elements that take part.
 
     >>> nanmean(np.array([np.nan, 2.0, 1.0])).tolist()
     1.5
@@ -173,7 +215,18 @@ def nanvar(
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
 ) -> Array:
-    """The variance along some axes of the elements that are not NaN.
+    """Return the variance along some axes of the elements that are not NaN.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes to reduce over; None for all.
+      dtype: the dtype of the result; by default the real one of `a`, or the default float for
+        integers.
+      out: must be None: arrays can't be written to.
+      ddof: the number to subtract from the count of elements, in the divisor.
+      keepdims: whether the reduced axes stay, with length 1.
+      where: Boolean mask of the elements that take part.
+      mean: the mean of the elements, where it is known, with the reduced axes kept.
 
     >>> nanvar(np.array([np.nan, 1.0, 3.0])).tolist()
     1.0
@@ -197,7 +250,18 @@ def nanstd(
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
 ) -> Array:
-    """The square root of `nanvar`.
+    """Return the standard deviation along some axes of the elements that are not NaN.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes to reduce over; None for all.
+      dtype: the dtype of the result; by default the real one of `a`, or the default float for
+        integers.
+      out: must be None: arrays can't be written to.
+      ddof: the number to subtract from the count of elements, in the divisor.
+      keepdims: whether the reduced axes stay, with length 1.
+      where: Boolean mask of the elements that take part.
+      mean: the mean of the elements, where it is known, with the reduced axes kept.
 
     >>> nanstd(np.array([np.nan, 1.0, 3.0])).tolist()
     1.0
@@ -223,6 +287,12 @@ def nanargmax(
 ) -> Array:
     """Return the index of the largest element that is not NaN; -1 where all are.
 
+    Args:
+      a: array_like.
+      axis: the axis to search; None for the flattened array.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the searched axis stays, with length 1.
+
     >>> nanargmax(np.array([np.nan, 2.0, 1.0])).tolist()
     1
     """
@@ -235,6 +305,12 @@ def nanargmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
     """Return the index of the smallest element that is not NaN; -1 where all are.
+
+    Args:
+      a: array_like.
+      axis: the axis to search; None for the flattened array.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the searched axis stays, with length 1.
 
     >>> nanargmin(np.array([np.nan, 2.0, 1.0])).tolist()
     2

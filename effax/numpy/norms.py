@@ -109,7 +109,12 @@ def _matrix_norm(x: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> A
 def matrix_norm(
     x: ArrayLike, /, *, keepdims: bool = False, ord: int | float | str | None = "fro"
 ) -> Array:
-    """The norm of the matrices in the last two axes.
+    """Return the norm of the matrices in the last two axes.
+
+    Args:
+      x: array_like, (..., m, n).
+      keepdims: whether the reduced axes stay, with length 1.
+      ord: the kind of the norm, as for a matrix in `norm`.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.matrix_norm(jnp.array([[3.0, 4.0]]))
@@ -122,7 +127,13 @@ def matrix_norm(
 def vector_norm(
     x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: int | str = 2
 ) -> Array:
-    """The norm of vectors along some axes; of all elements as one vector, by default.
+    """Return the norm of vectors along some axes; of all elements as one vector, by default.
+
+    Args:
+      x: array_like.
+      axis: the axis or axes of the vectors; None for all.
+      keepdims: whether the reduced axes stay, with length 1.
+      ord: the kind of the norm, as for a vector in `norm`.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.vector_norm(jnp.array([[3.0, 4.0]]))
@@ -134,7 +145,11 @@ def vector_norm(
 
 @whole("p")
 def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
-    """The condition number: the norm of a matrix times that of its inverse.
+    """Return the condition number: the norm of a matrix times that of its inverse.
+
+    Args:
+      x: array_like, (..., m, n), square unless `p` is None, 2 or -2.
+      p: the kind of the norm, as for a matrix in `norm`; by default 2.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.cond(jnp.diag(jnp.array([1.0, 4.0])))
@@ -160,7 +175,11 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
 
 
 def multi_dot(arrays: Sequence[ArrayLike], *, precision: PrecisionLike = None) -> Array:
-    """The product of several matrices, in the cheapest order; the ends may be vectors.
+    """Return the product of several matrices, computed in the cheapest order.
+
+    Args:
+      arrays: a sequence of at least two matrices; the first and the last may be vectors.
+      precision: as for `lax.dot_general`.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.multi_dot([jnp.ones(2), jnp.ones((2, 3)), jnp.ones(3)])
@@ -195,7 +214,11 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: PrecisionLike = None) -
 
 
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
-    """The cross product of vectors of three elements.
+    """Return the cross product of vectors of three elements.
+
+    Args:
+      x1, x2: array_like, of length 3 along `axis`, broadcast against each other.
+      axis: the axis of the vectors; negative ones count from the end.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
@@ -211,7 +234,10 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """All products of an element of one vector and an element of another.
+    """Return all products of an element of one vector and an element of another.
+
+    Args:
+      x1, x2: array_like, (m,) and (n,).
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.outer(jnp.array([1, 2]), jnp.array([3, 4]))
@@ -225,7 +251,10 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @opening
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """The last two axes exchanged.
+    """Return the array with its last two axes exchanged.
+
+    Args:
+      x: array_like, (..., m, n).
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.matrix_transpose(jnp.zeros((2, 3))).shape
@@ -238,7 +267,11 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 
 
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
-    """The diagonals of the matrices in the last two axes.
+    """Return the diagonals of the matrices in the last two axes.
+
+    Args:
+      x: array_like, (..., m, n).
+      offset: the diagonal: 0 for the main one, positive above it, negative below.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.diagonal(jnp.eye(2))
@@ -248,7 +281,12 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
 
 
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """The sums of the diagonals of the matrices in the last two axes.
+    """Return the sums of the diagonals of the matrices in the last two axes.
+
+    Args:
+      x: array_like, (..., m, n).
+      offset: the diagonal: 0 for the main one, positive above it, negative below.
+      dtype: the dtype of the result; by default that of `x`, with narrow integers widened.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.trace(jnp.eye(2))
@@ -265,7 +303,12 @@ def matmul(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The matrix product, as `jnp.matmul`.
+    """Return the matrix product, as `jnp.matmul`.
+
+    Args:
+      x1, x2: array_like, of at least one axis, the leading axes broadcast against each other.
+      precision: as for `lax.dot_general`.
+      preferred_element_type: the dtype to accumulate in, and of the result.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.matmul(jnp.eye(2), jnp.array([1.0, 2.0]))
@@ -285,7 +328,15 @@ def tensordot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Sums of products over paired axes, as `jnp.tensordot`.
+    """Return sums of products over paired axes, as `jnp.tensordot`.
+
+    Args:
+      x1, x2: array_like.
+      axes: a number n, for the last n axes of `x1` with the first n of `x2`; or a pair of axes, or
+        of sequences of axes, of `x1` and of `x2`.
+      precision: as for `lax.dot_general`.
+      preferred_element_type: the dtype to accumulate in, and of the result.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((2, 3)))
@@ -309,7 +360,13 @@ def vecdot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sums of products along an axis, the first factor conjugated, as `jnp.vecdot`.
+    """Return sums of products along an axis, the first factor conjugated, as `jnp.vecdot`.
+
+    Args:
+      x1, x2: array_like, broadcast against each other except along `axis`.
+      axis: the axis of the vectors; negative ones count from the end.
+      precision: as for `lax.dot_general`.
+      preferred_element_type: the dtype to accumulate in, and of the result.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.vecdot(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0]))

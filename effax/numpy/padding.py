@@ -42,10 +42,18 @@ _OPTIONS = {
 def pad(
     array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any
 ) -> Array:
-    """The array with a border; `pad_width` has (before, after) for each axis, or for all.
+    """Return the array with a border.
 
-    Modes: constant, edge, linear_ramp, maximum, mean, median, minimum, reflect, symmetric, wrap,
-    empty, or a function of (vector, (before, after), axis, options) that gives the padded vector.
+    Args:
+      array: array_like.
+      pad_width: (before, after) for each axis, one pair or one number for all, or a dictionary of
+        axes; known while tracing.
+      mode: "constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect",
+        "symmetric", "wrap", "empty", or a function of (vector, (before, after), axis, options) that
+        returns the padded vector.
+      **kwargs: `constant_values` for "constant" (0 by default); `end_values` for "linear_ramp" (0
+        by default); `stat_length` for "maximum", "mean", "median" and "minimum"; `reflect_type`,
+        "even" (the default) or "odd", for "reflect" and "symmetric"; the options of a function.
 
     >>> pad(np.arange(3), 1, "edge").tolist()
     [0, 0, 1, 2, 2]

@@ -54,11 +54,15 @@ def zeros_of(n: int, like: Array) -> Array:
 
 @whole()
 def poly(seq_of_zeros: ArrayLike) -> Array:
-    """The polynomial with these zeros, or the characteristic one of a square matrix.
+    """Return the polynomial with these zeros, or the characteristic one of a square matrix.
 
     Its first coefficient is 1.
 
-    Raises `ValueError` for arrays of other shapes.
+    Args:
+      seq_of_zeros: array_like: a vector of zeros, or an [n, n] matrix.
+
+    Raises:
+      ValueError: for arrays of other shapes.
 
     >>> poly(np.array([1.0, 2.0]))
     Array([ 1., -3.,  2.], dtype=float32)
@@ -89,7 +93,10 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
 
 @whole()
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The sum of two polynomials.
+    """Return the sum of two polynomials.
+
+    Args:
+      a1, a2: array_like, coefficients along the first axis; not both Boolean.
 
     >>> polyadd(np.array([1, 2]), np.array([1, 1, 1]))
     Array([1, 2, 3], dtype=int32)
@@ -122,7 +129,10 @@ def _added(name: str, a1: ArrayLike, a2: Array) -> Array:
 
 @whole()
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The difference of two polynomials.
+    """Return the difference of two polynomials.
+
+    Args:
+      a1, a2: array_like, coefficients along the first axis; not both Boolean.
 
     >>> polysub(np.array([1, 2]), np.array([1, 1, 1]))
     Array([-1,  0,  1], dtype=int32)
@@ -136,10 +146,12 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 @opening
 def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:
-    """The product of two polynomials, in floating point.
+    """Return the product of two polynomials, in floating point.
 
-    With `trim_leading_zeros` those of the factors are left out first, as NumPy does; then their
-    values must be known, and traced ones raise `ConcretizationTypeError`.
+    Args:
+      a1, a2: array_like, vectors of coefficients.
+      trim_leading_zeros: whether leading zeros of the factors are left out first, as NumPy does.
+        Then their values must be known, and traced ones raise `ConcretizationTypeError`.
 
     >>> polymul(np.array([1, 2]), np.array([1, -2]))
     Array([ 1.,  0., -4.], dtype=float32)
@@ -153,10 +165,13 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
 
 @opening
 def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
-    """The quotient and the remainder of two polynomials, in floating point.
+    """Return the quotient and the remainder of two polynomials, in floating point.
 
-    The remainder is as long as `u`, unless `trim_leading_zeros`: then values must be known, and
-    traced ones raise `ConcretizationTypeError`.
+    Args:
+      u: array_like, the coefficients of the dividend.
+      v: array_like, the coefficients of the divisor.
+      trim_leading_zeros: whether leading zeros of the remainder are left out, which else is as long
+        as `u`. Then values must be known, and traced ones raise `ConcretizationTypeError`.
 
     >>> polydiv(np.array([1, -3, 2]), np.array([1, -1]))
     (Array([ 1., -2.], dtype=float32), Array([0., 0., 0.], dtype=float32))
@@ -200,9 +215,14 @@ def _along_first(x: Array, factors: Any) -> Array:
 
 @whole("m")
 def polyder(p: ArrayLike, m: int = 1) -> Array:
-    """The m-th derivative of a polynomial, in floating point.
+    """Return the m-th derivative of a polynomial, in floating point.
 
-    Raises `ValueError` for a negative m.
+    Args:
+      p: array_like, its coefficients.
+      m: how often to differentiate.
+
+    Raises:
+      ValueError: for a negative m.
 
     >>> polyder(np.array([1, 2, 3]))
     Array([2., 2.], dtype=float32)

@@ -189,9 +189,19 @@ def quantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """The q-quantiles (0 to 1) along some axes: linearly between elements, or by another method.
+    """Return the q-quantiles (0 to 1) along some axes.
 
-    Methods: linear, lower, higher, midpoint, nearest, inverted_cdf (with weights).
+    Args:
+      a: array_like, real.
+      q: array_like, a number or vector of shares from 0 to 1; a vector adds an axis in front.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      overwrite_input: must be False.
+      method: the rule between two elements: "linear", "lower", "higher", "midpoint", "nearest"
+        or "inverted_cdf".
+      keepdims: whether the reduced axes stay, with length 1.
+      weights: the weight of each element, of the shape of `a` or of its reduced axes; with
+        "inverted_cdf" only.
 
     >>> quantile(np.arange(5.0), np.array([0.25, 0.5])).tolist()
     [1.0, 2.0]
@@ -211,7 +221,19 @@ def nanquantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """`quantile` of the elements that are not NaN.
+    """Return the `quantile` of the elements that are not NaN.
+
+    Args:
+      a: array_like, real.
+      q: array_like, a number or vector of shares from 0 to 1; a vector adds an axis in front.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      overwrite_input: must be False.
+      method: the rule between two elements: "linear", "lower", "higher", "midpoint", "nearest"
+        or "inverted_cdf".
+      keepdims: whether the reduced axes stay, with length 1.
+      weights: the weight of each element, of the shape of `a` or of its reduced axes; with
+        "inverted_cdf" only.
 
     >>> nanquantile(np.array([np.nan, 1.0, 3.0]), 0.5).tolist()
     2.0
@@ -240,7 +262,20 @@ def percentile(
     weights: ArrayLike | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """The q-th percentiles (0 to 100) along some axes.
+    """Return the q-th percentiles (0 to 100) along some axes.
+
+    Args:
+      a: array_like, real.
+      q: array_like, a number or vector of shares from 0 to 100; a vector adds an axis in front.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      overwrite_input: must be False.
+      method: the rule between two elements: "linear", "lower", "higher", "midpoint", "nearest"
+        or "inverted_cdf".
+      keepdims: whether the reduced axes stay, with length 1.
+      weights: the weight of each element, of the shape of `a` or of its reduced axes; with
+        "inverted_cdf" only.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> percentile(np.arange(5.0), 75).tolist()
     3.0
@@ -263,7 +298,19 @@ def nanpercentile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """`percentile` of the elements that are not NaN.
+    """Return the `percentile` of the elements that are not NaN.
+
+    Args:
+      a: array_like, real.
+      q: array_like, a number or vector of shares from 0 to 100; a vector adds an axis in front.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      overwrite_input: must be False.
+      method: the rule between two elements: "linear", "lower", "higher", "midpoint", "nearest"
+        or "inverted_cdf".
+      keepdims: whether the reduced axes stay, with length 1.
+      weights: the weight of each element, of the shape of `a` or of its reduced axes; with
+        "inverted_cdf" only.
 
     >>> nanpercentile(np.array([np.nan, 1.0, 3.0]), 50).tolist()
     2.0
@@ -282,7 +329,14 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Array:
-    """The middle element along some axes, or the mean of the two in the middle.
+    """Return the middle element along some axes, or the mean of the two in the middle.
+
+    Args:
+      a: array_like, real.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      overwrite_input: must be False.
+      keepdims: whether the reduced axes stay, with length 1.
 
     >>> median(np.array([3.0, 1.0, 2.0])).tolist()
     2.0
@@ -299,7 +353,14 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Array:
-    """The median of the elements that are not NaN.
+    """Return the median of the elements that are not NaN.
+
+    Args:
+      a: array_like, real.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      overwrite_input: must be False.
+      keepdims: whether the reduced axes stay, with length 1.
 
     >>> nanmedian(np.array([np.nan, 1.0, 2.0])).tolist()
     1.5

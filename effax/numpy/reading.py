@@ -51,7 +51,14 @@ def array_getitem(x: Array, index: Any) -> Any:
 def array_reshape(
     self: Array, *args: Any, order: str = "C", copy: Any = None, out_sharding: OutSharding = None
 ) -> Any:
-    """The same elements in another shape, given as one tuple or as integers."""
+    """Return the same elements in another shape.
+
+    Args:
+      args: the shape, as one tuple or as integers; one of them may be -1.
+      order: the order of elements, as for `reshape`.
+      copy: ignored.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
+    """
     try:
         lengths = args[0] if len(args) == 1 else args
         if _installed() is bottom and order == "C":

@@ -199,10 +199,20 @@ def sum(
     where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
-    """The sum of the elements along some axes, of those where a mask is true.
+    """Return the sum of the elements along some axes, of those where a mask is true.
 
-    Narrow integers are added up as default integers, and half-precision floats in single
-    precision, unless a dtype is given.
+    Half-precision floats are added up in single precision, unless a dtype is given.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      dtype: the dtype of the result; by default that of `a`, see `promote_integers`.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+      initial: a number to start from.
+      where: Boolean mask of the elements that take part.
+      promote_integers: whether narrow integers give integers of the default width; Booleans give
+        integers anyway.
 
     >>> sum(np.arange(6).reshape(2, 3), axis=0).tolist()
     [3, 5, 7]
@@ -234,7 +244,18 @@ def prod(
     where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
-    """The product of the elements along some axes, of those where a mask is true.
+    """Return the product of the elements along some axes, of those where a mask is true.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      dtype: the dtype of the result; by default that of `a`, see `promote_integers`.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+      initial: a number to start from.
+      where: Boolean mask of the elements that take part.
+      promote_integers: whether narrow integers give integers of the default width; Booleans give
+        integers anyway.
 
     >>> prod(np.arange(1, 5)).tolist()
     24
@@ -284,7 +305,15 @@ def max(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The largest element along some axes; NaN where there is one.
+    """Return the largest element along some axes; NaN where there is one.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+      initial: a number to start from; without it, axes of length 0 raise `ValueError`.
+      where: Boolean mask of the elements that take part; needs `initial`.
 
     >>> max(np.arange(6).reshape(2, 3), axis=1).tolist()
     [2, 5]
@@ -312,7 +341,15 @@ def min(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The smallest element along some axes; NaN where there is one.
+    """Return the smallest element along some axes; NaN where there is one.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+      initial: a number to start from; without it, axes of length 0 raise `ValueError`.
+      where: Boolean mask of the elements that take part; needs `initial`.
 
     >>> min(np.arange(6).reshape(2, 3), axis=1).tolist()
     [0, 3]
@@ -351,7 +388,14 @@ def any(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Whether any element along some axes is true.
+    """Return whether any element along some axes is true.
+
+    Args:
+      a: array_like; real numbers other than 0 are true, of complex ones the real part counts.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+      where: Boolean mask of the elements that take part.
 
     >>> any(np.array([[False, True], [False, False]]), axis=1).tolist()
     [True, False]
@@ -381,7 +425,14 @@ def all(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Whether all elements along some axes are true.
+    """Return whether all elements along some axes are true.
+
+    Args:
+      a: array_like; real numbers other than 0 are true, of complex ones the real part counts.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+      where: Boolean mask of the elements that take part.
 
     >>> all(np.array([[True, True], [False, True]]), axis=1).tolist()
     [True, False]
@@ -406,6 +457,11 @@ def all(
 def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Array:
     """Count the elements along some axes that are not zero.
 
+    Args:
+      a: array_like.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      keepdims: whether the reduced axes stay, with length 1.
+
     >>> count_nonzero(np.array([0, 2, 3])).tolist()
     2
     """
@@ -424,7 +480,13 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Ar
 
 @whole("axis", "keepdims")
 def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
-    """The largest element less the smallest, along some axes.
+    """Return the largest element less the smallest, along some axes.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
 
     >>> ptp(np.array([3, 1, 7])).tolist()
     6
@@ -460,6 +522,12 @@ def argmax(
 ) -> Array:
     """Return the index of the largest element along an axis: the first of equals, NaN before all.
 
+    Args:
+      a: array_like, real.
+      axis: the axis; None for the flattened array. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+
     >>> argmax(np.array([1, 3, 3])).tolist()
     1
     """
@@ -471,6 +539,12 @@ def argmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
     """Return the index of the smallest element along an axis: the first of equals, NaN before all.
+
+    Args:
+      a: array_like, real.
+      axis: the axis; None for the flattened array. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
 
     >>> argmin(np.array([3, 1, 1])).tolist()
     1

@@ -41,7 +41,10 @@ _TO_EVEN = 1
 
 @whole()
 def floor(x: ArrayLike, /) -> Array:
-    """The nearest integer from below; integers as they are.
+    """Return the nearest integer from below; integers as they are.
+
+    Args:
+      x: array_like, real.
 
     >>> floor(-1.5)
     Array(-2., dtype=float32, weak_type=True)
@@ -52,7 +55,10 @@ def floor(x: ArrayLike, /) -> Array:
 
 @whole()
 def ceil(x: ArrayLike, /) -> Array:
-    """The nearest integer from above; integers as they are.
+    """Return the nearest integer from above; integers as they are.
+
+    Args:
+      x: array_like, real.
 
     >>> ceil(-1.5)
     Array(-1., dtype=float32, weak_type=True)
@@ -63,7 +69,10 @@ def ceil(x: ArrayLike, /) -> Array:
 
 @whole()
 def trunc(x: ArrayLike) -> Array:
-    """The nearest integer towards zero; integers as they are.
+    """Return the nearest integer towards zero; integers as they are.
+
+    Args:
+      x: array_like, real.
 
     >>> trunc(-1.5)
     Array(-1., dtype=float32, weak_type=True)
@@ -80,7 +89,10 @@ fix = trunc
 
 @whole()
 def rint(x: ArrayLike, /) -> Array:
-    """The nearest integer, the even one of two; always floating-point.
+    """Return the nearest integer, the even one of two; always floating-point or complex.
+
+    Args:
+      x: array_like; of complex numbers, both parts are rounded.
 
     >>> rint(2.5)
     Array(2., dtype=float32, weak_type=True)
@@ -97,7 +109,12 @@ def _round_to_even(x: Any) -> Any:
 
 
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
-    """The nearest number of that many decimals, the even one of two; integers as they are.
+    """Round to the nearest number of that many decimals, the even one of two; integers as they are.
+
+    Args:
+      a: array_like, not Boolean; of complex numbers, both parts are rounded.
+      decimals: the number of decimals; a negative one, as -1 for tens, is for floats only.
+      out: must be None: arrays can't be written to.
 
     >>> round(2.5)
     Array(2., dtype=float32, weak_type=True)
@@ -132,7 +149,10 @@ around = round
 
 @whole()
 def signbit(x: ArrayLike, /) -> Array:
-    """Whether the sign is negative, also that of -0.0 and of NaN.
+    """Return whether the sign is negative, also that of -0.0 and of NaN.
+
+    Args:
+      x: array_like, real.
 
     >>> signbit(-0.0)
     Array(True, dtype=bool)
@@ -156,7 +176,10 @@ def bits_of(x: Any) -> Any:
 
 @whole()
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 with the sign of x2.
+    """Return x1 with the sign of x2.
+
+    Args:
+      x1, x2: array_like, real, broadcast against each other.
 
     >>> copysign(2, -1)
     Array(-2., dtype=float32, weak_type=True)
@@ -170,7 +193,10 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @whole()
 def nextafter(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The next float after x in the direction of y.
+    """Return the next float after x in the direction of y.
+
+    Args:
+      x, y: array_like, real, broadcast against each other.
 
     >>> float(nextafter(1.0, 2.0))
     1.0000001192092896
@@ -180,7 +206,10 @@ def nextafter(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @whole()
 def spacing(x: ArrayLike, /) -> Array:
-    """The distance to the next float away from zero, with the sign of x.
+    """Return the distance to the next float away from zero, with the sign of x.
+
+    Args:
+      x: array_like, real.
 
     >>> spacing(1.0)
     Array(1.1920929e-07, dtype=float32)
@@ -230,7 +259,10 @@ def _exponent(x: Any) -> Any:
 
 @whole()
 def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
-    """`(m, n)` with `x == m * 2**n` and m in [1/2, 1).
+    """Return `(m, n)` with `x == m * 2**n` and the absolute value of m in [1/2, 1).
+
+    Args:
+      x: array_like, real. Zero, infinity and NaN are their own m, with n = 0.
 
     >>> frexp(6.0)[1]
     Array(3, dtype=int32)
@@ -245,7 +277,11 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
 
 @whole()
 def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`x1 * 2**x2`.
+    """Return `x1 * 2**x2`.
+
+    Args:
+      x1: array_like, real.
+      x2: array_like of integers, broadcast against x1.
 
     >>> ldexp(0.5, 3)
     Array(4., dtype=float32)
@@ -262,7 +298,11 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
-    """The fractional and the integral part, both with the sign of x.
+    """Return the fractional and the integral part, both with the sign of x.
+
+    Args:
+      x: array_like, real.
+      out: must be None: arrays can't be written to.
 
     >>> modf(2.5)[0]
     Array(0.5, dtype=float32, weak_type=True)
@@ -282,7 +322,10 @@ def _modf(x: Any) -> tuple[Any, Any]:
 
 @whole()
 def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """0 for negative x1, 1 for positive, and x2 at zero.
+    """Return 0 for negative x1, 1 for positive, x2 at zero, and NaN for NaN.
+
+    Args:
+      x1, x2: array_like, real, broadcast against each other.
 
     >>> heaviside(0.0, 0.5)
     Array(0.5, dtype=float32, weak_type=True)

@@ -90,10 +90,12 @@ def nonzero(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> tuple[Array, ...]:
-    """The positions of the elements that are not zero, one vector for each axis.
+    """Return the positions of the elements that are not zero, one vector for each axis.
 
-    Under a transform `size` is needed: the result is cut there, or filled up with `fill_value`
-    (0, or one number for each axis).
+    Args:
+      a: array_like of at least one axis.
+      size: the length of each vector: cut there, or filled up. Under a transform it is needed.
+      fill_value: the position to fill up with, or one for each axis; by default 0.
 
     >>> [x.tolist() for x in nonzero(np.array([[0, 3], [4, 0]]))]
     [[0, 1], [1, 0]]
@@ -158,7 +160,12 @@ def flatnonzero(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> Array:
-    """The positions of the elements that are not zero, in the flattened array.
+    """Return the positions of the elements that are not zero, in the flattened array.
+
+    Args:
+      a: array_like.
+      size: the length of the result: cut there, or filled up. Under a transform it is needed.
+      fill_value: the position to fill up with; by default 0.
 
     >>> flatnonzero(np.array([[0, 3], [4, 0]])).tolist()
     [1, 2]
@@ -171,7 +178,12 @@ def flatnonzero(
 def argwhere(
     a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """The positions of the elements that are not zero, one row for each.
+    """Return the positions of the elements that are not zero, one row for each.
+
+    Args:
+      a: array_like.
+      size: the number of rows: cut there, or filled up. Under a transform it is needed.
+      fill_value: the position to fill up with; by default 0.
 
     >>> argwhere(np.array([[0, 3], [4, 0]])).tolist()
     [[0, 1], [1, 0]]
@@ -188,7 +200,13 @@ def argwhere(
 def extract(
     condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0
 ) -> Array:
-    """The elements where a condition is true, in a vector.
+    """Return the elements where a condition is true, in a vector.
+
+    Args:
+      condition: array_like, flattened; read as by `any`.
+      arr: array_like, flattened.
+      size: the length of the result: cut there, or filled up. Under a transform it is needed.
+      fill_value: the element to fill up with.
 
     >>> extract(np.array([True, False, True]), np.array([1, 2, 3])).tolist()
     [1, 3]
@@ -208,7 +226,15 @@ def compress(
     size: int | None = None,
     fill_value: ArrayLike = 0,
 ) -> Array:
-    """The slices along an axis where a vector of conditions is true; elements, if no axis is given.
+    """Return the slices along an axis where a vector of conditions is true.
+
+    Args:
+      condition: array_like, a vector, which may be shorter than the axis; read as by `any`.
+      a: array_like.
+      axis: the axis; None for the flattened array. Negative ones count from the end.
+      out: must be None: arrays can't be written to.
+      size: the number of slices: cut there, or filled up. Under a transform it is needed.
+      fill_value: the element to fill up with.
 
     >>> compress(np.array([False, True]), np.array([[1, 2], [3, 4]]), axis=0).tolist()
     [[3, 4]]

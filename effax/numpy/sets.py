@@ -31,7 +31,12 @@ from effax.operands.promoting import promote_dtypes
 def union1d(
     ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """The different elements of two arrays, in order.
+    """Return the different elements of two arrays, in order.
+
+    Args:
+      ar1, ar2: array_like, flattened.
+      size: the length of the result: cut there, or filled up. Under a transform it is needed.
+      fill_value: the element to fill up with; by default the smallest.
 
     >>> import numpy as np
     >>> union1d(np.array([1, 2]), np.array([2, 3])).tolist()
@@ -51,9 +56,14 @@ def isin(
     *,
     method: str = "auto",
 ) -> Array:
-    """Whether each element is among others; NaN is not.
+    """Return whether each element is among others; NaN is not.
 
-    Methods (the result is the same): compare_all, binary_search, sort, auto.
+    Args:
+      element: array_like; the result has its shape.
+      test_elements: array_like, the others.
+      assume_unique: ignored; the result is the same.
+      invert: whether to return the opposite: whether each element is not among the others.
+      method: "compare_all", "binary_search", "sort", or "auto" to choose. The result is the same.
 
     >>> import numpy as np
     >>> isin(np.array([1, 2, 3]), np.array([2])).tolist()
@@ -127,7 +137,14 @@ def setdiff1d(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """The different elements of one array that are not in another, in order.
+    """Return the different elements of one array that are not in another, in order.
+
+    Args:
+      ar1, ar2: array_like, flattened.
+      assume_unique: whether to keep the elements of `ar1` as they are, not sorted and with any
+        repetitions.
+      size: the length of the result: cut there, or filled up. Under a transform it is needed.
+      fill_value: the element to fill up with; by default 0.
 
     >>> import numpy as np
     >>> setdiff1d(np.array([3, 2, 1]), np.array([2])).tolist()
@@ -162,7 +179,13 @@ def setxor1d(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """The elements that are in just one of two arrays, in order.
+    """Return the elements that are in just one of two arrays, in order.
+
+    Args:
+      ar1, ar2: array_like, flattened.
+      assume_unique: ignored; the result is the same.
+      size: the length of the result: cut there, or filled up. Under a transform it is needed.
+      fill_value: the element to fill up with; by default the first of the result, or 0.
 
     >>> import numpy as np
     >>> setxor1d(np.array([1, 2]), np.array([2, 3])).tolist()
@@ -228,7 +251,15 @@ def intersect1d(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array | tuple[Array, Array, Array]:
-    """The different elements that are in both arrays, in order; on request also where they are.
+    """Return the different elements that are in both arrays, in order.
+
+    Args:
+      ar1, ar2: array_like, flattened.
+      assume_unique: ignored; the result is the same.
+      return_indices: whether to return also the first position of each element in either array.
+      size: the length of the result: cut there, or filled up. Under a transform it is needed.
+      fill_value: the element to fill up with; by default the first of the result, or 0. Positions
+        are filled up with the length of the array.
 
     >>> import numpy as np
     >>> intersect1d(np.array([3, 1, 2]), np.array([2, 3])).tolist()

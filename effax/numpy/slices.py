@@ -48,13 +48,20 @@ registry.register_node(
 def ds(
     start: ArrayLike | None, size: SupportsIndex | None = None, stride: SupportsIndex | None = None
 ) -> slice | Slice:
-    """A slice for indices, from a start and a size; the start may be a value.
+    """Return a slice for indices, from a start and a size; the start may be a value.
 
     `ds(i, j)` is `i:i+j`, `ds(j)` is `:j`, `ds(None)` is `:`, and `ds(i, j, s)` is j positions
     from i, s apart. What is read beyond the ends of an axis is the nearest window that fits; with
     a stride, the nearest element for each position. What `.at[...]` would write there is dropped.
 
-    Raises `ValueError` for a negative stride or size, `TypeError` for a size that is no integer.
+    Args:
+      start: the first position, an integer or a scalar array; alone, the size.
+      size: the number of positions, an int.
+      stride: the distance of neighbouring positions, an int; by default 1.
+
+    Raises:
+      TypeError: for a start or size that is no integer.
+      ValueError: for a negative stride or size.
 
     >>> import effax, effax.numpy as jnp
     >>> x = jnp.arange(10)

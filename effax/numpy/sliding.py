@@ -73,6 +73,8 @@ def convolve(
     Args:
       a, v: vectors.
       mode: 'full', 'same' (as long as the longer), or 'valid' (where they overlap wholly).
+      precision: as for `lax.dot_general`.
+      preferred_element_type: the dtype to accumulate in, and of the result.
 
     Raises:
       ValueError: for other ranks, empty vectors and unknown modes.
@@ -99,6 +101,8 @@ def correlate(
     Args:
       a, v: vectors.
       mode: 'full', 'same' (as long as the longer), or 'valid' (where they overlap wholly).
+      precision: as for `lax.dot_general`.
+      preferred_element_type: the dtype to accumulate in, and of the result.
 
     Raises:
       ValueError: for other ranks, empty vectors and unknown modes.

@@ -48,7 +48,15 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Array:
-    """The elements in ascending order along an axis; None sorts all of them. NaN comes last.
+    """Return the elements in ascending order along an axis. NaN comes last.
+
+    Args:
+      a: array_like.
+      axis: the axis; None for the flattened array. Negative ones count from the end.
+      kind: must be None: `stable` says how to sort.
+      order: must be None: there are no arrays with fields.
+      stable: whether equal elements stay in their order.
+      descending: whether to reverse the order, with NaN first.
 
     >>> import numpy as np
     >>> sort(np.array([3, 1, 2])).tolist()
@@ -71,7 +79,15 @@ def argsort(
     stable: bool = True,
     descending: bool = False,
 ) -> Array:
-    """The positions that put the elements in ascending order along an axis.
+    """Return the positions that put the elements in ascending order along an axis. NaN comes last.
+
+    Args:
+      a: array_like.
+      axis: the axis; None for the flattened array. Negative ones count from the end.
+      kind: must be None: `stable` says how to sort.
+      order: must be None: there are no arrays with fields.
+      stable: whether equal elements stay in their order.
+      descending: whether to sort in descending order, with NaN first.
 
     >>> import numpy as np
     >>> argsort(np.array([3, 1, 2])).tolist()
@@ -97,7 +113,11 @@ def order_of(a: Any, axis: int, stable: bool = True, descending: bool = False) -
 
 @whole("axis")
 def lexsort(keys: ArrayLike | Sequence[ArrayLike], axis: int = -1) -> Array:
-    """The positions that sort by several keys, the last of which counts most.
+    """Return the positions that sort by several keys, the last of which counts most.
+
+    Args:
+      keys: arrays of one shape, or an array of them along its first axis.
+      axis: the axis of each key to sort along; negative ones count from the end.
 
     >>> import numpy as np
     >>> lexsort((np.array([1, 0, 1]), np.array([0, 0, -1]))).tolist()
@@ -133,7 +153,14 @@ def _checked_kth(kth: Any, length: int) -> int:
 
 @whole("kth", "axis")
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """The element of place `kth` where sorting would put it, smaller ones before, larger after.
+    """Return an array with the element of place `kth` where sorting would put it.
+
+    Smaller ones come before it, larger ones after.
+
+    Args:
+      a: array_like.
+      kth: the place, an int; a negative one counts from the end.
+      axis: the axis; negative ones count from the end.
 
     >>> import numpy as np
     >>> partition(np.array([3, 1, 2]), 1).tolist()[1]
@@ -148,7 +175,12 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 @whole("kth", "axis")
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """The positions that partition an array around its element of place `kth`.
+    """Return the positions that partition an array around its element of place `kth`.
+
+    Args:
+      a: array_like.
+      kth: the place, an int; a negative one counts from the end.
+      axis: the axis; negative ones count from the end.
 
     >>> import numpy as np
     >>> argpartition(np.array([3, 1, 2]), 1).tolist()[1]
@@ -162,7 +194,10 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 @whole()
 def sort_complex(a: ArrayLike) -> Array:
-    """The elements in order along the last axis, as complex numbers.
+    """Return the elements in order along the last axis, as complex numbers.
+
+    Args:
+      a: array_like of at least one axis.
 
     >>> import numpy as np
     >>> sort_complex(np.array([2, 1])).tolist()
@@ -187,10 +222,18 @@ def searchsorted(
     *,
     method: str = "scan",
 ) -> Array:
-    """Return insertion points for elements in a sorted vector: before its equals, or after them.
+    """Return insertion points for elements in a sorted vector.
 
-    Methods: scan and scan_unrolled search by bisection, compare_all compares with every element,
-    sort sorts both together. The result is the same.
+    Args:
+      a: array_like, a vector in ascending order.
+      v: array_like, the elements to insert.
+      side: "left" to insert before equal elements, "right" after them.
+      sorter: positions that put `a` in ascending order, if it isn't.
+      method: "scan" and "scan_unrolled" search by bisection, "compare_all" compares with every
+        element, "sort" sorts both together. The result is the same.
+
+    Returns:
+      integers of the shape of `v`.
 
     >>> import numpy as np
     >>> searchsorted(np.array([1, 2, 2, 3]), 2).tolist()

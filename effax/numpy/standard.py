@@ -53,7 +53,11 @@ class ArrayNamespaceInfo:
         return [None, *devices()]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype[Any]]:
-        """The dtypes that numbers of each kind get where none is asked for."""
+        """Return the dtypes that numbers of each kind get where none is asked for.
+
+        Args:
+          device: ignored: all devices have the same dtypes.
+        """
         real, integral = np.dtype(default_float()), np.dtype(default_int())
         paired = np.dtype("complex128" if real == np.float64 else "complex64")
         return {
@@ -66,9 +70,14 @@ class ArrayNamespaceInfo:
     def dtypes(
         self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, np.dtype[Any]]:
-        """The dtypes of some kinds, by name: "bool", "integral", "numeric", ...; all for None.
+        """Return the dtypes of some kinds, by name.
 
-        Raises `KeyError` for a kind that the standard does not have.
+        Args:
+          device: ignored: all devices have the same dtypes.
+          kind: a kind such as "bool", "integral" and "numeric", or a tuple of them; None for all.
+
+        Raises:
+          KeyError: for a kind that the standard does not have.
         """
         kinds = tuple(_GROUPS) if kind is None else (kind,) if isinstance(kind, str) else kind
         groups = [group for k in kinds for group in _UNIONS.get(k, (k,))]
@@ -77,9 +86,14 @@ class ArrayNamespaceInfo:
 
 
 def array_namespace(self: Any, *, api_version: str | None = None) -> ModuleType:
-    """The module `effax.numpy`, whose functions take this array (array API).
+    """Return the module `effax.numpy`, whose functions take this array (array API).
 
-    Raises `ValueError` for another version of the standard than 2024.12.
+    Args:
+      self: the array.
+      api_version: the version of the standard, 2024.12, or None.
+
+    Raises:
+      ValueError: for another version of the standard.
     """
     numpy = sys.modules["effax.numpy"]
     version = numpy.__array_api_version__

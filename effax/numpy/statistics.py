@@ -57,7 +57,15 @@ def mean(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The mean of the elements along some axes, of those where a mask is true.
+    """Return the mean of the elements along some axes, of those where a mask is true.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      dtype: the dtype of the result; by default that of `a`, a float for integers and Booleans.
+      out: must be None: arrays can't be written to.
+      keepdims: whether the reduced axes stay, with length 1.
+      where: Boolean mask of the elements that take part.
 
     >>> mean(np.array([[1, 2], [3, 5]]), axis=1).tolist()
     [1.5, 4.0]
@@ -111,7 +119,14 @@ def average(
     returned: bool = False,
     keepdims: bool = False,
 ) -> Array | tuple[Array, Array]:
-    """The weighted mean along some axes, with the sum of weights if `returned`.
+    """Return the weighted mean along some axes, with the sum of weights if `returned`.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      weights: array_like, of the shape of `a` or of its reduced axes; by default all weights are 1.
+      returned: whether to return the sum of weights too.
+      keepdims: whether the reduced axes stay, with length 1.
 
     >>> average(np.array([1.0, 3.0]), weights=np.array([3.0, 1.0])).tolist()
     1.5
@@ -177,7 +192,18 @@ def var(
     mean: ArrayLike | None = None,
     correction: float | None = None,
 ) -> Array:
-    """The mean squared distance from the mean, along some axes; divided by n - ddof.
+    """Return the mean squared distance from the mean, along some axes; divided by n - ddof.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      dtype: the dtype of the result; by default that of `a`, real, a float for integers.
+      out: must be None: arrays can't be written to.
+      ddof: the number to subtract from the count of elements.
+      keepdims: whether the reduced axes stay, with length 1.
+      where: Boolean mask of the elements that take part.
+      mean: the mean, if it is known; broadcast against `a`.
+      correction: another name of `ddof`, which may be a float; only one of the two may be given.
 
     >>> var(np.array([1.0, 3.0])).tolist()
     1.0
@@ -267,7 +293,18 @@ def std(
     mean: ArrayLike | None = None,
     correction: float | None = None,
 ) -> Array:
-    """The square root of the variance, along some axes.
+    """Return the square root of the variance, along some axes.
+
+    Args:
+      a: array_like.
+      axis: the axis or axes; None for all. Negative ones count from the end.
+      dtype: the dtype of the result, inexact; by default that of `a`, real, a float for integers.
+      out: must be None: arrays can't be written to.
+      ddof: the number to subtract from the count of elements.
+      keepdims: whether the reduced axes stay, with length 1.
+      where: Boolean mask of the elements that take part.
+      mean: the mean, if it is known; broadcast against `a`.
+      correction: another name of `ddof`, which may be a float; only one of the two may be given.
 
     >>> std(np.array([1.0, 3.0])).tolist()
     1.0
@@ -293,9 +330,17 @@ def cov(
     *,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """The covariance matrix of variables, which are rows (columns without `rowvar`).
+    """Return the covariance matrix of variables, which are rows (columns without `rowvar`).
 
-    `fweights` say how often each observation was made, `aweights` how much it counts.
+    Args:
+      m: array_like, a matrix of variables and observations, or a vector, which is one variable.
+      y: further variables, as `m`.
+      rowvar: whether variables are rows; else they are columns.
+      bias: whether to divide by n instead of n - 1, where `ddof` is None.
+      ddof: the number to subtract from n, an int; by default 1, and 0 with `bias`.
+      fweights: integers, (n,): how often each observation was made.
+      aweights: (n,): how much each observation counts.
+      dtype: the dtype of the result, inexact; by default that of `m` and `y`, a float for integers.
 
     >>> cov(np.array([[0.0, 1, 2], [2, 1, 0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
@@ -388,7 +433,13 @@ def _observation_weights(fweights: Any, aweights: Any, n: int, dtype: Any) -> An
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None
 ) -> Array:
-    """The correlations of variables, which are rows (columns without `rowvar`).
+    """Return the correlations of variables, which are rows (columns without `rowvar`).
+
+    Args:
+      x: array_like, a matrix of variables and observations, or a vector, which is one variable.
+      y: further variables, as `x`.
+      rowvar: whether variables are rows; else they are columns.
+      dtype: the dtype of the result, inexact; by default that of `x` and `y`, a float for integers.
 
     >>> corrcoef(np.array([[0.0, 1, 2], [2, 1, 0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]

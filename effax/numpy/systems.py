@@ -40,9 +40,14 @@ def _square(name: str, x: Array) -> int:
 
 @whole()
 def solve(a: ArrayLike, b: ArrayLike) -> Array:
-    """x with `a @ x = b`; b is a vector, or a batch of matrices.
+    """Return x with `a @ x = b`.
 
-    Raises `ValueError` where a is no batch of square matrices.
+    Args:
+      a: array_like, (..., n, n).
+      b: array_like, (n,) or (..., n, k).
+
+    Raises:
+      ValueError: where `a` is no batch of square matrices, or shapes don't fit.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 2.0]))
@@ -70,7 +75,10 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
 
 @whole()
 def inv(a: ArrayLike) -> Array:
-    """The inverse of square matrices.
+    """Return the inverse of square matrices.
+
+    Args:
+      a: array_like, (..., n, n).
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]]))
@@ -115,7 +123,11 @@ def _slogdet_jvp(primals: Any, tangents: Any) -> Any:
 
 @whole("method")
 def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
-    """The sign of the determinant and the logarithm of its absolute value.
+    """Return the sign of the determinant and the logarithm of its absolute value.
+
+    Args:
+      a: array_like, (..., n, n).
+      method: the decomposition to use, "lu" (the default) or "qr".
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.slogdet(-jnp.eye(3))
@@ -181,7 +193,10 @@ def _adjugate_product(x: Array, b: Array) -> tuple[Array, Array]:
 
 @whole()
 def det(a: ArrayLike) -> Array:
-    """The determinant.
+    """Return the determinant of square matrices.
+
+    Args:
+      a: array_like, (..., n, n).
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.det(jnp.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -213,10 +228,16 @@ def pinv(
     *,
     rcond: ArrayLike | None = None,
 ) -> Array:
-    """The pseudo-inverse (Moore-Penrose), by the singular value decomposition.
+    """Return the pseudo-inverse (Moore-Penrose), by the singular value decomposition.
 
-    Singular values not above `rtol` times the largest count as zero; an array of bounds is
-    broadcast against the stack of matrices.
+    Args:
+      a: array_like, (..., m, n).
+      rtol: singular values not above `rtol` times the largest count as zero; by default
+        `10 * max(m, n)` times the machine precision. An array of bounds is broadcast against the
+        stack of matrices.
+      hermitian: whether the matrices are Hermitian, so that `eigh` will do; each is first averaged
+        with its adjoint.
+      rcond: another name of `rtol`; only one of the two may be given.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.pinv(jnp.array([[2.0], [0.0]]))
@@ -280,6 +301,13 @@ def matrix_rank(
 ) -> Array:
     """Count the singular values above a tolerance.
 
+    Args:
+      M: array_like, (..., m, n); a vector or number has rank 1 unless it is 0.
+      rtol: the tolerance, not scaled; by default `max(m, n)` times the machine precision, times the
+        largest singular value. An array of them is broadcast against the stack of matrices.
+      hermitian: whether the matrices are Hermitian, so that `eigh` will do.
+      tol: another name of `rtol`; only one of the two may be given.
+
     >>> import effax.numpy as jnp
     >>> jnp.linalg.matrix_rank(jnp.ones((2, 2)))
     Array(1, dtype=int32)
@@ -302,9 +330,14 @@ def matrix_rank(
 def lstsq(
     a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
 ) -> tuple[Array, Array, Array, Array]:
-    """The least-squares solution of `a @ x = b`; residuals, rank and singular values of a.
+    """Return the least-squares solution of `a @ x = b`; residuals, rank and singular values of a.
 
-    With `numpy_resid`, residuals are empty where NumPy's are.
+    Args:
+      a: array_like, (m, n).
+      b: array_like, (m,) or (m, k).
+      rcond: singular values below `rcond` times the largest count as zero; by default `max(m, n)`
+        times the machine precision, and the machine precision for negative ones.
+      numpy_resid: whether residuals are empty where NumPy's are; not under a transform.
 
     >>> import effax.numpy as jnp
     >>> x, *_ = jnp.linalg.lstsq(jnp.array([[1.0], [1.0]]), jnp.array([1.0, 3.0]))
@@ -382,7 +415,11 @@ def _lstsq(a: ArrayLike, b: ArrayLike, rcond: Any) -> tuple[Array, Array, Array,
 
 @whole("ind")
 def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
-    """The inverse of an array as a map from its last axes to its first `ind` ones.
+    """Return the inverse of an array as a map from its last axes to its first `ind` ones.
+
+    Args:
+      a: array_like; the lengths of its first `ind` axes have the same product as the others.
+      ind: the number of axes, positive.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.tensorinv(jnp.eye(4).reshape(2, 2, 4)).shape
@@ -404,7 +441,12 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
 
 @whole("axes")
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
-    """x with `tensordot(a, x, x.ndim) = b`.
+    """Return x with `tensordot(a, x, x.ndim) = b`.
+
+    Args:
+      a: array_like, of the shape of `b` and then that of x, which have equally many elements.
+      b: array_like.
+      axes: axes of `a` to move to its end first; by default none.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.tensorsolve(2 * jnp.eye(4).reshape(2, 2, 4), jnp.ones((2, 2)))
@@ -430,7 +472,11 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
 
 @whole("n")
 def matrix_power(a: ArrayLike, n: int) -> Array:
-    """A square matrix multiplied by itself n times; its inverse, for negative n.
+    """Return the n-th power of square matrices; for negative n, that of their inverses.
+
+    Args:
+      a: array_like, (..., m, m).
+      n: the exponent, an int; the identity for 0.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.matrix_power(jnp.array([[1, 1], [0, 1]]), 5)

@@ -96,9 +96,11 @@ def take(
       a: the array.
       indices: integers, of any shape; truth values are 0 and 1.
       axis: the axis; None for the array read as a vector.
+      out: must be None: arrays can't be written to.
       mode: what a position outside gives: 'fill' (the default) `fill_value`, 'clip' the nearest
         element, 'wrap' counts round.
-      unique_indices, indices_are_sorted: promises.
+      unique_indices, indices_are_sorted: promises that let the compiler write faster code; results
+        are undefined where they are broken.
       fill_value: by default NaN, or the extreme of an integer dtype.
 
     Raises:
@@ -204,6 +206,8 @@ def take_along_axis(
       axis: the axis; None for the array read as a vector.
       mode: what a position outside gives: 'fill' (the default) `fill_value`, 'clip' the nearest.
       fill_value: by default NaN, or the extreme of an integer dtype.
+      wrap_negative_indices: whether negative positions count from the end; if False they are
+        outside.
 
     Raises:
       TypeError: for indices that are not integers.
@@ -274,9 +278,18 @@ def put_along_axis(
     *,
     mode: Mode = None,
 ) -> Array:
-    """A copy with values put where `take_along_axis` would take them.
+    """Return a copy with values put where `take_along_axis` would take them.
 
-    Raises `ValueError` unless `inplace=False` is said, and where shapes don't fit.
+    Args:
+      arr: array_like.
+      indices: array_like of integers, with as many axes as `arr`.
+      values: array_like, broadcast to the shape of `indices`.
+      axis: the axis; None for the flattened array. Negative ones count from the end.
+      inplace: must be False: effax arrays are immutable, and the result is a new array.
+      mode: the treatment of positions outside, as for `.at[...]`; by default they are dropped.
+
+    Raises:
+      ValueError: unless `inplace=False` is given, and where shapes don't fit.
 
     >>> import effax.numpy as jnp
     >>> x = jnp.array([[10, 30, 20], [60, 40, 50]])
@@ -327,12 +340,18 @@ def _tiled(values: Array, size: int) -> Array:
 def put(
     a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
 ) -> Array:
-    """A copy with values put at positions of the array read as a vector.
+    """Return a copy with values put at positions of the flattened array.
 
-    Values are repeated or cut to the number of positions. Positions outside are dropped, or with
-    mode='clip' moved to the nearest, with 'wrap' counted round.
+    Args:
+      a: array_like.
+      ind: array_like of integers, the positions.
+      v: array_like, the values: repeated or cut to the number of positions.
+      mode: "clip" moves positions outside to the nearest, "wrap" counts round; by default they are
+        dropped.
+      inplace: must be False: effax arrays are immutable, and the result is a new array.
 
-    Raises `ValueError` unless `inplace=False` is said, and for an unknown mode.
+    Raises:
+      ValueError: unless `inplace=False` is given, and for an unknown mode.
 
     >>> import effax.numpy as jnp
     >>> jnp.put(jnp.zeros(5, int), jnp.array([0, 2]), jnp.array([10, 20]), inplace=False)
@@ -359,10 +378,16 @@ def put(
 
 @whole("inplace")
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
-    """A copy with values, in order and repeated, put where a mask of the same size is True.
+    """Return a copy with values, in order and repeated, put where a mask is true.
 
-    Raises `ValueError` unless `inplace=False` is said, and where sizes differ or there are no
-    values.
+    Args:
+      arr: array_like.
+      mask: array_like, of as many elements as `arr`; of numbers, those other than 0 are true.
+      vals: array_like, the values, at least one.
+      inplace: must be False: effax arrays are immutable, and the result is a new array.
+
+    Raises:
+      ValueError: unless `inplace=False` is given, where sizes differ, and without values.
 
     >>> import effax.numpy as jnp
     >>> jnp.place(jnp.zeros(5, int), jnp.arange(5) > 2, jnp.array([1, 2]), inplace=False)

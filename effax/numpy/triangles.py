@@ -21,7 +21,12 @@ def _host_indices(found: Sequence[np.ndarray[Any, Any]]) -> tuple[Any, ...]:
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
-    """The rows and columns of the places on and below a diagonal.
+    """Return the rows and columns of the places on and below a diagonal.
+
+    Args:
+      n: the number of rows.
+      k: the diagonal: 0 for the main one, positive above it, negative below.
+      m: the number of columns; by default `n`.
 
     >>> [x.tolist() for x in tril_indices(2)]
     [[0, 1, 1], [0, 0, 1]]
@@ -30,7 +35,12 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
-    """The rows and columns of the places on and above a diagonal.
+    """Return the rows and columns of the places on and above a diagonal.
+
+    Args:
+      n: the number of rows.
+      k: the diagonal: 0 for the main one, positive above it, negative below.
+      m: the number of columns; by default `n`.
 
     >>> [x.tolist() for x in triu_indices(2)]
     [[0, 0, 1], [0, 1, 1]]
@@ -48,7 +58,11 @@ def _matrix(name: str, arr: Any) -> tuple[int, ...]:
 
 @opening
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
-    """`tril_indices` for a matrix of this shape.
+    """Return `tril_indices` for a matrix of this shape.
+
+    Args:
+      arr: array_like, (n, m); only its shape is read.
+      k: the diagonal: 0 for the main one, positive above it, negative below.
 
     >>> [x.tolist() for x in tril_indices_from(np.ones((2, 2)))]
     [[0, 1, 1], [0, 0, 1]]
@@ -59,7 +73,11 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
 
 @opening
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
-    """`triu_indices` for a matrix of this shape.
+    """Return `triu_indices` for a matrix of this shape.
+
+    Args:
+      arr: array_like, (n, m); only its shape is read.
+      k: the diagonal: 0 for the main one, positive above it, negative below.
 
     >>> [x.tolist() for x in triu_indices_from(np.ones((2, 2)))]
     [[0, 0, 1], [0, 1, 1]]
@@ -69,7 +87,11 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
-    """The positions of the diagonal of an array of this length in each of its axes.
+    """Return the positions of the diagonal of an array of this length in each of its axes.
+
+    Args:
+      n: the length of each axis, an int.
+      ndim: the number of axes, an int.
 
     >>> [x.tolist() for x in diag_indices(2)]
     [[0, 1], [0, 1]]
@@ -85,7 +107,10 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
 
 @opening
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
-    """The positions of the diagonal of an array with axes of one length.
+    """Return the positions of the diagonal of an array with axes of one length.
+
+    Args:
+      arr: array_like of at least two axes; only its shape is read.
 
     >>> [x.tolist() for x in diag_indices_from(np.ones((2, 2)))]
     [[0, 1], [0, 1]]
@@ -102,7 +127,15 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
 def mask_indices(
     n: int, mask_func: Callable[[Array, int], ArrayLike], k: int = 0, *, size: int | None = None
 ) -> tuple[Array, ...]:
-    """The places of a matrix that a function of a full matrix and k (`triu`, `tril`) leaves.
+    """Return the places of a matrix that a function of a full matrix and k (`triu`, `tril`) leaves.
+
+    Args:
+      n: the number of rows and columns.
+      mask_func: a function that is called with `ones((n, n))` and `k`; its result is not zero at
+        the places to return.
+      k: the second argument of `mask_func`, such as a diagonal.
+      size: the number of places to return: cut there, or filled up with 0. Under a transform it is
+        needed.
 
     >>> from effax.numpy import triu
     >>> [x.tolist() for x in mask_indices(2, triu)]

@@ -111,7 +111,12 @@ def _weights(bitorder: str) -> Any:
 
 @whole("axis", "bitorder")
 def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
-    """Eight elements, true or false, as the bits of one byte; the last byte is filled with 0.
+    """Pack each eight elements, true or false, as the bits of one byte; the last is filled with 0.
+
+    Args:
+      a: array_like of integers or Booleans.
+      axis: the axis; None for the flattened array. Negative ones count from the end.
+      bitorder: "big" if the first element is the highest bit of its byte, "little" if the lowest.
 
     >>> packbits(np.array([1, 0, 0, 0, 0, 0, 0, 1])).tolist()
     [129]
@@ -138,7 +143,13 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
 def unpackbits(
     a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Array:
-    """The bits of bytes; `count` of them, or all but so many if it is negative.
+    """Return the bits of bytes.
+
+    Args:
+      a: array_like of uint8.
+      axis: the axis; None for the flattened array. Negative ones count from the end.
+      count: the number of bits, or all but so many if it is negative; None for all.
+      bitorder: "big" if the highest bit of each byte comes first, "little" if the lowest.
 
     >>> unpackbits(np.array([129], np.uint8)).tolist()
     [1, 0, 0, 0, 0, 0, 0, 1]

@@ -238,11 +238,18 @@ def unique(
     fill_value: ArrayLike | None = None,
     sorted: bool = True,
 ) -> Array | tuple[Array, ...]:
-    """The different elements, or slices along an axis, in order.
+    """Return the different elements, or slices along an axis, in order.
 
-    On request also where each was first, which of them every element is, and how often each is
-    there. Under a transform `size` is needed: the result is cut there, or filled up with
-    `fill_value` (by default the first).
+    Args:
+      ar: array_like.
+      return_index: whether to return also the first position of each of them.
+      return_inverse: whether to return also the place in the result of every element of `ar`.
+      return_counts: whether to return also how often each of them occurs.
+      axis: the axis of slices to compare; None for the elements of the flattened array.
+      equal_nan: whether all NaN are one element.
+      size: the length of the result: cut there, or filled up. Under a transform it is needed.
+      fill_value: the element to fill up with; by default the smallest.
+      sorted: ignored; the result is always sorted.
 
     >>> import numpy as np
     >>> unique(np.array([3, 1, 3])).tolist()
@@ -280,7 +287,12 @@ def unique(
 def unique_all(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueAll:
-    """The different elements, where each was first, which one every element is, and how often.
+    """Return the different elements, their first positions, every element's place, and the counts.
+
+    Args:
+      x: array_like, flattened; each NaN is an element of its own.
+      size: the length of the result: cut there, or filled up. Under a transform it is needed.
+      fill_value: the element to fill up with; by default the smallest.
 
     >>> import numpy as np
     >>> unique_all(np.array([3, 1, 3])).counts.tolist()
@@ -296,7 +308,12 @@ def unique_all(
 def unique_counts(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueCounts:
-    """The different elements, and how often each is there.
+    """Return the different elements, and how often each occurs.
+
+    Args:
+      x: array_like, flattened; each NaN is an element of its own.
+      size: the length of the result: cut there, or filled up. Under a transform it is needed.
+      fill_value: the element to fill up with; by default the smallest.
 
     >>> import numpy as np
     >>> unique_counts(np.array([3, 1, 3])).values.tolist()
@@ -312,7 +329,12 @@ def unique_counts(
 def unique_inverse(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueInverse:
-    """The different elements, and which one every element is.
+    """Return the different elements, and every element's place among them.
+
+    Args:
+      x: array_like, flattened; each NaN is an element of its own.
+      size: the length of the result: cut there, or filled up. Under a transform it is needed.
+      fill_value: the element to fill up with; by default the smallest.
 
     >>> import numpy as np
     >>> unique_inverse(np.array([3, 1, 3])).inverse_indices.tolist()
@@ -328,7 +350,12 @@ def unique_inverse(
 def unique_values(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """The different elements.
+    """Return the different elements.
+
+    Args:
+      x: array_like, flattened; each NaN is an element of its own.
+      size: the length of the result: cut there, or filled up. Under a transform it is needed.
+      fill_value: the element to fill up with; by default the smallest.
 
     >>> import numpy as np
     >>> unique_values(np.array([3, 1, 3])).tolist()

@@ -33,7 +33,10 @@ def _cosine(x: Any, turns: float) -> Any:
 
 @whole("M")
 def bartlett(M: int) -> Array:  # noqa: N803
-    """A triangle.
+    """Return the Bartlett (triangular) window of `M` points, a 1-D array.
+
+    Args:
+      M: the number of points, an int.
 
     >>> bartlett(3).tolist()
     [0.0, 1.0, 0.0]
@@ -47,7 +50,10 @@ def bartlett(M: int) -> Array:  # noqa: N803
 
 @whole("M")
 def blackman(M: int) -> Array:  # noqa: N803
-    """A sum of two cosines.
+    """Return the Blackman window of `M` points, a sum of two cosines.
+
+    Args:
+      M: the number of points, an int.
 
     >>> [round(abs(x), 2) for x in blackman(3).tolist()]
     [0.0, 1.0, 0.0]
@@ -62,7 +68,10 @@ def blackman(M: int) -> Array:  # noqa: N803
 
 @whole("M")
 def hamming(M: int) -> Array:  # noqa: N803
-    """A cosine that ends at 0.08.
+    """Return the Hamming window of `M` points, a cosine that ends at 0.08.
+
+    Args:
+      M: the number of points, an int.
 
     >>> [round(x, 2) for x in hamming(3).tolist()]
     [0.08, 1.0, 0.08]
@@ -76,7 +85,10 @@ def hamming(M: int) -> Array:  # noqa: N803
 
 @whole("M")
 def hanning(M: int) -> Array:  # noqa: N803
-    """A cosine that ends at 0.
+    """Return the Hann window of `M` points, a cosine that ends at 0.
+
+    Args:
+      M: the number of points, an int.
 
     >>> hanning(3).tolist()
     [0.0, 1.0, 0.0]
@@ -90,7 +102,11 @@ def hanning(M: int) -> Array:  # noqa: N803
 
 @whole("M")
 def kaiser(M: int, beta: ArrayLike) -> Array:  # noqa: N803
-    """Kaiser's window, of a shape that depends on beta.
+    """Return the Kaiser window of `M` points, of a shape that depends on beta.
+
+    Args:
+      M: the number of points, an int.
+      beta: a number: 0 for a rectangle; the larger it is, the narrower the window.
 
     >>> kaiser(3, 0.0).tolist()
     [1.0, 1.0, 1.0]

@@ -84,9 +84,16 @@ def bits(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Random bits, as unsigned integers of the given dtype (of the default width if None).
+    """Draw random bits, as unsigned integers.
 
-    Raises `ValueError` for a dtype that is not an unsigned integer's.
+    Args:
+      key: a random key (or its words).
+      shape: the shape of the result.
+      dtype: the unsigned dtype of the result; by default uint32 (uint64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
+
+    Raises:
+      ValueError: for a dtype that is not an unsigned integer's.
 
     >>> from effax import random
     >>> random.bits(random.key(0), (2,)).tolist()

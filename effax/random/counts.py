@@ -147,6 +147,13 @@ def binomial(
 ) -> Array:
     """Draw the number of successes in `n` trials of probability `p`, as floats.
 
+    Args:
+      key: a random key (or its words).
+      n: array_like, the number of trials.
+      p: array_like, the probability of success.
+      shape: the shape of the result; by default that of the parameters broadcast together.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+
     >>> from effax import random
     >>> random.binomial(random.key(0), 10, 0.5, (3,))
     Array([6., 7., 5.], dtype=float32)
@@ -187,7 +194,15 @@ def multinomial(
     dtype: DTypeLike | None = None,
     unroll: int | bool = 1,
 ) -> Array:
-    """Draw the count of each outcome in `n` trials; `p` are the outcomes' probabilities.
+    """Draw the count of each outcome in `n` trials.
+
+    Args:
+      key: a random key (or its words).
+      n: array_like, the number of trials; it broadcasts to `shape[:-1]`.
+      p: array_like, (..., k), the probabilities of the k outcomes.
+      shape: the shape of the result, the outcomes' axis included; by default that of `p`.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      unroll: as for `lax.scan`, which loops over the outcomes.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax import random

@@ -98,9 +98,17 @@ def randint(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Uniform integers in [minval, maxval); `minval` where that is empty.
+    """Draw uniform integers in [minval, maxval); `minval` where that is empty.
 
-    The bounds broadcast to `shape`. Raises `TypeError` for a dtype that is not an integer's.
+    Args:
+      key: a random key (or its words).
+      shape: the shape of the result.
+      minval, maxval: array_like, the bounds; they broadcast to `shape`, and floats are truncated.
+      dtype: the integer dtype of the result; by default int32 (int64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
+
+    Raises:
+      TypeError: for a dtype that is not an integer's.
 
     >>> from effax import random
     >>> random.randint(random.PRNGKey(0), (4,), 5, 6).tolist()
@@ -153,10 +161,17 @@ def permutation(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """The numbers below `x` in random order, or an array with an axis in random order.
+    """Return the numbers below `x` in random order, or an array with an axis in random order.
 
-    With `independent`, each vector along the axis has an order of its own.
-    Raises `TypeError` for a scalar that is no integer.
+    Args:
+      key: a random key (or its words).
+      x: an integer, or an array_like.
+      axis: the axis to permute.
+      independent: whether each vector along the axis has an order of its own.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
+
+    Raises:
+      TypeError: for a scalar that is not an integer.
 
     >>> from effax import random
     >>> sorted(random.permutation(random.PRNGKey(0), 4).tolist())
@@ -230,11 +245,20 @@ def choice(
     axis: int = 0,
     mode: str | None = None,
 ) -> Array:
-    """Elements (or along `axis` slices) of an array, or numbers below `a`, drawn at random.
+    """Draw elements (or slices along `axis`) of an array, or numbers below `a`, at random.
 
-    `p` are their probabilities, equal if None. Without `replace` each is drawn once at most.
-    Raises `TypeError` where `shape` is no sequence, and `ValueError` where there is nothing to draw
-    from, or not enough, or `p` has another length.
+    Args:
+      key: a random key (or its words).
+      a: an array_like, or an integer.
+      shape: the shape of the draws, which takes the place of `axis` in the result.
+      replace: whether an element may be drawn several times.
+      p: array_like, (n,), the probabilities of the n elements along `axis`; equal if None.
+      axis: the axis of `a` to draw along.
+      mode: as for `gumbel`; used where `p` is given and `replace` is false.
+
+    Raises:
+      TypeError: where `shape` is not a sequence.
+      ValueError: where there is nothing to draw from, or not enough, or `p` has another length.
 
     >>> from effax import random
     >>> random.choice(random.PRNGKey(0), 5, (3,)).shape
@@ -296,10 +320,17 @@ def bernoulli(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Booleans that are true with probability `p`.
+    """Draw Booleans that are true with probability `p`.
 
-    The mode "high" takes twice the bits, and is right for probabilities below 1e-7 too.
-    Raises `TypeError` where `p` is no float.
+    Args:
+      key: a random key (or its words).
+      p: array_like of floats, the probability.
+      shape: the shape of the result; by default that of `p`.
+      mode: "low", or "high" for probabilities below 1e-7, which takes twice the bits.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
+
+    Raises:
+      TypeError: where `p` is not a float.
 
     >>> from effax import random
     >>> random.bernoulli(random.key(0), 0.5, (4,)).tolist()
@@ -329,7 +360,13 @@ def rademacher(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """-1 or 1, each as often.
+    """Draw -1 or 1, each with probability 1/2.
+
+    Args:
+      key: a random key (or its words).
+      shape: the shape of the result.
+      dtype: the dtype of the result; by default int32 (int64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.rademacher(random.key(0), (4,)).tolist()
@@ -368,11 +405,22 @@ def categorical(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Indices along `axis`, with probabilities `softmax(logits, axis)`.
+    """Draw indices along `axis`, with probabilities `softmax(logits, axis)`.
 
-    `shape` ends in the shape of the other axes, or one that they broadcast to. Without `replace`,
-    what stands before that are draws that differ; raises `ValueError` where they are more than
-    the categories, and `IndexError` for an axis that is not there.
+    Args:
+      key: a random key (or its words).
+      logits: array_like, logarithms of probabilities up to a constant.
+      axis: the axis of the categories.
+      shape: the shape of the result; it ends in the shape of the other axes of `logits`, or in one
+        that they broadcast to. By default it is the shape of the other axes.
+      replace: whether a category may be drawn several times; else the draws along the leading axes
+        of `shape` differ.
+      mode: as for `gumbel`.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
+
+    Raises:
+      ValueError: for more draws without replacement than there are categories.
+      IndexError: for an axis that is not there.
 
     >>> import effax.numpy as jnp
     >>> from effax import random
@@ -416,6 +464,13 @@ def geometric(
     out_sharding: OutSharding = None,
 ) -> Array:
     """Draw the number of trials of probability `p` until the first success: 1, 2, ...
+
+    Args:
+      key: a random key (or its words).
+      p: array_like, the probability of success.
+      shape: the shape of the result; by default that of `p`.
+      dtype: the integer dtype of the result; by default int32 (int64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.geometric(random.key(0), 0.5, (4,)).tolist()

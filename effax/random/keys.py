@@ -158,11 +158,17 @@ def _key_words(function: str, seed: Any, implementation: str) -> Any:
 
 
 def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) -> KeyArray:
-    """A key made from an integer seed.
+    """Make a key from an integer seed.
 
-    `impl` names the generator: "threefry2x32" (the default; the same numbers everywhere), "rbg"
-    or "unsafe_rbg" (the device's own, faster on some; batches are not what their lanes would be
-    alone, see `lax.rng_bit_generator`). Raises `ValueError` for others.
+    Args:
+      seed: an integer scalar.
+      impl: the generator: "threefry2x32" (the default; the same numbers everywhere), "rbg" or
+        "unsafe_rbg" (the device's own, faster on some; batches are not what their lanes would be
+        alone, see `lax.rng_bit_generator`).
+      dtype: the dtype of the key, see `key_dtype`; an alternative to `impl`.
+
+    Raises:
+      ValueError: for other generators, and where both `impl` and `dtype` are given.
 
     >>> key(0).shape
     ()
@@ -174,11 +180,16 @@ def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) ->
 
 
 def PRNGKey(seed: ArrayLike, *, impl: Any = None) -> Array:  # noqa: N802
-    """A key made from an integer seed, as an array of two words, `uint32[2]`.
+    """Make a key from an integer seed, as an array of two words, `uint32[2]`.
 
-    The seed is an int, or an integer scalar that may be traced. Without x64, only its lower 32 bits
-    count. Raises `TypeError` for seeds that are no integers or not scalar, and `OverflowError`
-    for Python ints beyond 64 bits.
+    Args:
+      seed: an int, or an integer scalar that may be traced. Without x64, only its lower 32 bits
+        count.
+      impl: the generator, as for `key`.
+
+    Raises:
+      TypeError: for seeds that are not integers or not scalar.
+      OverflowError: for Python ints beyond 64 bits.
 
     >>> PRNGKey(42).tolist()
     [0, 42]
@@ -197,7 +208,11 @@ def split_words(words: Any, shape: tuple[int, ...]) -> Any:
 
 
 def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
-    """As many new keys as asked, along a new first axis (several axes for a tuple).
+    """Make new keys from a key, along a new first axis.
+
+    Args:
+      key: a random key (or its words).
+      num: the number of new keys; a tuple is the shape of several new axes.
 
     >>> split(PRNGKey(0), 3).shape
     (3, 2)
@@ -214,10 +229,15 @@ def _fold_in(words: Any, data: Any) -> Any:
 
 
 def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
-    """A new key made of a key and a number, such as the index of a step.
+    """Make a new key of a key and a number, such as the index of a step.
 
-    `data` is a scalar that fits 32 bits without a sign. Raises `OverflowError` where a Python int
-    does not, and `TypeError` for arrays.
+    Args:
+      key: a random key (or its words).
+      data: an integer scalar that fits 32 bits without a sign.
+
+    Raises:
+      OverflowError: where a Python int does not fit.
+      TypeError: for arrays.
 
     >>> fold_in(PRNGKey(0), 1).shape
     (2,)
@@ -237,7 +257,10 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
 
 
 def key_data(keys: ArrayLike) -> Array:
-    """The words that keys are made of: a uint32 array with a last axis of length 2 (or 4).
+    """Return the words that keys are made of: a uint32 array with a last axis of length 2 (or 4).
+
+    Args:
+      keys: an array of keys.
 
     >>> from effax import random
     >>> random.key_data(random.key(42)).tolist()
@@ -249,7 +272,12 @@ def key_data(keys: ArrayLike) -> Array:
 def wrap_key_data(
     key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None
 ) -> KeyArray:
-    """Keys made of their words; the way back from `key_data`.
+    """Make keys of their words; the inverse of `key_data`.
+
+    Args:
+      key_bits_array: a uint32 array, (..., 2), or (..., 4) for "rbg" and "unsafe_rbg".
+      impl: the generator, as for `key`.
+      dtype: the dtype of the keys, see `key_dtype`; an alternative to `impl`.
 
     >>> from effax import random
     >>> (random.wrap_key_data(random.key_data(random.key(1))) == random.key(1)).item()
@@ -264,7 +292,10 @@ def wrap_key_data(
 
 
 def key_impl(keys: ArrayLike) -> str:
-    """The name of the generator that the keys are for.
+    """Return the name of the generator that keys are for.
+
+    Args:
+      keys: an array of keys.
 
     >>> from effax import random
     >>> random.key_impl(random.key(0))
@@ -275,7 +306,10 @@ def key_impl(keys: ArrayLike) -> str:
 
 
 def key_dtype(impl_spec: Any = None) -> KeyType:
-    """The dtype of the keys of a generator.
+    """Return the dtype of the keys of a generator.
+
+    Args:
+      impl_spec: the generator, as `impl` of `key`; by default the one that the configuration sets.
 
     >>> from effax import random
     >>> random.key_dtype("rbg")
@@ -285,7 +319,10 @@ def key_dtype(impl_spec: Any = None) -> KeyType:
 
 
 def clone(key: ArrayLike) -> Array:
-    """The same key, said to be used again on purpose.
+    """Return the same key, marked as reused on purpose.
+
+    Args:
+      key: a random key (or its words), or several.
 
     >>> from effax import random
     >>> (random.clone(random.key(0)) == random.key(0)).item()

@@ -136,7 +136,14 @@ def gamma(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Gamma numbers with the parameter `a` and rate 1.
+    """Draw gamma numbers of rate 1.
+
+    Args:
+      key: a random key (or its words).
+      a: array_like, the shape parameter of the distribution.
+      shape: the shape of the result; by default that of `a`.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.gamma(random.key(0), 2.0, (3,)).round(1)
@@ -157,7 +164,14 @@ def loggamma(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Logarithms of gamma numbers, exact where the numbers are too small for their dtype.
+    """Draw logarithms of gamma numbers, exact where the numbers are too small for their dtype.
+
+    Args:
+      key: a random key (or its words).
+      a: array_like, the shape parameter of the distribution.
+      shape: the shape of the result; by default that of `a`.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax
     >>> from effax import random
@@ -192,7 +206,14 @@ def beta(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Beta numbers with the parameters `a` and `b`.
+    """Draw beta numbers, which lie between 0 and 1.
+
+    Args:
+      key: a random key (or its words).
+      a, b: array_like, the parameters of the distribution.
+      shape: the shape of the result; by default that of the parameters broadcast together.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax import random
@@ -224,7 +245,14 @@ def dirichlet(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Vectors of positive numbers that sum to one, with the parameters `alpha`.
+    """Draw vectors of positive numbers that sum to one.
+
+    Args:
+      key: a random key (or its words).
+      alpha: array_like, (..., n), the parameters of the distribution.
+      shape: the shape of the result without its last axis; by default `alpha.shape[:-1]`.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax import random
@@ -255,7 +283,14 @@ def chisquare(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Chi-square numbers with `df` degrees of freedom.
+    """Draw chi-square numbers.
+
+    Args:
+      key: a random key (or its words).
+      df: array_like, the degrees of freedom.
+      shape: the shape of the result; by default that of `df`.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax import random
@@ -287,7 +322,14 @@ def f(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Numbers of the F distribution with `dfnum` and `dfden` degrees of freedom.
+    """Draw numbers of the F distribution.
+
+    Args:
+      key: a random key (or its words).
+      dfnum, dfden: array_like, the degrees of freedom of the numerator and of the denominator.
+      shape: the shape of the result; by default that of the parameters broadcast together.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax import random
@@ -318,7 +360,14 @@ def t(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Numbers of Student's t distribution with `df` degrees of freedom.
+    """Draw numbers of Student's t distribution.
+
+    Args:
+      key: a random key (or its words).
+      df: array_like, the degrees of freedom.
+      shape: the shape of the result; by default that of `df`.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax import random
@@ -410,9 +459,17 @@ def poisson(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Poisson numbers of the rate `lam`, which is computed with in float32.
+    """Draw Poisson numbers.
 
-    Raises `NotImplementedError` for keys of other generators than Threefry, as in JAX.
+    Args:
+      key: a random key (or its words).
+      lam: array_like, the rate; it is rounded to float32.
+      shape: the shape of the result; by default that of `lam`.
+      dtype: the integer dtype of the result; by default int32 (int64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
+
+    Raises:
+      NotImplementedError: for keys of other generators than Threefry, as in JAX.
 
     >>> from effax import random
     >>> random.poisson(random.key(0), 4.0, (4,)).tolist()

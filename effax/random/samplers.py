@@ -65,10 +65,18 @@ def uniform(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Uniform floats in [minval, maxval).
+    """Draw uniform floats in [minval, maxval).
 
-    `minval` and `maxval` broadcast to `shape`. Raises `ValueError` for a dtype that is no float,
-    and `TypeError` for bounds that do not broadcast.
+    Args:
+      key: a random key (or its words).
+      shape: the shape of the result.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      minval, maxval: array_like, the bounds; they broadcast to `shape`.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
+
+    Raises:
+      ValueError: for a dtype that is not a float's.
+      TypeError: for bounds that do not broadcast.
 
     >>> from effax import random
     >>> random.uniform(random.PRNGKey(0), (2,)).shape
@@ -119,7 +127,13 @@ def normal(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Standard normal numbers, real or complex.
+    """Draw standard normal numbers, real or complex (of variance 1 in all).
+
+    Args:
+      key: a random key (or its words).
+      shape: the shape of the result.
+      dtype: the float or complex dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.normal(random.PRNGKey(0), (3,)).dtype
@@ -159,7 +173,14 @@ def truncated_normal(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Standard normal numbers that lie between `lower` and `upper`, both excluded.
+    """Draw standard normal numbers that lie between `lower` and `upper`, both excluded.
+
+    Args:
+      key: a random key (or its words).
+      lower, upper: array_like, the bounds; they broadcast to `shape`.
+      shape: the shape of the result; by default that of the bounds broadcast together.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.truncated_normal(random.key(0), -1.0, 1.0, (3,)).round(2)
@@ -185,7 +206,13 @@ def exponential(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Exponential numbers of rate 1.
+    """Draw exponential numbers of rate 1.
+
+    Args:
+      key: a random key (or its words).
+      shape: the shape of the result.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.exponential(random.key(0), (3,)).round(2)
@@ -259,9 +286,15 @@ def gumbel(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Gumbel numbers: `-log(-log(u))`.
+    """Draw Gumbel numbers: `-log(-log(u))` for a uniform `u`.
 
-    In the mode "low" float32 numbers reach about 16, in "high" about 32, for twice the bits.
+    Args:
+      key: a random key (or its words).
+      shape: the shape of the result.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      mode: "low", "high" or "highest"; float32 numbers reach about 16 in the mode "low" and about
+        32 in "high", for twice the bits. None for the mode that the configuration sets.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.gumbel(random.key(0), (3,)).round(2)
@@ -288,7 +321,13 @@ def laplace(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Laplace numbers of scale 1.
+    """Draw Laplace numbers of scale 1.
+
+    Args:
+      key: a random key (or its words).
+      shape: the shape of the result.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.laplace(random.key(0), (3,)).round(2)
@@ -313,7 +352,13 @@ def logistic(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Logistic numbers: `log(u / (1 - u))`.
+    """Draw logistic numbers: `log(u / (1 - u))` for a uniform `u`.
+
+    Args:
+      key: a random key (or its words).
+      shape: the shape of the result.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.logistic(random.key(0), (3,)).round(2)
@@ -339,7 +384,13 @@ def cauchy(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Cauchy numbers: `tan(pi * (u - 1/2))`.
+    """Draw Cauchy numbers: `tan(pi * (u - 1/2))` for a uniform `u`.
+
+    Args:
+      key: a random key (or its words).
+      shape: the shape of the result.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.cauchy(random.key(0), (3,)).round(2)
@@ -365,7 +416,14 @@ def pareto(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Pareto numbers with exponent `b`, at least 1.
+    """Draw Pareto numbers, which are at least 1.
+
+    Args:
+      key: a random key (or its words).
+      b: array_like, the exponent.
+      shape: the shape of the result; by default that of `b`.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.pareto(random.key(0), 2.0, (3,)).round(2)
@@ -393,7 +451,13 @@ def weibull_min(
     shape: Shape = (),
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Weibull numbers of the given scale and concentration.
+    """Draw Weibull numbers.
+
+    Args:
+      key: a random key (or its words).
+      scale, concentration: array_like, the parameters; they broadcast against `shape`.
+      shape: the shape of the draws.
+      dtype: the float dtype of the draws; by default float32 (float64 with x64).
 
     >>> from effax import random
     >>> random.weibull_min(random.key(0), 1.0, 2.0, (3,)).round(2)
@@ -421,7 +485,14 @@ def rayleigh(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Rayleigh numbers of the given scale.
+    """Draw Rayleigh numbers.
+
+    Args:
+      key: a random key (or its words).
+      scale: array_like, the scale.
+      shape: the shape of the result; by default that of `scale`.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.rayleigh(random.key(0), 1.0, (3,)).round(2)
@@ -456,7 +527,14 @@ def triangular(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Numbers between `left` and `right` whose density rises to `mode` and falls after it.
+    """Draw numbers between `left` and `right` whose density rises to `mode` and falls after it.
+
+    Args:
+      key: a random key (or its words).
+      left, mode, right: array_like, the lower bound, the peak and the upper bound.
+      shape: the shape of the result; by default that of the parameters broadcast together.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.triangular(random.key(0), 0.0, 1.0, 2.0, (3,)).round(2)
@@ -483,7 +561,14 @@ def lognormal(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Exponentials of normal numbers with the standard deviation `sigma`.
+    """Draw exponentials of normal numbers of mean 0.
+
+    Args:
+      key: a random key (or its words).
+      sigma: array_like, the standard deviation of the normal numbers.
+      shape: the shape of the result; by default that of `sigma`.
+      dtype: the float or complex dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.lognormal(random.key(0), 1.0, (3,)).round(2)

@@ -48,10 +48,20 @@ def multivariate_normal(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Normal vectors with a mean and a covariance.
+    """Draw normal vectors with a mean and a covariance.
 
-    `method` says how the covariance is factored: "cholesky", or "eigh" or "svd" where it may be
-    singular. Raises `ValueError` for another method, and for shapes that do not fit.
+    Args:
+      key: a random key (or its words).
+      mean: array_like, (..., n).
+      cov: array_like, (..., n, n), the covariance.
+      shape: the shape of the result without its last axis; by default that of the leading axes of
+        `mean` and `cov` broadcast together.
+      dtype: the float dtype of the draws; by default that of `mean` and `cov` together.
+      method: how to factor `cov`: "cholesky", or "eigh" or "svd" where it may be singular.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
+
+    Raises:
+      ValueError: for another method, and for shapes that do not fit.
 
     >>> import effax.numpy as jnp
     >>> from effax import random
@@ -97,7 +107,13 @@ def maxwell(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Lengths of standard normal vectors in three dimensions.
+    """Draw lengths of standard normal vectors in three dimensions.
+
+    Args:
+      key: a random key (or its words).
+      shape: the shape of the result.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.maxwell(random.key(0), (3,)).round(2)
@@ -125,9 +141,14 @@ def double_sided_maxwell(
     shape: Shape = (),
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Maxwell numbers with a random sign, scaled and moved.
+    """Draw Maxwell numbers with a random sign, scaled and moved.
 
-    The result has the shape `shape`, then that of `loc` and `scale` together.
+    Args:
+      key: a random key (or its words).
+      loc, scale: array_like, `loc` is added to the numbers times `scale`.
+      shape: the leading axes of the result, before those of `loc` and `scale` broadcast together.
+        For an empty shape these axes appear twice, as in JAX.
+      dtype: the float dtype of the draws; by default float32 (float64 with x64).
 
     >>> from effax import random
     >>> random.double_sided_maxwell(random.key(0), 3.0, 1.0, (3,)).round(2)
@@ -159,9 +180,15 @@ def orthogonal(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Matrices drawn uniformly from the orthogonal (or unitary) group.
+    """Draw matrices uniformly from the orthogonal (or unitary) group.
 
-    With another number of columns `m`, the shorter side is orthonormal.
+    Args:
+      key: a random key (or its words).
+      n: the number of rows.
+      shape: the leading axes of the result, which has the shape `(*shape, n, m)`.
+      dtype: the float or complex dtype of the result; by default float32 (float64 with x64).
+      m: the number of columns; by default `n`. For other numbers the shorter side is orthonormal.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax.numpy as jnp
     >>> from effax import random
@@ -191,7 +218,14 @@ def generalized_normal(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Numbers with a density proportional to `exp(-|x| ** p)`.
+    """Draw numbers with a density proportional to `exp(-|x| ** p)`.
+
+    Args:
+      key: a random key (or its words).
+      p: the exponent, a positive number.
+      shape: the shape of the result.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax
     >>> from effax import random
@@ -221,7 +255,15 @@ def ball(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Points drawn uniformly from the unit ball of the p-norm in `d` dimensions.
+    """Draw points uniformly from the unit ball of the p-norm in `d` dimensions.
+
+    Args:
+      key: a random key (or its words).
+      d: the number of dimensions.
+      p: the exponent of the norm, a positive number.
+      shape: the leading axes of the result, which has the shape `(*shape, d)`.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> import effax
     >>> from effax import random
@@ -254,7 +296,14 @@ def wald(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Wald (inverse Gaussian) numbers of the given mean.
+    """Draw Wald (inverse Gaussian) numbers.
+
+    Args:
+      key: a random key (or its words).
+      mean: array_like, the mean.
+      shape: the shape of the result; by default that of `mean`.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     >>> from effax import random
     >>> random.wald(random.key(0), 1.0, (3,)).round(2)

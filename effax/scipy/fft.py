@@ -129,9 +129,10 @@ def dct(
     """The cosine transform `2 sum_j x_j cos(pi k (2j + 1) / 2n)` along an axis.
 
     Args:
-      x: an array; integers become floats, floats of 16 bits such of 32.
-      type: 2; others are not there.
+      x: array_like; integers become floats, and 16-bit floats become 32-bit ones.
+      type: must be 2.
       n: the length to which the array is cut, or filled up with zeros.
+      axis: the axis; negative ones count from the end.
       norm: "ortho" makes the transform orthogonal; None and "backward" are as above.
 
     Raises:
@@ -151,7 +152,14 @@ def dct(
 def idct(
     x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
 ) -> Array:
-    """The inverse of `dct`, of the same arguments.
+    """The inverse of `dct` along an axis.
+
+    Args:
+      x: array_like; integers become floats, and 16-bit floats become 32-bit ones.
+      type: must be 2.
+      n: the length to which the array is cut, or filled up with zeros; by default its own.
+      axis: the axis; negative ones count from the end.
+      norm: None, "backward" or "ortho", as it was for `dct`.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import fft
@@ -173,8 +181,8 @@ def dctn(
     """`dct` along each of some axes: all of them, or the last ones, as many as lengths are given.
 
     Args:
-      x: an array.
-      type: 2.
+      x: array_like.
+      type: must be 2.
       s: the lengths to which those axes are cut or filled up.
       axes: the axes.
       norm: as for `dct`.
@@ -196,7 +204,14 @@ def idctn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Array:
-    """The inverse of `dctn`, of the same arguments.
+    """The inverse of `dctn` along some axes.
+
+    Args:
+      x: array_like.
+      type: must be 2.
+      s: the lengths to which those axes are cut, or filled up with zeros; by default their own.
+      axes: the axes; by default all, or the last ones, as many as lengths are given.
+      norm: None, "backward" or "ortho", as it was for `dctn`.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import fft

@@ -16,6 +16,12 @@ def trapezoid(
 ) -> Array:
     """The integral of samples along an axis, by the trapezoidal rule: `jnp.trapezoid`.
 
+    Args:
+      y: array_like, the samples.
+      x: array_like, their places: a vector, or broadcast against `y`; by default `dx` apart.
+      dx: the distance between samples where `x` is None.
+      axis: the axis to integrate along; negative ones count from the end.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy import integrate
     >>> integrate.trapezoid(jnp.array([1.0, 2.0, 3.0]))

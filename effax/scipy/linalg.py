@@ -115,6 +115,11 @@ def cholesky(
 ) -> Array:
     """The triangular factor of positive definite matrices: upper, unless `lower`.
 
+    Args:
+      a: array_like, (..., n, n), Hermitian positive definite; the triangle of `lower` is read.
+      lower: whether the factor is the lower triangle, c with `c @ c^H = a`, not the upper.
+      overwrite_a, check_finite: accepted for compatibility, without effect.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
     >>> linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 2.0]]))
@@ -129,7 +134,12 @@ def cholesky(
 def cho_factor(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, bool]:
-    """The factor of `cholesky`, and which it is: for `cho_solve`.
+    """Return the factor of `cholesky` and the flag `lower`, for `cho_solve`.
+
+    Args:
+      a: array_like, (..., n, n), Hermitian positive definite; the triangle of `lower` is read.
+      lower: whether the factor is the lower triangle, not the upper.
+      overwrite_a, check_finite: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -145,7 +155,12 @@ def cho_solve(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """x with `a @ x = b`, from the factor that `cho_factor` gives.
+    """Solve `a @ x = b` for x, from the factor that `cho_factor` gives.
+
+    Args:
+      c_and_lower: the factor, (..., n, n), and whether it is the lower triangle.
+      b: array_like, (..., n, k) or (..., n), the right sides.
+      overwrite_b, check_finite: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -177,9 +192,15 @@ def solve_triangular(
     debug: Any = None,
     check_finite: bool = True,
 ) -> Array:
-    """x with `op(a) @ x = b` for triangular a; op is nothing, transposition or the adjoint.
+    """Solve `op(a) @ x = b` for x, where `a` is triangular.
 
-    `trans` is 0 or "N", 1 or "T", 2 or "C".
+    Args:
+      a: array_like, (..., n, n), triangular; the other triangle is not read.
+      b: array_like, (..., n, k) or (..., n), the right sides.
+      trans: 0 or "N" for `a` itself, 1 or "T" for its transpose, 2 or "C" for its adjoint.
+      lower: whether `a` is a lower triangle, not an upper one.
+      unit_diagonal: whether the diagonal is taken to be ones, and not read.
+      overwrite_b, debug, check_finite: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -217,7 +238,14 @@ def solve(
     check_finite: bool = True,
     assume_a: str = "gen",
 ) -> Array:
-    """x with `a @ x = b`; `assume_a="pos"` says that a is positive definite.
+    """Solve `a @ x = b` for x.
+
+    Args:
+      a: array_like, (..., n, n).
+      b: array_like, (n,) or (..., n, k), the right sides.
+      lower: whether the lower triangle of `a` is factored, for `assume_a="pos"`; else unused.
+      overwrite_a, overwrite_b, debug, check_finite: accepted for compatibility, without effect.
+      assume_a: "pos" for a Hermitian positive definite `a`; "gen", "sym" and "her" are the same.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -245,7 +273,14 @@ def solve(
 def lu_factor(
     a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, Array]:
-    """Both triangles in one matrix, and the row exchanges: for `lu_solve`.
+    """Return both triangles of the LU decomposition in one matrix, and the row exchanges.
+
+    Args:
+      a: array_like, (..., m, n).
+      overwrite_a, check_finite: accepted for compatibility, without effect.
+
+    Returns:
+      The factors and the pivots, for `lu_solve`.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -264,7 +299,13 @@ def lu_solve(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """x with `op(a) @ x = b`, from what `lu_factor` gives; `trans` 1 transposes, 2 is the adjoint.
+    """Solve `op(a) @ x = b` for x, from the factors that `lu_factor` gives.
+
+    Args:
+      lu_and_piv: the factors, (..., n, n), and the pivots, (..., n).
+      b: array_like, (..., n, k) or (..., n), the right sides.
+      trans: 0 for `a` itself, 1 for its transpose, 2 for its adjoint.
+      overwrite_b, check_finite: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -288,7 +329,12 @@ def lu_solve(
 def lu(
     a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, ...]:
-    """p, l and u with `p @ l @ u = a`; `p @ l` and u with `permute_l`.
+    """The LU decomposition: p, l and u with `p @ l @ u = a`.
+
+    Args:
+      a: array_like, (..., m, n).
+      permute_l: whether to return `p @ l` and u only.
+      overwrite_a, check_finite: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -318,10 +364,14 @@ def qr(
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> tuple[Array, ...]:
-    """Orthonormal columns and an upper triangle; `mode` is "full", "economic" or "r".
+    """The QR decomposition: orthonormal columns q and an upper triangle r with `q @ r = a`.
 
-    With `pivoting` an order of the columns too, `q @ r = a[:, order]`, in which the diagonal of the
-    triangle descends in size; that only on the CPU.
+    Args:
+      a: array_like, (..., m, n).
+      mode: "full", "economic" (q has min(m, n) columns), or "r", without q.
+      pivoting: whether to return an order of the columns too, with `q @ r = a[:, order]`,
+        in which the diagonal of r descends in size; only on the CPU.
+      overwrite_a, lwork, check_finite: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -371,7 +421,13 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Array | tuple[Array, Array, Array]:
-    """The singular value decomposition, as a plain tuple.
+    """The singular value decomposition `u @ diag(s) @ vh = a`, as a plain tuple.
+
+    Args:
+      a: array_like, (..., m, n).
+      full_matrices: whether u and vh are square; else they have min(m, n) columns and rows.
+      compute_uv: whether to return u and vh, not the singular values alone.
+      overwrite_a, check_finite, lapack_driver: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -438,6 +494,14 @@ def eigh(
 ) -> Array | tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of Hermitian matrices.
 
+    Args:
+      a: array_like, (..., n, n), Hermitian; half the sum of it and its adjoint is taken.
+      b, eigvals: must be None.
+      eigvals_only: whether to return the eigenvalues without the eigenvectors.
+      lower, overwrite_a, overwrite_b, turbo, check_finite: accepted for compatibility, without
+        effect.
+      type: must be 1.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
     >>> linalg.eigh(jnp.diag(jnp.array([2.0, 1.0])), eigvals_only=True)
@@ -451,7 +515,11 @@ def eigh(
 
 
 def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """The determinant.
+    """The determinant of square matrices.
+
+    Args:
+      a: array_like, (..., n, n).
+      overwrite_a, check_finite: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -462,7 +530,11 @@ def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 
 
 def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """The inverse.
+    """The inverse of square matrices.
+
+    Args:
+      a: array_like, (..., n, n).
+      overwrite_a, check_finite: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -475,6 +547,9 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 @whole()
 def block_diag(*arrs: ArrayLike) -> Array:
     """Matrices along the diagonal of one, zeros elsewhere.
+
+    Args:
+      *arrs: array_like, of at most 2 dimensions; vectors are rows, and scalars 1 by 1.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg

@@ -41,6 +41,11 @@ def expm(
 
     NaN where more than `max_squarings` would be needed.
 
+    Args:
+      A: array_like, (..., n, n).
+      upper_triangular: accepted for compatibility, without effect.
+      max_squarings: the largest number of squarings.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
     >>> linalg.expm(jnp.zeros((2, 2)))
@@ -93,9 +98,12 @@ def expm_frechet(
     method: str | None = None,
     compute_expm: bool = True,
 ) -> Array | tuple[Array, Array]:
-    """The derivative of `expm` at A in the direction E, after `expm(A)` if `compute_expm`.
+    """The derivative of `expm` at A in the direction E.
 
-    All methods (None, "SPS", "blockEnlarge") are one: forward differentiation.
+    Args:
+      A, E: array_like, (..., n, n), of one shape.
+      method: None, "SPS" or "blockEnlarge"; all are forward differentiation.
+      compute_expm: whether to return `expm(A)` before the derivative.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg

@@ -50,6 +50,9 @@ def _ndtr(x: Array) -> Array:
 def ndtr(x: ArrayLike) -> Array:
     """The distribution function of the normal distribution.
 
+    Args:
+      x: array_like of real numbers.
+
     >>> from effax.scipy import special
     >>> float(special.ndtr(0.0))
     0.5
@@ -78,6 +81,10 @@ def _log_ndtr(x: Array, order: int) -> Array:
 def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     """The logarithm of the distribution function of the normal distribution.
 
+    Args:
+      x: array_like of real numbers.
+      series_order: the number of terms after the first in the series for very negative x.
+
     >>> from effax.scipy import special
     >>> float(special.log_ndtr(-30.0))
     -454.3...
@@ -99,6 +106,9 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 @whole()
 def ndtri(p: ArrayLike) -> Array:
     """The inverse of `ndtr`.
+
+    Args:
+      p: array_like, the probabilities; the result is NaN outside of 0 to 1.
 
     >>> from effax.scipy import special
     >>> float(special.ndtri(0.5))

@@ -52,6 +52,11 @@ def rsf2csf(
 
     Batches of T and Z are broadcast against each other. Only on the CPU.
 
+    Args:
+      T: array_like, (..., n, n), Schur's real form.
+      Z: array_like, (..., n, n), the matrix that transforms to it.
+      check_finite: accepted for compatibility, without effect.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
     >>> t, z = linalg.rsf2csf(jnp.array([[0.0, 1.0], [-1.0, 0.0]]), jnp.eye(2))
@@ -126,6 +131,11 @@ def hessenberg(
     """h, zero below the first subdiagonal, with `q @ h @ q^H = a`; and q if `calc_q`.
 
     Only on the CPU.
+
+    Args:
+      a: array_like, (..., n, n).
+      calc_q: whether to return q too.
+      overwrite_a, check_finite: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -205,10 +215,15 @@ def qr_multiply(
     overwrite_a: bool = False,
     overwrite_c: bool = False,
 ) -> tuple[Array, ...]:
-    """`c @ q` (or `q @ c` where `mode` is "left"), and r, of the economic `qr` of a.
+    """Multiply `c` by the q of the economic `qr` of `a`; return the product, and r.
 
-    With `conjugate` of q's conjugate; with `pivoting` the order of the columns comes third. A
-    vector c gives a vector.
+    Args:
+      a: array_like, (..., m, n).
+      c: array_like, a matrix or a stack of them; a vector gives a vector.
+      mode: "right" for `c @ q`, "left" for `q @ c`.
+      pivoting: whether columns are exchanged; their order is then returned third.
+      conjugate: whether to multiply by the conjugate of q.
+      overwrite_a, overwrite_c: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -288,6 +303,14 @@ def eigh_tridiagonal(
 
     `select` is "a" (all) or "i" (those numbered from the first to the last of `select_range`).
     The whole matrix is made and given to `eigh`, so `tol` and `key` have no meaning here.
+
+    Args:
+      d: array_like, (n,), the diagonal; its real part is taken.
+      e: array_like, (n - 1,), the diagonal below it, of the same dtype.
+      eigvals_only: whether to return the eigenvalues without the eigenvectors.
+      select: "a" or "i", as above.
+      select_range: the first and the last number, from 0, for "i".
+      tol, key: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg

@@ -133,7 +133,16 @@ def correlate(
     method: str = "auto",
     precision: PrecisionLike = None,
 ) -> Array:
-    """The correlation of two arrays, the second conjugated; as `convolve` otherwise.
+    """The cross-correlation of two arrays of one rank, the second conjugated.
+
+    Args:
+      in1, in2: array_like, the arrays; integers are computed as floats.
+      mode: 'full', 'same' (the middle, of in1's shape), or 'valid' (where they overlap wholly).
+      method: 'direct' or 'fft'; 'auto' is 'direct', which accelerators do fast.
+      precision: as for `lax.dot_general`, of the products.
+
+    Raises:
+      ValueError: as `convolve` does.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import signal
@@ -166,6 +175,13 @@ def convolve2d(
 ) -> Array:
     """The convolution of two matrices, as by `convolve`; zeros are outside.
 
+    Args:
+      in1, in2: array_like, the matrices.
+      mode: 'full', 'same' (the middle, of in1's shape), or 'valid' (where they overlap wholly).
+      boundary: must be 'fill'.
+      fillvalue: must be 0.
+      precision: as for `lax.dot_general`, of the products.
+
     Raises:
       NotImplementedError: for another boundary or fill value.
       ValueError: for arrays of another rank, and as `convolve` does.
@@ -189,6 +205,13 @@ def correlate2d(
     precision: PrecisionLike = None,
 ) -> Array:
     """The correlation of two matrices, the second conjugated; zeros are outside.
+
+    Args:
+      in1, in2: array_like, the matrices.
+      mode: 'full', 'same' (the middle, of in1's shape), or 'valid' (where they overlap wholly).
+      boundary: must be 'fill'.
+      fillvalue: must be 0.
+      precision: as for `lax.dot_general`, of the products.
 
     Raises:
       NotImplementedError: for another boundary or fill value.

@@ -106,6 +106,17 @@ __all__ = [
 __dir__ = __all__.copy
 
 
+# The docstring's `Args` of a function that is one effect, by its arity. Two arguments are those of
+# the incomplete gamma functions, three of the incomplete beta function.
+_ARGUMENTS = (
+    "x: array_like of real numbers.",
+    "a: array_like, the shape parameter, positive.\n"
+    "      x: array_like, the limit of the integral, not negative; broadcast against `a`.",
+    "a, b: array_like, the shape parameters, positive.\n"
+    "      x: array_like, the limit of the integral, from 0 to 1; all are broadcast together.",
+)
+
+
 @overload
 def _effect(
     name: str, effect: Effect, arity: Literal[1], meaning: str, example: str
@@ -137,7 +148,8 @@ def _effect(name: str, effect: Effect, arity: int, meaning: str, example: str) -
     function.__name__ = function.__qualname__ = name
     call, _, answer = example.partition(" -> ")
     function.__doc__ = (
-        f"{meaning}\n\n    >>> from effax.scipy import special\n    >>> {call}\n    {answer}\n    "
+        f"{meaning}\n\n    Args:\n      {_ARGUMENTS[arity - 1]}\n\n"
+        f"    >>> from effax.scipy import special\n    >>> {call}\n    {answer}\n    "
     )
     return function
 
@@ -202,6 +214,10 @@ betainc = _effect(
 def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     """The n-th derivative of `digamma`. Raises `ValueError` for an n of no integer type.
 
+    Args:
+      n: array_like of integers, the order of the derivative.
+      x: array_like of real numbers.
+
     >>> from effax.scipy import special
     >>> float(special.polygamma(1, 1.0))
     1.644...
@@ -226,6 +242,9 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
 def i0(x: ArrayLike) -> Array:
     """The modified Bessel function of order 0.
 
+    Args:
+      x: array_like of real numbers.
+
     >>> from effax.scipy import special
     >>> round(float(special.i0(0.0)), 4)
     1.0
@@ -238,6 +257,9 @@ def i0(x: ArrayLike) -> Array:
 def i1(x: ArrayLike) -> Array:
     """The modified Bessel function of order 1.
 
+    Args:
+      x: array_like of real numbers.
+
     >>> from effax.scipy import special
     >>> float(special.i1(0.0))
     0.0
@@ -249,6 +271,9 @@ def i1(x: ArrayLike) -> Array:
 @whole()
 def gammasgn(x: ArrayLike) -> Array:
     """The sign of the gamma function; NaN at its poles.
+
+    Args:
+      x: array_like of real numbers.
 
     >>> from effax.scipy import special
     >>> float(special.gammasgn(-0.5))
@@ -265,6 +290,9 @@ def gammasgn(x: ArrayLike) -> Array:
 @whole()
 def gamma(x: ArrayLike) -> Array:
     """The gamma function, of complex numbers too.
+
+    Args:
+      x: array_like, real or complex.
 
     >>> from effax.scipy import special
     >>> round(float(special.gamma(5.0)), 3)
@@ -299,6 +327,10 @@ def loggamma(x: ArrayLike) -> Array:
 def factorial(n: ArrayLike, exact: bool = False) -> Array:
     """The product of 1, 2, ..., n, by the gamma function.
 
+    Args:
+      n: array_like of real numbers; the result is 0 where it is negative.
+      exact: must be False.
+
     >>> from effax.scipy import special
     >>> round(float(special.factorial(4)), 3)
     24.0
@@ -317,6 +349,10 @@ def comb(
     repetition: bool = False,
 ) -> Array:
     """The number of ways to choose k of N things, by the gamma function.
+
+    Args:
+      N, k: array_like of real numbers, broadcast against each other.
+      repetition: whether a thing may be chosen more than once.
 
     >>> from effax.scipy import special
     >>> round(float(special.comb(5, 2)), 3)
@@ -355,7 +391,10 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
 
 @whole()
 def beta(a: ArrayLike, b: ArrayLike) -> Array:
-    """The beta function.
+    """The beta function, `gamma(a) * gamma(b) / gamma(a + b)`.
+
+    Args:
+      a, b: array_like of real numbers, broadcast against each other.
 
     >>> from effax.scipy import special
     >>> round(float(special.beta(2.0, 3.0)), 4)
@@ -383,7 +422,11 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
 @own_promotion
 @whole("d")
 def multigammaln(a: ArrayLike, d: int) -> Array:
-    """The logarithm of the multivariate gamma function of d dimensions.
+    """The logarithm of the multivariate gamma function.
+
+    Args:
+      a: array_like of real numbers, above `(d - 1) / 2`.
+      d: the number of dimensions, an int.
 
     >>> from effax.scipy import special
     >>> float(special.multigammaln(3.0, 1))
@@ -458,6 +501,10 @@ def _power_transform(logarithm: Array, lmbda: Array) -> Array:
 def softmax(x: ArrayLike, /, *, axis: int | Sequence[int] | None = None) -> Array:
     """`exp(x) / sum(exp(x))`, by default over all elements.
 
+    Args:
+      x: array_like.
+      axis: the axis or axes along which the result sums to 1; None for all.
+
     >>> from effax.scipy import special
     >>> import effax.numpy as jnp
     >>> special.softmax(jnp.zeros(2))
@@ -468,6 +515,10 @@ def softmax(x: ArrayLike, /, *, axis: int | Sequence[int] | None = None) -> Arra
 
 def log_softmax(x: ArrayLike, /, *, axis: int | Sequence[int] | None = None) -> Array:
     """The logarithm of `softmax`.
+
+    Args:
+      x: array_like.
+      axis: the axis or axes of `softmax`; None for all.
 
     >>> from effax.scipy import special
     >>> import effax.numpy as jnp

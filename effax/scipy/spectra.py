@@ -309,7 +309,19 @@ def welch(
     axis: int = -1,
     average: str = "mean",
 ) -> tuple[Array, Array]:
-    """The power spectral density of a signal, by Welch's method; the arguments are `csd`'s.
+    """The power spectral density of a signal, by Welch's method: means over segments.
+
+    Args:
+      x: array_like, the signal.
+      fs: the number of samples in a unit of time.
+      window, nperseg, noverlap, nfft, detrend: the segments, as for `csd`.
+      return_onesided: whether to return only frequencies from 0 on, where the signal is real.
+      scaling: "density" by frequency, or "spectrum".
+      axis: the axis of time.
+      average: "mean" or "median" of the segments.
+
+    Returns:
+      Frequencies and, for each, the density.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import signal

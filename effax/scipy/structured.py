@@ -39,6 +39,10 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
     The row is by default the conjugate of the column; its first element is not used.
 
+    Args:
+      c: array_like, (..., m), the first column.
+      r: array_like, (..., n), the first row.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
     >>> linalg.toeplitz(jnp.arange(3))
@@ -73,6 +77,10 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
     The row is by default zeros; its first element is not used.
 
+    Args:
+      c: array_like, (..., m), the first column.
+      r: array_like, (..., n), the last row.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
     >>> linalg.hankel(jnp.array([1, 2, 3]))
@@ -91,6 +99,9 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 def circulant(c: ArrayLike) -> Array:
     """The matrix of this first column, whose others are the one before moved down in a circle.
 
+    Args:
+      c: array_like, (..., n), the first column.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
     >>> linalg.circulant(jnp.array([1, 2, 3]))
@@ -108,6 +119,9 @@ def circulant(c: ArrayLike) -> Array:
 @whole()
 def companion(a: ArrayLike) -> Array:
     """The matrix whose characteristic polynomial has these coefficients, the highest first.
+
+    Args:
+      a: array_like, (..., n + 1), the coefficients; n is at least 1.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -131,6 +145,9 @@ def companion(a: ArrayLike) -> Array:
 def fiedler(a: ArrayLike) -> Array:
     """The absolute differences of all pairs of elements.
 
+    Args:
+      a: array_like, (..., n), the elements.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
     >>> linalg.fiedler(jnp.array([1, 4]))
@@ -144,6 +161,9 @@ def fiedler(a: ArrayLike) -> Array:
 @whole()
 def fiedler_companion(a: ArrayLike) -> Array:
     """A matrix of five diagonals whose characteristic polynomial has these coefficients.
+
+    Args:
+      a: array_like, (..., n + 1), the coefficients, the highest first.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -205,9 +225,12 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
 @own_promotion
 @whole("n", "scale", "dtype")
 def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> Array:
-    """The matrix of the discrete Fourier transform of n points.
+    """The matrix of the discrete Fourier transform.
 
-    `scale` is None, "sqrtn" (a unitary matrix) or "n" (divided by n).
+    Args:
+      n: the number of points.
+      scale: None, "sqrtn" (a unitary matrix) or "n" (divided by n).
+      dtype: the dtype of the result; by default the default complex dtype.
 
     >>> from effax.scipy import linalg
     >>> linalg.dft(2).real
@@ -231,7 +254,11 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
 @own_promotion
 @whole("n", "dtype")
 def hadamard(n: int, dtype: DTypeLike = int) -> Array:
-    """Hadamard's matrix of ones and minus ones with orthogonal rows; n is a power of 2.
+    """Hadamard's matrix of ones and minus ones with orthogonal rows.
+
+    Args:
+      n: the number of rows, a power of 2.
+      dtype: the dtype of the result; by default the default integer dtype.
 
     >>> from effax.scipy import linalg
     >>> linalg.hadamard(2)
@@ -265,6 +292,9 @@ def helmert(n: int, full: bool = False) -> Array:
 @whole("n")
 def hilbert(n: int) -> Array:
     """Hilbert's matrix, of elements `1 / (i + j + 1)`.
+
+    Args:
+      n: the number of rows.
 
     >>> from effax.scipy import linalg
     >>> linalg.hilbert(2)
@@ -314,7 +344,11 @@ def _binomials(n: int) -> Array:
 @own_promotion
 @whole("n", "kind")
 def pascal(n: int, kind: str | None = None) -> Array:
-    """Pascal's matrix of binomial coefficients; `kind` is "symmetric", "lower" or "upper".
+    """Pascal's matrix of binomial coefficients.
+
+    Args:
+      n: the number of rows.
+      kind: "symmetric", "lower" or "upper"; None for "symmetric".
 
     >>> from effax.scipy import linalg
     >>> linalg.pascal(3)

@@ -29,9 +29,14 @@ _FEW: Final = 16
 def program(
     function: Any, *types: ShapedArray | AbstractRef | str, name: str = "program"
 ) -> Program:
-    """A function of arrays of these types ("f32[2,3]"), staged as a closed program.
+    """Stage a function of arrays of these types as a closed program.
 
     Raises `ValueError` where it captures values from outside.
+
+    Args:
+      function: a function that returns a flat sequence of values.
+      *types: the types of its arguments, or texts that print as them: "f32[2,3]".
+      name: the program's name.
 
     >>> from effax.effects.rows.elementwise import mul
     >>> program(lambda x: [mul(x, 2.0)], "f32[3]")

@@ -377,9 +377,17 @@ partials: Final[Table] = _ARITHMETIC | _TRANSCENDENTAL | _SPECIAL
 
 
 def along(effect: Effect, i: int, tangent: Any, ans: Any, operands: Any, attributes: Any) -> Any:
-    """The change of the result when operand i changes by `tangent`; None when there is none.
+    """Return the change of the result when operand `i` changes by `tangent`; None if there is none.
 
     Raises `UnsupportedDerivativeError` where no formula is implemented.
+
+    Args:
+      effect: the operation.
+      i: the position of the operand that changes.
+      tangent: the operand's change.
+      ans: the operation's result; None will do where the formula does not use it.
+      operands: the operation's operands.
+      attributes: the operation's attributes, by name.
 
     >>> import effax.numpy as jnp
     >>> from effax import effects, traits

@@ -49,7 +49,11 @@ def _recorders() -> Iterator[Any]:
 
 
 def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
-    """The function, its equations under its name.
+    """Return the function with its equations under a name.
+
+    Args:
+      fun: the function.
+      name: the name; by default the function's own.
 
     >>> named_call(lambda x: x + 1.0, name="step")(2.0)
     3.0

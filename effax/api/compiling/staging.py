@@ -20,9 +20,12 @@ from effax.interpreters.stage import stage
 
 @filtered
 def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-    """The types of a function's results, without computing anything.
+    """Return the types of a function's results, without computing anything.
 
-    Arguments may be arrays or `ShapeDtypeStruct`s; so may what the function returns.
+    Args:
+      fun: the function; its arguments and results may be arrays or `ShapeDtypeStruct`s.
+      *args: its arguments.
+      **keywords: its arguments by name.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.eval_shape(jnp.ones, (2, 3))
@@ -74,11 +77,17 @@ def make_jaxpr(
     axis_env: Any = None,
     return_shape: bool = False,
 ) -> Callable[..., Any]:
-    """A function that stages `fun` for its arguments, and returns the program.
+    """Return a function that stages `fun` for its arguments, and returns the program.
 
     The name is JAX's; `make_program` is the same. Arrays that `fun` holds are the program's first
-    inputs, and its `consts`: `program.run(*program.consts, *args)` runs it. `axis_env` are named
-    axes, pairs of a name and a size, along which the function is staged for one place.
+    inputs, and its `consts`: `program.run(*program.consts, *args)` runs it.
+
+    Args:
+      fun: a function of pytrees of arrays.
+      static_argnums: positions of arguments that are Python values.
+      axis_env: named axes, pairs of a name and a size, along which the function is staged for one
+        place.
+      return_shape: whether the result is a pair of the program and the tree of the results' types.
 
     >>> import effax
     >>> print(effax.make_jaxpr(lambda x: 2.0 * x)(1.0))

@@ -194,7 +194,10 @@ class custom_jvp(Generic[P, R]):  # noqa: N801  (JAX's name)
 
 
 def stop_gradient(x: Any) -> Any:
-    """The value, as a constant to every derivative.
+    """Return the value, as a constant to every derivative.
+
+    Args:
+      x: a pytree of arrays.
 
     >>> import effax
     >>> effax.grad(lambda x: x * effax.lax.stop_gradient(x))(3.0)

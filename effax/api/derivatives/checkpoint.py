@@ -97,7 +97,11 @@ remat = checkpoint
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
-    """The values themselves, under a name that policies can speak of.
+    """Return the values themselves, under a name that policies can speak of.
+
+    Args:
+      x: a pytree of arrays.
+      name: the name.
 
     >>> import effax
     >>> from effax.ad_checkpoint import checkpoint_name

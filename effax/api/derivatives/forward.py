@@ -230,10 +230,15 @@ def linearize(
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = ...) -> tuple[Any, ...]: ...
 @filtered
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """The value of a function and its derivative there, as a linear function of tangents.
+    """Return the value of a function and its derivative there, as a linear function of tangents.
 
     What depends on the primals alone is computed once; the linear function does only the rest
     (Radul et al. 2023, "You only linearize once").
+
+    Args:
+      fun: a function of pytrees of arrays.
+      *primals: its arguments.
+      has_aux: whether `fun` returns a pair `(value, auxiliary data)`.
 
     Returns:
       `(value, f_jvp)`, or `(value, f_jvp, aux)` with `has_aux`.

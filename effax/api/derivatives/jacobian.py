@@ -84,6 +84,13 @@ def jacrev(
 ) -> Callable[P, Any]:
     """The Jacobian, one row at a time by reverse mode: best for wide Jacobians. See `jacfwd`.
 
+    Args:
+      fun: a function of pytrees of arrays.
+      argnums: which positional arguments to differentiate by.
+      has_aux: whether `fun` returns a pair `(value, auxiliary data)`.
+      holomorphic: whether `fun` is promised to be holomorphic.
+      allow_int: whether integer arguments are allowed; their derivatives are `float0` zeros.
+
     >>> import effax, effax.numpy as jnp
     >>> effax.jacrev(lambda x: x * x)(jnp.arange(2.0))
     Array([[0., 0.],
@@ -132,6 +139,12 @@ def hessian(
     holomorphic: bool = False,
 ) -> Callable[P, Any]:
     """The Hessian: the Jacobian, by forward mode, of the gradient by reverse mode.
+
+    Args:
+      fun: a function of pytrees of arrays.
+      argnums: which positional arguments to differentiate by.
+      has_aux: whether `fun` returns a pair `(value, auxiliary data)`.
+      holomorphic: whether `fun` is promised to be holomorphic.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.hessian(lambda x: (x ** 3).sum())(jnp.arange(2.0))

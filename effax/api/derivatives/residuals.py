@@ -108,7 +108,12 @@ def _origin(x: Any, makers: dict[Variable, tuple[Equation, int]]) -> str:
 
 
 def print_saved_residuals(fun: Callable[..., Any], *args: Any, **keywords: Any) -> None:
-    """Print what reverse mode through a function would store: types, and where each comes from.
+    """Print the types that reverse mode through a function would store, and where each comes from.
+
+    Args:
+      fun: a function of pytrees of arrays.
+      *args: its arguments.
+      **keywords: its arguments by name.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax.ad_checkpoint import print_saved_residuals

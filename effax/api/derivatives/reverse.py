@@ -78,10 +78,16 @@ def vjp(
     has_aux: bool = False,
     reduce_axes: Sequence[Any] = (),
 ) -> tuple[Any, ...]:
-    """The value of a function, and a function from cotangents of it to those of its arguments.
+    """Return the value of a function, and a function from its cotangents to those of the arguments.
 
-    Reverse mode: the linearized function, transposed. It takes a cotangent of the value's tree,
-    shapes and dtypes, and returns a tuple, one entry an argument.
+    Reverse mode: the linearized function, transposed. That function takes a cotangent of the
+    value's tree, shapes and dtypes, and returns a tuple, one entry an argument.
+
+    Args:
+      fun: a function of pytrees of arrays.
+      *primals: its arguments.
+      has_aux: whether `fun` returns a pair `(value, auxiliary data)`.
+      reduce_axes: accepted for JAX's sake.
 
     Returns:
       `(value, f_vjp)`, or `(value, f_vjp, aux)` with `has_aux`.
@@ -343,7 +349,15 @@ def grad(
     allow_int: bool = False,
     reduce_axes: Sequence[Any] = (),
 ) -> Callable[P, Any]:
-    """A function that gives the gradient of a scalar function; see `value_and_grad`.
+    """Return a function that gives the gradient of a scalar function; see `value_and_grad`.
+
+    Args:
+      fun: a function whose result (first result, with `has_aux`) is a scalar.
+      argnums: which positional arguments to differentiate by.
+      has_aux: whether `fun` returns a pair `(value, auxiliary data)`.
+      holomorphic: whether `fun` is promised to be holomorphic.
+      allow_int: whether integer arguments are allowed; their gradient is `float0` zeros.
+      reduce_axes: accepted for JAX's sake; must be empty.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.grad(jnp.tanh)(2.0)

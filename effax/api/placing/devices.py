@@ -36,15 +36,25 @@ T = TypeVar("T")
 def device_put(
     x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: Any = None
 ) -> Any:
-    """The arrays of a tree on a device, or cut up by a sharding, committed to it if one is named.
+    """Put the arrays of a tree on a device, or shard them over several.
 
-    `device` is a device, a sharding, a spec over the mesh in context, or a tree of these above the
-    arrays. Under a handler (while tracing) a sharding over a mesh is a constraint, and otherwise
-    values stay where they are: XLA places what is computed. A `memory.Space` in place of a device
-    names a memory of the device where the value lies.
+    They are committed to the device or sharding, if one is named.
 
-    Raises `ValueError` for a sharding that can't cut an array, and where both `donate` and
-    `may_alias` are true.
+    Under a handler (while tracing) a sharding over a mesh is a constraint, and otherwise values
+    stay where they are: XLA places what is computed. A `memory.Space` in place of a device names a
+    memory of the device where the value lies.
+
+    Args:
+      x: a pytree of array_likes.
+      device: a device, a sharding, a spec over the mesh in context, or a tree of these above the
+        arrays; with None arrays stay where they are and other values go to the default device.
+      src: accepted for JAX's sake.
+      donate: whether the arrays are given up; they are kept all the same.
+      may_alias: whether the result may share memory with `x`; by default it may.
+
+    Raises:
+      ValueError: for a sharding that can't cut an array, and where both `donate` and `may_alias`
+        are true.
 
     >>> import effax
     >>> effax.device_put(1.0, effax.devices("cpu")[0])
@@ -132,6 +142,9 @@ def _in_space(x: Any, space: Space) -> Any:
 def device_get(x: Any) -> Any:
     """Return a tree with its arrays as NumPy arrays; traced values stay as they are.
 
+    Args:
+      x: a pytree.
+
     >>> import effax, effax.numpy as jnp
     >>> effax.device_get(jnp.arange(2))
     array([0, 1], dtype=int32)
@@ -145,7 +158,10 @@ def device_get(x: Any) -> Any:
 
 
 def block_until_ready(x: T) -> T:
-    """Wait until the arrays of a tree are computed; the tree itself.
+    """Wait until the arrays of a tree are computed, and return the tree.
+
+    Args:
+      x: a pytree; leaves without a method `block_until_ready` are left alone.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.block_until_ready([jnp.ones(2)])
@@ -158,9 +174,12 @@ def block_until_ready(x: T) -> T:
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """Start copying the arrays of a tree to the host, without waiting; the tree itself.
+    """Start copying the arrays of a tree to the host, without waiting, and return the tree.
 
     Leaves without a method `copy_to_host_async` are left alone.
+
+    Args:
+      x: a pytree.
     """
     for v in tree_leaves(x):
         start = getattr(v, "copy_to_host_async", None)

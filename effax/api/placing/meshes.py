@@ -28,10 +28,17 @@ def make_mesh(
     *,
     devices: Sequence[Any] | None = None,
 ) -> Mesh:
-    """A mesh of so many devices along each axis: the first ones there are, or those given.
+    """Return a mesh of so many devices along each axis.
 
-    `axis_types` are `Explicit` unless given, as in JAX 0.10; here that is one with `Auto`.
-    Raises `ValueError` where there are too few devices.
+    Args:
+      axis_shapes: the number of devices along each axis.
+      axis_names: the names of the axes.
+      axis_types: the types of the axes; by default all are `Explicit`, as in JAX 0.10, which is
+        here the same as `Auto`.
+      devices: the devices, as many as the mesh has; by default the first ones there are.
+
+    Raises:
+      ValueError: where there are too few devices, or more are given than the mesh has.
 
     >>> make_mesh((1,), ("x",)).shape["x"]
     1
@@ -120,7 +127,12 @@ def get_abstract_mesh() -> AbstractMesh:
 
 
 def make_single_device_sharding(device: Any, *, memory_kind: str | None = None) -> Any:
-    """The whole array on one device."""
+    """Return the sharding that puts the whole array on one device.
+
+    Args:
+      device: the device.
+      memory_kind: the kind of its memory; by default the device's default one.
+    """
     return SingleDeviceSharding(device, memory_kind=memory_kind)
 
 
@@ -185,7 +197,12 @@ def _constrained(x: Any, sharding: Sharding) -> Any:
 
 @filtered
 def reshard(xs: Any, out_shardings: Any) -> Any:
-    """The arrays of a tree, moved between devices so that they lie as told.
+    """Move the arrays of a tree between devices, to the shardings given.
+
+    Args:
+      xs: a pytree of arrays.
+      out_shardings: shardings, or specs over the mesh in context, in a prefix of the tree of `xs`;
+        None leaves an array alone.
 
     >>> import effax, effax.numpy as jnp
     >>> mesh = effax.make_mesh((1,), ("x",))
@@ -202,9 +219,14 @@ def auto_axes(
     axes: str | tuple[str, ...] | None = None,
     out_sharding: Any = None,
 ) -> Any:
-    """A function in which XLA decides how values are cut, and its results lie as told.
+    """Return a function in which XLA decides how values are sharded.
 
-    XLA decides everywhere here, so only `out_sharding` does something.
+    XLA decides everywhere here, so only `out_sharding` has an effect.
+
+    Args:
+      f: the function; without it, the result is a decorator.
+      axes: accepted for JAX's sake; XLA decides along all axes.
+      out_sharding: the sharding of the results, as for `reshard`; None leaves them alone.
     """
     if f is None:
         return lambda g: auto_axes(g, axes=axes, out_sharding=out_sharding)
@@ -224,7 +246,16 @@ def explicit_axes(
     axes: str | tuple[str, ...] | None = None,
     in_sharding: Any = None,
 ) -> Any:
-    """A function whose arguments lie as told. Types do not speak of devices here, inside or out."""
+    """Return a function whose arguments are resharded first.
+
+    Types do not speak of devices here, inside the function or outside.
+
+    Args:
+      f: the function; without it, the result is a decorator.
+      axes: accepted for JAX's sake.
+      in_sharding: the sharding of the arguments, or a tuple with one for each; None leaves them
+        alone.
+    """
     if f is None:
         return lambda g: explicit_axes(g, axes=axes, in_sharding=in_sharding)
 

@@ -24,6 +24,10 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) 
     For an array it is called at once; for a traced value when the program is compiled, with the
     placement that the program is compiled for: of one device, or under `pmap` of all.
 
+    Args:
+      value: a pytree of arrays.
+      callback: a function of a sharding.
+
     >>> import effax, effax.numpy as jnp
     >>> inspect_array_sharding(jnp.ones(2), callback=print)
     SingleDeviceSharding(device=CpuDevice(id=0))
@@ -39,6 +43,10 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) 
 
 def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
     """Print how an array of one or two axes lies on its devices; see `visualize_sharding`.
+
+    Args:
+      arr: array with one or two axes.
+      **kwargs: options of `visualize_sharding`.
 
     >>> import effax, effax.numpy as jnp
     >>> visualize_array_sharding(jnp.ones((2, 2)), use_color=False)

@@ -77,9 +77,13 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
 
 @filtered
 def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
-    """A reference to an array of the shape and dtype of `ty`, that is to be written first.
+    """Return a reference to an array of the shape and dtype of `ty`, to be written first.
 
-    What it holds until then is not specified (it is zeros).
+    Its contents until then are not specified (they are zeros).
+
+    Args:
+      ty: anything with a shape and a dtype.
+      memory_space: must be None.
 
     >>> import effax
     >>> effax.empty_ref(effax.ShapeDtypeStruct((2,), "float32")).shape
@@ -91,7 +95,10 @@ def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
 
 @filtered
 def freeze(ref: Ref) -> Any:
-    """The last value of a reference, which is not to be used after it.
+    """Return the last value of a reference, which is not to be used after it.
+
+    Args:
+      ref: the reference.
 
     >>> import effax, effax.numpy as jnp
     >>> ref = effax.new_ref(jnp.arange(3))
@@ -104,7 +111,10 @@ def freeze(ref: Ref) -> Any:
 
 @filtered
 def free_ref(ref: Ref) -> None:
-    """Let go of what a reference holds; a use of it after this raises `RefError`.
+    """Free the contents of a reference; a use of it after this raises `RefError`.
+
+    Args:
+      ref: the reference.
 
     Raises:
       RefError: for a reference that was not made in the function that frees it.

@@ -10,6 +10,9 @@ from typing import Any
 def print_environment_info(return_string: bool = False) -> str | None:
     """Print, or return, the versions and the devices that a program runs with.
 
+    Args:
+      return_string: whether the text is returned instead of printed.
+
     >>> import effax
     >>> "jaxlib" in effax.print_environment_info(return_string=True)
     True

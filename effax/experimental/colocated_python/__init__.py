@@ -21,6 +21,9 @@ def _refuse(what: str) -> NoReturn:
 def colocated_python(fun: Any) -> NoReturn:
     """Raise `NotImplementedError`.
 
+    Args:
+      fun: a function; unused.
+
     >>> colocated_python(print)
     Traceback (most recent call last):
     NotImplementedError: colocated_python: Python runs beside devices elsewhere under Pathways...
@@ -30,6 +33,9 @@ def colocated_python(fun: Any) -> NoReturn:
 
 def colocated_cpu_devices(devices_or_mesh: Any) -> NoReturn:
     """Raise `NotImplementedError`.
+
+    Args:
+      devices_or_mesh: devices, or a mesh; unused.
 
     >>> colocated_cpu_devices([])
     Traceback (most recent call last):

@@ -14,6 +14,9 @@ __dir__ = __all__.copy
 def set_cache_dir(path: str | os.PathLike[str] | None) -> None:
     """Keep executables in a directory, from now on: the setting `compilation_cache_dir`.
 
+    Args:
+      path: the directory; None to keep nothing.
+
     >>> set_cache_dir(None)  # nowhere, as by default
     """
     config.update("compilation_cache_dir", None if path is None else os.fspath(path))

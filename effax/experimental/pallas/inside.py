@@ -60,6 +60,13 @@ def loop(
     With `init_carry` it is called with an index and the carry, and returns the next carry; the
     decorated name is then the last carry.
 
+    Args:
+      lower: the first index.
+      upper: the end of the indices, which is not one of them.
+      init_carry: the first carry, a pytree; None for no carry.
+      step: the distance between indices.
+      unroll: as for `lax.fori_loop`.
+
     >>> @loop(1, 5, init_carry=1)
     ... def product(i, carry):
     ...     return carry * i
@@ -241,7 +248,12 @@ def dot(
 
 
 def reciprocal(x: ArrayLike, *, approx: bool = False, full_range: bool = True) -> Array:
-    """Return `1 / x`; with `approx`, as exactly as the chip's fast instruction has it.
+    """Return `1 / x`.
+
+    Args:
+      x: array_like.
+      approx: whether an approximation will do; the result is exact all the same.
+      full_range: accepted for JAX's sake.
 
     >>> float(reciprocal(4.0))
     0.25
@@ -250,7 +262,11 @@ def reciprocal(x: ArrayLike, *, approx: bool = False, full_range: bool = True) -
 
 
 def multiple_of(x: Array, values: Sequence[int] | int) -> Array:
-    """Return `x`, of which the caller promises that it is a multiple: a hint.
+    """Return `x`, which the caller promises to be a multiple of some numbers: a hint.
+
+    Args:
+      x: the value.
+      values: the number or numbers that `x` is promised to be a multiple of; unused.
 
     >>> multiple_of(16, 8)
     16
@@ -259,8 +275,11 @@ def multiple_of(x: Array, values: Sequence[int] | int) -> Array:
 
 
 def debug_print(fmt: str, *args: ArrayLike) -> None:
-    """Print values, or what references hold, while the kernel runs; after the text if it has no
-    placeholders.
+    """Print values, or the contents of references, while the kernel runs.
+
+    Args:
+      fmt: a format string, or a text that the values follow.
+      *args: array_likes, or references.
 
     >>> debug_print("x =", jnp.float32(2.0))
     x = 2.0
@@ -300,6 +319,11 @@ def _scratch(types: Any) -> Any:
 
 def with_scoped(*types: Any, collective_axes: Any = (), **kw_types: Any) -> Callable[..., Any]:
     """Decorate a function with scratch arrays, which it takes after its arguments.
+
+    Args:
+      *types: trees of `tpu.VMEM(shape, dtype)` and the like.
+      collective_axes: must be empty.
+      **kw_types: types of references that are passed by keyword.
 
     >>> from effax.experimental.pallas.tpu import VMEM
     >>> @with_scoped(VMEM((2,), "float32"))
@@ -350,7 +374,10 @@ def empty(shape: Sequence[int], dtype: Any) -> Array:
 
 
 def empty_like(x: Any) -> Any:
-    """Return arrays like those of a tree, whose elements say nothing.
+    """Return arrays like those of a tree, with unspecified elements.
+
+    Args:
+      x: a pytree of arrays, or of anything with a shape and a dtype.
 
     >>> empty_like({"a": jnp.arange(3)})["a"].shape
     (3,)
@@ -391,6 +418,9 @@ def next_power_of_2(x: int) -> int:
 
 def strides_from_shape(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the number of elements between neighbours along each axis, in row-major order.
+
+    Args:
+      shape: the lengths of the axes.
 
     >>> strides_from_shape((2, 3, 4))
     (12, 4, 1)

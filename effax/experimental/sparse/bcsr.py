@@ -144,7 +144,12 @@ class BCSR(JAXSparse):
 
 
 def bcsr_fromdense(mat: Array, *, nse: int | None = None, index_dtype: Any = jnp.int32) -> BCSR:
-    """The elements of a dense matrix that are not zero, by rows.
+    """Return the elements of a dense matrix that are not zero, by rows.
+
+    Args:
+      mat: array_like with two axes.
+      nse: the number of elements to make room for; by default as many as are not zero.
+      index_dtype: the dtype of the indices.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -156,7 +161,10 @@ def bcsr_fromdense(mat: Array, *, nse: int | None = None, index_dtype: Any = jnp
 
 
 def bcsr_todense(mat: BCSR) -> Array:
-    """The dense matrix of a sparse one.
+    """Return the dense matrix of a sparse one.
+
+    Args:
+      mat: the sparse matrix.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -177,6 +185,12 @@ def bcsr_dot_general(
     preferred_element_type: Any = None,
 ) -> Any:
     """`dot_general` where an operand is a `BCSR`: see `bcoo_dot_general`.
+
+    Args:
+      lhs, rhs: a `BCSR` and an array, in either order; or two sparse arrays.
+      dimension_numbers: as for `lax.dot_general`.
+      precision: must be None.
+      preferred_element_type: the dtype of the result.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse

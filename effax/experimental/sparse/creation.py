@@ -27,7 +27,13 @@ def empty(
     index_dtype: Any = "int32",
     sparse_format: str = "bcoo",
 ) -> Any:
-    """A sparse array without elements.
+    """Return a sparse array without elements.
+
+    Args:
+      shape: the shape of the result.
+      dtype: the dtype of the result; by default that of floats.
+      index_dtype: the dtype of the indices.
+      sparse_format: "bcoo" or "bcsr".
 
     >>> empty((2, 3))
     BCOO(float32[2, 3], nse=0)
@@ -46,7 +52,15 @@ def eye(
     index_dtype: Any = "int32",
     sparse_format: str = "bcoo",
 ) -> Any:
-    """A matrix with ones on its k-th diagonal.
+    """Return a matrix with ones on its k-th diagonal.
+
+    Args:
+      N: the number of rows.
+      M: the number of columns; by default `N`.
+      k: the diagonal: 0 for the main one, positive above it, negative below.
+      dtype: the dtype of the result; by default that of floats.
+      index_dtype: the dtype of the indices.
+      sparse_format: "bcoo" or "bcsr".
 
     >>> eye(2, 3, k=1).todense()
     Array([[0., 1., 0.],

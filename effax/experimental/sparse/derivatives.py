@@ -24,6 +24,12 @@ def value_and_grad(
     The derivative by a sparse array is a sparse array with its positions: what changes zeros in
     between is not looked at.
 
+    Args:
+      fun: a function of arrays, dense or sparse, whose result is a scalar.
+      argnums: the positional arguments to differentiate by.
+      has_aux: whether `fun` returns a pair `(value, auxiliary data)`.
+      **kwargs: further options of `effax.value_and_grad`.
+
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
     >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
@@ -61,6 +67,12 @@ def grad(
     **kwargs: Any,
 ) -> Callable[..., Any]:
     """`effax.grad`, where arguments may be sparse: see `value_and_grad`.
+
+    Args:
+      fun: a function of arrays, dense or sparse, whose result is a scalar.
+      argnums: the positional arguments to differentiate by.
+      has_aux: whether `fun` returns a pair `(value, auxiliary data)`.
+      **kwargs: further options of `effax.value_and_grad`.
 
     >>> import effax.numpy as jnp
     >>> m = BCOO.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))

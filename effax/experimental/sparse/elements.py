@@ -48,7 +48,10 @@ def only_inside(x: BCOO) -> Array:
 
 
 def todense(arr: Any) -> Array:
-    """A dense array, of a sparse one or as it is.
+    """Return a dense array: that of a sparse one, or the array as it is.
+
+    Args:
+      arr: a sparse array, or array_like.
 
     >>> import effax.numpy as jnp
     >>> todense(BCOO.fromdense(jnp.eye(2)))
@@ -60,7 +63,10 @@ def todense(arr: Any) -> Array:
 
 @compiled()
 def bcoo_todense(mat: BCOO) -> Array:
-    """The dense array of a sparse one.
+    """Return the dense array of a sparse one.
+
+    Args:
+      mat: the sparse array.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -162,9 +168,14 @@ def _count(mask: Array, n_batch: int) -> int:
 
 @compiled("assume_unique")
 def bcoo_extract(sparr: BCOO, arr: Array, *, assume_unique: bool | None = None) -> BCOO:
-    """The elements of a dense array at the positions of a sparse one.
+    """Return the elements of a dense array at the positions of a sparse one.
 
     Where a position is there several times, the first has the element, unless `assume_unique`.
+
+    Args:
+      sparr: the sparse array whose positions are looked up.
+      arr: array_like of the same shape.
+      assume_unique: whether each position is there once; by default `sparr.unique_indices`.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -190,10 +201,14 @@ def bcoo_extract(sparr: BCOO, arr: Array, *, assume_unique: bool | None = None) 
 
 @compiled()
 def bcoo_multiply_dense(sp_mat: BCOO, v: Array) -> Array:
-    """The elements of a sparse array times those of a dense one, which is broadcast to it.
+    """Multiply the elements of a sparse array by those of a dense one.
 
     The data of the result: its positions are those of `sp_mat`. Raises `ValueError` for a dense
     array of more axes, or one that does not broadcast.
+
+    Args:
+      sp_mat: the sparse array.
+      v: array_like, broadcast to the shape of `sp_mat`.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -227,9 +242,12 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Array) -> Array:
 
 @compiled()
 def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
-    """The product of two sparse arrays of one shape: every pair of elements is looked at.
+    """Multiply two sparse arrays of one shape, by looking at every pair of elements.
 
     Raises `NotImplementedError` for dense axes or other shapes, which are not broadcast.
+
+    Args:
+      lhs, rhs: sparse arrays of one shape, without dense axes.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -282,7 +300,16 @@ def _joined(operands: Sequence[BCOO]) -> tuple[Array, Array]:
 
 @compiled("dimension")
 def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
-    """Sparse arrays end to end along a sparse axis. Raises `NotImplementedError` for others.
+    """Concatenate sparse arrays along a sparse axis.
+
+    Args:
+      operands: sparse arrays with the same numbers of batch and dense axes, and the same shape but
+        for `dimension`.
+      dimension: the axis, counted from the start; it must be sparse.
+
+    Raises:
+      NotImplementedError: for an axis that is not sparse.
+      ValueError: for arrays that do not go together.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -311,7 +338,10 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
 
 @compiled()
 def bcoo_sort_indices(mat: BCOO) -> BCOO:
-    """The same array, its positions in order.
+    """Return the same array with its positions in order.
+
+    Args:
+      mat: the sparse array.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -345,10 +375,12 @@ def _ends(mat: BCOO) -> Array:
 
 
 def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
-    """The same array with each position once, in order.
+    """Return the same array with each position once, in order.
 
-    `nse` is the room for them; by default as much as is needed, which is not known of a traced
-    array (`ConcretizationTypeError`).
+    Args:
+      mat: the sparse array.
+      nse: the number of positions to make room for; by default as many as are needed, which is not
+        known of a traced array (`ConcretizationTypeError`).
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse

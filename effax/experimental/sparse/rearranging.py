@@ -15,9 +15,13 @@ from effax.experimental.sparse.elements import beside, inside, only_inside, plac
 
 @compiled("permutation")
 def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
-    """The axes in another order; batch, sparse and dense axes stay among themselves.
+    """Reorder the axes; batch, sparse and dense axes stay among themselves.
 
-    Raises `NotImplementedError` where they don't.
+    Raises `NotImplementedError` where they do not.
+
+    Args:
+      mat: the sparse array.
+      permutation: for each axis of the result, the axis of `mat`; negative ones count from the end.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -42,7 +46,14 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
 
 @compiled("axes")
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
-    """The sum along some axes, still sparse along the others.
+    """Return the sum along some axes, still sparse along the others.
+
+    Args:
+      mat: the sparse array.
+      axes: the sparse or dense axes to sum over; negative ones count from the end.
+
+    Raises:
+      NotImplementedError: for a batch axis.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -68,7 +79,12 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
 def bcoo_reshape(
     mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None
 ) -> BCOO:
-    """The elements in another shape. Raises `NotImplementedError` with batch or dense axes.
+    """Return the elements in another shape. Raises `NotImplementedError` with batch or dense axes.
+
+    Args:
+      mat: the sparse array, without batch and dense axes.
+      new_sizes: the shape of the result; one length may be -1, and is found from the others.
+      dimensions: must be None.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -110,7 +126,13 @@ def bcoo_slice(
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
 ) -> BCOO:
-    """A box of the array; elements outside of it stay, but do not count.
+    """Return a box of the array; elements outside of it stay, but do not count.
+
+    Args:
+      mat: the sparse array.
+      start_indices: the first index along each axis.
+      limit_indices: the index after the last one along each axis.
+      strides: positive steps along each axis; by default 1.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -141,7 +163,11 @@ def bcoo_slice(
 
 @compiled("dimensions")
 def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
-    """The array without some axes of length 1. Raises `ValueError` for other axes.
+    """Remove some axes of length 1. Raises `ValueError` for other axes.
+
+    Args:
+      arr: the sparse array.
+      dimensions: the axes to remove; negative ones count from the end.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse

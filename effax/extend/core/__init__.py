@@ -121,7 +121,17 @@ def new_jaxpr_eqn(
     source_info: Any = None,
     ctx: Any = None,
 ) -> Equation:
-    """Return an equation of these parts, with parameters by JAX's names or by ours.
+    """Return an equation of these parts, with parameters by JAX's names or by effax's.
+
+    Args:
+      invars: the operands, variables or literals.
+      outvars: the results, variables.
+      primitive: the effect.
+      params: its attributes, by name.
+      effects: accepted for JAX's sake.
+      source_info: a pair of a frame and the names of the scopes around; by default neither is
+        known.
+      ctx: accepted for JAX's sake.
 
     >>> import effax
     >>> (sine,) = effax.make_jaxpr(effax.lax.sin)(0.0).eqns
@@ -134,6 +144,9 @@ def new_jaxpr_eqn(
 
 def gensym(suffix: str = "") -> Callable[[ShapedArray], Variable]:
     """Return a function that makes a new variable of a type.
+
+    Args:
+      suffix: accepted for JAX's sake; variables have no names.
 
     >>> from effax.core import ShapedArray
     >>> new = gensym()
@@ -215,6 +228,9 @@ class OpaqueTraceState:
 def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
     """Return a token of the active transforms, to be compared for equality.
 
+    Args:
+      convention: accepted for JAX's sake.
+
     >>> import effax
     >>> outside = get_opaque_trace_state()
     >>> outside == get_opaque_trace_state()
@@ -226,7 +242,10 @@ def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
 
 
 def find_top_trace(xs: Sequence[Any]) -> Any:
-    """The innermost handler that one of the values belongs to; else the one on top of the stack.
+    """Return the innermost handler that one of the values belongs to; else the topmost one.
+
+    Args:
+      xs: values, traced or not.
 
     >>> import effax
     >>> effax.vmap(lambda x: x * (find_top_trace([x]) is take_current_trace()))(effax.numpy.ones(2))
@@ -247,7 +266,10 @@ def take_current_trace() -> Any:
 
 @contextmanager
 def set_current_trace(trace: Any) -> Iterator[None]:
-    """Perform what follows with this handler on top of the stack.
+    """Perform the body of a `with` block with a handler on top of the stack.
+
+    Args:
+      trace: the handler.
 
     >>> with set_current_trace(take_current_trace()):
     ...     pass
@@ -285,7 +307,10 @@ def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:  # noqa: N802
 
 
 def jaxpr_as_fun(closed_jaxpr: Program) -> Callable[..., list[Any]]:
-    """The program as a function of its arguments; it returns the list of its results.
+    """Return the program as a function of its arguments, which returns the list of its results.
+
+    Args:
+      closed_jaxpr: the program.
 
     >>> import effax
     >>> jaxpr_as_fun(effax.make_jaxpr(lambda x: x + 1.0)(1.0))(2.0)
@@ -295,7 +320,10 @@ def jaxpr_as_fun(closed_jaxpr: Program) -> Callable[..., list[Any]]:
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Program]:
-    """The programs among an equation's attributes.
+    """Iterate over the programs among an equation's attributes.
+
+    Args:
+      params: the attributes, by name.
 
     >>> list(jaxprs_in_params({"axis": 0}))
     []
@@ -304,7 +332,10 @@ def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Program]:
 
 
 def subjaxprs(jaxpr: Program) -> Iterator[Program]:
-    """The programs in the equations of a program.
+    """Iterate over the programs in the equations of a program.
+
+    Args:
+      jaxpr: the program.
 
     >>> import effax
     >>> closed = effax.make_jaxpr(effax.jit(lambda x: x + 1.0))(1.0)
@@ -316,7 +347,12 @@ def subjaxprs(jaxpr: Program) -> Iterator[Program]:
 
 
 def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
-    """The type of one of `size` values that lie along the axis of a value of that type.
+    """Return the type of one of `size` values that lie along an axis of a value of type `aval`.
+
+    Args:
+      size: the length of the axis.
+      axis: the axis; None for a value that is not mapped.
+      aval: the type of the value with the axis.
 
     >>> mapped_aval(3, 0, ShapedArray((3, 2), "float32"))
     f32[2]
@@ -330,7 +366,12 @@ def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
 
 
 def unmapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
-    """The type of `size` values of that type, along an axis.
+    """Return the type of `size` values of type `aval`, stacked along an axis.
+
+    Args:
+      size: the length of the new axis.
+      axis: the place of the new axis; None for no axis.
+      aval: the type of one value.
 
     >>> unmapped_aval(3, 1, ShapedArray((2,), "float32"))
     f32[2,3]
@@ -341,7 +382,10 @@ def unmapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray
 
 
 def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> Any:
-    """The dtype of the tangents of values of that dtype: itself for floats, else float0.
+    """Return the dtype of the tangents of values of a dtype: itself for floats, else float0.
+
+    Args:
+      primal_dtype: the dtype of the values.
 
     >>> import numpy as np
     >>> primal_dtype_to_tangent_dtype(np.dtype("float32"))

@@ -23,6 +23,11 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
 
     Raises `ValueError` where the ranks differ, or are not 1 or 2.
 
+    Args:
+      obs: array_like, (m, d) or (m,), the observations.
+      code_book: array_like, (k, d) or (k,), the codes.
+      check_finite: accepted for compatibility, without effect.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy.cluster import vq
     >>> vq.vq(jnp.array([0.5, 4.0]), jnp.array([0.0, 3.0]))

@@ -175,7 +175,21 @@ def bicgstab(
     maxiter: int | None = None,
     M: Operator | None = None,  # noqa: N803
 ) -> tuple[Any, None]:
-    """x with `A x = b` for any A, by stabilised biconjugate gradients; `cg` says the rest.
+    """Solve `A x = b` for any A, by stabilised biconjugate gradients.
+
+    Args:
+      A: a square matrix, or a function of trees like b.
+      b: an array, or a tree of arrays.
+      x0: the first guess, zeros by default; it has no derivative.
+      tol, atol: the residual's norm is to be less than `max(tol * norm(b), atol)`.
+      maxiter: the most iterations; by default 10 times as many as there are unknowns.
+      M: an approximate inverse of A, given as A is.
+
+    Returns:
+      The solution, and None in the place of SciPy's report.
+
+    Raises:
+      TypeError, ValueError: as `cg` does.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy.sparse.linalg import bicgstab

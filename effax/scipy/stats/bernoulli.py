@@ -22,6 +22,11 @@ __dir__ = __all__.copy
 def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
     """The logarithm of the probability of k.
 
+    Args:
+      k: array_like, the values; all arguments are broadcast together.
+      p: array_like, the probability of 1.
+      loc: array_like, the offset of the distribution.
+
     >>> from effax.scipy.stats import bernoulli
     >>> round(float(bernoulli.logpmf(1, 0.25)), 3)
     -1.386
@@ -36,7 +41,11 @@ pmf = exponential("pmf", logpmf, "1, 0.25", "0.25")
 
 @elementwise
 def cdf(k: ArrayLike, p: ArrayLike) -> Array:
-    """The distribution function; NaN where p is no probability.
+    """The cumulative distribution function; NaN where p is no probability.
+
+    Args:
+      k: array_like, the values; all arguments are broadcast together.
+      p: array_like, the probability of 1.
 
     >>> from effax.scipy.stats import bernoulli
     >>> round(float(bernoulli.cdf(0, 0.25)), 3)
@@ -49,6 +58,10 @@ def cdf(k: ArrayLike, p: ArrayLike) -> Array:
 @elementwise
 def ppf(q: ArrayLike, p: ArrayLike) -> Array:
     """The least k of which `cdf` is at least q; NaN where q or p is no probability.
+
+    Args:
+      q: array_like, the probabilities; all arguments are broadcast together.
+      p: array_like, the probability of 1.
 
     >>> from effax.scipy.stats import bernoulli
     >>> round(float(bernoulli.ppf(0.8, 0.25)), 3)

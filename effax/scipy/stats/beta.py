@@ -26,6 +26,12 @@ def logpdf(
 ) -> Array:
     """The logarithm of the density, `x**(a - 1) * (1 - x)**(b - 1) / beta(a, b)` on 0 to 1.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      a, b: array_like, the shape parameters, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
+
     >>> from effax.scipy.stats import beta
     >>> round(float(beta.logpdf(0.5, 2.0, 3.0)), 3)
     0.405
@@ -45,7 +51,13 @@ pdf = exponential("pdf", logpdf, "0.5, 2.0, 3.0", "1.5")
 def cdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """The distribution function.
+    """The cumulative distribution function, the probability of at most x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      a, b: array_like, the shape parameters, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import beta
     >>> round(float(beta.cdf(0.5, 2.0, 3.0)), 3)
@@ -59,7 +71,13 @@ logcdf = logarithm("logcdf", cdf, "0.5, 2.0, 3.0", "-0.375")
 
 @elementwise
 def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The probability of more than x: the distribution function of `1 - x`, a and b exchanged.
+    """The survival function: the distribution function of `1 - x`, a and b exchanged.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      a, b: array_like, the shape parameters, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import beta
     >>> round(float(beta.sf(0.5, 2.0, 3.0)), 3)

@@ -20,6 +20,12 @@ __dir__ = __all__.copy
 def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
     """The logarithm of the probability of k.
 
+    Args:
+      k: array_like, the counts; all arguments are broadcast together.
+      n: array_like, the number of trials.
+      a, b: array_like, the parameters of the beta distribution, positive.
+      loc: array_like, the offset of the distribution.
+
     >>> from effax.scipy.stats import betabinom
     >>> round(float(betabinom.logpmf(1, 3, 1.0, 1.0)), 3)
     -1.386

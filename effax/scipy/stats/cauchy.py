@@ -25,6 +25,11 @@ __dir__ = __all__.copy
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `1 / (pi * (1 + x**2))` at loc 0 and scale 1.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
+
     >>> from effax.scipy.stats import cauchy
     >>> round(float(cauchy.logpdf(1.0)), 3)
     -1.838
@@ -38,7 +43,12 @@ pdf = exponential("pdf", logpdf, "1.0", "0.159")
 
 @elementwise(complex=True)
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The distribution function.
+    """The cumulative distribution function, the probability of at most x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import cauchy
     >>> round(float(cauchy.cdf(1.0)), 3)
@@ -52,7 +62,12 @@ logcdf = logarithm("logcdf", cdf, "1.0", "-0.288")
 
 @elementwise(complex=True)
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The probability of more than x.
+    """The survival function, the probability of more than x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import cauchy
     >>> round(float(cauchy.sf(1.0)), 3)
@@ -79,7 +94,12 @@ def _cotangent(q: ArrayLike) -> Array:
 
 @elementwise(complex=True)
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse of `cdf`.
+    """The quantile function, the inverse of `cdf`.
+
+    Args:
+      q: array_like, the probabilities; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import cauchy
     >>> round(float(cauchy.ppf(0.75)), 3)
@@ -90,7 +110,12 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(complex=True)
 def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse of `sf`.
+    """The inverse survival function, the inverse of `sf`.
+
+    Args:
+      q: array_like, the probabilities; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import cauchy
     >>> round(float(cauchy.isf(0.25)), 3)

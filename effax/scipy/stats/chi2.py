@@ -21,6 +21,12 @@ __dir__ = __all__.copy
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density: that of `gamma` of shape `df / 2` and twice the scale.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      df: array_like, the degrees of freedom, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
+
     >>> from effax.scipy.stats import chi2
     >>> round(float(chi2.logpdf(2.0, 3.0)), 3)
     -1.572
@@ -33,7 +39,13 @@ pdf = exponential("pdf", logpdf, "2.0, 3.0", "0.208")
 
 @elementwise
 def cdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The distribution function.
+    """The cumulative distribution function, the probability of at most x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      df: array_like, the degrees of freedom, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import chi2
     >>> round(float(chi2.cdf(2.0, 3.0)), 3)
@@ -47,7 +59,13 @@ logcdf = logarithm("logcdf", cdf, "2.0, 3.0", "-0.85")
 
 @elementwise
 def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The probability of more than x.
+    """The survival function, the probability of more than x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      df: array_like, the degrees of freedom, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import chi2
     >>> round(float(chi2.sf(2.0, 3.0)), 3)

@@ -24,6 +24,10 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
 
     Or one fewer: the last is then what the others leave. `-inf` where they are no probabilities.
 
+    Args:
+      x: array_like, (n, ...) or (n - 1, ...), the probabilities.
+      alpha: array_like, (n,), the concentrations, positive.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy.stats import dirichlet
     >>> round(float(dirichlet.logpdf(jnp.array([0.2, 0.3, 0.5]), jnp.array([1.0, 2.0, 2.0]))), 3)

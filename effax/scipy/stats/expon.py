@@ -31,6 +31,11 @@ def _standard(x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> tuple[Any, Any]
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `exp(-x)` on x >= 0 at loc 0 and scale 1.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
+
     >>> from effax.scipy.stats import expon
     >>> round(float(expon.logpdf(2.0)), 3)
     -2.0
@@ -44,7 +49,12 @@ pdf = exponential("pdf", logpdf, "2.0", "0.135")
 
 @elementwise(weak="kept")
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The distribution function.
+    """The cumulative distribution function, the probability of at most x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import expon
     >>> round(float(expon.cdf(2.0)), 3)
@@ -55,7 +65,12 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="kept")
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the distribution function.
+    """The logarithm of `cdf`.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import expon
     >>> round(float(expon.logcdf(2.0)), 3)
@@ -67,7 +82,12 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="kept")
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the probability of more than x.
+    """The logarithm of the survival function.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import expon
     >>> round(float(expon.logsf(2.0)), 3)
@@ -81,7 +101,12 @@ sf = exponential("sf", logsf, "2.0", "0.135")
 
 @elementwise(weak="kept", complex=True)
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse of `cdf`; NaN outside of 0 to 1.
+    """The quantile function, the inverse of `cdf`; NaN outside of 0 to 1.
+
+    Args:
+      q: array_like, the probabilities; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import expon
     >>> round(float(expon.ppf(0.865)), 3)

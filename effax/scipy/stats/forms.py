@@ -10,6 +10,7 @@ import functools
 import inspect
 import math
 import operator
+import textwrap
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, overload
@@ -82,12 +83,12 @@ def defined(value: ArrayLike, *conditions: Any) -> Array:
 
 
 _MEANINGS = {
-    "pdf": "The density.",
-    "pmf": "The probability of k.",
-    "cdf": "The distribution function.",
-    "logcdf": "The logarithm of the distribution function.",
-    "sf": "The probability of more than x.",
-    "logsf": "The logarithm of the probability of more than x.",
+    "pdf": "The probability density function.",
+    "pmf": "The probability mass function.",
+    "cdf": "The cumulative distribution function, the probability of at most x.",
+    "logcdf": "The logarithm of `cdf`.",
+    "sf": "The survival function, the probability of more than x.",
+    "logsf": "The logarithm of the survival function.",
 }
 
 
@@ -104,9 +105,12 @@ def _derived(
 
     module = function.__module__.rpartition(".")[2]
     derived.__name__ = derived.__qualname__ = name
+    # The arguments are those of the function, so its docstring is the one place that names them.
+    named = (inspect.getdoc(function) or "").partition("Args:\n")[2].partition("\n\n")[0]
+    named = textwrap.indent(f"Args:\n{named}\n\n", "    ")
     imported = "    >>> import effax.numpy as jnp\n" if "jnp." in args else ""
     derived.__doc__ = (
-        f"{_MEANINGS[name]}\n\n{imported}    >>> from effax.scipy.stats import {module}\n"
+        f"{_MEANINGS[name]}\n\n{named}{imported}    >>> from effax.scipy.stats import {module}\n"
         f"    >>> round(float({module}.{name}({args})), 3)\n    {answer}\n    "
     )
     return whole()(derived)

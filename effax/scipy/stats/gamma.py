@@ -25,6 +25,12 @@ __dir__ = __all__.copy
 def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `x**(a - 1) * exp(-x) / gamma(a)` at loc 0 and scale 1.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      a: array_like, the shape parameter, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
+
     >>> from effax.scipy.stats import gamma
     >>> round(float(gamma.logpdf(2.0, 3.0)), 3)
     -1.307
@@ -48,7 +54,13 @@ def _within(tail: Callable[..., Array], outside: int, x: ArrayLike, a: ArrayLike
 
 @elementwise
 def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The distribution function.
+    """The cumulative distribution function, the probability of at most x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      a: array_like, the shape parameter, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import gamma
     >>> round(float(gamma.cdf(2.0, 3.0)), 3)
@@ -62,7 +74,13 @@ logcdf = logarithm("logcdf", cdf, "2.0, 3.0", "-1.129")
 
 @elementwise(weak="kept")
 def sf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The probability of more than x.
+    """The survival function, the probability of more than x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      a: array_like, the shape parameter, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import gamma
     >>> round(float(gamma.sf(2.0, 3.0)), 3)

@@ -19,6 +19,10 @@ __dir__ = __all__.copy
 def logpdf(x: ArrayLike, beta: ArrayLike) -> Array:
     """The logarithm of the density, which goes as `exp(-abs(x)**beta)`.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      beta: array_like, the exponent, positive.
+
     >>> from effax.scipy.stats import gennorm
     >>> round(float(gennorm.logpdf(1.0, 2.0)), 3)
     -1.572
@@ -31,7 +35,11 @@ pdf = exponential("pdf", logpdf, "1.0, 2.0", "0.208")
 
 @elementwise(weak="kept")
 def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
-    """The distribution function.
+    """The cumulative distribution function, the probability of at most x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      beta: array_like, the exponent, positive.
 
     >>> from effax.scipy.stats import gennorm
     >>> round(float(gennorm.cdf(1.0, 2.0)), 3)

@@ -20,6 +20,11 @@ __dir__ = __all__.copy
 def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
     """The logarithm of the probability of k, `p * (1 - p)**(k - 1)` from k = 1 on.
 
+    Args:
+      k: array_like, the numbers of trials; all arguments are broadcast together.
+      p: array_like, the probability of success of each trial.
+      loc: array_like, the offset of the distribution.
+
     >>> from effax.scipy.stats import geom
     >>> round(float(geom.logpmf(2, 0.25)), 3)
     -1.674

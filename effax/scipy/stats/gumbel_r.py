@@ -24,6 +24,11 @@ __dir__ = __all__.copy
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `exp(-x - exp(-x))` at loc 0 and scale 1.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
+
     >>> from effax.scipy.stats import gumbel_r
     >>> round(float(gumbel_r.logpdf(1.0)), 3)
     -1.368
@@ -39,7 +44,12 @@ pdf = exponential("pdf", logpdf, "1.0", "0.255")
 
 @elementwise(weak="kept")
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the distribution function.
+    """The logarithm of `cdf`.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import gumbel_r
     >>> round(float(gumbel_r.logcdf(1.0)), 3)
@@ -53,7 +63,12 @@ cdf = exponential("cdf", logcdf, "1.0", "0.692")
 
 @elementwise
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The probability of more than x.
+    """The survival function, the probability of more than x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import gumbel_r
     >>> round(float(gumbel_r.sf(1.0)), 3)
@@ -64,7 +79,12 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="kept")
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the probability of more than x.
+    """The logarithm of the survival function.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import gumbel_r
     >>> round(float(gumbel_r.logsf(1.0)), 3)
@@ -75,7 +95,12 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="kept")
 def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse of `cdf`.
+    """The quantile function, the inverse of `cdf`.
+
+    Args:
+      p: array_like, the probabilities; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import gumbel_r
     >>> round(float(gumbel_r.ppf(0.692)), 2)

@@ -18,6 +18,11 @@ __dir__ = __all__.copy
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `exp(-abs(x)) / 2` at loc 0 and scale 1.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
+
     >>> from effax.scipy.stats import laplace
     >>> round(float(laplace.logpdf(1.0)), 3)
     -1.693
@@ -30,7 +35,12 @@ pdf = exponential("pdf", logpdf, "1.0", "0.184")
 
 @elementwise
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The distribution function.
+    """The cumulative distribution function, the probability of at most x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import laplace
     >>> round(float(laplace.cdf(1.0)), 3)

@@ -22,6 +22,11 @@ __dir__ = __all__.copy
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `exp(-x) / (1 + exp(-x))**2` at loc 0 and scale 1.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
+
     >>> from effax.scipy.stats import logistic
     >>> round(float(logistic.logpdf(1.0)), 3)
     -1.627
@@ -35,7 +40,12 @@ pdf = exponential("pdf", logpdf, "1.0", "0.197")
 
 @elementwise(weak="kept", complex=True)
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The distribution function, `1 / (1 + exp(-x))` at loc 0 and scale 1.
+    """The cumulative distribution function, `1 / (1 + exp(-x))` at loc 0 and scale 1.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import logistic
     >>> round(float(logistic.cdf(1.0)), 3)
@@ -46,7 +56,12 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="kept", complex=True)
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The probability of more than x.
+    """The survival function, the probability of more than x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import logistic
     >>> round(float(logistic.sf(1.0)), 3)
@@ -57,7 +72,12 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(complex=True)
 def ppf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse of `cdf`.
+    """The quantile function, the inverse of `cdf`.
+
+    Args:
+      x: array_like, the probabilities; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import logistic
     >>> round(float(logistic.ppf(0.731)), 3)
@@ -68,7 +88,12 @@ def ppf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(complex=True)
 def isf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse of `sf`.
+    """The inverse survival function, the inverse of `sf`.
+
+    Args:
+      x: array_like, the probabilities; all arguments are broadcast together.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import logistic
     >>> round(float(logistic.isf(0.731)), 3)

@@ -24,6 +24,11 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
 
     `-inf` where the counts don't add up to n. Raises `ValueError` unless x and n are integers.
 
+    Args:
+      x: array_like of integers, (..., m), the counts of the m outcomes.
+      n: array_like of integers, the number of trials, broadcast against `x` without its last axis.
+      p: array_like, (..., m), the probabilities of the outcomes.
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy.stats import multinomial
     >>> round(float(multinomial.logpmf(jnp.array([1, 2]), 3, jnp.array([0.25, 0.75]))), 3)

@@ -20,6 +20,12 @@ __dir__ = __all__.copy
 def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
     """The logarithm of the probability of k.
 
+    Args:
+      k: array_like, the counts; all arguments are broadcast together.
+      n: array_like, the number of successes, positive.
+      p: array_like, the probability of success of each trial.
+      loc: array_like, the offset of the distribution.
+
     >>> from effax.scipy.stats import nbinom
     >>> round(float(nbinom.logpmf(1, 3, 0.25)), 3)
     -3.348

@@ -30,6 +30,11 @@ _LOG_2PI = math.log(2 * math.pi)
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `exp(-x**2 / 2) / sqrt(2 * pi)` at loc 0 and scale 1.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the mean.
+      scale: array_like, the standard deviation, positive.
+
     >>> from effax.scipy.stats import norm
     >>> round(float(norm.logpdf(1.0)), 3)
     -1.419
@@ -45,7 +50,12 @@ pdf = exponential("pdf", logpdf, "1.0", "0.242")
 
 @elementwise(weak="never")
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The distribution function.
+    """The cumulative distribution function, the probability of at most x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the mean.
+      scale: array_like, the standard deviation, positive.
 
     >>> from effax.scipy.stats import norm
     >>> round(float(norm.cdf(1.0)), 3)
@@ -56,7 +66,12 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="never")
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the distribution function, exact far out in the tail.
+    """The logarithm of `cdf`, exact far out in the tail.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the mean.
+      scale: array_like, the standard deviation, positive.
 
     >>> from effax.scipy.stats import norm
     >>> round(float(norm.logcdf(-30.0)), 3)
@@ -67,7 +82,12 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="never")
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse of `cdf`, in the default dtype of floats.
+    """The quantile function, the inverse of `cdf`, in the default dtype of floats.
+
+    Args:
+      q: array_like, the probabilities; all arguments are broadcast together.
+      loc: array_like, the mean.
+      scale: array_like, the standard deviation, positive.
 
     >>> from effax.scipy.stats import norm
     >>> round(float(norm.ppf(0.841)), 3)
@@ -78,7 +98,12 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="never")
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The probability of more than x, exact far out in the tail.
+    """The survival function, the probability of more than x, exact far out in the tail.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the mean.
+      scale: array_like, the standard deviation, positive.
 
     >>> from effax.scipy.stats import norm
     >>> round(float(norm.sf(1.0)), 3)
@@ -89,7 +114,12 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="never")
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the probability of more than x.
+    """The logarithm of the survival function.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the mean.
+      scale: array_like, the standard deviation, positive.
 
     >>> from effax.scipy.stats import norm
     >>> round(float(norm.logsf(30.0)), 3)
@@ -100,7 +130,12 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="never")
 def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse of `sf`, in the default dtype of floats.
+    """The inverse survival function, the inverse of `sf`, in the default dtype of floats.
+
+    Args:
+      q: array_like, the probabilities; all arguments are broadcast together.
+      loc: array_like, the mean.
+      scale: array_like, the standard deviation, positive.
 
     >>> from effax.scipy.stats import norm
     >>> round(float(norm.isf(0.841)), 3)

@@ -37,6 +37,12 @@ def _fall(x: ArrayLike, b: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> Array
 def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `b / x**(b + 1)` on x >= 1 at loc 0 and scale 1.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      b: array_like, the shape parameter, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
+
     >>> from effax.scipy.stats import pareto
     >>> round(float(pareto.logpdf(2.0, 3.0)), 3)
     -1.674
@@ -51,7 +57,13 @@ pdf = exponential("pdf", logpdf, "2.0, 3.0", "0.188")
 
 @elementwise
 def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The distribution function.
+    """The cumulative distribution function, the probability of at most x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      b: array_like, the shape parameter, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import pareto
     >>> round(float(pareto.cdf(2.0, 3.0)), 3)
@@ -62,7 +74,13 @@ def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
 
 @elementwise(weak="kept")
 def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the distribution function.
+    """The logarithm of `cdf`.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      b: array_like, the shape parameter, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import pareto
     >>> round(float(pareto.logcdf(2.0, 3.0)), 3)
@@ -73,7 +91,13 @@ def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
 
 @elementwise
 def logsf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the probability of more than x.
+    """The logarithm of the survival function.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      b: array_like, the shape parameter, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import pareto
     >>> round(float(pareto.logsf(2.0, 3.0)), 3)
@@ -87,7 +111,13 @@ sf = exponential("sf", logsf, "2.0, 3.0", "0.125")
 
 @elementwise(complex=True)
 def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse of `cdf`; NaN outside of 0 to 1.
+    """The quantile function, the inverse of `cdf`; NaN outside of 0 to 1.
+
+    Args:
+      q: array_like, the probabilities; all arguments are broadcast together.
+      b: array_like, the shape parameter, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
 
     >>> from effax.scipy.stats import pareto
     >>> round(float(pareto.ppf(0.875, 3.0)), 3)

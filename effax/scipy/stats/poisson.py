@@ -23,6 +23,11 @@ __dir__ = __all__.copy
 def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     """The logarithm of the probability of k, `exp(-mu) * mu**k / factorial(k)` at loc 0.
 
+    Args:
+      k: array_like, the counts; all arguments are broadcast together.
+      mu: array_like, the mean at loc 0, not negative.
+      loc: array_like, the offset of the distribution.
+
     >>> from effax.scipy.stats import poisson
     >>> round(float(poisson.logpmf(2, 3.0)), 3)
     -1.496
@@ -45,7 +50,12 @@ pmf = exponential("pmf", logpmf, "2, 3.0", "0.224")
 
 @elementwise
 def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The distribution function.
+    """The cumulative distribution function, the probability of at most k.
+
+    Args:
+      k: array_like, the counts; all arguments are broadcast together.
+      mu: array_like, the mean at loc 0, not negative.
+      loc: array_like, the offset of the distribution.
 
     >>> from effax.scipy.stats import poisson
     >>> round(float(poisson.cdf(2, 3.0)), 3)
@@ -64,6 +74,10 @@ _FEW, _MANY = 100, 220
 @elementwise
 def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     """The entropy, in nats: a sum for small mu, an expansion for large; NaN for negative mu.
+
+    Args:
+      mu: array_like, the mean.
+      loc: array_like, the offset, broadcast against `mu`; the entropy does not depend on it.
 
     >>> from effax.scipy.stats import poisson
     >>> round(float(poisson.entropy(3.0)), 3)

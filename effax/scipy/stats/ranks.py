@@ -63,6 +63,12 @@ def mode(
 
     Raises `ValueError` for an unknown `nan_policy`, `NotImplementedError` for "omit" and "raise".
 
+    Args:
+      a: array_like.
+      axis: the axis; None for the flattened array.
+      nan_policy: must be "propagate".
+      keepdims: whether the reduced axis stays, with length 1 (for None, every axis).
+
     >>> import effax.numpy as jnp
     >>> from effax.scipy import stats
     >>> stats.mode(jnp.array([3, 1, 3, 2, 1]))
@@ -154,6 +160,13 @@ def sem(
     """The standard error of the mean: the standard deviation over the root of the number.
 
     `nan_policy` is "propagate" or "omit", which leaves NaN out. Raises `ValueError` for others.
+
+    Args:
+      a: array_like.
+      axis: the axis; None for the flattened array.
+      ddof: the number that is subtracted from the count of elements in the variance.
+      nan_policy: "propagate", or "omit" to leave NaN out.
+      keepdims: whether the reduced axes stay, with length 1.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import stats

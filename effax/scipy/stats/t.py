@@ -18,6 +18,12 @@ __dir__ = __all__.copy
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, which goes as `(1 + x**2 / df)**(-(df + 1) / 2)`.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      df: array_like, the degrees of freedom, positive.
+      loc: array_like, the offset of the distribution.
+      scale: array_like, the scale of the distribution, positive.
+
     >>> from effax.scipy.stats import t
     >>> round(float(t.logpdf(1.0, 3.0)), 3)
     -1.576

@@ -39,6 +39,12 @@ def logpdf(
 ) -> Array:
     """The logarithm of the density; NaN where b is not above a.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      a, b: array_like, the bounds, in units of `scale` from `loc`; a is below b.
+      loc: array_like, the mean of the normal distribution that is truncated.
+      scale: array_like, the standard deviation of that distribution, positive.
+
     >>> from effax.scipy.stats import truncnorm
     >>> round(float(truncnorm.logpdf(0.5, -1.0, 1.0)), 3)
     -0.662
@@ -56,7 +62,13 @@ pdf = exponential("pdf", logpdf, "0.5, -1.0, 1.0", "0.516")
 def logcdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """The logarithm of the distribution function; NaN where b is not above a.
+    """The logarithm of `cdf`; NaN where b is not above a.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      a, b: array_like, the bounds, in units of `scale` from `loc`; a is below b.
+      loc: array_like, the mean of the normal distribution that is truncated.
+      scale: array_like, the standard deviation of that distribution, positive.
 
     >>> from effax.scipy.stats import truncnorm
     >>> round(float(truncnorm.logcdf(0.5, -1.0, 1.0)), 3)
@@ -69,7 +81,13 @@ def logcdf(
 def logsf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """The logarithm of the probability of more than x: `logcdf` of the mirror image.
+    """The logarithm of the survival function: `logcdf` of the mirror image.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      a, b: array_like, the bounds, in units of `scale` from `loc`; a is below b.
+      loc: array_like, the mean of the normal distribution that is truncated.
+      scale: array_like, the standard deviation of that distribution, positive.
 
     >>> from effax.scipy.stats import truncnorm
     >>> round(float(truncnorm.logsf(0.5, -1.0, 1.0)), 3)

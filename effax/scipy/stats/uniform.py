@@ -21,6 +21,11 @@ __dir__ = __all__.copy
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density, `1 / scale` from loc to loc + scale.
 
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the lower end of the interval.
+      scale: array_like, the length of the interval, positive.
+
     >>> from effax.scipy.stats import uniform
     >>> round(float(uniform.logpdf(0.5, 0.0, 2.0)), 3)
     -0.693
@@ -34,7 +39,12 @@ pdf = exponential("pdf", logpdf, "0.5, 0.0, 2.0", "0.5")
 
 @elementwise(weak="never")
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The distribution function.
+    """The cumulative distribution function, the probability of at most x.
+
+    Args:
+      x: array_like, the points; all arguments are broadcast together.
+      loc: array_like, the lower end of the interval.
+      scale: array_like, the length of the interval, positive.
 
     >>> from effax.scipy.stats import uniform
     >>> round(float(uniform.cdf(0.5, 0.0, 2.0)), 3)
@@ -45,7 +55,12 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="kept", complex=True)
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse of `cdf`; NaN outside of 0 to 1.
+    """The quantile function, the inverse of `cdf`; NaN outside of 0 to 1.
+
+    Args:
+      q: array_like, the probabilities; all arguments are broadcast together.
+      loc: array_like, the lower end of the interval.
+      scale: array_like, the length of the interval, positive.
 
     >>> from effax.scipy.stats import uniform
     >>> round(float(uniform.ppf(0.25, 0.0, 2.0)), 3)

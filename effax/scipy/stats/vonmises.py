@@ -20,6 +20,10 @@ __dir__ = __all__.copy
 def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
     """The logarithm of the density, `exp(kappa * cos(x)) / (2 * pi * i0(kappa))`.
 
+    Args:
+      x: array_like, the angles in radians; all arguments are broadcast together.
+      kappa: array_like, the concentration, not negative.
+
     >>> from effax.scipy.stats import vonmises
     >>> round(float(vonmises.logpdf(1.0, 2.0)), 3)
     -1.581

@@ -21,6 +21,10 @@ def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
 
     NaN where c is not between 0 and 1.
 
+    Args:
+      x: array_like, the angles, from 0 to 2 pi; all arguments are broadcast together.
+      c: array_like, the concentration, between 0 and 1.
+
     >>> from effax.scipy.stats import wrapcauchy
     >>> round(float(wrapcauchy.logpdf(1.0, 0.5)), 3)
     -1.783
