@@ -135,7 +135,14 @@ def cases(
     ending: str | None = None,
     dtype: Any = float64,
 ) -> Case:
-    """Cases with all that a law needs; `ending` is a kind of control flow that is surely there."""
+    """Draw a case with everything that a law needs.
+
+    Args:
+      needs: names of the parts that the law asks for, such as "g", "loop" or "mixed".
+      control: the kinds of control flow that may occur.
+      ending: a kind of control flow that is surely there.
+      dtype: the dtype of floats.
+    """
     if "no while" in needs:
         control = control - {"while"}
     if "text" in needs:

@@ -41,11 +41,16 @@ def programs(
     smallest: int = 1,
     ending: str | None = None,
 ) -> Sketch:
-    """Programs of one to three float inputs and one or two float outputs.
+    """Draw a program of one to three float inputs and one or two float outputs.
 
-    `control` names the kinds of control flow that may occur, `smallest` is the least length of an
-    axis. Where they are given, `types` are those of the inputs, and `results` of the outputs;
-    and the last step is of the kind `ending`, a name among those of control flow.
+    Args:
+      control: names of the kinds of control flow that may occur.
+      types: the types of the inputs; drawn by default.
+      results: the types of the outputs; drawn by default.
+      max_steps: the largest number of steps.
+      dtype: the dtype of floats.
+      smallest: the least length of an axis.
+      ending: the kind of the last step, a name among those of control flow.
     """
     if types is None:
         types = [ShapedArray(draw(shapes(smallest=smallest)), dtype) for _ in range(draw(_LENGTHS))]
@@ -67,7 +72,12 @@ def programs(
 
 @st.composite
 def mixed_programs(draw: Draw, /, dtype: Any = float64, **options: Any) -> Sketch:
-    """Programs that may have an integer or a Boolean among their inputs, and empty axes."""
+    """Draw a program that may have an integer or a Boolean among its inputs, and empty axes.
+
+    Args:
+      dtype: the dtype of floats.
+      options: arguments of `programs`.
+    """
     types = [ShapedArray(draw(shapes(smallest=0)), dtype)]
     if draw(st.booleans()):
         types.append(ShapedArray(draw(shapes(smallest=0)), draw(st.sampled_from((int32, bool_)))))

@@ -61,9 +61,12 @@ def _open_mesh(vectors: tuple[Array, ...]) -> tuple[Array, ...]:
 
 @opening
 def unravel_index(indices: ArrayLike, shape: SupportsIndex | Shape | Array) -> tuple[Array, ...]:
-    """Positions in an array read as a vector, as indices, an array for each axis.
+    """Return the indices, an array for each axis, of positions in an array read as a vector.
 
-    Negative positions count from the end; those outside give the last, or first, index.
+    Args:
+      indices: integers, array_like: the positions. Negative ones count from the end; those outside
+        give the last, or first, index.
+      shape: the shape of the array.
 
     >>> import effax.numpy as jnp
     >>> jnp.unravel_index(jnp.array([0, 5]), (2, 3))

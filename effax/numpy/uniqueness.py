@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any, Literal, NamedTuple, overload
 
+import numpy as np
+
 from effax.eager.whole import whole
 from effax.effects.rows import (
     comparison,
@@ -59,7 +61,11 @@ class UniqueInverse(NamedTuple):
 def in_order(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
     """Rows in lexicographic order, which of them are new, how many are, and where rows were."""
     n, width = shape_of(rows)
-    rows = strong(rows) if is_complex(typeof(rows).dtype) else rows
+    if is_complex(typeof(rows).dtype):  # one NaN for all: they sort by their parts, far apart
+        type = typeof(rows)
+        rows = selection.select_n(
+            comparison.ne(rows, rows), strong(rows), shape.full(type.shape, np.nan, type.dtype)
+        )
     positions = shape.iota(dtype=default_int(), shape=(n,), dimension=0)
     if width == 0 or n == 0:
         new = comparison.lt(positions, 1)

@@ -47,3 +47,12 @@ def test_derivatives_of_finite_numbers_are_what_they_were():
     x = jnp.array([0.3 + 0.2j, -1.5 + 0.7j])
     found = effax.vmap(effax.grad(jnp.tanh, holomorphic=True))(x)
     np.testing.assert_allclose(found, 1 - np.tanh(np.asarray(x)) ** 2, 1e-5)
+
+
+def test_complex_numbers_with_a_nan_are_one_element():
+    """They sort by their parts, which put some NaN first and some last."""
+    numbers = np.array([complex(-0.0, np.nan), 1, complex(np.nan, 0), 1, np.inf], np.complex64)
+    values, counts = jnp.unique(numbers, return_counts=True)
+    np.testing.assert_array_equal(values, np.array([1, np.inf, np.nan], np.complex64))
+    assert counts.tolist() == [2, 1, 2]
+    assert jnp.unique(numbers, equal_nan=False).shape == (4,)
