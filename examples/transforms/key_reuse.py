@@ -12,16 +12,14 @@ from copy import deepcopy
 from itertools import chain
 
 import effax as fx
-import effax.numpy as jnp
 from effax.errors import KeyReuseError
-from effax.extend import effects, find_effect, traits
+from effax.extend import effects, traits
 
 
 def fresh(xs):
     """A cell for each key that a variable may hold: [the place that used it up, or nothing]."""
-    words = [x.shape[-1:] if x.dtype == "uint32" else () for x in xs]
-    sizes = [x.size // n[0] if n in ((2,), (4,)) else 0 for x, n in zip(xs, words, strict=True)]  # pyright: ignore[reportGeneralTypeIssues]
-    return [[[""] for _ in range(n)] for n in sizes]
+    words = [x.shape[-1] if x.dtype == "uint32" and x.shape[-1:] in ((2,), (4,)) else 0 for x in xs]
+    return [[[""] for _ in range(x.size // n if n else 0)] for x, n in zip(xs, words, strict=True)]
 
 
 def walk(program, cells):
@@ -46,7 +44,7 @@ def move(e, given, **how):
     (x, *others), found = e.inputs, fresh(e.outputs)
     if given[0] and found[0] and not others:
         with fx.ensure_compile_time_eval():
-            at = e.effect((jnp.arange(x.size) // x.shape[-1]).reshape(x.shape), **how)[..., 0]
+            at = e.effect((fx.numpy.arange(x.size) // x.shape[-1]).reshape(x.shape), **how)[..., 0]
             found = [[given[0][i] for i in at.ravel().tolist()]]
     return found
 
@@ -77,17 +75,13 @@ def steps(e, given, body, consts, carry, length, **_):
     return given[consts:n] + fresh(e.outputs)[carry:]
 
 
-def points(e, given, program, **_):
-    walk(program, fresh(program.inputs))  # within a point: blocks are read as new keys
-    return fresh(e.outputs)
-
-
 def other(e, given, program=None, **_):
-    return walk(program, given) if program else fresh(e.outputs)
+    point = e.effect.family == "kernel"  # of a grid, whose blocks are taken to be new keys
+    found = walk(program, fresh(program.inputs) if point else given) if program else []
+    return found if program and not point else fresh(e.outputs)
 
 
 RULES = {effects.use_key: use, effects.cond: branch, effects.while_loop: loop, effects.scan: steps}
-RULES[find_effect("kernel")] = points
 RULES |= {e: move for e in traits.structural if e.family == "shape"}
 
 
