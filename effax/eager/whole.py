@@ -86,7 +86,7 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                     else:
                         return launch(buffers)
                 if given is not None and keywords.get(given) is None:
-                    return _on_opened(function, args, keywords)
+                    return _as_values(_on_opened(function, args, keywords))
                 return calls.other(args, keywords)
             except Exception as error:
                 strip(error)
@@ -209,7 +209,7 @@ class _Calls:
         try:
             launch, buffers = self.find(args, keywords)
         except _UnhashableError:
-            return self.function(*args, **keywords)
+            return _as_values(self.function(*args, **keywords))
         return launch(buffers)
 
     def find(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Launch, list[Any]]:

@@ -41,7 +41,7 @@ from effax.operands.arguments import (
     pick,
     shape_of,
 )
-from effax.operands.promoting import array, asarray
+from effax.operands.promoting import array, as_value
 
 
 @moves_keys()
@@ -421,7 +421,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
         first = (int(places[i].min()) if some else lengths[i]) if "f" in ends else 0
         last = (int(places[i].max()) + 1 if some else first) if "b" in ends else lengths[i]
         filt = effects.slice_axis(filt, i, first, last)
-    return asarray(filt)
+    return as_value(filt)
 
 
 @moves_keys()

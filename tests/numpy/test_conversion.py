@@ -9,6 +9,7 @@ import pytest
 
 import effax
 import effax.numpy as jnp
+from effax import lax
 
 
 @pytest.mark.parametrize(
@@ -350,3 +351,19 @@ def test_what_is_no_integer_is_none_in_a_trace_either(number, error):
         for call in (make, effax.jit(make)):
             with pytest.raises(error, match="cannot convert float"):
                 call()
+
+
+@pytest.mark.parametrize(
+    "unchanged",
+    [
+        lambda x: lax.convert_element_type(x, x.dtype),
+        lambda x: lax.tile(x, (1,)),
+        lambda x: lax.broadcast_like(x, x),
+        jnp.trim_zeros,
+        lambda x: jnp.nan_to_num(x, x),
+    ],
+)
+def test_functions_with_nothing_to_do_give_arrays(unchanged):
+    result = unchanged(np.arange(1, 4, dtype=np.int32))
+    assert isinstance(result, effax.Array)
+    assert result.tolist() == [1, 2, 3]
