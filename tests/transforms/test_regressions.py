@@ -501,3 +501,16 @@ def test_leaks_of_handlers_are_still_found() -> None:
     kept = []
     with effax.checking_leaks(), pytest.raises(effax.errors.LeakedCarrierError, match="Batch"):
         effax.vmap(lambda x: kept.append(x) or x)(jnp.ones(2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: effax.vjp(jnp.sin, 1.0, reduce_axes=("i",)),
+        lambda: effax.grad(jnp.sin, reduce_axes=("i",)),
+        lambda: effax.linear_transpose(jnp.negative, 1.0, reduce_axes=("i",)),
+    ],
+)
+def test_cotangents_are_not_summed_over_axes_silently(call) -> None:
+    with pytest.raises(NotImplementedError, match="reduce_axes argument to"):
+        call()

@@ -87,7 +87,7 @@ def vjp(
       fun: a function of pytrees of arrays.
       *primals: its arguments.
       has_aux: whether `fun` returns a pair `(value, auxiliary data)`.
-      reduce_axes: accepted for JAX's sake.
+      reduce_axes: accepted for JAX's sake; must be empty.
 
     Returns:
       `(value, f_vjp)`, or `(value, f_vjp, aux)` with `has_aux`.
@@ -97,6 +97,7 @@ def vjp(
     >>> f_vjp(1.0)
     (Array(5., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
     """
+    refuse_axes("vjp", reduce_axes)
     leaves, tree = tree_flatten((primals, {}))
     value_only, aux = split_aux(fun, has_aux)
     flat, out = flat_function(value_only, tree)
@@ -107,6 +108,15 @@ def vjp(
     f_vjp = VJP(done, [typeof(x) for x in leaves], tree_structure(primals), out_tree, name_of(fun))
     value = tree_unflatten(out_tree, done.primals)
     return (value, f_vjp, plain_aux(aux[0])) if has_aux else (value, f_vjp)
+
+
+def refuse_axes(name: str, reduce_axes: Sequence[Any]) -> None:
+    """Raise `NotImplementedError` where cotangents are to be summed over named axes."""
+    if reduce_axes:
+        raise NotImplementedError(
+            f"reduce_axes argument to {name} is deprecated: it must be empty, and was "
+            f"{tuple(reduce_axes)}; psum the gradient along these axes instead"
+        )
 
 
 class VJP(LinearFunction):
@@ -219,8 +229,7 @@ def value_and_grad(
     """
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
-    if reduce_axes:
-        raise NotImplementedError("reduce_axes is not supported; psum the gradient instead")
+    refuse_axes("grad", reduce_axes)
     what = "grad"
 
     @wearing(fun, annotated=False)
@@ -396,6 +405,7 @@ def linear_transpose(
     >>> effax.linear_transpose(lambda x: 3.0 * x, 0.0)(2.0)
     (Array(6., dtype=float32, weak_type=True),)
     """
+    refuse_axes("linear_transpose", reduce_axes)
     leaves, tree = tree_flatten((primals, {}))
     refuse_references(leaves)
     types = [typeof_like(x) for x in leaves]
