@@ -1,7 +1,7 @@
 """ROWS, what can be asked: the kernel, and in `rows` one file for each family of effects.
 
-Each effect is an attribute of the package: `effects.add`, `effects.reduce_sum`. Where a module
-has the same name, the module is meant.
+Each effect is an attribute of the package: `effects.add`, `effects.reduce_sum`. So are families,
+`effects.elementwise`; where an effect has its family's name (`effects.check`), it is meant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ def __getattr__(name: str) -> Any:
     if found is None and not name.startswith("_"):
         for package in (__name__, f"{__name__}.rows"):
             if find_spec(f"{package}.{name}") is not None:
-                return import_module(f"{package}.{name}")
+                module = import_module(f"{package}.{name}")
+                effect = kernel.named_effect(name, load_rows=False) if kernel is not None else None
+                return effect or module
         found = kernel.named_effect(name) if kernel is not None else None
     if found is None:
         raise AttributeError(f"effax has no effect named {name!r}")
