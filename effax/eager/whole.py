@@ -63,7 +63,7 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
             try:
                 if installed() is not bottom:
                     result = _on_opened(function, args, keywords)
-                    return result if isinstance(result, Value) else _as_values(result)
+                    return result if isinstance(result, Value) else as_values(result)
                 if not keywords and len(args) <= leading:
                     try:  # arrays and numbers alone: the common case, one or two without a loop
                         if len(args) == 1:
@@ -86,7 +86,7 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                     else:
                         return launch(buffers)
                 if given is not None and keywords.get(given) is None:
-                    return _as_values(_on_opened(function, args, keywords))
+                    return as_values(_on_opened(function, args, keywords))
                 return calls.other(args, keywords)
             except Exception as error:
                 strip(error)
@@ -160,14 +160,14 @@ def opening(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def _as_values(result: Any) -> Any:
+def as_values(result: Any) -> Any:
     """Return what a body returned, an operand of NumPy's that it left as it is made an array.
 
     So results are arrays whether or not a handler is installed.
     """
     kind = type(result)
     if kind is list or kind is tuple:
-        return kind(map(_as_values, result))
+        return kind(map(as_values, result))
     return asarray(result) if kind in _ENTERED or isinstance(result, np.generic) else result
 
 
@@ -209,7 +209,7 @@ class _Calls:
         try:
             launch, buffers = self.find(args, keywords)
         except _UnhashableError:
-            return _as_values(self.function(*args, **keywords))
+            return as_values(self.function(*args, **keywords))
         return launch(buffers)
 
     def find(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Launch, list[Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.eager.whole import as_values
 from effax.effects.rows import conversion
 from effax.effects.types import (
     bool_,
@@ -18,7 +19,7 @@ from effax.effects.types import (
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, Value
 from effax.keys.decorators import converts_keys
-from effax.operands.promoting import as_value
+from effax.operands.promoting import asarray
 
 
 @converts_keys
@@ -42,7 +43,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
         operand = held(operand, user_dtype(new_dtype, "convert_element_type"))
     given = typeof(operand)
     if is_extended(given.dtype) and new_dtype == given.dtype:
-        return as_value(operand)
+        return as_values(asarray(operand))
     wanted = user_dtype(new_dtype, "convert_element_type")
     if is_complex(given.dtype) and not is_complex(wanted) and wanted != bool_:
         if type(operand) is complex:
@@ -56,7 +57,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
         if isinstance(operand, Value):
             return operand
         if isinstance(operand, np.ndarray):
-            return as_value(operand)
+            return as_values(asarray(operand))
     return conversion.convert_element_type(operand, dtype=wanted)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from effax.api.placing.output_sharding import placed
-from effax.eager.whole import whole
+from effax.eager.whole import as_values, whole
 from effax.effects.promotion import dtype_and_weakness
 from effax.effects.rows import conversion, elementwise, selection, shape
 from effax.effects.tree import tree_map
@@ -22,7 +22,7 @@ from effax.effects.types import (
 )
 from effax.effects.value import Array, ArrayLike, OutSharding, Shape, Value
 from effax.keys.decorators import moves_keys
-from effax.operands.promoting import as_value
+from effax.operands.promoting import asarray
 
 
 def repeated(x: ArrayLike, lengths: Sequence[int]) -> Any:
@@ -128,7 +128,7 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """
     given = typeof(x).shape
     if len(given) == rank:
-        return as_value(x)
+        return as_values(asarray(x))
     return shape.reshape(x, shape=(1,) * (rank - len(given)) + given)
 
 
@@ -171,7 +171,7 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     given, wanted = typeof(arr).shape, typeof(like_arr).shape
     if broadcast_shapes(given, wanted) != wanted:
         raise ValueError(f"broadcast_like: {given} does not fit into the shape {wanted}")
-    return as_value(repeated(arr, wanted))
+    return as_values(asarray(repeated(arr, wanted)))
 
 
 @moves_keys()
@@ -405,7 +405,7 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
             operand = shape.slice_axis(operand, axis, 0, 0)
         elif count > 1:
             operand = shape.concatenate(*[operand] * count, axis=axis)
-    return as_value(operand)
+    return as_values(asarray(operand))
 
 
 def pad(

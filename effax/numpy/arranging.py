@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from effax.api.placing.output_sharding import placed
-from effax.eager.whole import opening, whole
+from effax.eager.whole import as_values, opening, whole
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.rows import comparison, elementwise, indexing, selection
@@ -41,7 +41,7 @@ from effax.operands.arguments import (
     pick,
     shape_of,
 )
-from effax.operands.promoting import array, as_value
+from effax.operands.promoting import array, asarray
 
 
 @moves_keys()
@@ -421,7 +421,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
         first = (int(places[i].min()) if some else lengths[i]) if "f" in ends else 0
         last = (int(places[i].max()) + 1 if some else first) if "b" in ends else lengths[i]
         filt = effects.slice_axis(filt, i, first, last)
-    return as_value(filt)
+    return as_values(asarray(filt))
 
 
 @moves_keys()

@@ -70,15 +70,6 @@ def asarray(x: Any, name: str = "asarray") -> Any:
     return np.asarray(x)
 
 
-def as_value(x: Any, name: str = "asarray") -> Any:
-    """`asarray`, which leaves an array of NumPy's as it is, made an array of effax.
-
-    For results: a function that has nothing to do gives what it was given.
-    """
-    found = asarray(x, name)
-    return found if isinstance(found, Value) else device_array(found)
-
-
 def positions_array(positions: np.ndarray[Any, Any], length: int) -> Any:
     """NumPy's positions along an axis of this length as an array of the dtype that they need.
 
