@@ -22,7 +22,6 @@ from effax.api.calling.float0 import set_aside
 from effax.api.calling.in_place import run_in_place
 from effax.api.calling.signatures import Parameters, leaf_names
 from effax.api.compiling.caches import Trace, caches_of, warn_of_large
-from effax.api.compiling.struct import ShapeDtypeStruct, type_of_float0
 from effax.api.custom.calls import keeps_references
 from effax.api.placing.shardings import Leaves, Shardings, check_arguments, constrained
 from effax.backends.xla import ledger
@@ -360,6 +359,8 @@ class Jit:
 
     def eval_shape(self, *args: Any, **keywords: Any) -> Any:
         """The types of the results, without computing anything."""
+        from effax.api.compiling.struct import ShapeDtypeStruct, type_of_float0
+
         traced = self._trace(self._part(args, keywords, typeof_like))
         found = tree_unflatten(
             traced.out_tree, [ShapeDtypeStruct.of(t) for t in traced.program.out_types]
