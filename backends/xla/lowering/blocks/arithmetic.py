@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from effax.backends.xla.lowering.blocks.writer import BlockWriter, Val, rule
+from effax.backends.xla.lowering.blocks.writer import BlockWriter, Rule, Val, rule, shared
 from effax.effects.effect import Effect
 from effax.effects.rows import (
     comparison,
@@ -86,12 +86,9 @@ def compare(w: BlockWriter, effect: Effect, x: Val, y: Val) -> Val:
 
 def select(w: BlockWriter, which: Val, x: Val, y: Val) -> Val:
     """x where `which` is true, else y; `which` may be a scalar."""
-    texts = f"{w.text(which.type)}, {w.text(x.type)}"
-    if which.type.shape or not x.type.shape:
-        if not x.type.shape:
-            texts = w.text(x.type)
-        return w.op(f"arith.select {which}, {x}, {y} : {texts}", x.type)
-    return w.op(f"arith.select {which}, {x}, {y} : {w.text(x.type)}", x.type)
+    both = which.type.shape and x.type.shape
+    texts = f"{w.text(which.type)}, {w.text(x.type)}" if both else w.text(x.type)
+    return w.op(f"arith.select {which}, {x}, {y} : {texts}", x.type)
 
 
 def convert(w: BlockWriter, x: Val, type: ShapedArray) -> Val:
@@ -129,6 +126,21 @@ def wide(w: BlockWriter, x: Val) -> tuple[Val, ShapedArray]:
     return convert(w, x, x.type.update(dtype=float32)), x.type
 
 
+def fill_unary(effect: Effect, name: str, table: dict[Effect, Rule] = shared) -> None:
+    """Fill the cell of a function of floats that is one operation, computed in 32 bits at least."""
+
+    @rule(effect, table=table)
+    def lower_unary(w: BlockWriter, types: Sequence[ShapedArray], x: Val, **_: Any) -> Val:
+        y, back = wide(w, x)
+        return convert(w, w.simple(name, [y], y.type), back)
+
+
+def is_highest(precision: Any) -> bool:
+    """Whether a product is asked for in the highest precision."""
+    asked = precision if isinstance(precision, str) else (precision or ("DEFAULT",))[0]
+    return str(asked).upper().endswith("HIGHEST")
+
+
 def _fill_tables() -> None:
     def fill_binary(effect: Effect) -> None:
         @rule(effect)
@@ -139,12 +151,6 @@ def _fill_tables() -> None:
         @rule(effect)
         def lower_comparison(w: BlockWriter, types: Sequence[ShapedArray], x: Val, y: Val) -> Val:
             return compare(w, effect, x, y)
-
-    def fill_unary(effect: Effect, name: str) -> None:
-        @rule(effect)
-        def lower_unary(w: BlockWriter, types: Sequence[ShapedArray], x: Val, **_: Any) -> Val:
-            y, back = wide(w, x)
-            return convert(w, w.simple(name, [y], y.type), back)
 
     for effect in _BINARY:
         fill_binary(effect)

@@ -95,7 +95,13 @@ def identifier(name: str) -> str:
 
 
 def first_of_steps(w: BlockWriter, kernel: Kernel) -> int:
-    """The first axis of the grid whose points are steps that write the same blocks of results."""
+    """The first axis of the grid whose points are steps that write the same blocks of results.
+
+    Refuses a kernel that can't be compiled: one that performs effects, or whose points have no such
+    order.
+    """
+    if kernel.program.row:
+        raise w.refuse(f"{sorted(kernel.program.row)} are not performed in a kernel")
     first, again = first_step(
         [kernel.maps[k] for k in kernel.results], kernel.grid, kernel.parallel
     )

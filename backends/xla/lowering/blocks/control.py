@@ -43,9 +43,9 @@ def stays(program: Program, i: int, k: int) -> bool:
     return program.outputs[k] in whole
 
 
-def _kept(w: BlockWriter, x: Value, stays: bool) -> bool:
+def _kept(x: Value, in_place: bool) -> bool:
     """Whether a loop or branch works on the memory that holds the value."""
-    return stays and isinstance(x, View) and x.memory.writable
+    return in_place and isinstance(x, View) and x.memory.writable
 
 
 def _given(w: BlockWriter, x: Value, in_place: bool) -> Value:
@@ -62,9 +62,14 @@ def settle(w: BlockWriter, held: Sequence[Value]) -> None:
             w.settle(x.memory)
 
 
-def named(text: str, n: int, types: Sequence[ShapedArray]) -> list[Val]:
-    """The results of an operation of several results."""
-    return [Val(text if n == 1 else f"{text}#{i}", t) for i, t in enumerate(types)]
+def assigned(name: str, types: Sequence[ShapedArray]) -> str:
+    """The beginning of an operation with results of these types."""
+    return f"{name}:{len(types)} = " if len(types) > 1 else f"{name} = " if types else ""
+
+
+def named(name: str, types: Sequence[ShapedArray]) -> list[Val]:
+    """The results of an operation that begins as `assigned`."""
+    return [Val(name if len(types) == 1 else f"{name}#{i}", t) for i, t in enumerate(types)]
 
 
 def nested(w: BlockWriter, write: Callable[[], None]) -> list[str]:
@@ -100,7 +105,7 @@ def _source(
 ) -> int | None:
     """The operand in whose memory every branch leaves result k."""
     for i, x in enumerate(operands):
-        if _kept(w, x, all(stays(b, i, k) for b in branches)):
+        if _kept(x, all(stays(b, i, k) for b in branches)):
             return i
     return None
 
@@ -134,9 +139,14 @@ def _choose(
     then, other = nested(w, branch(branches[first])), nested(w, rest)
     arrow = f" -> ({', '.join(map(w.text, types))})" if types else ""
     name = w.fresh()
-    left = f"{name}:{len(types)} = " if len(types) > 1 else f"{name} = " if types else ""
-    w.lines += [f"{left}scf.if {low}{arrow} {{", *then, "} else {", *other, "}"]
-    return named(name, len(types), types)
+    w.lines += [
+        f"{assigned(name, types)}scf.if {low}{arrow} {{",
+        *then,
+        "} else {",
+        *other,
+        "}",
+    ]
+    return named(name, types)
 
 
 def _yield(w: BlockWriter, values: Sequence[Val]) -> None:
@@ -159,10 +169,9 @@ def counted(
     texts = ", ".join(map(w.text, types))
     name, head = w.fresh(), f"scf.for {i} = {zero} to {end} step {one}"
     if carry:
-        left = f"{name}:{len(carry)}" if len(carry) > 1 else name
-        head = f"{left} = {head} iter_args({pairs}) -> ({texts})"
+        head = f"{assigned(name, types)}{head} iter_args({pairs}) -> ({texts})"
     w.lines += [f"{head} : i32 {{", *lines, "}"]
-    return named(name, len(carry), types)
+    return named(name, types)
 
 
 @rule(control.scan, table=lazy)
@@ -180,7 +189,7 @@ def lower_scan(
     if len(types) > carry:
         raise w.refuse("a scan that stacks what its steps give has no rule")
     held = [
-        _kept(w, x, stays(body, consts + k, k))
+        _kept(x, stays(body, consts + k, k))
         for k, x in enumerate(operands[consts : consts + carry])
     ]
     settle(w, [x for x, own in zip(operands[consts:], held, strict=False) if own])
@@ -228,7 +237,7 @@ def lower_while(
 ) -> list[Value]:
     n, m = cond_consts, cond_consts + body_consts
     held = [
-        _kept(w, x, stays(body, body_consts + k, k) and cond.inputs[n + k] not in _used(cond))
+        _kept(x, stays(body, body_consts + k, k) and cond.inputs[n + k] not in _used(cond))
         for k, x in enumerate(operands[m:])
     ]
     settle(w, [x for x, own in zip(operands[m:], held, strict=True) if own])
@@ -256,16 +265,15 @@ def lower_while(
     pairs = ", ".join(f"{a} = {b}" for a, b in zip(before, loose, strict=True))
     inner = ", ".join(f"{x}: {w.text(x.type)}" for x in after)
     name = w.fresh()
-    left = f"{name}:{len(loose)}" if len(loose) > 1 else name
     w.lines += [
-        f"{left} = scf.while ({pairs}) : ({texts}) -> ({texts}) {{",
+        f"{assigned(name, kinds)}scf.while ({pairs}) : ({texts}) -> ({texts}) {{",
         *nested(w, test),
         "} do {",
         f"^bb0({inner}):",
         *nested(w, step),
         "}",
     ]
-    found = iter(named(name, len(loose), kinds))
+    found = iter(named(name, kinds))
     return [x if own else next(found) for x, own in zip(begin, held, strict=True)]
 
 

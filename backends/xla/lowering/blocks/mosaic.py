@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from effax.backends.xla.lowering.blocks import control as control
-from effax.backends.xla.lowering.blocks.arithmetic import binary, convert, wide
+from effax.backends.xla.lowering.blocks.arithmetic import (
+    binary,
+    convert,
+    fill_unary,
+    is_highest,
+    wide,
+)
 from effax.backends.xla.lowering.blocks.writer import (
     BlockWriter,
     Dim,
@@ -80,12 +87,6 @@ class MosaicWriter(BlockWriter):
             found.append(at)
         return ", ".join(found)
 
-    def raw(self, text: str) -> str:
-        """Write an operation whose result is no value of the program."""
-        name = self.fresh()
-        self.lines.append(f"{name} = {text}")
-        return name
-
     def load(self, view: View) -> Val:
         """Load a view: from SMEM a scalar."""
         text, at = self.memory_text(view.memory), self.places(view)
@@ -125,8 +126,7 @@ class MosaicWriter(BlockWriter):
             raise self.refuse(f"copies from and to {memory.block.space!r} have no rule")
 
 
-def _rule(*effects: Effect) -> Callable[[Rule], Rule]:
-    return rule(*effects, table=_RULES)
+_rule: Final = partial(rule, table=_RULES)
 
 
 @_rule(shape.broadcast_in_dim)
@@ -269,31 +269,17 @@ def mosaic_dot(
     numbers = ",".join(f"[{', '.join(map(str, x))}]" for x in lists)
     out = types[0]
     sums = out if bit_width(out.dtype) >= 32 else out.update(dtype="float32")
-    asked = str(precision if isinstance(precision, str) else (precision or ("DEFAULT",))[0])
     told = f"dimension_numbers = #tpu.dot_dimension_numbers<{numbers}>, transpose_lhs_hint = false"
-    if asked.upper().endswith("HIGHEST"):
+    if is_highest(precision):
         told += ", precision = #tpu.contract_precision<fp32>"
     texts = f"({w.text(a.type)}, {w.text(b.type)}, {w.text(sums)}) -> {w.text(sums)}"
     found = w.op(f'"tpu.matmul"({a}, {b}, {zeros(w, sums)}) {{{told}}} : {texts}', sums)
     return convert(w, found, out)
 
 
-_UNARY: Final = {
-    transcendental.tanh: "math.tanh",
-    transcendental.log1p: "math.log1p",
-    transcendental.tan: "math.tan",
-}
-
-
-def _fill_unary(effect: Effect, name: str) -> None:
-    @_rule(effect)
-    def mosaic_unary(w: MosaicWriter, types: Sequence[ShapedArray], x: Val, **_: Any) -> Val:
-        y, back = wide(w, x)
-        return convert(w, w.simple(name, [y], y.type), back)
-
-
-for _effect, _name in _UNARY.items():
-    _fill_unary(_effect, _name)
+fill_unary(transcendental.tanh, "math.tanh", _RULES)
+fill_unary(transcendental.log1p, "math.log1p", _RULES)
+fill_unary(transcendental.tan, "math.tan", _RULES)
 
 
 @_rule(transcendental.expm1)

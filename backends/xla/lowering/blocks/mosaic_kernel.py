@@ -72,8 +72,6 @@ def bytecode(text: str) -> bytes:
 def module(kernel: Kernel) -> str:
     """The text of a kernel: a function on blocks, and one for each index map."""
     w = MosaicWriter(kernel.name)
-    if kernel.program.row:
-        raise w.refuse(f"{sorted(kernel.program.row)} are not performed in a kernel")
     for block in kernel.blocks:
         _check_tiles(w, block)
     first = first_of_steps(w, kernel)
@@ -92,7 +90,7 @@ def module(kernel: Kernel) -> str:
     places = homes(kernel.program, outs)
     after = w.run(kernel.program, [*ids, *told, *blocks, *scratch], places)
     loaded = [
-        None if isinstance(x, View) and x.memory is out.memory and x.whole else w.val(x)
+        None if isinstance(x, View) and x.is_all_of(out.memory) else w.val(x)
         for out, x in zip(outs, after, strict=True)
     ]
     for out, x in zip(outs, loaded, strict=True):

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from functools import reduce as fold
 from typing import Any, ClassVar, Final
 
 from effax.backends.xla.lowering.blocks import arithmetic as arithmetic
 from effax.backends.xla.lowering.blocks import control as control
-from effax.backends.xla.lowering.blocks.arithmetic import binary, convert, select, wide
+from effax.backends.xla.lowering.blocks.arithmetic import (
+    binary,
+    convert,
+    is_highest,
+    select,
+    wide,
+)
 from effax.backends.xla.lowering.blocks.writer import (
     INDEX,
     BlockWriter,
@@ -84,6 +91,12 @@ class TritonWriter(BlockWriter):
         type = x.type.update(shape=lengths)
         return self.op(f"tt.broadcast {x} : {self.text(x.type)} -> {self.text(type)}", type)
 
+    def line(self, n: int) -> Val:
+        """The vector 0, 1, ... of n numbers."""
+        line = INDEX.update(shape=(n,))
+        text = f"tt.make_range {{end = {n} : i32, start = 0 : i32}} : {self.text(line)}"
+        return self.op(text, line)
+
     # -- memory
 
     def memory_element(self, dtype: Any) -> str:
@@ -115,9 +128,8 @@ class TritonWriter(BlockWriter):
             offset = self.simple("arith.addi", [offset, step], INDEX)
             if not d.kept:
                 continue
-            line = INDEX.update(shape=(d.size,))
-            text = f"tt.make_range {{end = {d.size} : i32, start = 0 : i32}} : {self.text(line)}"
-            at = self.op(text, line)
+            at = self.line(d.size)
+            line = at.type
             if d.stride != 1:
                 at = self.simple("arith.muli", [at, self.constant(d.stride, line)], line)
             if d.padded:
@@ -149,12 +161,6 @@ class TritonWriter(BlockWriter):
         lengths = view.type.shape
         return f"tensor<{'x'.join(map(str, lengths))}x{pointer}>" if lengths else pointer
 
-    def raw(self, text: str) -> str:
-        """Write an operation whose result is no value of the program."""
-        name = self.fresh()
-        self.lines.append(f"{name} = {text}")
-        return name
-
     def load(self, view: View) -> Val:
         """Load a view; 0 stands for what lies outside of the array."""
         at, inside = self.pointers(view)
@@ -180,8 +186,7 @@ class TritonWriter(BlockWriter):
         self.lines.append("gpu.barrier")
 
 
-def _rule(*effects: Effect) -> Callable[[Rule], Rule]:
-    return rule(*effects, table=_RULES)
+_rule: Final = partial(rule, table=_RULES)
 
 
 @_rule(shape.broadcast_in_dim)
@@ -235,10 +240,8 @@ def triton_iota(
     shape: tuple[int, ...],
     dimension: int,
 ) -> Val:
-    n = shape[dimension]
-    line = INDEX.update(shape=(n,))
-    at = w.op(f"tt.make_range {{end = {n} : i32, start = 0 : i32}} : {w.text(line)}", line)
-    return w.stretch(convert(w, at, line.update(dtype=dtype)), dimension, shape)
+    at = w.line(shape[dimension])
+    return w.stretch(convert(w, at, at.type.update(dtype=dtype)), dimension, shape)
 
 
 def _reduced(w: TritonWriter, effect: Effect, x: Val, axis: int) -> Val:
@@ -268,15 +271,15 @@ def _region(
     lines = control.nested(w, body)
     given = ", ".join(f"{x}: {w.text(x.type)}" for x in (*a, *b))
     ins, outs = (", ".join(w.text(t) for t in ts) for ts in ([x.type for x in xs], types))
-    left, n = w.fresh(), len(types)
+    left = w.fresh()
     w.lines += [
-        f"{left}{f':{n}' if n > 1 else ''} = "
+        f"{control.assigned(left, types)}"
         f'"{name}"({", ".join(map(str, xs))}) <{{{attributes}}}> ({{',
         f"^bb0({given}):",
         *lines,
         f"}}) : ({ins}) -> ({outs})",
     ]
-    return control.named(left, n, types)
+    return control.named(left, types)
 
 
 _REDUCTIONS: Final = {
@@ -374,7 +377,7 @@ def triton_dot(
     (ac, bc), (ab, bb) = dimension_numbers
     if ab or bb or len(a.type.shape) != 2 or len(b.type.shape) != 2 or len(ac) != 1:
         raise w.refuse("products of matrices are all that Triton has of 'dot_general'")
-    if ac == (0,) or list(ac) == [0]:
+    if list(ac) == [0]:
         a = _turned(w, a)
     if list(bc) == [1]:
         b = _turned(w, b)
@@ -384,8 +387,7 @@ def triton_dot(
     sums = out if bit_width(out.dtype) >= 32 else out.update(dtype=float32)
     how = ""
     if a.type.dtype == float32:
-        asked = precision if isinstance(precision, str) else (precision or ("DEFAULT",))[0]
-        how = f", inputPrecision = {'ieee' if str(asked) in ('HIGHEST', 'highest') else 'tf32'}"
+        how = f", inputPrecision = {'ieee' if is_highest(precision) else 'tf32'}"
     texts = f"{w.text(a.type)} * {w.text(b.type)} -> {w.text(sums)}"
     return convert(w, w.op(f"tt.dot {a}, {b}, {zeros(w, sums)}{how} : {texts}", sums), out)
 

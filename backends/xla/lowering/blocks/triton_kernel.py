@@ -56,8 +56,6 @@ def lower_triton(
 def module(kernel: Kernel) -> tuple[int, str]:
     """The text of the kernel, and the first axis of the grid that is a loop in it."""
     w = TritonWriter(kernel.name)
-    if kernel.program.row:
-        raise w.refuse(f"{sorted(kernel.program.row)} are not performed in a kernel")
     first = first_of_steps(w, kernel)
     _check_order(w, kernel, first)
     ids = _coordinates(w, w.op("tt.get_program_id x : i32", INDEX), kernel.grid[:first])
@@ -90,7 +88,7 @@ def module(kernel: Kernel) -> tuple[int, str]:
     else:
         after = _loop(w, kernel, first, ids, outs, scratch, run)
     for out, x in zip(outs, after, strict=False):
-        if not (isinstance(x, View) and x.memory is out.memory and x.whole):
+        if not (isinstance(x, View) and x.is_all_of(out.memory)):
             w.store(out, w.val(x))
     return first, _function(w, kernel)
 
@@ -157,7 +155,7 @@ def _memory(
     k: int = 0,
 ) -> Memory:
     """Return the memory of the block of an operand, or of result k, at a point of the grid."""
-    if any(block.padding[i] != (0, 0) for i in range(len(block.sizes))):
+    if any(pair != (0, 0) for pair in block.padding):
         raise w.refuse("blocks of padded arrays have no rule")
     name = name or f"%a{len(kernel.scalars) + k}"
     starts: list[Val | None] = [None] * len(block.sizes)

@@ -97,12 +97,11 @@ class View:
         """The type of the value."""
         return self.memory.block.array.update(shape=tuple(d.size for d in self.kept))
 
-    @property
-    def whole(self) -> bool:
-        """Whether it is all of the block."""
-        return all(
+    def is_all_of(self, memory: Memory) -> bool:
+        """Whether it is all of the block in that memory."""
+        return self.memory is memory and all(
             d.size == n and not d.start and not d.terms
-            for d, n in zip(self.dims, self.memory.block.sizes, strict=True)
+            for d, n in zip(self.dims, memory.block.sizes, strict=True)
         )
 
     def along(self, ranges: Sequence[Dim]) -> View:
@@ -149,11 +148,15 @@ class BlockWriter:
         self.count += 1
         return f"%v{self.count}"
 
-    def op(self, text: str, type: ShapedArray) -> Val:
-        """Write an operation of one result."""
+    def raw(self, text: str) -> str:
+        """Write an operation whose result is no value of the program, and return its name."""
         name = self.fresh()
         self.lines.append(f"{name} = {text}")
-        return Val(name, type)
+        return name
+
+    def op(self, text: str, type: ShapedArray) -> Val:
+        """Write an operation of one result."""
+        return Val(self.raw(text), type)
 
     def spread(self, x: Val, lengths: tuple[int, ...]) -> Val:
         """A scalar as a block."""
