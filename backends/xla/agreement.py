@@ -212,7 +212,7 @@ def different_values(
     found = job.compare(name, "\n".join(lines), among=among)
     if not found:
         return ""
-    first = min(job_range(job, among))
+    first = job.group(among)[0]
     expected = found.pop(first).splitlines()
     other, text = next(iter(found.items()))
     pairs = zip(expected, text.splitlines(), strict=False)
@@ -242,11 +242,6 @@ def refuse_different_values(values: Sequence[tuple[Any, Placement]]) -> None:
             f"a value passed to device_put is not the same on each process, and goes to devices of "
             f"several: {found}. Use make_array_from_process_local_data for parts of an array"
         )
-
-
-def job_range(job: processes.Job, among: Sequence[int] | None) -> Sequence[int]:
-    """Return the processes of a job that meet: those `among`, by default all."""
-    return range(job.count) if among is None else among
 
 
 def _first_difference(leader: int, other: int, texts: Sequence[bytes | None]) -> str:

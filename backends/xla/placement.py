@@ -18,6 +18,11 @@ from effax.effects.types import ShapedArray
 Index = tuple[slice, ...]
 
 
+def bounds(index: Sequence[slice], shape: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Where a part of an array begins along each axis, and where it ends."""
+    return tuple(i.indices(n)[:2] for i, n in zip(index, shape, strict=True))
+
+
 class IndivisibleError(ValueError):
     """An axis of an array can't be cut into as many equal pieces as a sharding asks for."""
 

@@ -139,6 +139,10 @@ class Job:
         self._numbers[name] = self._numbers.get(name, 0) + 1
         return self._numbers[name]
 
+    def group(self, among: Sequence[int] | None) -> list[int]:
+        """The processes that meet, in order: those `among`, by default all."""
+        return list(range(self.count)) if among is None else sorted(among)
+
     def wait(
         self, name: str, seconds: float | None = None, among: Sequence[int] | None = None
     ) -> None:
@@ -147,11 +151,11 @@ class Job:
         Raises `ProcessTimeoutError`, which names those that have not come in time.
         """
         seconds = self.patience if seconds is None else seconds
-        chosen = None if among is None else sorted(among)
-        group = "" if chosen is None else ",".join(map(str, chosen))
-        unique = f"{name}:{group}:{self.number(f'{name}:{group}')}"
+        group = self.group(among)
+        meeting = f"{name}:{group}"
+        unique = f"{meeting}:{self.number(meeting)}"
         try:
-            self.client.wait_at_barrier(unique, int(seconds * _MILLISECONDS), process_ids=chosen)
+            self.client.wait_at_barrier(unique, int(seconds * _MILLISECONDS), process_ids=group)
         except XlaRuntimeError as error:
             _refuse_unless_late(error)
             raise ProcessTimeoutError(
@@ -173,9 +177,9 @@ class Job:
         is the same in each: empty where they agree, else what each of the others said, and the
         first's own. Raises `ProcessTimeoutError`.
         """
-        group = range(self.count) if among is None else sorted(among)
+        group = self.group(among)
         leader = group[0]
-        this = f"{name}/{zlib.crc32(repr([*group]).encode())}"
+        this = f"{name}/{zlib.crc32(repr(group).encode())}"
         this += f"/{self.number(this)}"
         if self.index == leader:
             self.put(f"{this}/said/{leader}", value)

@@ -12,6 +12,7 @@ import numpy as np
 from effax.api.placing.global_arrays import make_array_from_callback
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.device import process_index
+from effax.backends.xla.placement import bounds
 from effax.checkpointing.tensor_files import TensorFile
 from effax.effects.dtypes import as_dtype
 from effax.effects.errors import CheckpointError
@@ -67,18 +68,10 @@ def own_pieces(leaf: Leaf, x: Any) -> Iterator[tuple[str, tuple[int, ...], np.nd
         return
     for shard in x.addressable_shards:
         if shard.replica_id == 0:
-            box = _box(shard.index, leaf.shape)
+            box = bounds(shard.index, leaf.shape)
             ranges = ", ".join(f"{a}:{b}" for a, b in box)
             # A copy: the memory may be given away before it is written.
             yield f"{leaf.path}[{ranges}]", tuple(a for a, _ in box), np.array(shard.data)
-
-
-def _box(index: Sequence[slice], shape: Sequence[int]) -> Box:
-    full = (*index, *(slice(None),) * (len(shape) - len(index)))
-    return tuple(
-        (i.start or 0, length if i.stop is None else i.stop)
-        for i, length in zip(full, shape, strict=True)
-    )
 
 
 @attrs.frozen
@@ -146,7 +139,7 @@ def restored(leaf: Leaf, like: Any, pieces: Sequence[Piece]) -> Any:
         return asarray(part_of(leaf, pieces, whole), type_)
 
     def read(index: tuple[slice, ...]) -> np.ndarray[Any, Any]:
-        return part_of(leaf, pieces, _box(index, leaf.shape))
+        return part_of(leaf, pieces, bounds(index, leaf.shape))
 
     made = make_array_from_callback(leaf.shape, sharding, read, dtype=type_.dtype)
     return asarray(made, type_)

@@ -39,6 +39,7 @@ NAMES: Final = {
     "complex64": "C64",
 }
 """The format's names of dtypes."""
+_DTYPES: Final = {name: dtype for dtype, name in NAMES.items()}
 _LENGTH: Final = struct.Struct("<Q")
 _LONGEST: Final = 100_000_000
 """Longer headers are not read, by the format's definition."""
@@ -137,5 +138,4 @@ class TensorFile:
         """Return the dtype of a tensor."""
         if name in self._dtypes:
             return as_dtype(self._dtypes[name])
-        told = self._header[name]["dtype"]
-        return as_dtype(next(dtype for dtype, its in NAMES.items() if its == told))
+        return as_dtype(_DTYPES[self._header[name]["dtype"]])

@@ -42,6 +42,18 @@ class Block:
         no, none = (False,) * n, ((0, 0),) * n
         return cls(array, array.shape, no, no, none, space)
 
+    def behind(self, array: ShapedArray, sizes: tuple[int, ...], *, squeezed: bool) -> Block:
+        """The block of an array with more axes in front, which has these lengths along them."""
+        n = len(sizes)
+        return Block(
+            array,
+            (*sizes, *self.sizes),
+            (*(squeezed,) * n, *self.squeezed),
+            (*(False,) * n, *self.elements),
+            (*((0, 0),) * n, *self.padding),
+            self.space,
+        )
+
     @property
     def type(self) -> ShapedArray:
         """The type of the block as the kernel sees it."""
@@ -60,6 +72,13 @@ class Block:
     def single(self) -> tuple[bool, ...]:
         """Along which axes there is one block: its position is 0, whatever the index map says."""
         return tuple(n == size for n, size in zip(self.padded, self.sizes, strict=True))
+
+
+def scratch_types(
+    program: Program, grid: Sequence[int], scalars: int, blocks: Sequence[Block]
+) -> tuple[ShapedArray, ...]:
+    """The types of a kernel's scratch arrays: its inputs after coordinates, scalars and blocks."""
+    return program.in_types[len(grid) + scalars + len(blocks) :]
 
 
 def points(grid: Sequence[int]) -> int:

@@ -8,13 +8,11 @@ from typing import Any
 from effax.effects.effect import Effect
 from effax.effects.program import Program, Variable
 from effax.effects.rows.kernel import Block, kernel
-from effax.effects.types import ShapedArray, int32
 from effax.interpreters.batch.batched import Batch, Batched, repeat
+from effax.interpreters.functor.cutting import ID
 from effax.interpreters.functor.grid_order import reads_what_was
 from effax.interpreters.functor.kernel import lift_kernel, lifted_kernel
 from effax.interpreters.functor.lifting import PLAIN, Mode
-
-_ID = ShapedArray((), int32)
 
 
 def batch_kernel(
@@ -50,9 +48,9 @@ def batch_kernel(
         *arrays,
         **{
             **attributes,
-            "program": _of_lane(program, False),
+            "program": _of_lane(program, positions=False),
             "maps": tuple(
-                _of_lane(m, own) for m, own in zip(attributes["maps"], lanes, strict=True)
+                _of_lane(m, positions=own) for m, own in zip(attributes["maps"], lanes, strict=True)
             ),
             "blocks": tuple(
                 _row(b, size) if own else b for b, own in zip(blocks, lanes, strict=True)
@@ -68,13 +66,13 @@ def _of_results(modes: Sequence[Mode], inputs: int, attributes: dict[str, Any]) 
     return modes[inputs : len(attributes["blocks"])]
 
 
-def _of_lane(program: Program, named: bool) -> Program:
-    """The program that takes the number of the lane first, and gives it first where `named`."""
-    key = "of lane", named
+def _of_lane(program: Program, *, positions: bool) -> Program:
+    """The program that takes the number of the lane first, and of `positions` gives it first."""
+    key = "of lane", positions
     found = program.memo.get(key)
     if found is None:
-        lane = Variable(None, _ID)
-        outputs = (lane, *program.outputs) if named else program.outputs
+        lane = Variable(None, ID)
+        outputs = (lane, *program.outputs) if positions else program.outputs
         made = Program((lane, *program.inputs), program.equations, outputs, program.name)
         found = program.memo[key] = made
     return found
@@ -83,14 +81,7 @@ def _of_lane(program: Program, named: bool) -> Program:
 def _row(block: Block, size: int) -> Block:
     """The block of one lane of many arrays."""
     many = block.array.update(shape=(size, *block.array.shape))
-    return Block(
-        many,
-        (1, *block.sizes),
-        (True, *block.squeezed),
-        (False, *block.elements),
-        ((0, 0), *block.padding),
-        block.space,
-    )
+    return block.behind(many, (1,), squeezed=True)
 
 
 Batch.overrides[kernel] = batch_kernel

@@ -128,33 +128,29 @@ def _false() -> Any:
     return shape.full((), False, bool_)
 
 
-def _integer(value: int) -> Any:
-    return shape.full((), value, int32)
-
-
 def _note_bounds(handler: Checkify, operands: Sequence[Any], attributes: dict[str, Any]) -> None:
     """Note the first block of each array that has no element inside of it."""
     cutting = Cutting.of(attributes)
     told = operands[: cutting.scalars]
-    pairs = list(zip(cutting.blocks, cutting.maps, strict=True))
+    sizes = [2 + len(b.sizes) for b in cutting.blocks]  # a flag, a point, a position
 
     def step(fixed: Sequence[Any], carry: Sequence[Any], ids: Sequence[Any]) -> list[Any]:
-        rest, after = list(carry), []
-        for block, index in pairs:
-            n = 2 + len(block.sizes)
-            before, rest = rest[:n], rest[n:]
+        after = []
+        for block, index, before in zip(
+            cutting.blocks, cutting.maps, _cut(carry, sizes), strict=True
+        ):
             position = index.run(*ids, *fixed)
             payload = [_number(ids, cutting.grid), *position]
             after += _first(before, _lies_outside(block, position), payload)
         return after
 
-    begin = [x for b, _ in pairs for x in (_false(), _integer(0), *(_integer(0) for _ in b.sizes))]
-    rest = over_grid(step, cutting.grid, told, begin, cutting.program.name)
-    for block, what in zip(cutting.blocks, _names(cutting, len(operands) - len(told)), strict=True):
-        n = 2 + len(block.sizes)
-        (failed, *payload), rest = rest[:n], rest[n:]
+    begin = [x for n in sizes for x in (_false(), *[_integers(0, ())] * (n - 1))]
+    done = over_grid(step, cutting.grid, told, begin, cutting.program.name)
+    names = _names(cutting, len(operands) - len(told))
+    for block, what, found in zip(cutting.blocks, names, _cut(done, sizes), strict=True):
+        failed, *payload = found
         message = BlockOutside(attributes["name"], what, block, cutting.grid)
-        handler.note(handler.site(OOBError, message, [ID] * (n - 1)), failed, payload)
+        handler.note(handler.site(OOBError, message, [ID] * len(payload)), failed, payload)
 
 
 def _lies_outside(block: Block, position: Sequence[Any]) -> Any:
@@ -212,7 +208,8 @@ def _unwatched(block: Block) -> list[Any]:
     the current block became current and its start, and a race with its two points.
     """
     owners = shape.full(block.padded, _NOBODY, int32)
-    return [owners, *[_integer(0)] * (1 + len(block.sizes)), _false(), _integer(0), _integer(0)]
+    zero = _integers(0, ())
+    return [owners, *[zero] * (1 + len(block.sizes)), _false(), zero, zero]
 
 
 def _watched(
@@ -226,7 +223,7 @@ def _watched(
 ) -> list[Any]:
     """Update the race record after a point that touched some elements of a block."""
     owners, entered, *last = known[:-3]
-    now = [_integer(0)] * len(last) if start is None else start
+    now = [_integers(0, ())] * len(last) if start is None else start
     point, lengths = _number(ids, grid), block.type.shape
     moved = _false()
     for x, y in zip(now, last, strict=True):

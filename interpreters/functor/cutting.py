@@ -11,7 +11,7 @@ from effax.effects.program import Program
 from effax.effects.rows import control, shape
 from effax.effects.rows.elementwise import mul
 from effax.effects.rows.indexing import dynamic_slice, dynamic_update_slice, fill_default
-from effax.effects.rows.kernel import Block, points
+from effax.effects.rows.kernel import Block, points, scratch_types
 from effax.effects.rows.shape import expand_dims, squeeze
 from effax.effects.types import ShapedArray, int32, typeof
 from effax.interpreters.stage import stage
@@ -44,7 +44,7 @@ class Cutting:
     @property
     def scratch(self) -> tuple[ShapedArray, ...]:
         """The types of the scratch arrays."""
-        return self.program.in_types[len(self.grid) + self.scalars + len(self.blocks) :]
+        return scratch_types(self.program, self.grid, self.scalars, self.blocks)
 
     def begin(
         self, operands: Sequence[Any], aliases: Sequence[tuple[int, int]]

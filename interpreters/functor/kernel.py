@@ -10,7 +10,7 @@ import attrs
 from effax.effects.effect import Effect
 from effax.effects.handler import outside
 from effax.effects.program import Literal, Program, Variable
-from effax.effects.rows.kernel import Block, kernel
+from effax.effects.rows.kernel import Block, kernel, scratch_types
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.functor.cutting import ID, interpret
 from effax.interpreters.functor.fixpoints import fixpoint
@@ -42,10 +42,9 @@ class _Parts:
     @classmethod
     def of(cls, operands: Sequence[Any], attributes: dict[str, Any]) -> _Parts:
         """Take the operands and attributes of a kernel apart."""
-        n, blocks = attributes["scalars"], attributes["blocks"]
-        before = len(attributes["grid"]) + n
-        held = attributes["program"].in_types[before + len(blocks) :]
-        return cls(tuple(operands[:n]), tuple(operands[n:]), blocks, held, before)
+        grid, n, blocks = attributes["grid"], attributes["scalars"], attributes["blocks"]
+        held = scratch_types(attributes["program"], grid, n, blocks)
+        return cls(tuple(operands[:n]), tuple(operands[n:]), blocks, held, len(grid) + n)
 
 
 def lift_kernel(
@@ -147,23 +146,13 @@ def _leaf_blocks(
         if mode is not PLAIN:
             types = handler.leaf_types(mode, block.array)
             axes = list(handler.leaf_axes(mode)) or [0] * len(types)
-            own = [_deeper(block, t, k) for t, k in zip(types, axes, strict=True)]
+            own = [
+                block.behind(t, t.shape[:k], squeezed=False)
+                for t, k in zip(types, axes, strict=True)
+            ]
         found.append(own)
         programs += [_under(index, k) for k in axes]
     return found, programs
-
-
-def _deeper(block: Block, array: ShapedArray, axes: int) -> Block:
-    """The block of a leaf that has so many axes in front, of which each block has all."""
-    no = (False,) * axes
-    return Block(
-        array,
-        (*array.shape[:axes], *block.sizes),
-        (*no, *block.squeezed),
-        (*no, *block.elements),
-        (*((0, 0),) * axes, *block.padding),
-        block.space,
-    )
 
 
 def _under(index: Program, axes: int) -> Program:

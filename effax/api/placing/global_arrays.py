@@ -9,7 +9,7 @@ import numpy as np
 
 from effax.api.placing.shardings import resolve
 from effax.backends.xla.array import Array, asarray, device_put, from_shards
-from effax.backends.xla.placement import Sharding, single
+from effax.backends.xla.placement import Sharding, bounds, single
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
@@ -59,8 +59,7 @@ def make_array_from_callback(
     for device, index in where.addressable_devices_indices_map(lengths).items():
         key = str(index)
         if key not in made:
-            full = (*index, *(slice(None),) * (len(lengths) - len(index)))
-            piece = data_callback(full)
+            piece = data_callback(index)
             if isinstance(piece, Carrier):
                 raise UnexpectedTracerError(
                     "effax.make_array_from_callback cannot be called within a traced context, of "
@@ -233,9 +232,8 @@ def _from_local(sharding: Any, local: Any, given_shape: Any) -> Any:
         return device_put(data, where)
     found = where.addressable_devices_indices_map(lengths)
     # Along each axis: where the parts of this process begin, and how much of the axis it gives.
-    starts = [
-        sorted({_range(index, i, n)[0] for index in found.values()}) for i, n in enumerate(lengths)
-    ]
+    begin = [[start for start, _ in bounds(index, lengths)] for index in found.values()]
+    starts = [sorted(set(along)) for along in zip(*begin, strict=True)]
     piece = where.shard_shape(lengths)
     given = []
     for axis, (length, own) in enumerate(zip(lengths, data.shape, strict=True)):
@@ -249,8 +247,7 @@ def _from_local(sharding: Any, local: Any, given_shape: Any) -> Any:
 
     def part(index: tuple[slice, ...]) -> Any:
         chosen = []
-        for axis, length in enumerate(lengths):
-            start, stop = _range(index, axis, length)
+        for axis, (start, stop) in enumerate(bounds(index, lengths)):
             if not given[axis]:
                 start = starts[axis].index(start) * piece[axis]
                 stop = start + piece[axis]
@@ -261,11 +258,6 @@ def _from_local(sharding: Any, local: Any, given_shape: Any) -> Any:
 
 
 _LOCAL: Final = "make_array_from_process_local_data"
-
-
-def _range(index: tuple[slice, ...], axis: int, length: int) -> tuple[int, int]:
-    here = index[axis] if axis < len(index) else slice(None)
-    return here.start or 0, length if here.stop is None else here.stop
 
 
 def global_shape(shape: tuple[int, ...], where: Sharding) -> tuple[int, ...]:
@@ -279,7 +271,7 @@ def global_shape(shape: tuple[int, ...], where: Sharding) -> tuple[int, ...]:
     for axis, (length, pieces) in enumerate(zip(shape, cuts, strict=True)):
         owned: dict[int, set[int]] = {}
         for device, index in indices.items():
-            owned.setdefault(device.process_index, set()).add(_range(index, axis, pieces)[0])
+            owned.setdefault(device.process_index, set()).add(bounds(index, cuts)[axis][0])
         groups = {frozenset(parts) for parts in owned.values()}
         if len({*map(len, groups)}) > 1 or sum(map(len, groups)) != pieces:
             raise ValueError(

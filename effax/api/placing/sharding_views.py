@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.device import Device
-from effax.backends.xla.placement import Sharding
+from effax.backends.xla.placement import Sharding, bounds
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.rows.callback import Inspection, debug_callback
@@ -112,8 +112,8 @@ def _boxes(shape: tuple[int, ...], sharding: Sharding) -> dict[tuple[int, int], 
     piece = sharding.shard_shape(shape)
     found: dict[tuple[int, int], list[Device]] = {}
     for device, index in sharding.devices_indices_map(shape).items():
-        whole = (*index, *[slice(None)] * (len(shape) - len(index)))
-        place = [(s.start or 0) // max(n, 1) for s, n in zip(whole, piece, strict=True)]
+        begins = [start for start, _ in bounds(index, shape)]
+        place = [start // max(n, 1) for start, n in zip(begins, piece, strict=True)]
         row, column = place if len(place) == 2 else (0, place[0])
         found.setdefault((row, column), []).append(device)
     return found

@@ -28,9 +28,8 @@ from effax.experimental.pallas.specs import (
     MemoryRef,
     no_block_spec,
 )
+from effax.interpreters.functor.cutting import ID
 from effax.interpreters.stage import Stage
-
-_ID = ShapedArray((), int32)
 
 
 @filtered
@@ -95,7 +94,7 @@ def pallas_call(
     Array([ 0.,  2.,  4.,  6.,  8., 10., 12., 14.], dtype=float32)
     """
     spec = grid_spec or GridSpec(grid, in_specs, out_specs, scratch_shapes)
-    call = Call(
+    call = KernelCall(
         kernel,
         spec,
         *_out_types(out_shape),
@@ -121,7 +120,7 @@ def _out_types(out_shape: Any) -> tuple[tuple[ShapedArray, ...], Any]:
 
 
 @attrs.frozen
-class Traced:
+class KernelTrace:
     """A kernel on blocks, with its index maps, and the arrays that it closes over."""
 
     program: Program
@@ -131,7 +130,7 @@ class Traced:
 
 
 @attrs.frozen(eq=False)
-class Call:
+class KernelCall:
     """The arguments of `pallas_call`, and the call on arrays."""
 
     function: Callable[..., Any]
@@ -143,7 +142,7 @@ class Call:
     name: str
     params: Any
     debug: bool
-    known: dict[Any, Traced] = attrs.field(factory=dict, init=False, repr=False)
+    known: dict[Any, KernelTrace] = attrs.field(factory=dict, init=False, repr=False)
 
     def __call__(self, *args: Any) -> Any:
         """Trace the kernel on blocks of arrays of these types, and perform it."""
@@ -175,7 +174,7 @@ class Call:
 
     def traced(
         self, told: tuple[ShapedArray, ...], tree_told: Any, ins: tuple[ShapedArray, ...], tree: Any
-    ) -> Traced:
+    ) -> KernelTrace:
         """Trace the kernel and its index maps, once for these types where it captures nothing."""
         key = told, tree_told, ins, tree, trace_key()
         found = self.known.get(key)
@@ -187,7 +186,7 @@ class Call:
 
     def _trace(
         self, told: Sequence[ShapedArray], tree_told: Any, ins: Sequence[ShapedArray], tree: Any
-    ) -> Traced:
+    ) -> KernelTrace:
         outs = self.out_types
         specs = [
             *_flat(self.spec.in_specs, tree, len(ins), "in_specs", "arguments"),
@@ -205,7 +204,7 @@ class Call:
         program, captured = self._program(blocks, told, tree_told, tree)
         first = [Block.whole(typeof(x)) for x in captured]
         maps = (*(self._map(BlockSpec(), b, "", told, tree_told) for b in first), *maps)
-        return Traced(program, captured, maps, (*first, *blocks))
+        return KernelTrace(program, captured, maps, (*first, *blocks))
 
     def _check_aliases(self, scalars: int, ins: Sequence[ShapedArray]) -> None:
         for i, result in self.aliases:
@@ -306,7 +305,7 @@ def _staged(
     recorder = Stage()
     token = put(current, recorder)
     try:
-        ids = [recorder.input(_ID) for _ in grid]
+        ids = [recorder.input(ID) for _ in grid]
         cells = [OwnedRef(recorder, recorder.input(t)) for t in (*told, *types)]
         with points.at(ids, grid):
             results = function(ids, cells)
@@ -318,7 +317,7 @@ def _staged(
 
 
 def _as_id(x: Any) -> Any:
-    return x if typeof(x) is _ID else convert_element_type(x, dtype=int32, weak_type=False)
+    return x if typeof(x) is ID else convert_element_type(x, dtype=int32, weak_type=False)
 
 
 def _scratch_type(x: Any) -> ShapedArray:

@@ -10,7 +10,7 @@ import effax.lax as lax
 import effax.numpy as jnp
 from effax import debug
 from effax.api.compiling.struct import ShapeDtypeStruct
-from effax.api.references.references import TransformedRef, empty_ref, get
+from effax.api.references.references import TransformedRef, empty_ref, get, new_ref
 from effax.api.references.references import set as set_part
 from effax.effects.frames import filtered
 from effax.effects.rows.state import Ref
@@ -355,8 +355,6 @@ def run_state(f: Callable[[Any], None]) -> Callable[[Any], Any]:
     """
 
     def run(init_val: Any) -> Any:
-        from effax.api.references.references import new_ref
-
         refs = tree_map(new_ref, init_val)
         f(refs)
         return tree_map(get, refs, is_leaf=lambda r: isinstance(r, Ref))

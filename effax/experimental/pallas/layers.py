@@ -15,7 +15,7 @@ from effax.effects.frames import filtered
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike
 from effax.experimental.pallas.calling import pallas_call
-from effax.experimental.pallas.inside import dot, when
+from effax.experimental.pallas.inside import cdiv, dot, when
 from effax.experimental.pallas.points import num_programs, program_id
 from effax.experimental.pallas.specs import BlockSpec, MemorySpace
 from effax.experimental.pallas.tpu import CompilerParams
@@ -329,7 +329,7 @@ def rms_norm(
     found = pallas_call(
         functools.partial(_norm_kernel, epsilon=epsilon),
         ShapeDtypeStruct(rows.shape, given.dtype),
-        grid=-(-rows.shape[0] // block),
+        grid=cdiv(rows.shape[0], block),
         in_specs=[spec, BlockSpec((1, n), lambda i: (0, 0))],
         out_specs=spec,
         compiler_params=CompilerParams(dimension_semantics=("parallel",)),

@@ -12,7 +12,7 @@ from effax.backends.xla.lowering.callback import layout
 from effax.backends.xla.lowering.foreign import quoted
 from effax.backends.xla.lowering.writer import Name, Writer, tensor
 from effax.effects.program import Program
-from effax.effects.rows.kernel import Block
+from effax.effects.rows.kernel import Block, scratch_types
 from effax.effects.types import ShapedArray
 from effax.interpreters.functor.grid_order import first_step
 
@@ -52,7 +52,7 @@ class Kernel:
     @property
     def scratch(self) -> tuple[ShapedArray, ...]:
         """The types of the scratch arrays."""
-        return self.program.in_types[len(self.grid) + len(self.scalars) + len(self.blocks) :]
+        return scratch_types(self.program, self.grid, len(self.scalars), self.blocks)
 
     @property
     def results(self) -> range:
