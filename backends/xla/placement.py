@@ -19,7 +19,7 @@ Index = tuple[slice, ...]
 
 
 def bounds(index: Sequence[slice], shape: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Where a part of an array begins along each axis, and where it ends."""
+    """The start and the end of a part of an array along each axis."""
     return tuple(i.indices(n)[:2] for i, n in zip(index, shape, strict=True))
 
 
