@@ -1,4 +1,4 @@
-"""What checkify costs on a training step: a network of 784-512-512-10 units, 128 rows, compiled.
+"""The cost of checkify on a training step: a network of 784-512-512-10 units, 128 rows, compiled.
 
 python benchmarks/checked_step.py [effax | jax]
 """

@@ -61,7 +61,7 @@ def series(call, count: int, clock) -> float:
 
 
 def calls_of_a_series(call, clock) -> tuple[int, float]:
-    """How many calls take `SERIES_SECONDS`, and what they took."""
+    """Return the number of calls that take `SERIES_SECONDS`, and the time that they took."""
     count = 1
     while (taken := series(call, count, clock)) < SERIES_SECONDS:
         count = max(count + 1, int(count * min(10, 1.2 * SERIES_SECONDS / max(taken, 1e-9))))

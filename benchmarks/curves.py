@@ -1,4 +1,4 @@
-"""How costs grow with a program's size, for effax and jax: time per unit, and the exponent fitted.
+"""The growth of costs with program size, for effax and jax: time per unit, and the exponent fitted.
 
     python -m benchmarks.curves [--only scan_depth,closure] [--jax-python PATH] [--write]
 

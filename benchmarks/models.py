@@ -30,7 +30,7 @@ def chain(jax: Any, equations: int) -> Callable:
 
 
 def chain_value(np: Any, x: Any, equations: int) -> tuple[Any, Any]:
-    """What `chain` gives at x, and its derivative there."""
+    """Return the value of `chain` at x, and its derivative there."""
     slope = np.ones_like(x)
     for i in range(equations):
         slope, x = (slope * np.cos(x), np.sin(x)) if i % 2 else (slope * 1.5, x * 1.5)

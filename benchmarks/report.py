@@ -1,4 +1,4 @@
-"""What was measured, as a table: a heading a subject, medians of rounds, and why a target is missed."""
+"""The measurements as a table: a heading per subject, medians of rounds, and reasons for misses."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -123,7 +123,7 @@ def rows_of(rows: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _spread(row: dict[str, Any]) -> str:
-    """What can be said of a miss that nobody took apart: whether some round met the target."""
+    """Say of a miss that nobody took apart whether some round met the target."""
     ratios = [(row["ratios"][n], most) for n, most in row["within"].items() if n in row["ratios"]]
     if ratios and all(low <= most for (_, low, _), most in ratios):
         return "within what rounds differ by: the best met it"

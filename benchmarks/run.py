@@ -77,7 +77,7 @@ def default_jax_python() -> str:
 
 
 def environment() -> dict[str, str]:
-    """What a measuring process sees: the CPU alone; and compiled bytecode, as when installed."""
+    """The environment of a measuring process: CPU alone; compiled bytecode, as when installed."""
     env = dict(os.environ)
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     env["JAX_PLATFORMS"] = env["EFFAX_PLATFORMS"] = "cpu"
@@ -145,7 +145,7 @@ def collect(
 
 
 def versions_of(python: str, library: str) -> dict[str, str]:
-    """What of the libraries measured is installed there, by the names of the packages."""
+    """Return the versions of the measured library's packages, by name."""
     packages = ("jaxlib", "numpy") if library in ("effax", "jax") else (library, "numpy")
     code = f"import importlib.metadata as m; print(*[m.version(p) for p in {packages}])"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
@@ -160,7 +160,7 @@ def processor() -> str:
 
 
 def machine(pythons: dict[str, str]) -> dict[str, Any]:
-    """Where and with what it was measured."""
+    """Describe the place and the means of the measurement."""
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "cpu": processor(),

@@ -209,7 +209,7 @@ class Handler:
 
     carrier: ClassVar[type[Any]]
     label: ClassVar[str] = ""
-    """What scopes by name are put under by this handler: `jvp(x)`. Empty: they stay as they are."""
+    """The label that this handler puts around named scopes, as in `jvp(x)`. Empty: none."""
     records: ClassVar[bool] = False
     """Whether it writes down equations. Then it has a `scope`, and `scoped`, on top of what; and
     its carriers are variables of a program, which may live on."""

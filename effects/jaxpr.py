@@ -40,7 +40,7 @@ ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
         "body_nconsts": "body_consts",
     },
 }
-"""What JAX calls the attributes of effects: its name, and ours."""
+"""JAX's names for the attributes of effects, mapped to effax's."""
 
 _FUNCTIONS: Final = (
     *("cbrt", "cos", "exp", "exp2", "expm1", "log", "log1p", "logistic", "rsqrt", "sin", "sqrt"),

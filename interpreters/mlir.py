@@ -20,7 +20,7 @@ from effax.effects.types import ShapedArray
 __all__ = ["LoweringRuleContext", "lower_fun", "register_lowering"]
 
 lowerings: Final[dict[Effect, dict[str | None, Callable[..., Any]]]] = {}
-"""What was registered, by platform; None is every other."""
+"""The registered lowerings of an effect, by platform; None stands for all other platforms."""
 
 
 @attrs.frozen(slots=True)

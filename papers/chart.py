@@ -13,7 +13,7 @@ Curves = Mapping[str, Sequence[tuple[float, float]]]
 
 
 class Axis:
-    """Where numbers lie between two pixels, and which of them are written beside."""
+    """A map from numbers to places between two pixels, and the numbers that are written beside."""
 
     def __init__(self, values: Sequence[float], start: float, end: float, log: bool) -> None:
         self.map = math.log10 if log else float

@@ -485,7 +485,7 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
 
 _LIMIT: Final = 4096
 hosts: Final[dict[Any, tuple[Spec, Any]]] = {}
-"""What NumPy arrays become, and what puts them there, by settings, dtype and shape."""
+"""The spec and the converter of a NumPy array, by settings, dtype and shape."""
 
 
 def device_put(x: Any, where: Any = None, *, may_alias: bool = True) -> Array:

@@ -22,7 +22,7 @@ VERSION: Final = tuple(int(part) for part in re.findall(r"\d+", jaxlib_version)[
 """The version of jaxlib as integers, for the few places where versions differ."""
 
 XlaRuntimeError: Final = _jax.JaxRuntimeError
-"""What the compiler and the runtime raise."""
+"""The error that XLA's compiler and runtime raise."""
 
 _ALIASES: Final = {"gpu": ("cuda", "rocm")}
 _DEVICE_COUNT: Final = re.compile(r"--xla_force_host_platform_device_count=(\d+)")

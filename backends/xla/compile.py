@@ -33,7 +33,7 @@ _UNOPTIMIZED: Final[Options] = {
 _EFFORTS: Final = ("exec_time_optimization_effort", "memory_fitting_effort")
 _LEVELS: Final = ("optimization_level", "memory_fitting_level")
 _SHORT: Final = 8192
-"""How long, in characters, programs of `jit` may be that are kept on disk by default."""
+"""The largest number of characters of a program of `jit` that is kept on disk by default."""
 _HOST_TARGETS: Final = ("@lapack_", "@cpu_csr_")
 
 

@@ -15,7 +15,7 @@ _raised: Final[deque[BaseException]] = deque(maxlen=16)
 _log: Final = logging.getLogger("effax")
 
 explainers: Final[list[Callable[[Exception], None]]] = []
-"""What knows of other causes: each is called with the runtime's error, and may raise a better."""
+"""Functions that know other causes: each gets the runtime's error and may raise a clearer one."""
 
 
 def noted(host: Callable[..., Any], arrays: Sequence[Any], name: str = "a callback") -> Any:

@@ -12,7 +12,7 @@ from effax.backends.xla.client import XlaRuntimeError
 from effax.effects.runtime import _jax, jaxlib
 
 STAGES: Final = ("instantiate", "prepare", "initialize", "execute")
-"""What a handler may do besides being executed, each a function of its own."""
+"""The stages in which XLA calls a foreign handler, each by a function of its own."""
 
 
 def register_target(name: str, function: Any, platform: str, api_version: int, traits: int) -> None:

@@ -1,4 +1,4 @@
-"""What is measured: programs that run unchanged under effax and under jax, a module a subject."""
+"""The measured programs, which run unchanged under effax and under jax, a module a subject."""
 
 from benchmarks.workloads import (
     checked,

@@ -1,4 +1,4 @@
-"""What checks cost: float checks on 30 rounds of sin, log and add, over the same without them."""
+"""The cost of checks: float checks on 30 rounds of sin, log and add, over the same without them."""
 
 import itertools
 from collections.abc import Callable

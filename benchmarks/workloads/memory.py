@@ -29,7 +29,7 @@ def _enter_program(name: str, title: str, make: Callable[..., Any]) -> None:
 def _enter_residuals(name: str, title: str, make: Callable[..., Any]) -> None:
     @workload(f"residuals of the {title}", 1.0, name=f"{name}_residuals")
     def kept(jax: Any, jnp: Any, np: Any) -> int:
-        """What the linear part of the gradient is given, but for the function's arguments."""
+        """Return the bytes that the gradient's linear part keeps, but for the arguments."""
         loss, *args = make(jax, jnp, np)
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             _printer(jax)(jax.jit(loss), *args)

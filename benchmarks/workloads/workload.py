@@ -1,4 +1,4 @@
-"""What a workload is, and the table that they are written in.
+"""A workload, and the table that workloads are written in.
 
 A workload is `make(jax, jnp, np) -> call`: it builds its inputs, asserts with NumPy that the
 result is right, and returns the function without arguments that is timed, or a number of bytes.

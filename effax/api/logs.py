@@ -63,7 +63,7 @@ setters: Final[dict[str, Callable[[Any], None]]] = {
     "logging_level": set_level,
     "debug_log_modules": set_modules,
 }
-"""What follows each of the settings."""
+"""The function that applies a new value, by the name of the setting."""
 
 
 def _ask(setting: str, values: set[str]) -> None:

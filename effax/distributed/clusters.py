@@ -162,7 +162,7 @@ def _on_gce(environment: Environment) -> bool:
 # ------------------------------------------------------------------------------------- Kubernetes
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""Where a container finds its token, its namespace and the certificate of the cluster."""
+"""The folder in which a container finds its token, its namespace and the cluster's certificate."""
 
 
 def _pod(environment: Environment) -> tuple[str, str]:

@@ -292,7 +292,7 @@ class GradientPlan:
         self.spent = 0.0
         self.run: Any = None
         self.gives: list[bool] = []
-        """Which of the values have a cotangent."""
+        """For each value, whether it has a cotangent."""
 
     def due(self, size: int) -> bool:
         """Whether as much time was spent as compiling takes, about: then it can't cost twice."""

@@ -50,7 +50,7 @@ TREE: Final = "tree of arrays"
 HOST: Final = "array of NumPy's"
 """One of a type met before, which is put on the device as it is."""
 ENTERED: Final = "number"
-"""What has to be brought to the device, of whatever kind; an array already there may be."""
+"""A value of any type that has to be brought to the device; an array there already is let pass."""
 MIXED: Final = "tree"
 
 _MANY: Final = 64
@@ -131,7 +131,7 @@ def find(__enter, {parameters}):
 """
 
 getters: Final[dict[tuple[Any, ...], Callable[[Any], tuple[Any, ...]]]] = {}
-"""What gives the values of a dict in the order of its sorted keys, by the keys in any order."""
+"""Functions that return a dict's values in the order of sorted keys, by its keys in any order."""
 _by_sorted: Final[dict[tuple[Any, ...], Callable[[Any], tuple[Any, ...]]]] = {}
 _SPACE: Final[dict[str, Any]] = {
     "__Exception": Exception,
@@ -153,7 +153,7 @@ _SPACE: Final[dict[str, Any]] = {
     "__trace_key": trace_key,
     "__type": type,
 }
-"""What the functions use, under names that no argument has: `calls` refuses those."""
+"""The globals of generated functions, under names that no argument has: `calls` refuses those."""
 
 
 class CallForm:

@@ -200,7 +200,7 @@ class _Calls:
         self.places = places
         self.names = names
         self.leading = min(places, default=1 << 16)
-        """How many positional arguments stand before the first static one."""
+        """The number of positional arguments before the first static one."""
         self.launches: dict[Any, Launch] = remembered()
         """The key of a call with arrays alone is `(trace_key(), *specs)`."""
 

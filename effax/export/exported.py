@@ -105,7 +105,7 @@ class Exported:
     out_avals: tuple[ShapedArray, ...]
     """The types of the results' leaves."""
     platforms: tuple[str, ...]
-    """What it was lowered for: some of "cpu", "cuda", "rocm", "tpu"."""
+    """The platforms that it was lowered for: some of "cpu", "cuda", "rocm", "tpu"."""
     disabled_safety_checks: tuple[DisabledSafetyCheck, ...]
     mlir_module_serialized: bytes
     """The module in StableHLO's portable form, as bytes."""
@@ -113,7 +113,7 @@ class Exported:
     """Version of how `main` is called: the leaves in order, before them the platform's number (an
     i32 scalar) where there are several; it is JAX's."""
     nr_devices: int = 1
-    """How many devices it runs on."""
+    """The number of devices that it runs on."""
     _vjp: Callable[[], Exported] | None = None
     _module: Module = attrs.field(init=False)
 

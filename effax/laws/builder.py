@@ -24,7 +24,7 @@ Draw = st.DrawFn
 Kind = Callable[["Builder"], None]
 
 LARGEST: Final = 24
-"""How many elements an array of a program has at most."""
+"""The largest number of elements of an array in a drawn program."""
 _LARGE: Final = 4.0
 
 
@@ -48,7 +48,7 @@ class Grammar:
 
     plain: Sequence[Kind] = ()
     holding: Mapping[str, Sequence[Kind]] = attrs.field(factory=dict)
-    """Those that hold programs, by the name under which they are asked for."""
+    """Kinds of effects that hold programs, by the name under which they are asked for."""
 
 
 class Builder:

@@ -67,12 +67,12 @@ _COLLECTIVES: Final[tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...
         lambda x: _summed(effax.vmap(_rows_of)(x)),
     ),
 )
-"""What each does in one lane, and of the whole batch."""
+"""Pairs: a collective performed in each lane, and the same computed on the whole batch."""
 _ORDERED: Final[tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...]] = (
     (lambda x: effax.lax.pmax(x, _AXIS), lambda x: _repeated(jnp.max(x, 0))),
     (lambda x: effax.lax.pmin(x, _AXIS), lambda x: _repeated(jnp.min(x, 0))),
 )
-"""Those that have no derivative."""
+"""The pairs that have no derivative."""
 
 
 def _both(c: Case, found: Sequence[Any]) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from effax.effects.types import ShapedArray, int32
 from effax.interpreters.stage import stage
 
 WAYS: Final = ("blocks", "backwards", "windows", "sum", "carry", "alias")
-"""How results lie over the grid; see `kernelled`."""
+"""The ways in which results may lie over the grid; see `kernelled`."""
 _ID: Final = ShapedArray((), int32)
 
 

@@ -131,4 +131,4 @@ _WAYS: Final[dict[str, Callable[[Builder, Known, Any], None]]] = {
     "scan": _in_scan,
     "while": _in_while,
 }
-"""How a reference may be written, by the kind of control flow that it takes."""
+"""Ways to write a reference, by the kind of control flow that it is written in."""

@@ -18,7 +18,7 @@ CLOSE: Final = "≈"
 SAME: Final = "="
 ROUGH: Final = "~"
 _TOLERANCE: Final = {CLOSE: (1e-7, 2e-4), ROUGH: (1e-4, 5e-2), SAME: (0.0, 0.0)}
-"""How far numbers may be apart, in float64 and in narrower floats, for each relation."""
+"""The largest relative difference for each relation, in float64 and in narrower floats."""
 
 
 NOTHING: Final = Sketch((), (), ())

@@ -32,7 +32,7 @@ VMAP_METHODS: Final = (
     "legacy_vectorized",
     None,
 )
-"""What a call of foreign code is to do under `vmap`, by JAX's words."""
+"""JAX's words for the ways to run a foreign call under `vmap`."""
 
 
 def _nothing(*operands: ShapedArray, **attributes: Any) -> Sequence[ShapedArray]:

@@ -22,6 +22,6 @@ shift_right_logical = nary("shift_right_logical", FAMILY, INTEGER, facts=STILL |
 shift_right_arithmetic = nary("shift_right_arithmetic", FAMILY, INTEGER, facts=STILL | SOUND)
 """x shifted right by y bits, copies of the sign bit coming in."""
 population_count = unary("population_count", FAMILY, INTEGER, facts=STILL | SOUND)
-"""How many bits are set."""
+"""The number of bits that are set."""
 clz = unary("clz", FAMILY, INTEGER, facts=STILL | SOUND)
-"""How many bits before the first that is set."""
+"""The number of bits before the first that is set."""

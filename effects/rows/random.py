@@ -26,7 +26,7 @@ from effax.effects.types import (
 ROTATIONS: Final = ((13, 15, 26, 6), (17, 29, 16, 24))
 """By how many bits each round rotates; groups of four rounds take turns (Salmon et al. 2011)."""
 PARITY: Final = 0x1BD11BDA
-"""What the two words of the key are mixed with to give the third."""
+"""The constant that is mixed with the two words of a key to give the third."""
 
 
 def _threefry2x32_type(

@@ -89,7 +89,7 @@ def choose_by_digits(*parameters, name, by, state):
 
 
 def runs(program):
-    """How many runs of a program take every way."""
+    """Count the runs that take every way through a program."""
     n = 1
     for e in program.equations:
         inner = max(map(runs, e.programs()), default=1)

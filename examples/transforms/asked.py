@@ -1,4 +1,4 @@
-"""How the transforms of this folder are asked about the laws of transformations.
+"""Questions of the laws of transformations to the transforms of this folder.
 
     python -m effax.laws --markdown examples/transforms/asked.py --into docs/transforms.md
 

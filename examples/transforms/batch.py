@@ -162,8 +162,7 @@ def differing(run, program, xs):
 
 @Batched.rule(effects.while_loop)
 def while_loop(*xs, cond, body, cond_consts, body_consts, run, **_):
-    """Where lanes end at different steps, all go on until the last has; those that have ended keep
-    what they had."""
+    """Loop until the last lane has ended; lanes that ended before keep their values."""
     n, m = cond_consts, cond_consts + body_consts
     test, step, carry = xs[:n], xs[n:m], [*xs[m:]]
     size, before = lanes(xs), None

@@ -75,7 +75,7 @@ def colored(graph, order="smallest_last", star=False):
 
 
 class Plan:
-    """How to find the elements at `rows` and `columns` from products with groups of vectors.
+    """A plan that finds the elements at `rows` and `columns` from products with groups of vectors.
 
     `plan(x)` gives these elements, `plan.dense(x)` the whole matrix.
     """

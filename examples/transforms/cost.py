@@ -1,4 +1,4 @@
-"""What a function costs: operations and bytes, counted while it runs or estimated from its text.
+"""Costs of a function: operations and bytes, counted while it runs or estimated from its text.
 
 `cost(f)(*args)` is a pair of f's result and the counts, exact through every loop and branch: they
 are the handler's state, which is threaded like any other value. Under `jit` a count that depends on

@@ -75,7 +75,7 @@ def harvest(f, *, tag):
 
 
 def reap(f, *, tag):
-    """What is sown in `f(*args)`, by name."""
+    """Return the values that `f(*args)` sows, by name."""
     return lambda *args: harvest(f, tag=tag)({}, *args)[1]
 
 

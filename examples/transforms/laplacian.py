@@ -64,7 +64,7 @@ def push(effect, *operands, **attributes):
 
 @Laplacian.rule(*OWN, lift=True)
 def push_own(*operands, effect, **attributes):
-    """What brings its own derivative is pushed by that."""
+    """Push by the effect's own derivative."""
     return push(effect, *operands, **attributes)
 
 

@@ -1,4 +1,4 @@
-"""How long each transform is: its code lines, without blanks, comments and docstrings.
+"""The length of each transform: its code lines, without blanks, comments and docstrings.
 
 python examples/transforms/lines.py            the table; fails where a bar is missed
 python examples/transforms/lines.py README.md  the same, and writes it into that file
@@ -46,7 +46,7 @@ NOT_CODE = {
 
 
 def code_lines(text: str) -> int:
-    """How many lines of a module hold a token that is neither comment nor docstring."""
+    """Count the lines of a module that hold a token other than comments and docstrings."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     prose: set[int] = set()
     for node in ast.walk(ast.parse(text)):

@@ -1,4 +1,4 @@
-"""Where a NaN came from: every element carries the line that made it, or that it needs none.
+"""The origin of a NaN: every element carries the line that made it, or that it needs none.
 
 `provenance(f)(*args)` gives for each inexact array of f's result a `Traced`: the value, and for
 each element the number of its origin. `explain` turns that into lines of text and how many elements

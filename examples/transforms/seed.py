@@ -47,7 +47,7 @@ def split_off(*, shape, state):
 
 
 def sample(sampler, *args, **keywords):
-    """What a sampler of `effax.random` draws with a key of its own."""
+    """Draw from a sampler of `effax.random` with a key of its own."""
     return sampler(draw(shape=()), *args, **keywords)
 
 

@@ -1,4 +1,4 @@
-"""Which elements of a Jacobian may be other than zero: index sets, carried by every value.
+"""The sparsity pattern of a Jacobian: every value carries the inputs that its elements depend on.
 
     >>> import effax.numpy as jnp
     >>> print(pattern(lambda x: x[1:] * x[:-1])(jnp.ones(3)).astype(int))
@@ -55,7 +55,7 @@ def none(xs):
 
 
 def everything(*xs):
-    """What any element of some values depends on."""
+    """Return the union of the inputs that any element of `xs` depends on."""
     sets = [x.sets for x in xs if x.sets is not None]
     return union((), *(s.any(tuple(range(1, s.ndim))) for s in sets))
 
@@ -71,7 +71,7 @@ def made(y, sets):
 
 
 def counted(f, *xs):
-    """What additions and products do to the sets of some values: the ways to each element."""
+    """Apply additions and products to the sets of `xs`, by counting the ways to each element."""
     sets = [union(x.shape, none(xs), x.sets) for x in xs]
     return fx.vmap(f)(*(s.astype("float32") for s in sets)) != 0
 
@@ -144,7 +144,7 @@ def cond_sets(which, *xs, branches, run):
 
 @Sparsity.rule(effects.while_loop)
 def while_sets(*xs, cond, body, cond_consts, body_consts, run, **how):
-    """Where the number of steps depends on the inputs, the least fixpoint."""
+    """Compute the least fixpoint, where the number of steps depends on the inputs."""
     join, own, rest = partial(either, none(xs)), xs[:cond_consts], xs[cond_consts:]
     consts, start = rest[:body_consts], rest[body_consts:]
     carry = [join(x) if isinstance(x, Sparsity) or moves(x) else x for x in start]
@@ -163,7 +163,7 @@ def while_sets(*xs, cond, body, cond_consts, body_consts, run, **how):
 
 
 class Local(Sparsity):
-    """What is decided at the point: predicates and places are plain."""
+    """Sets at one point, where predicates and places are plain values."""
 
 
 @Local.rule(*traits.discrete, effects.convert_element_type)

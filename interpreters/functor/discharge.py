@@ -25,7 +25,7 @@ from effax.interpreters.functor.masks import merge, pick
 from effax.interpreters.stage import Stage
 
 Places = tuple[int | None, ...]
-"""Which of the references stands at each input of a program; None for an array."""
+"""For each input of a program, the position of its reference; None for an array."""
 Body = Callable[[Sequence[OwnedRef], Sequence[Any]], Sequence[Any]]
 
 

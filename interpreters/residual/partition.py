@@ -37,7 +37,7 @@ class SplitPlan:
 
 
 planners: Final[dict[Effect, Callable[..., SplitPlan]]] = {}
-"""How each higher-order effect is split: called with which operands are unknown, and attributes."""
+"""A function that splits a higher-order effect, given its unknown operands and attributes."""
 
 
 @attrs.frozen(slots=True, eq=False)

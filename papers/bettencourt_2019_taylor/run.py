@@ -46,7 +46,7 @@ def taylor(f, order):
 
 
 def sizes(mode, f):
-    """How many equations the derivative of each order has."""
+    """Count the equations of the derivative of each order."""
     return [count_equations(fx.make_program(mode(f, k))(0.5)) for k in ORDERS]
 
 

@@ -132,7 +132,7 @@ def _rows():
 
 
 def lines():
-    """How many code lines `implicit` has."""
+    """Count the code lines of `implicit`."""
     import ast
     import inspect
 

@@ -133,7 +133,7 @@ def defined(f: Callable[[Any], Any], x: float) -> float:
 
 
 def operations(f: Callable[[Any], Any]) -> Counter[str]:
-    """How often each effect is in the staged program."""
+    """Count each effect in the staged program."""
     return Counter(e.effect.name for e in effax.make_program(f)(jnp.float32(2)).equations)
 
 

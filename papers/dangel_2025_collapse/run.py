@@ -38,7 +38,7 @@ def collapsed(f, directions, order):
 
 
 def vectors(g, order):
-    """How many vectors pass the last layer: the columns that its matrix is multiplied with.
+    """Count the vectors that pass the last layer: the columns that its matrix is multiplied with.
 
     There is one multiplication for each coefficient.
     """

@@ -80,7 +80,7 @@ def least_colors(graph: list[set[int]], star: bool) -> int:
 
 
 def count(colors: list[int]) -> int:
-    """How many colors there are."""
+    """Return the number of colors."""
     return max(colors, default=-1) + 1
 
 

@@ -45,8 +45,8 @@ def network(layers: Weights, x: Any, activation: Callable[[Any], Any] = nn.relu)
 
 
 def margins(layers: Weights, x: Any, label: Any) -> Any:
-    """How much each logit exceeds that of the label: the last layer and the specification are one
-    linear map, which is the paper's elision of the last layer."""
+    """Return each logit's excess over that of the label: the last layer and the specification are
+    one linear map, which is the paper's elision of the last layer."""
     *hidden, (w, b) = layers
     for v, c in hidden:
         x = nn.relu(v @ x + c)

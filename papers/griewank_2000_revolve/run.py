@@ -41,7 +41,7 @@ def evaluations(length: int, s: int) -> int:
 
 @cache
 def split(length: int, s: int) -> int:
-    """How far to advance before the next checkpoint: a place that makes the total least."""
+    """Return the distance to the next checkpoint that makes the total least."""
 
     def total(m: int) -> int:
         return m + evaluations(length - m, s - 1) + evaluations(m, s)
@@ -50,7 +50,7 @@ def split(length: int, s: int) -> int:
 
 
 class Counted(effax.Interpreter):
-    """How often sine and cosine are performed; a step has one sine, its derivative one cosine."""
+    """A value with counts of sine and cosine; a step has one sine, its derivative one cosine."""
 
     value: effax.Leaf
     sines: effax.State = 0

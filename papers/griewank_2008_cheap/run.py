@@ -117,7 +117,7 @@ def rows(n: int = 100) -> Iterator[tuple[str, str, bool]]:
 
 
 VERDICTS = {False: (True, True, True, True, True), True: (True, True, False, True, True)}
-"""What the README says of each, of the small sample and of `--large`."""
+"""The README's verdicts on each claim, for the small sample and for `--large`."""
 
 
 def main() -> int:

@@ -60,7 +60,7 @@ def seconds(f: Callable[..., Any], *args: Any, repeat: int = 5) -> float:
 
 
 def escapes(examples: int) -> tuple[int, int]:
-    """How many generated programs have an element outside of the pattern, and of how many."""
+    """Count the generated programs with an element outside of the pattern, and all programs."""
     seen, wrong = [], []
 
     @settings(max_examples=examples, deadline=None, derandomize=True, database=None)

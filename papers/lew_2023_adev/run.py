@@ -39,7 +39,7 @@ def mean(estimate, n):
 
 
 def descend(by, steps=400, rate=0.05):
-    """Where stochastic gradient descent goes: the minimum is at p = 1/2."""
+    """Return the end of stochastic gradient descent: the minimum is at p = 1/2."""
 
     def step(p, row):
         key, left = row

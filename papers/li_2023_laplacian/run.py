@@ -58,7 +58,7 @@ WAYS = {"forward": forward, "hessian": by_hessian, "loop": by_loop}
 
 
 def flops(g, x):
-    """What XLA counts for the compiled function; a loop's body counts once."""
+    """Return XLA's count of operations for the compiled function; a loop's body counts once."""
     return fx.jit(g).lower(x).compile().cost_analysis()["flops"]
 
 

@@ -31,7 +31,7 @@ class Cell(effax.Interpreter):
 
 @Cell.rule(get)
 def read(like: Any, *, state: Any) -> Any:
-    """What is in the cell."""
+    """Return the content of the cell."""
     return jnp.asarray(state.content, jnp.result_type(like))
 
 

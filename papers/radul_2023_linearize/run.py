@@ -41,7 +41,7 @@ class Links(NamedTuple):
 
     @property
     def transposed(self) -> Links:
-        """What the program read backwards has."""
+        """Return the links of the program read backwards."""
         return Links(self.products, self.parts, self.meetings)
 
 
@@ -172,7 +172,7 @@ def graphs(sketch: Sketch) -> tuple[Links, Links]:
 
 
 def shares(pairs: Sequence[tuple[int, int]]) -> str:
-    """How many pairs are equal, and how far the others are apart."""
+    """Say how many pairs are equal, and how far the others are apart."""
     equal = sum(a == b for a, b in pairs)
     worst = max((b / max(a, 1) for a, b in pairs), default=1.0)
     return f"{equal} of {len(pairs)} equal, the largest ratio {worst:.2f}"

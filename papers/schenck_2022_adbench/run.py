@@ -64,7 +64,7 @@ def effects_of(program: Program) -> list[str]:
 
 
 def gradient_effects(f: Callable[..., Any], n: int) -> list[str]:
-    """What the gradient of a function of n numbers performs."""
+    """List the effects in the gradient of a function of n numbers."""
     return effects_of(effax.make_program(effax.grad(f))(np.linspace(0.5, 1.5, n)))
 
 
@@ -76,7 +76,7 @@ def largest(program: Program) -> int:
 
 
 def stacked(f: Callable[..., Any], x: Any) -> int:
-    """How many arrays the forward loop of a gradient keeps, one row for each step."""
+    """Count the arrays that the forward loop of a gradient keeps, one row for each step."""
     program = effax.make_program(effax.grad(f))(x)
     loop = next(e for e in program.equations if e.effect.name == "scan")
     return len(loop.outputs) - loop.attributes["carry"]

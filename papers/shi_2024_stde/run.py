@@ -105,7 +105,7 @@ def train(d, steps, batch=16, sampled=8, rate=3e-3):
 
 
 def flops(g, *args):
-    """What XLA counts for the compiled function."""
+    """Return XLA's count of operations for the compiled function."""
     return fx.jit(g).lower(*args).compile().cost_analysis()["flops"]
 
 

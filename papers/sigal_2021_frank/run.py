@@ -60,7 +60,7 @@ class Evaluate(extend.Handler):
 
 
 def evaluate(f: Callable[..., Any], *args: float) -> tuple[Any, int]:
-    """What a function of numbers gives, as numbers; and how many operations it took."""
+    """Return the results of a function of numbers, as numbers, and the number of its operations."""
     handler = Evaluate()
     with handler.installed():
         found = f(*(Number(handler, float(x)) for x in args))

@@ -42,7 +42,7 @@ def formula(n: int, c: int) -> int:
 
 
 def counter(c: int) -> Callable[[int], Counter[int]]:
-    """How often each step is advanced in the gradient of a loop with c slots, for any length."""
+    """Count how often each step is advanced in the gradient of a loop with c slots."""
     seen: list[int] = []
 
     def f(x: Any, n: Any) -> Any:
@@ -74,7 +74,7 @@ def counts() -> dict[tuple[int, int], Counter[int]]:
 
 
 def temporary_bytes(size: int, c: int) -> int:
-    """What the compiled gradient needs beside arguments and results, for a carry of `size` f32."""
+    """Return the gradient's memory beside arguments and results, for a carry of `size` f32."""
 
     def f(x: Any, n: Any) -> Any:
         return lax.fori_loop(0, n, lambda i, y: jnp.sin(y) * 1.01, x, checkpoints=c).sum()

@@ -45,7 +45,7 @@ Continuation = Callable[[Cells], None]
 
 
 def value(x: Any) -> Any:
-    """What is in a cell."""
+    """Return the content of a cell; other values as they are."""
     return x.value if isinstance(x, Cell) else x
 
 
@@ -102,7 +102,7 @@ def pulled(f: Callable[..., Any], values: Sequence[Any], i: int, made: Cells) ->
 
 
 def row(x: Cell, i: int) -> tuple[Cell, Back]:
-    """What a step of a scan is given of an operand."""
+    """Return the row of an operand that a step of a scan is given, and the way back."""
     made = Cell(x.value[i])
 
     def back() -> None:
@@ -115,7 +115,7 @@ def row(x: Cell, i: int) -> tuple[Cell, Back]:
 
 
 def stacked(rows: Cells, like: Any) -> tuple[Cell, Back]:
-    """What the steps of a scan gave."""
+    """Stack the results of a scan's steps; return them with the way back."""
     values = [np.asarray(value(x)) for x in rows]
     made = Cell(np.stack(values) if values else np.zeros(like.shape, like.dtype))
 
@@ -146,7 +146,7 @@ def chosen(operands: Cells, attributes: dict[str, Any]) -> Program:
 
 @attrs.define
 class Stack:
-    """How many continuations wait for their return, now and at most."""
+    """The number of continuations that wait for their return, now and at most."""
 
     now: int = 0
     most: int = 0
@@ -249,7 +249,7 @@ class Tape:
     entries: list[Back] = attrs.field(factory=list)
 
     def keep(self, made_and_back: tuple[Any, Back]) -> Any:
-        """What was made; the way back is for later."""
+        """Return the result, and keep the way back for later."""
         made, back = made_and_back
         self.entries.append(back)
         return made

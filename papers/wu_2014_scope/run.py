@@ -55,7 +55,7 @@ def decided(*xs: Any, effect: Any, **how: Any) -> Any:
 
 
 class Products(effax.Interpreter, every=True):
-    """How many products of scalars were computed."""
+    """Count the products of scalars."""
 
     count: effax.extend.State = 0
 
@@ -117,7 +117,7 @@ def flat_doubled(x: Any) -> Any:
 
 
 def steps(x: Any) -> int:
-    """How many steps `doubled` takes."""
+    """Count the steps that `doubled` takes."""
     y, n = np.asarray(X), 0
     while np.sum(y * y) < 100:
         y, n = 1.5 * y + 0.1, n + 1
@@ -143,7 +143,7 @@ PROGRAMS = {
 
 
 def code(path: Path, *names: str) -> int:
-    """How many code lines some functions and classes of a file have, with their decorators."""
+    """Count the code lines of some functions and classes of a file, with their decorators."""
     source, total = path.read_text(encoding="utf-8"), 0
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:

@@ -1,4 +1,4 @@
-"""What it costs to perform an effect, by the number of handlers on the stack.
+"""The cost of performing an effect, by the number of handlers on the stack.
 
 Prints claim, measurement and verdict. Calls of Python functions are counted, which is exact; the
 times beside them are the least of several repeats.
@@ -27,7 +27,7 @@ tick = extend.Effect("tick_of_the_paper", family="paper", typing=lambda x: x)
 
 
 class Token(extend.Carrier):
-    """What a counter owns; its rank is the place of its handler in the stack."""
+    """A carrier that a counter owns; its rank is the place of its handler in the stack."""
 
     __slots__ = ("rank",)
 
@@ -69,7 +69,7 @@ def by_evidence(effect: Any, *operands: Any, **attributes: Any) -> Any:
 
 
 def entered(f: Callable[..., Any], *args: Any) -> int:
-    """How many Python functions are entered by a call."""
+    """Count the Python functions that a call enters."""
     calls = 0
 
     def seen(frame: Any, event: str, _: Any) -> None:
@@ -182,7 +182,7 @@ def rows(number: int = 2000) -> Iterator[tuple[str, str, bool]]:
 
 
 VERDICTS = (True, False, False, True, True, True)
-"""What the README says of each."""
+"""The README's verdicts on each claim."""
 
 
 def main() -> int:

@@ -116,7 +116,7 @@ def both(x: Any, y: Any) -> Any:
 
 
 def all_outcomes(f: Callable[..., Any]) -> Callable[..., Any]:
-    """What a function may give, one row for each outcome."""
+    """Return a function that returns all outcomes of `f`, one row for each."""
 
     def outcomes(*args: Any) -> Any:
         found = Amb.transform(f)(*map(jnp.asarray, args))

@@ -61,13 +61,13 @@ CALLS: dict[str, tuple[int, Callable[..., Any]]] = {
     "f('ij,kj', x, y)": (2, lambda f, np, x, y: f("ij,kj", x, y)),
     "f('i,i', x, y)": (2, lambda f, np, x, y: f("i,i", x, y)),
 }
-"""How a function is called: with how many arrays, and what else."""
+"""The forms of a call, each with its number of arrays and the function that makes it."""
 
 UFUNC_CALLS = {
     1: {"f(x)"},
     2: {"f(x, y)", "f(x, 1)", "f(x, 0.3)", "f(x, [0, 2, 1])", "f(x > 0.5, y)"},
 }
-"""Those without NumPy's argument `out`, which effax refuses."""
+"""The forms without NumPy's argument `out`, which effax refuses."""
 
 SHAPES = ((3,), (3, 3), (2, 3))
 
@@ -207,7 +207,7 @@ def second(case: Case, u: Arrays) -> bool:
 
 @attrs.define
 class Found:
-    """What the oracles said of all cases."""
+    """The oracles' answers to all cases."""
 
     functions: dict[str, set[str]] = attrs.field(factory=dict)
     asked: Counter[str] = attrs.field(factory=Counter)

@@ -55,7 +55,7 @@ def rows(found: Found) -> list[str]:
 
 
 def reasons(found: Found) -> list[str]:
-    """What is not compiled, and why, each message once for each chip."""
+    """The reasons why samples are not compiled, each message once for each chip."""
     by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
     for (_, chip), every in found.items():
         for sample, which, result in every:

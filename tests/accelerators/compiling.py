@@ -1,4 +1,4 @@
-"""What compiling for chips that are not there gives: compiled, refused by name, or failed."""
+"""Compilation for chips that are not there: programs are compiled, refused by name, or fail."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMPILED, REFUSED, FAILED = "compiled", "refused", "failed"
 
 @attrs.frozen
 class Outcome:
-    """What became of a program: one of three words, and why where it was not compiled."""
+    """The outcome for a program: one of three words, and the reason where it was not compiled."""
 
     word: str
     why: str = ""

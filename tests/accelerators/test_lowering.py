@@ -1,4 +1,4 @@
-"""What is written for chips, looked at without their compilers."""
+"""Programs lowered for accelerators, examined without the accelerators' compilers."""
 
 import numpy as np
 import pytest

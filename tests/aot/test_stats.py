@@ -12,7 +12,7 @@ from effax.effects.config import config, eager_cache
 
 @pytest.fixture(autouse=True)
 def nothing_on_disk():
-    """What an earlier run of the tests compiled would be found there, and not compiled."""
+    """Switch the disk cache off: programs that an earlier run compiled would be found there."""
     with eager_cache(False):
         yield
 

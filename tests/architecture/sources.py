@@ -1,4 +1,4 @@
-"""The library's own files, each once, by its place at the root of the checkout."""
+"""The library's files and those around it, each once, by its place at the root of the checkout."""
 
 import ast
 import functools
@@ -19,6 +19,13 @@ def library_files() -> list[Path]:
         for path in root.rglob("*.py")
         if not links.intersection(path.parents)
     )
+
+
+def all_files() -> list[Path]:
+    """Every module of the library, its tests, examples, papers and benchmarks."""
+    others = ("tests", "examples", "papers", "benchmarks")
+    found = (path for name in others for path in (ROOT / name).rglob("*.py"))
+    return sorted([*library_files(), *(path.relative_to(ROOT) for path in found)])
 
 
 def module_name(path: Path) -> str:

@@ -170,18 +170,3 @@ def test_nothing_is_left_for_later():
         if note.search(line) or re.search(r"raise NotImplementedError(\(\))?\s*$", line)
     ]
     assert not complaints, listing(complaints)
-
-
-OPENING = re.compile("(What|Who|Whom|Whose|Which|Those|Where|How|That)\\b")
-
-
-def test_docstrings_open_with_their_subject():
-    """A noun, or a verb: not a clause that has to be read to its end."""
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    clauses = [
-        f"{path}: {getattr(node, 'name', 'module')}: {text}"
-        for path in FILES
-        for node in ast.walk(tree(path))
-        if isinstance(node, kinds) and OPENING.match(text := ast.get_docstring(node) or "")
-    ]
-    assert not clauses, listing(clauses)

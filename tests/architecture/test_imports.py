@@ -1,4 +1,4 @@
-"""What `import effax` costs: not jax, not SciPy, not the MLIR bindings."""
+"""The cost of `import effax`: not jax, not SciPy, not the MLIR bindings."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What is imported before anyone asks for it, and the names whose modules are imported on demand."""
+"""Modules imported before anyone asks for them, and names whose modules are imported on demand."""
 
 import ast
 import importlib
@@ -45,7 +45,7 @@ ADVICE = (
 FIRST = "assert float(effax.jit(lambda x: jnp.sin(x) * 2 + 1)(0.0)) == 1"
 TWENTY = "from benchmarks.child import twenty; assert abs(twenty(jnp) - 1.7) < 1e-6"
 CALLS = {FIRST: 143, TWENTY: 142}
-"""How many modules of effax there are after a program has run."""
+"""The number of effax's modules in memory after a program has run."""
 
 
 def run(code: str) -> list[str]:

@@ -14,7 +14,7 @@ PACKAGE_DIR = PROJECT["tool"]["setuptools"]["package-dir"]
 
 
 def shipped(monkeypatch: pytest.MonkeyPatch) -> dict:
-    """What setup.py computes, and its table of roots."""
+    """The arguments that setup.py computes, and its table of roots."""
     arguments: dict = {}
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(setuptools, "setup", arguments.update)

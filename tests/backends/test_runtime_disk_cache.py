@@ -110,7 +110,7 @@ def test_a_directory_that_cannot_be_made_is_said_once(tmp_path, caplog):
 
 
 def test_short_programs_of_jit_are_found_by_the_next_process(tmp_path):
-    """Those that were called; not what was compiled to be looked at, nor what is long."""
+    """Only programs that were called are kept: none compiled for inspection, and no long ones."""
     code = """
 import effax
 def short(x): return x * 2 + 1
@@ -172,7 +172,7 @@ def test_the_limit_holds_while_entries_are_written(tmp_path):
 
 
 def test_processes_write_and_sweep_at_the_same_time(tmp_path):
-    """What is read is whole, whoever else writes or sweeps; at the end the limit holds."""
+    """Entries are read whole, whoever else writes or sweeps; at the end the limit holds."""
     code = f"""
 import sys, warnings
 warnings.simplefilter("error")

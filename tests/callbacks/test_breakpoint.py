@@ -14,7 +14,7 @@ SCALE = 3.0
 
 
 def session(transform, commands, *args, **options):
-    """What the function gives under a transformation, and what the session wrote."""
+    """Run a function under a transform; return its result and the session's output."""
     stdin, stdout = io.StringIO(commands), io.StringIO()
 
     def function(x, power=2):

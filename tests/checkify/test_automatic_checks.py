@@ -25,7 +25,7 @@ def line(function, offset=1):
 
 
 def failures(f, *args, errors=all_checks):
-    """What fails, the same whether eager, compiled or compiled inside."""
+    """Return the errors of a function, the same eagerly, compiled and compiled inside."""
     found = [
         checked(*args)[0].get_all()
         for checked in (

@@ -11,7 +11,7 @@ from effax.experimental.checkify import all_checks, check, user_checks
 
 
 def everywhere(f, *args, errors=user_checks):
-    """What fails, the same in any order of checkify and jit."""
+    """Return the errors of a function, which are the same in any order of checkify and jit."""
     found = [
         checked(*args)[0].get_all()
         for checked in (

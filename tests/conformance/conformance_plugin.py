@@ -299,7 +299,7 @@ _PRIVATE = re.compile(r"^E\s+AttributeError: (.*has no attribute '_[a-z]\w*')", 
 
 
 def _private_name(text: str) -> str | None:
-    """What private thing the failed test needs, if that is why it failed."""
+    """Return the private object that the failed test needs, if it failed for want of one."""
     found = _PLACEHOLDER.search(
         "\n".join(line for line in text.splitlines() if line.startswith("E "))
     )

@@ -45,7 +45,7 @@ def target():
 
 
 class Facade(types.ModuleType):
-    """What a test module sees as ``jax``: the target, plus a private _src."""
+    """The module that tests see as ``jax``: the target, plus a private _src."""
 
     def __init__(self):
         super().__init__("jax", "facade over " + TARGET)

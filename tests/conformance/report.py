@@ -1,4 +1,4 @@
-"""What effax and jax passed, group by group: kept in `results/`, explained by `reasons.toml`, printed."""
+"""Tests that effax and jax passed: kept in `results/`, explained by `reasons.toml`, printed."""
 
 from __future__ import annotations
 

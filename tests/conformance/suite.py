@@ -1,4 +1,4 @@
-"""What is run: test-file groups, exclusions, and extraction of JAX's tests.
+"""The test files to run, in groups; exclusions; and extraction of JAX's tests.
 
 No JAX code lives in this directory.  The test files are taken at run time from
 a JAX git repository (bare or not) or from a plain source tree.

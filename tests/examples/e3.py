@@ -35,7 +35,7 @@ def names(nesting):
 
 
 def results(transform, name, nesting):
-    """What a program gives under a nesting with a transform, and without it."""
+    """Return the results of a program under a nesting with a transform, and without it."""
     with fx.enable_x64(True):
         f = PROGRAMS[name].make(fx, jnp)
         x = jnp.asarray(X)

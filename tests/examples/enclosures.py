@@ -1,4 +1,4 @@
-"""What the tests of transforms that give bounds share: samples, and that they stay inside."""
+"""Tools for tests of transforms that give bounds: samples, and a check that they stay inside."""
 
 import numpy as np
 

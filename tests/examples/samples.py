@@ -1,4 +1,4 @@
-"""What the tests of examples/transforms share: the modules, and the programs to try them on."""
+"""Tools for tests of examples/transforms: the modules, and the programs to try them on."""
 
 import importlib
 import sys

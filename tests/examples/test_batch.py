@@ -78,7 +78,7 @@ def test_lanes_that_disagree():
 @pytest.mark.parametrize("transpose", [False, True])
 @pytest.mark.parametrize("kind", ["matrix", "right side", "both"])
 def test_systems(kind, transpose):
-    """Whose programs differ from lane to lane, or their right sides, or both."""
+    """Solve systems whose matrices differ from lane to lane, or their right sides, or both."""
 
     def solve(a, b):
         return fx.lax.custom_linear_solve(

@@ -136,7 +136,7 @@ def test_roofline():
 
 @pytest.mark.parametrize("name", sorted({*e3.names("T")} - {"cond", "switch", "while_loop"}))
 def test_counted_is_estimated(name):
-    """Where nothing depends on data, running and reading agree, but for what nobody uses."""
+    """Running and reading agree where nothing depends on data, but for results that nobody uses."""
     with fx.enable_x64(True):
         f = fx.jit(e3.PROGRAMS[name].make(fx, jnp))
         assert total(f, jnp.asarray(e3.X)) == cost.estimate(f)(e3.X)

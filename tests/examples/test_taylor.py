@@ -135,7 +135,7 @@ def test_functions(f):
 
 
 def test_a_custom_rule_is_the_derivative():
-    """What a `custom_jvp` says is believed in every order, loops in the rule included."""
+    """A `custom_jvp` rule holds in every order, loops in the rule included."""
 
     @fx.custom_jvp
     def clipped(x):

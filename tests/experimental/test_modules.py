@@ -1,4 +1,4 @@
-"""What JAX keeps under `experimental`: layouts, executables as bytes, many hosts, generators."""
+"""Modules of `experimental`: layouts, executables as bytes, many hosts, generators."""
 
 import subprocess
 import sys

@@ -96,7 +96,7 @@ CHANGES = (
     (lambda s: s[3:2], M[3:2]),
     (lambda s: sparse.bcoo_concatenate([s, T], dimension=1), np.concatenate([M, N], 1)),
 )
-"""What can be made of a sparse array, beside the same of the dense one."""
+"""Operations on a sparse matrix, each beside the same on the dense one."""
 once = pytest.mark.parametrize("eager", [False, pytest.param(True, marks=pytest.mark.slow)])
 
 

@@ -55,7 +55,7 @@ def called(x):
 
 
 def choices(f, x, n):
-    """What a program gives for all choices, one after the other, by an ordinary interpreter."""
+    """Return the results of a program for all choices in turn, by an ordinary interpreter."""
 
     class Given(fx.Interpreter):
         rest: fx.State

@@ -1,5 +1,5 @@
-"""What a handler from outside may do beside its values: see all effects, keep states, logs and
-settings; and effects that happen once, or in each lane."""
+"""Handlers from outside do more than compute values: they see all effects, keep states, logs and
+settings, and answer effects that happen once, or in each lane."""
 
 import inspect
 

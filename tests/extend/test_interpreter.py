@@ -60,7 +60,7 @@ def add_units(x, y):
 
 
 class Counted(fx.Interpreter):
-    """How many effects were performed on the way."""
+    """Count the effects that were performed on the way to a value."""
 
     value: fx.Leaf
     effects: fx.State = 0

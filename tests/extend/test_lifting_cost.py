@@ -1,4 +1,4 @@
-"""What lifting costs: each program inside another is staged a bounded number of times."""
+"""The cost of lifting: each program inside another is staged a bounded number of times."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def _looped(depth):
 
 
 def _stagings(f, scale):
-    """How often a rule that closes over a value is asked."""
+    """Count the calls of a rule that closes over a value."""
     asked = []
 
     class Scaled(fx.Interpreter):

@@ -1,4 +1,4 @@
-"""What is known of values: widened in loops, told to `lift`, `top` and `join`, joined if unsure."""
+"""Static knowledge of values: widened in loops; told to `lift`, `top`, `join`; joined if unsure."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SMALL = (effects.add, effects.mul, effects.sub, effects.sin, effects.neg)
 
 
 class Depth(fx.Interpreter):
-    """How many effects a value is away from the arguments."""
+    """Count the effects between the arguments and a value."""
 
     x: fx.Leaf
     depth: fx.Static = 0

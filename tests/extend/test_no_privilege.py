@@ -1,4 +1,4 @@
-"""What transforms of the library may do, a user's may: Python branches, effects of any family."""
+"""A user's transform may do all that the library's may: Python branches, effects of any family."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What of a function depends on arguments that are not known; keys among them."""
+"""The part of a function that depends on unknown arguments; keys among them."""
 
 import numpy as np
 

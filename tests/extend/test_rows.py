@@ -1,4 +1,4 @@
-"""What a program leaves to be answered: typed, with lines, before anything is compiled."""
+"""Effects that a program leaves to be answered: typed, with lines, before anything is compiled."""
 
 import pytest
 

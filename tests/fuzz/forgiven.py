@@ -1,4 +1,4 @@
-"""Where effax differs from JAX on purpose, each place with its reason, as narrow as it can be."""
+"""Intended differences between effax and JAX, each with its reason, as narrow as it can be."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tests.grid.case import Case
 
 
 class Forgiven(NamedTuple):
-    """What is let pass: of functions (patterns of names, apart by |), kinds of difference, in cases whose code
-    `code` is found in and whose difference `why` is found in. `dtypes`: some operand has one of
-    these; "" is any."""
+    """A difference that is let pass: of functions (patterns of names, apart by |), kinds of
+    difference, in cases whose code `code` is found in and whose difference `why` is found in.
+    `dtypes`: some operand has one of these; "" is any."""
 
     reason: str
     function: str

@@ -1,4 +1,4 @@
-"""What was asked and what was found, as JSON lines; a run goes on from there.
+"""A journal of questions and findings, as JSON lines; the next run goes on from there.
 
 `asked.jsonl` has a line for each visit of a function (its seed draws the questions again),
 `findings.jsonl` one for each cause, and `forgiven.jsonl` one for each cause that was let pass.

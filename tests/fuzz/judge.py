@@ -27,11 +27,11 @@ PLAIN |= {"NotImplementedError"}  # what effax refuses, it may refuse by that
 GRAVE = ("crash", "hang", "value", "difference", "law", "dtype", "shape", "structure", "weak")
 DERIVATIVE = re.compile(r"\bjax\.(jvp|vjp)\(")
 KINDS = (*GRAVE, "refuses", "accepts", "error")
-"""What can differ, the worst first; "error" is an error that tells of a fault, where JAX has one too."""
+"""Kinds of difference, the worst first; "error": it tells of a fault, where JAX has one too."""
 
 
 class Finding(NamedTuple):
-    """How effax's answer to a case differs: `kind` is one of `KINDS`, `why` says it in words."""
+    """A difference in effax's answer to a case: `kind` is one of `KINDS`, `why` is its text."""
 
     function: str
     kind: str
@@ -40,7 +40,7 @@ class Finding(NamedTuple):
 
     @property
     def cause(self) -> str:
-        """What findings of one cause have in common: the function, the kind and the dtypes."""
+        """A text that findings of one cause share: the function, the kind and the dtypes."""
         return f"{self.function} {self.kind} {classes_of(self.case)}"
 
 
@@ -141,7 +141,7 @@ class Judge:
 
 
 def difference_of_errors(found: Answer, wanted: Answer) -> tuple[str, str]:
-    """Where one of two answers is an error: the kind of difference, or "", and what it is."""
+    """Return the kind of difference, or "", and its text, where one of two answers is an error."""
     if CRASH in found.error:
         return "crash", "the process ended"
     if wanted.error and (FAULTS | {CRASH}).intersection(wanted.error):
@@ -161,7 +161,7 @@ def difference_of_errors(found: Answer, wanted: Answer) -> tuple[str, str]:
 
 
 def difference_of_types(found: Answer, wanted: Answer) -> tuple[str, str]:
-    """How two answers of types differ: the kind, or "", and the difference in words."""
+    """Return the kind of difference of two answers of types, or "", and its text."""
     if found.leaves is None or wanted.leaves is None:
         return difference_of_errors(found, wanted)
     why = f"{_text(found)} instead of {_text(wanted)}"
@@ -178,7 +178,7 @@ def difference_of_types(found: Answer, wanted: Answer) -> tuple[str, str]:
 def difference_of_values(
     entry: Entry, case: Case, found: Answer, wanted: Answer
 ) -> tuple[str, str]:
-    """How two results differ: the kind, or "", and the difference in words."""
+    """Return the kind of difference of two results, or "", and its text."""
     if found.leaves is None or wanted.leaves is None:
         return difference_of_errors(found, wanted)
     scale = magnitude(case)

@@ -22,7 +22,7 @@ SAMPLED = 6
 
 
 def complaints(name: str, places: list[int]) -> list[str]:
-    """What effax answers otherwise than JAX, of some pairs of shapes."""
+    """Return the differences between effax and JAX for some pairs of shapes."""
     found = []
     for place in places:
         said = RECORDED[name][place]

@@ -14,7 +14,7 @@ from tests.grid.case import Case
 
 
 def derivatives(library: Library, case: Case) -> Answer:
-    """What is wrong with the derivatives of a case, found by differences: one text, perhaps empty."""
+    """Check the derivatives of a case by differences; one text, empty if all is well."""
     try:
         return Answer([check.derivatives(case)], [], [])
     except Exception as raised:
@@ -22,7 +22,7 @@ def derivatives(library: Library, case: Case) -> Answer:
 
 
 def law(library: Library, case: Case) -> Answer:
-    """What breaks a law, if anything. The case's code is the law, the class of programs and a seed."""
+    """Return what breaks a law, if anything. The case's code is the law, programs and a seed."""
     name, group, seed = case.code.split("|")
     stated = LAWS[name]
     ending = group if group in CONTROL_KINDS else None

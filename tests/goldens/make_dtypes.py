@@ -94,7 +94,7 @@ def array(name: str) -> np.ndarray:
 
 
 def argument_lists(name: str) -> Iterator[tuple[str, ...]]:
-    """What a function is asked about, as names of dtypes and of scalars."""
+    """Yield the arguments to ask a function about, as names of dtypes and of scalars."""
     if name in UNARY:
         yield from ((a,) for a in (*ARRAYS, *SCALARS))
     else:

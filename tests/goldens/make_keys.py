@@ -211,7 +211,7 @@ def plain(x: Any, modules: dict[str, Any]) -> Any:
 
 
 def outcome(text: str, modules: dict[str, Any], names: dict[str, Any]) -> Any:
-    """What an expression gives, or the name of the error's class."""
+    """Return the value of an expression, or the name of its error's class."""
     try:
         return plain(eval(text, {**modules, **names}), modules)
     except Exception as error:

@@ -39,7 +39,7 @@ def ask(function, *args, **keywords):
 
 
 def value(name):
-    """What promotion sees of an array whose dtype a name says; a star makes it weak."""
+    """Return a stand-in for an array of dtype `name`, as promotion sees it; a star means weak."""
     if name in WEAK:
         return WEAK[name](1)
     dtype = DTYPES[name.rstrip("*")]

@@ -332,7 +332,7 @@ def texts() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def variables(jax: Any) -> dict[str, Any]:
-    """What the expressions mention."""
+    """Return the variables that the expressions mention."""
     random, jnp = jax.random, jax.numpy
     f32 = "float32"
     return {
@@ -366,7 +366,7 @@ def outcome(jax: Any, text: str, settings: dict[str, Any]) -> np.ndarray | str:
 
 
 def kept(x: np.ndarray) -> np.ndarray:
-    """What is stored of an array: the bits of its elements, of a large one the first and last."""
+    """Return an array's stored part: its elements' bits, of a large one the first and last."""
     flat = np.ascontiguousarray(x).reshape(-1)
     if flat.size > KEPT:
         flat = np.concatenate([flat[:40], flat[-40:]])

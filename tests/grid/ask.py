@@ -1,4 +1,4 @@
-"""What a library answers to a case; and a process in which it is asked while a test runs.
+"""A library's answer to a case, and a process in which JAX is asked while a test runs.
 
 `answer(library, case)` is the same for effax and for JAX: leaves with dtype, weak type and
 elements, or the classes of the error; and what happens when the call is only traced. JAX's process
@@ -49,7 +49,7 @@ class Answer(NamedTuple):
 
 
 class Library(NamedTuple):
-    """What differs between effax and JAX."""
+    """The parts in which effax and JAX differ."""
 
     names: dict[str, Any]
     top: Any
@@ -114,7 +114,7 @@ def operands(library: Library, case: Case, lane: int = 0) -> list[Any]:
 
 
 def answer(library: Library, case: Case, also_traced: bool = True) -> Answer:
-    """What a library answers to a case."""
+    """Return a library's answer to a case."""
     with warnings.catch_warnings(), np.errstate(all="ignore"), library.top.enable_x64(case.x64):
         warnings.simplefilter("ignore")
         function = case.function(library.names)
@@ -134,12 +134,12 @@ def answer(library: Library, case: Case, also_traced: bool = True) -> Answer:
 
 
 def eager(library: Library, case: Case) -> Answer:
-    """What a library answers to a case; nothing is traced."""
+    """Return a library's answer to a case; nothing is traced."""
     return answer(library, case, also_traced=False)
 
 
 def types(library: Library, case: Case) -> Answer:
-    """What a library answers when only asked for types, as `float32*[2,3]`: nothing is compiled."""
+    """Return a library's answer in types alone, as `float32*[2,3]`: nothing is compiled."""
     with warnings.catch_warnings(), library.top.enable_x64(case.x64):
         warnings.simplefilter("ignore")
         try:
@@ -150,7 +150,7 @@ def types(library: Library, case: Case) -> Answer:
 
 
 def compiled(library: Library, case: Case) -> Answer:
-    """What a library answers under jit: one program for a case, and for others of its types."""
+    """Return a library's answer under jit: one program for a case, and for others of its types."""
     with warnings.catch_warnings(), np.errstate(all="ignore"), library.top.enable_x64(case.x64):
         warnings.simplefilter("ignore")
         jitted = _jitted(library, case)

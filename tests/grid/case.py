@@ -114,7 +114,7 @@ def _integers(
 
 
 def _normal(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, word: str) -> Any:
-    """What is met every day: around 0, a few units wide."""
+    """Draw everyday numbers: around 0, a few units wide."""
     if is_complex(dtype):
         return rng.normal(size=shape) + 1j * rng.normal(size=shape)
     if is_inexact(dtype):

@@ -62,8 +62,8 @@ def near(
     scale: float | None = None,
     alone: bool = False,
 ) -> Any:
-    """Which elements of two arrays of one shape agree. The dtype of `wanted` says how near they
-    must be; `scale` is the size of what was added up, if larger than the results. With `alone`
+    """Return which elements of two arrays of one shape agree. The dtype of `wanted` says how near
+    they must be; `scale` is the size of what was added up, if larger than the results. With `alone`
     each element is compared by itself, and may be off by so much of its own size only."""
     f, w = widened(found), widened(wanted)
     if not is_inexact(w.dtype):
@@ -84,7 +84,7 @@ def near(
 
 
 def differ(found: Any, wanted: Any, **how: Any) -> str:
-    """How the values of two arrays differ, or ""; `how` is that of `near`."""
+    """Return the difference of two arrays' values in words, or ""; `how` is that of `near`."""
     f, w = widened(found), widened(wanted)
     if f.shape != w.shape:
         return f"shape {f.shape} instead of {w.shape}"
@@ -117,7 +117,7 @@ def compare_leaves(
     defined: Callable[[Any], Any] | None = None,
     alone: bool = False,
 ) -> str:
-    """How two results differ, or ""; of both only what `defined` makes of them, if given."""
+    """Return the difference of two results in words, or ""; `defined` is applied to both first."""
     if defined is not None:
         found, wanted = defined(found), defined(wanted)
     if len(found) != len(wanted):
@@ -151,7 +151,7 @@ def compare_errors(found: Sequence[str], wanted: Sequence[str]) -> str:
 
 
 def compare(found: Answer, wanted: Answer, **how: Any) -> str:
-    """How an answer differs from JAX's, or ""."""
+    """Return an answer's difference from JAX's in words, or ""."""
     if wanted.leaves is None:
         return compare_errors(found.error, wanted.error)
     if found.leaves is None:

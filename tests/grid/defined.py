@@ -1,4 +1,4 @@
-"""What the mathematics defines of a decomposition, as leaves to compare.
+"""The parts of a decomposition that mathematics defines, as leaves to compare.
 
 Vectors of repeated eigenvalues, the order along a Schur form's diagonal and the inverse of a
 singular matrix are the choice of one processor's kernels: OpenBLAS has others for each. Products,

@@ -1,4 +1,4 @@
-"""What hypothesis draws: dtypes, shapes, values, arguments; put together they are a `Case`.
+"""Drawers for hypothesis: dtypes, shapes, values, arguments; put together they are a `Case`.
 
 A drawer is a function of a `Grid`, which has the operands, and the dotted name of a public
 function; it returns the code of a call:

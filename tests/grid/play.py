@@ -31,7 +31,7 @@ Drawer = Callable[[Grid, str], str]
 
 
 class Entry(NamedTuple):
-    """How a function's cases are drawn, and what is let pass.
+    """An entry of the grid: the drawer of a function's cases, and the differences that pass.
 
     draw: the drawer. wide: whether NumPy, computing in 64 bits, says what the values are (of cases
     without extremes, where its signature is the same). slack: how many times the tolerance.
@@ -67,7 +67,7 @@ class Record(NamedTuple):
 
 
 def complaint(entry: Entry, case: Case, wanted: Answer, *, transformed: bool = True) -> str:
-    """What is wrong with effax's answer to a case, or ""."""
+    """Return the fault of effax's answer to a case in words, or ""."""
     found = answer(check.EFFAX, case)
     how: Any = {"slack": entry.slack, "scale": magnitude(case), "defined": entry.defined}
     if found.leaves is not None and wanted.leaves is None and (entry.more or _of_four_bits(case)):
@@ -126,11 +126,11 @@ def _mapped(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 TRANSFORMS = SimpleNamespace(jit=lambda function: function, vmap=_mapped)
-"""What `jax` is for NumPy."""
+"""NumPy's stand-in for `jax`."""
 
 
 def opinion(case: Case, wanted: Answer) -> list[np.ndarray[Any, Any]] | None:
-    """What NumPy or SciPy computes in 64 bits, or None if it can't be asked this."""
+    """Return the leaves that NumPy or SciPy computes in 64 bits, or None if neither can."""
     if wanted.leaves is None:
         return None
     inexact = any(isinstance(x, Leaf) and is_inexact(dtype_of(x.dtype)) for x in wanted.leaves)
@@ -255,7 +255,7 @@ def _recorded(entry: Entry, name: str, case: Case, oracle: Oracle) -> str:
 
 
 def recorded(path: Path) -> dict[str, list[Record]]:
-    """What `record` wrote, by function."""
+    """Read the cases that `record` wrote, by function."""
     found: dict[str, list[Record]] = {}
     if not path.exists():  # about to be made
         return found
@@ -335,7 +335,7 @@ def search(entry: Entry, name: str, oracle: Oracle, count: int) -> None:
 
 
 def examples() -> int:
-    """How many cases of each function the long run draws: EFFAX_GRID_EXAMPLES.
+    """The number of cases of each function that the long run draws: EFFAX_GRID_EXAMPLES.
 
     By default so many that the run takes a quarter of an hour on two cores.
     """

@@ -68,7 +68,7 @@ def sorting(g: Grid, name: str) -> str:
 
 
 def partitions(g: Grid, name: str) -> str:
-    """What partition leaves open is sorted here; elements stand for their positions."""
+    """Sort the parts whose order partition leaves open; elements stand for their positions."""
     a = g.operand(g.shape(1), g.dtype("if48"))
     axis, k = g.axis(a), g.pick("0", "1", "-1", "2", "9")
     parts = f"{name}({a}, {k}, axis={axis})"

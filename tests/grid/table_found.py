@@ -1,4 +1,4 @@
-"""What the grid found wrong, once each: cases that were answered otherwise than by JAX."""
+"""Cases that the grid found: each was answered otherwise than by JAX once."""
 
 from __future__ import annotations
 

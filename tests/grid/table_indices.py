@@ -11,7 +11,7 @@ SCALARS = ["0", "-1", "1", "-3", "5", "np.int32(1)", "jnp.int8(-1)", "jnp.uint8(
 
 
 def part(g: Grid, extent: int, shape: tuple[int, ...]) -> str:
-    """What stands for one axis."""
+    """Draw the index of one axis."""
     form = g.pick("slice", "slice", "scalar", "array", "array", "mask", "list", "new")
     if form == "slice":
         return str(g.pick(*SLICES))

@@ -1,4 +1,4 @@
-"""What arrays can do: methods, properties, operators, indices, updates; and methods of ufuncs.
+"""Methods of arrays: properties, operators, indices and updates too; and methods of ufuncs.
 
 A name here is `Array.` and an attribute, or an operator; or a ufunc and its method.
 """

@@ -38,7 +38,7 @@ SAMPLED = 20
 
 @pytest.mark.parametrize(("part", "name"), FUNCTIONS)
 def test_recorded(part: str, name: str) -> None:
-    """What JAX said of a few cases."""
+    """Compare with JAX's recorded answers to a few cases."""
     complaints = replay(table(part)[name], records(part)[name], transformed=0)
     assert not complaints, "\n".join(complaints)
 

@@ -159,7 +159,7 @@ def test_without_a_home_the_directory_is_private_and_temporary(monkeypatch, tmp_
 
 @needs_root
 def test_a_user_without_a_name_and_a_home(readable):
-    """What a container gives: no `./~` appears, and what is kept is private."""
+    """A container may have neither: no `./~` appears, and the cache is private."""
     work = readable / "work"
     work.mkdir()
     work.chmod(0o777)

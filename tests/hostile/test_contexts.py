@@ -45,7 +45,7 @@ TRANSFORMS = {
 
 
 def compute():
-    """What a program may do, and would not if something else than arrays came of it."""
+    """Run a program that would fail if anything but arrays came of its calls."""
     x = jnp.ones(3) + 1
     y = effax.jit(lambda x: x * 2)(x)
     z = effax.grad(lambda x: (x * y).sum())(x)

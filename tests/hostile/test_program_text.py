@@ -106,7 +106,7 @@ VALUES = {
 
 @pytest.mark.parametrize("kind", VALUES)
 def test_values_that_print_as_code(kind):
-    """What is no plain number or string is handed over as an object, not printed."""
+    """Values other than plain numbers and strings are handed over as objects, not printed."""
     effect = extend.Effect(f"hostile_{kind}", family="hostile", typing=lambda x, value: x)
     program = effax.make_program(lambda x: effect(x, value=VALUES[kind]))(1.0)
     source = extend.python_source(program)

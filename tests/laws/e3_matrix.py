@@ -65,7 +65,7 @@ def _wave(x: Any) -> Any:
 
 
 def ask(law: Law, name: str, seed: int = 3) -> str | None:
-    """What a law says of a program: true, false or undefined, with the reason; None: nothing."""
+    """Return a law's verdict on a program (true, false or undefined) with the reason, or None."""
     f, g, loop = sketches(name, "no while" in law.needs)
     if "loop" in law.needs and loop is None:
         return None

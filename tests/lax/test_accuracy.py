@@ -1,4 +1,4 @@
-"""How exact: the accuracy of elementary functions, and the algorithms of products."""
+"""The accuracy of elementary functions, and the algorithms of products."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What lax refuses, in the words that users of XLA's operations look for; and what it converts."""
+"""Refusals of lax, in the words that users of XLA's operations look for; and its conversions."""
 
 import numpy as np
 import pytest

@@ -79,7 +79,7 @@ def test_sinks_keep_what_nothing_uses(prevent):
 
 
 def exchanged(operands, outputs, starts, sizes, targets):
-    """What the definition says, place by place."""
+    """Compute the exchange as the definition says it, place by place."""
     results = outputs.copy()
     places = len(operands)
     slices = starts.shape[1] // places

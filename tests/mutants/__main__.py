@@ -1,4 +1,4 @@
-"""Which mutants of the examples' transforms, and of the library's columns, the laws find.
+"""Mutants of the examples' transforms and of the library's columns, and the laws that find them.
 
 python -m tests.mutants [interval units jvp ...] [--into docs/mutants.md]
 """

@@ -18,10 +18,10 @@ from effax.laws.law import Law
 from effax.laws.one_step import kinds_of
 
 EXAMPLES = 20
-"""How many programs `check` asks each law about at its default."""
+"""The number of programs that `check` asks each law about at its default."""
 OF_A_RULE = 2 * EXAMPLES // 5
 WHOLE = 8
-"""How many whole programs are asked here: fewer than `check` asks, which only misses more."""
+"""The number of whole programs asked here: fewer than `check` asks, which only misses more."""
 
 
 def kept(strategy, n):

@@ -17,7 +17,7 @@ from effax.interpreters.interpreter import Interpreter
 
 @attrs.define
 class Noticed:
-    """How often a change was asked, and how often it made a difference that could be seen."""
+    """Counts of how often a change was asked, and how often its difference could be seen."""
 
     asked: int = 0
     changed: int = 0

@@ -1,4 +1,4 @@
-"""What was found: a row for each transform and column, written into the documentation."""
+"""The table of findings: a row for each transform and column, written into the documentation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.mutants.survivors import SURVIVORS, UNASKED
 from tests.mutants.transforms import finds, mutants
 
 ASKED = load("asked").ASKED
-"""How each of the examples' transforms is asked."""
+"""The questions for each of the examples' transforms."""
 NOT_ASKED = load("asked").NOT_ASKED
 """Why others are not asked about the laws of transformations."""
 BEGIN, END = (
@@ -82,7 +82,7 @@ def row(counted):
 
 
 def written_in(name):
-    """How many rules and clauses a module of the examples has, in words."""
+    """Count the rules and clauses of a module of the examples, in words."""
     module = load(name)
     own = [x for x in vars(module).values() if isinstance(x, type) and x.__module__ == name]
     handlers = [x._handler for x in own if issubclass(x, Interpreter)]

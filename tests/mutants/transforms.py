@@ -101,7 +101,7 @@ def _of_rule(cls, name, effects):
 
 
 DATA, PLAIN, SWAPPABLE = "data", "plain", "swappable"
-"""What rules give, one by one, or take."""
+"""Kinds of operands that rules take or results that they give, one by one."""
 
 
 def _kind(x):
@@ -319,12 +319,12 @@ class Observed:
         self.known = {}
 
     def of_rules(self, effects, traced):
-        """Those of programs of one effect: laws that the transform is traced for, or the others."""
+        """Meet the laws with programs of one effect: laws that need a trace, or the others."""
         laws = [law for law in self.rulewise if law.name.startswith(TRACED) == traced]
         return [met for law in laws for effect in effects for met in self._once(law, effect)]
 
     def of_programs(self):
-        """Those of whole programs, the transform's own laws first."""
+        """Meet the laws with whole programs, the transform's own laws first."""
         laws = sorted(self.stated, key=lambda x: x not in self.asked.more)
         return [met for law in laws for met in self._once(law, None)]
 

@@ -1,4 +1,4 @@
-"""What arrays are made of: lists, buffers, numbers; and arguments that lose something if cast."""
+"""Sources of arrays: lists, buffers, numbers; and arguments that lose something if cast."""
 
 import array
 import collections

@@ -1,4 +1,4 @@
-"""What checkify finds in a kernel: blocks and indices outside, NaNs, races between points."""
+"""Errors that checkify finds in a kernel: bad blocks and indices, NaNs, races between points."""
 
 import numpy as np
 import pytest

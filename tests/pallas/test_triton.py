@@ -112,7 +112,7 @@ def test_loops_and_branches():
 
 
 def test_parts_are_written_where_they_lie():
-    """What was read before a part is written is what was there."""
+    """Reads before a write see the values that were there before it."""
 
     def after_all(x_ref, o_ref):
         o_ref[...] = x_ref[...] + 1

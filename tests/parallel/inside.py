@@ -137,7 +137,7 @@ def programs(jax):
 
 
 def answers(jax, mesh, names=None):
-    """What programs give on a mesh of eight devices, and their derivatives in `w` from outside."""
+    """Return the results of programs on eight devices, and derivatives in `w` from outside."""
     P = jax.P
     found = {}
     for name, (body, out, check) in programs(jax).items():

@@ -1,4 +1,4 @@
-"""What meshes, specs and arrays of pieces are not made of; one device is enough to say so."""
+"""Refused meshes, specs and arrays of pieces; one device is enough to refuse them."""
 
 import numpy as np
 import pytest

@@ -12,7 +12,7 @@ ROOT = HERE.parents[1]
 
 
 class Job:
-    """What a job has printed, and its exit code."""
+    """The output of a job, and its exit code."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code = code

@@ -1,4 +1,4 @@
-"""What each kind of cluster says in the environment, planted."""
+"""Environments of each kind of cluster, planted."""
 
 import http.server
 import threading

@@ -248,7 +248,7 @@ def nest(jax, jnp, nesting: tuple[str, ...], f: Fun) -> Fun:
 
 
 def refused(name: str, nesting: tuple[str, ...]) -> tuple[type[Exception], str] | None:
-    """What jax raises for this nesting and a pattern of its text, or None where it has an answer.
+    """Return jax's error for this nesting and a pattern of its text; None if it has an answer.
 
     The trip count of a `while_loop` is not known beforehand, so jax has no reverse mode for it; and
     `custom_vjp` gives a rule for reverse mode only, which a `jvp` that meets it first can't use.

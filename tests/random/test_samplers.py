@@ -24,9 +24,9 @@ RECORDS = json.loads((GOLDENS / "streams.json").read_text())
 EXACT = ("bits", "uniform", "randint", "permutation", "rademacher", "split", "fold_in", "key_data",
          "clone", "PRNGKey", "wrap_key_data", "bernoulli", "choice")  # fmt: skip
 ULPS = {"float16": 4, "bfloat16": 4, "float32": 16, "float64": 64}
-"""How far others may be, in units in the last place of the number, or of one where it is less."""
+"""The allowed distance, in units in the last place of the number, or of 1 where it is less."""
 OURS = {"random.gamma(k, 1j)": "raises TypeError"}
-"""What JAX computes of the real part of a parameter, silently."""
+"""Cases in which JAX silently computes with the real part of a complex parameter."""
 WHY_NOT = {
     "KeyArray": "the class of arrays of keys, which JAX has no name for",
     "key_dtype": "a dtype: test_key_types.py",

@@ -263,7 +263,7 @@ class Call:
 
 
 def environment(module: str) -> dict[str, Any]:
-    """What calls mention: the functions of a module, arrays on the device, small functions."""
+    """Return the names in calls: a module's functions, arrays on the device, small functions."""
     from effax import lax, nn, random
     from effax import numpy as jnp
     from effax.lax import (

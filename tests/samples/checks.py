@@ -1,4 +1,4 @@
-"""What every effect owes: XLA agrees with the reference, and the columns agree with each other."""
+"""Checks for every effect: XLA agrees with the reference, and the columns agree with each other."""
 
 import numpy as np
 

@@ -6,7 +6,7 @@ from effax.effects.rows import condensed
 from tests.samples.linalg import TALL, WIDE, A, matrices, positive
 
 REFUSED = (condensed.schur, condensed.hessenberg, condensed.reflections, condensed.tridiagonal)
-"""Those without a derivative."""
+"""The effects without a derivative."""
 
 COMPLEX = matrices(2, 4, 4, dtype=np.complex64)
 DIAGONALS = (matrices(4), matrices(4) + 5, matrices(4))

@@ -52,7 +52,7 @@ def check(name, dtype):
 
 
 def cost(name):
-    """What is derived from other functions by rule is for the long run."""
+    """Mark functions that are derived from others by rule as slow."""
     distribution, function = name.split(".")
     derived = function in ("pdf", "pmf", "logcdf", "sf", "logsf", "isf") or distribution == "chi2"
     return pytest.param(name, marks=[pytest.mark.slow] if derived else [])

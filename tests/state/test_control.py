@@ -9,7 +9,7 @@ from effax import lax
 
 
 def both(function, *args):
-    """What a function of a reference leaves in it, eagerly and compiled, closed over and given."""
+    """Return a reference's final content, eagerly and compiled, closed over and given."""
     found = []
     for run in (
         lambda ref: function(ref, *args),

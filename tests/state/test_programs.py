@@ -1,4 +1,4 @@
-"""What is staged of references: effects in a row, discharge, memory written over."""
+"""Staged programs with references: effects in a row, discharge, memory written over."""
 
 import numpy as np
 import pytest

@@ -224,7 +224,7 @@ def test_derivatives_read_but_keep_nothing_outside():
 
 @pytest.mark.parametrize("around", [lambda f: f, effax.jit, effax.checkpoint])
 def test_constant_references_are_written_without_derivatives(around):
-    """What is read from one after it was written is a constant too, as JAX 0.10.2 has it."""
+    """A value read after the write is a constant too, as in JAX 0.10.2."""
 
     def f(x, ref):
         ref[...] += 5.0 * x
@@ -523,7 +523,7 @@ def test_compiled_ahead_of_time():
 
 
 def test_a_compiled_function_reads_and_writes_references_at_each_call():
-    """Those that it closes over, too; results keep their tree and their shardings."""
+    """References that it closes over, too; results keep their tree and their shardings."""
     given, held, factor = effax.new_ref(jnp.zeros(3)), effax.new_ref(jnp.ones(2)), jnp.arange(3.0)
 
     @effax.jit

@@ -101,7 +101,7 @@ def test_linear_functions_are_transposed_with_their_checkpoints_and_without():
 
 
 def test_a_linear_loop_of_which_less_is_linear_than_was():
-    """What was stored leaves out the part that is known now: the loop is done again."""
+    """The stored part leaves out the part that is known now: the loop is done again."""
 
     def f(x, y):
         def body(_, s):

@@ -1,4 +1,4 @@
-"""What `vjp`, `linearize` and `linear_transpose` return, and what it refuses."""
+"""Results and refusals of `vjp`, `linearize` and `linear_transpose`."""
 
 import numpy as np
 import pytest

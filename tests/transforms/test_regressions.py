@@ -1,4 +1,4 @@
-"""What once went wrong: each test is the smallest program that showed it."""
+"""Faults of the past: each test is the smallest program that showed one."""
 
 import copy
 import gc

@@ -1,4 +1,4 @@
-"""What derivatives store: nothing that is computed again for nothing, and no more than JAX does."""
+"""Stored residuals: nothing is computed again for nothing, and no more is stored than by JAX."""
 
 import json
 import re
@@ -106,7 +106,7 @@ def test_hoisting_leaves_a_loop_of_no_steps_alone():
 
 
 def test_compiled_loops_do_invariant_work_once():
-    """That is XLA's part: the product is not among what the compiled loop calls."""
+    """XLA moves the invariant work: the product is not among the calls of the compiled loop."""
 
     def f(w, n):
         def step(state):

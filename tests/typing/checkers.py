@@ -48,7 +48,7 @@ def refused_by_pyright(pyright: str, paths: list[Path]) -> Lines:
 
 
 def main(pyright: str) -> str:
-    """What pyright finds in examples, papers and the programs that should not be, or should be, there."""
+    """Return pyright's disagreements over examples, papers and the programs of tests/typing."""
     examples = refused_by_pyright(pyright, [])  # what pyproject.toml names
     return disagreement(examples, set()) + disagreement(
         refused_by_pyright(pyright, PROGRAMS), expected()
@@ -56,7 +56,7 @@ def main(pyright: str) -> str:
 
 
 def disagreement(found: Lines, wanted: set[tuple[str, int]]) -> str:
-    """What a checker refuses and should not, and the reverse, line by line; empty for nothing."""
+    """Return the lines that a checker wrongly refuses or lets pass; empty if there are none."""
     wrongly = [
         f"{file}:{line}: {found[file, line]}" for file, line in sorted(found.keys() - wanted)
     ]

@@ -1,4 +1,4 @@
-"""What type checkers are told of arrays is what there is at run time."""
+"""Declarations of arrays for type checkers agree with the run time."""
 
 import ast
 import importlib

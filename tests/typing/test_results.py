@@ -1,4 +1,4 @@
-"""What public functions return is what their annotations say, when called and in a trace.
+"""Results of public functions agree with their annotations, when called and in a trace.
 
 mypy can't hold this: bodies perform effects, whose results are Any. The cases are the grid's.
 """
@@ -29,7 +29,7 @@ UNTRACED = (TypeError, ValueError, IndexError, NotImplementedError, AttributeErr
 
 
 def promised(function: Any) -> Any:
-    """What a function's annotation says that it returns."""
+    """Return the type that a function's annotation promises."""
     function = inspect.unwrap(function)
     said = getattr(function, "__annotations__", {}).get("return", Any)
     return eval(said, function.__globals__) if isinstance(said, str) else said
@@ -94,7 +94,7 @@ def eager(function: Any, given: list[Any]) -> None:
 
 
 def broken_promises(name: str, count: int, call: Any) -> list[str]:
-    """What functions return that they don't say, in some cases of the grid."""
+    """Return the results that break a function's annotation, in some cases of the grid."""
     broken: list[str] = []
     names = {n: Watched(m, broken) for n, m in LIBRARY.names.items()}
     for case in CASES[name][:count]:

@@ -38,7 +38,7 @@ class Trace:
     captured: tuple[Any, ...]
     out_tree: Any
     used_keys: tuple[int, ...] = ()
-    """Which arguments are random keys that the function used, under `debug_key_reuse`."""
+    """Positions of the random keys among the arguments that were used, under `debug_key_reuse`."""
     mutates: bool = False
     """Whether some inputs are references."""
 
@@ -56,7 +56,7 @@ class Caches:
     def __init__(self) -> None:
         self.traces: dict[Any, Trace] = {}
         self.entries: dict[Any, dict[Any, Any]] = {}
-        """What was compiled: by the forms of calls, and by the keys that these find."""
+        """The compiled calls, by the form of the call, then by the key that the form computes."""
         self.signatures: deque[Signature] = deque(maxlen=_REMEMBERED)
         self.cleared = False
 

@@ -65,7 +65,7 @@ class StagedCall:
     out_tree: Any
     donated: tuple[int, ...]
     names: tuple[str, ...]
-    """What each leaf of the arguments is called."""
+    """The name of each leaf of the arguments."""
     layout: ProgramLayout
     options: tuple[tuple[str, Any], ...]
     work: Work | None

@@ -236,4 +236,4 @@ checkpoint_policies = SimpleNamespace(
     offload_dot_with_no_batch_dims=offload_dot_with_no_batch_dims,
     save_and_offload_only_these_names=save_and_offload_only_these_names,
 )
-"""Which results a checkpointed function stores for its backward pass."""
+"""Ready-made policies, which say what a checkpointed function stores for its backward pass."""

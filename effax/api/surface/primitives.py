@@ -22,7 +22,7 @@ _OTHERS: Final = {
     "swap_p": "ref_swap",
     "pmax_p": "pmax",
 }
-"""Where the names differ by more than the ending."""
+"""JAX's names that differ from effax's by more than the ending `_p`."""
 
 
 def __getattr__(name: str) -> Effect:

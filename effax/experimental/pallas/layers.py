@@ -24,7 +24,7 @@ __all__ = ["attention", "rms_norm"]
 __dir__ = __all__.copy
 
 _LOWEST: Final = -1e30
-"""What stands for minus infinity among logits: differences of it are 0, and not NaN."""
+"""A finite stand-in for minus infinity among logits: the difference of two is 0 instead of NaN."""
 _STEPS: Final = CompilerParams(
     dimension_semantics=("parallel", "parallel", "parallel", "arbitrary")
 )

@@ -182,4 +182,4 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "sub": _sub,
     "transpose": lambda x, permutation, **_: bcoo_transpose(x, permutation=permutation),
 }
-"""What operations with a sparse operand give, by the names of effects."""
+"""A rule for each operation with a sparse operand, by the name of its effect."""

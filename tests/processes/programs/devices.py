@@ -1,4 +1,4 @@
-"""What a process of a job sees of the others."""
+"""A process of a job prints its view of the others."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What functions of arrays take and return."""
+"""Types that functions of arrays take and return."""
 
 from typing import Any, assert_type
 

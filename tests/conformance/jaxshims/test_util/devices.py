@@ -1,4 +1,4 @@
-"""What the tests run on, and when they are skipped."""
+"""The devices that tests run on, and the conditions under which tests are skipped."""
 
 from __future__ import annotations
 

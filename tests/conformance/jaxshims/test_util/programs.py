@@ -1,4 +1,4 @@
-"""What staged programs hold, and counts of lowerings and compilations."""
+"""The contents of staged programs, and counts of lowerings and compilations."""
 
 from __future__ import annotations
 
