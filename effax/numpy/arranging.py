@@ -291,7 +291,7 @@ def repeat(
             )
         return _repeat_unknown(a, repeats, axis, total_repeat_length)
     counts = np.asarray(repeats)
-    if counts.dtype.kind not in "iub":
+    if counts.dtype != np.bool_ and not is_integer(counts.dtype):
         raise TypeError(f"repeat: repeats must be integers, not {counts.dtype}")
     if counts.size == 1:
         return _repeat_equally(a, int(counts.reshape(())), axis)

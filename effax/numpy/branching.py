@@ -11,7 +11,7 @@ from effax.eager.whole import opening, whole
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.rows import selection, shape
-from effax.effects.types import int32, typeof
+from effax.effects.types import int32, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.keys.decorators import moves_keys
 from effax.numpy.arithmetic import remainder
@@ -47,7 +47,7 @@ def choose(
         rows: Any = choices
         choices = [rows[i] for i in range(typeof(rows).shape[0])]
     check_arrays("choose", a, *choices)
-    if typeof(a).dtype.kind not in "iu":
+    if not is_integer(typeof(a).dtype):
         raise ValueError("`a` array must be integer typed")
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"mode={mode!r} not understood. Must be 'raise', 'wrap', or 'clip'")
@@ -66,7 +66,9 @@ def choose(
 @whole("mode")
 def _choose(a: ArrayLike, choices: tuple[ArrayLike, ...], mode: str) -> Array:
     n = len(choices)
-    which = remainder(array(a), n) if mode == "wrap" else clip(array(a), 0, n - 1)
+    narrow = typeof(a).dtype.itemsize < 4  # eight bits may not hold the number of choices
+    which = cast(array(a), int32) if narrow else array(a)
+    which = remainder(which, n) if mode == "wrap" else clip(which, 0, n - 1)
     return strong(_select_n(which, promote_dtypes(*choices)))
 
 

@@ -14,7 +14,7 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.promotion import lattice_result
 from effax.effects.rows import shape as shapes
-from effax.effects.types import default_int, iinfo, typeof, user_dtype
+from effax.effects.types import default_int, iinfo, is_integer, position_dtype, typeof, user_dtype
 from effax.effects.value import Array, ArrayLike, DTypeLike, Shape, Value
 from effax.numpy.arithmetic import add, divmod, multiply, remainder
 from effax.numpy.choosing import clip, where
@@ -78,7 +78,7 @@ def unravel_index(indices: ArrayLike, shape: SupportsIndex | Shape | Array) -> t
     lengths = tuple(given) if several else (given,)
     if any(np.ndim(n) for n in lengths):
         raise ValueError("unravel_index: shape should be a scalar or 1D sequence.")
-    if typeof(indices).dtype.kind not in "iu":
+    if not is_integer(typeof(indices).dtype):
         raise TypeError("only int indices permitted")
     if not any(isinstance(n, Value) for n in lengths):
         lengths = tuple(operator.index(n) for n in lengths)
@@ -89,7 +89,8 @@ def unravel_index(indices: ArrayLike, shape: SupportsIndex | Shape | Array) -> t
 
 @whole("lengths")
 def _unravel_index(indices: ArrayLike, lengths: tuple[int, ...]) -> tuple[Array, ...]:
-    rest = array(indices)
+    known = all(isinstance(n, int) for n in lengths)
+    rest = _wide(indices, prod(lengths) if known else 0)
     found = []
     for n in reversed(lengths):
         rest, place = divmod(rest, n)
@@ -98,9 +99,16 @@ def _unravel_index(indices: ArrayLike, lengths: tuple[int, ...]) -> tuple[Array,
     if typeof(rest).dtype.kind == "i":
         below = less(rest, -1)
         found = [where(below, 0, place) for place in found]
-    return tuple(
-        where(above, n - 1, place) for n, place in zip(lengths, reversed(found), strict=True)
-    )
+    found = [where(above, n - 1, place) for n, place in zip(lengths, reversed(found), strict=True)]
+    given = typeof(indices).dtype
+    fits = not known or max(lengths, default=0) - 1 <= iinfo(given).max
+    return tuple(cast(place, given) if fits else place for place in found)
+
+
+def _wide(indices: ArrayLike, size: int) -> Any:
+    """Positions in a dtype that holds `size` too: eight bits hold few positions, and no lengths."""
+    narrow = typeof(indices).dtype.itemsize < 4
+    return cast(array(indices), position_dtype(size)) if narrow else array(indices)
 
 
 @opening
@@ -137,7 +145,7 @@ def ravel_multi_index(
         raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap', 'clip', or 'ignore'.")
     if order not in ("C", "F"):
         raise ValueError(f"invalid order={order!r}. Expected 'C' or 'F'")
-    if any(typeof(i).dtype.kind not in "iu" for i in multi_index):
+    if not all(is_integer(typeof(i).dtype) for i in multi_index):
         raise ValueError("only int indices permitted")
     wanted = (
         lattice_result([typeof(0), *map(typeof, multi_index)])[0]
@@ -172,7 +180,7 @@ def _ravel_multi_index(
     stride = 1
     axes = range(len(lengths)) if order == "F" else reversed(range(len(lengths)))
     for i in axes:
-        index, n = array(indices[i]), lengths[i]
+        index, n = _wide(indices[i], lengths[i]), lengths[i]
         if mode == "clip":
             index = clip(index, 0, n - 1)
         elif mode == "wrap":

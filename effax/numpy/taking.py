@@ -26,6 +26,11 @@ def index_dtype(index: Any, length: int) -> Any:
     return int64 if typeof(index).dtype.itemsize == 8 else position_dtype(length)
 
 
+def _counts(dtype: Any) -> bool:
+    """Whether positions may have this dtype: integers of any width, and Booleans as 0 and 1."""
+    return is_integer(dtype) or dtype == np.bool_
+
+
 def _wrapped(indices: Any, length: int) -> Any:
     """Indices modulo the length of the axis."""
     from effax.numpy.arithmetic import remainder
@@ -45,7 +50,7 @@ def _take(
     fill_value: Any,
 ) -> Array:
     a, indices = array(a), array(indices)
-    if typeof(indices).dtype == np.bool_:
+    if typeof(indices).dtype.kind not in "iu":  # XLA takes no Booleans and no four bits
         indices = cast(indices, int32)
     if axis is None:
         a, axis = shape.reshape(a, shape=(typeof(a).size,)), 0
@@ -112,7 +117,7 @@ def take(
     """
     refuse_out("take", out)
     check_arrays("take", a, indices)
-    if typeof(indices).dtype.kind not in "iub":
+    if not _counts(typeof(indices).dtype):
         raise ValueError(f"take: indices must have an integer type, got {typeof(indices).dtype}")
     if mode == "raise":
         raise NotImplementedError(
@@ -346,8 +351,9 @@ def put(
       a: array_like.
       ind: array_like of integers, the positions.
       v: array_like, the values: repeated or cut to the number of positions.
-      mode: "clip" moves positions outside to the nearest, "wrap" counts round; by default they are
-        dropped.
+      mode: "clip" moves positions outside to the nearest, negative ones to the first, and "wrap"
+        counts round; by default negative positions count from the end, and others outside are moved
+        to the nearest.
       inplace: must be False: effax arrays are immutable, and the result is a new array.
 
     Raises:
@@ -368,11 +374,14 @@ def put(
         raise ValueError(f"mode should be one of 'wrap' or 'clip'; got {mode=}")
     if not type.size or not typeof(ind).size or not typeof(v).size:
         return array(a)
+    if not _counts(typeof(ind).dtype):
+        raise TypeError(f"put: ind must be integers, got {typeof(ind).dtype}")
     places, values = _flat(ind), _tiled(_flat(v), typeof(ind).size)
-    if mode == "clip":
-        places = clip(places, 0, type.size - 1)
-    elif mode == "wrap":
+    if mode == "wrap":
         places = _wrapped(places, type.size)
+    else:  # counted in a wide dtype: eight bits may not hold the size
+        places = from_front(places, type.size, mode is None, index_dtype(places, type.size))
+        places = clip(places, 0, type.size - 1)
     return _unflat(update(_flat(a), places, values, "set", mode="drop"), type.shape)
 
 
