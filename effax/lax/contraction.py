@@ -136,9 +136,10 @@ _FACTORS = (  # noqa: SIM905
 def common_factor(
     lhs: ArrayLike, rhs: ArrayLike, preferred: Any
 ) -> tuple[ArrayLike, ArrayLike, Any]:
-    """Operands of a product in one dtype, the wider of theirs, and the dtype to sum in.
+    """Operands of a product in one dtype, and the dtype to sum in.
 
-    Narrow floats of two kinds stay as they are: it is their sum that has the wider dtype.
+    Operands of two dtypes are converted to the preferred one, else to the wider of theirs. Narrow
+    floats of two kinds stay as they are: it is their sum that has the wider dtype.
     """
     left, right = typeof(lhs).dtype, typeof(rhs).dtype
     known = left.name in _FACTORS and right.name in _FACTORS
@@ -147,12 +148,14 @@ def common_factor(
     wide = max(left, right, key=lambda d: _FACTORS.index(d.name))
     if left.name.startswith("float8") and right.name.startswith("float8"):
         return lhs, rhs, wide if preferred is None else preferred
+    if preferred is not None:  # the wider one may be too coarse: float8_e5m2 has no 9
+        wide = preferred
     lhs = lhs if left == wide else conversion.convert_element_type(lhs, dtype=wide)
     rhs = rhs if right == wide else conversion.convert_element_type(rhs, dtype=wide)
     return lhs, rhs, preferred
 
 
-def _sums_in(dtype: Any, preferred: Any) -> bool:
+def sums_in(dtype: Any, preferred: Any) -> bool:
     """Whether sums of products of a dtype can be taken in another, or must be converted to it.
 
     Raises `TypeError` for narrower integers than the operands', and for what is narrower than the
@@ -181,16 +184,25 @@ def _dot_general(
     precision: Any,
     preferred_element_type: Any,
 ) -> Array:
-    lhs, rhs, wanted = common_factor(lhs, rhs, preferred_element_type)
-    direct = _sums_in(typeof(lhs).dtype, wanted)
+    return products(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+
+
+def products(
+    lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, precision: Any, preferred: Any
+) -> Array:
+    """Sums of products of two arrays of any dtypes, in the preferred one or converted to it."""
+    lhs, rhs, wanted = common_factor(lhs, rhs, preferred)
+    direct = sums_in(typeof(lhs).dtype, wanted)
+    if not direct:
+        lhs, rhs, wanted = common_factor(lhs, rhs, None)
     result = contraction.dot_general(
         lhs,
         rhs,
         dimension_numbers=dimension_numbers,
         precision=precision,
-        preferred_element_type=wanted if direct else None,
+        preferred_element_type=wanted,
     )
-    return result if direct else conversion.convert_element_type(result, dtype=wanted)
+    return result if direct else conversion.convert_element_type(result, dtype=preferred)
 
 
 @placed

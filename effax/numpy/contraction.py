@@ -22,9 +22,9 @@ from effax.effects.types import (
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
-from effax.numpy.pairwise import contract, diagonals, promoted, summed
+from effax.numpy.pairwise import contract, diagonals, summed
 from effax.operands.arguments import BroadcastError, canonical_axis, cast, check_arrays, refuse_out
-from effax.operands.promoting import array
+from effax.operands.promoting import array, promote_dtypes
 
 
 def product(
@@ -41,7 +41,8 @@ def product(
     """The contraction of two arrays in the dtype in which they meet, or the preferred one."""
     wanted = preferred(preferred_element_type, name)
     weak = wanted is None and lattice_result([typeof(lhs), typeof(rhs)])[1]
-    lhs, rhs = promoted(lhs, rhs, dtype=wanted)
+    if wanted is None:
+        lhs, rhs = promote_dtypes(lhs, rhs)
     out = contract(
         lhs,
         lhs_names,

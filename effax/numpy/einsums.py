@@ -13,9 +13,9 @@ from effax.effects.promotion import lattice_result
 from effax.effects.types import typeof
 from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
 from effax.lax.contraction import canonical_precision, preferred
-from effax.numpy.pairwise import contract, diagonals, ordered, promoted, summed
+from effax.numpy.pairwise import contract, diagonals, ordered, summed
 from effax.operands.arguments import cast, refuse_out
-from effax.operands.promoting import asarray
+from effax.operands.promoting import asarray, promote_dtypes
 
 _DEFAULT_PATH: Final = "auto"
 
@@ -172,7 +172,7 @@ def _einsum(
     preferred_element_type: Any,
 ) -> Array:
     wanted = preferred(preferred_element_type, "einsum")
-    values = list(promoted(*operands, dtype=wanted))
+    values = list(promote_dtypes(*operands) if wanted is None else operands)
     weak = False
     if wanted is None:
         wanted, weak = lattice_result([typeof(x) for x in operands])

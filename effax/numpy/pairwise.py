@@ -5,28 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from effax.effects.promotion import TypePromotionError
-from effax.effects.rows import comparison, contraction, elementwise, reduction, selection, shape
+from effax.effects.rows import comparison, elementwise, reduction, selection, shape
 from effax.effects.types import int32, typeof
-from effax.lax.contraction import common_factor
+from effax.lax.contraction import common_factor, products, sums_in
 from effax.operands.arguments import cast
-from effax.operands.promoting import promote_dtypes
 
 Names = Sequence[Hashable]
-
-
-def promoted(*operands: Any, dtype: Any) -> tuple[Any, ...]:
-    """The operands of a product in the dtype in which they meet.
-
-    With a dtype to sum in, operands that don't meet stay as they are: floats of two kinds of eight
-    bits are multiplied so.
-    """
-    try:
-        return promote_dtypes(*operands)
-    except TypePromotionError:
-        if dtype is None:
-            raise
-        return operands
 
 
 def contract(
@@ -59,18 +43,12 @@ def contract(
     right = [n for n in rhs_names if n not in shared]
     if not gone:
         return _product(lhs, lhs_names, rhs, rhs_names, result, dtype)
-    lhs, rhs, dtype = common_factor(lhs, rhs, dtype)
     own = {typeof(lhs).dtype, typeof(rhs).dtype}
-    out = contraction.dot_general(
-        lhs,
-        rhs,
-        dimension_numbers=(
-            (_places(gone, lhs_names), _places(gone, rhs_names)),
-            (_places(kept, lhs_names), _places(kept, rhs_names)),
-        ),
-        precision=precision,
-        preferred_element_type=None if dtype is None or own == {dtype} else dtype,
+    numbers = (
+        (_places(gone, lhs_names), _places(gone, rhs_names)),
+        (_places(kept, lhs_names), _places(kept, rhs_names)),
     )
+    out = products(lhs, rhs, numbers, precision, None if own == {dtype} else dtype)
     return ordered(out, [*kept, *left, *right], result)
 
 
@@ -96,13 +74,17 @@ def _product(
     lengths |= dict(zip(rhs_names, typeof(rhs).shape, strict=True))
     full = tuple(lengths.get(n, 1) for n in result)
 
+    lhs, rhs, _ = common_factor(lhs, rhs, dtype)
+    direct = dtype is not None and sums_in(typeof(lhs).dtype, dtype)
+
     def stretched(x: Any, names: Names) -> Any:
-        x = x if dtype is None else cast(x, dtype, typeof(x).weak_type)
+        x = cast(x, dtype, typeof(x).weak_type) if direct else x
         x = ordered(x, names, [n for n in result if n in names])
         dims = tuple(i for i, n in enumerate(result) if n in names)
         return x if typeof(x).shape == full else shape.broadcast_in_dim(x, shape=full, dims=dims)
 
-    return multiplied(stretched(lhs, lhs_names), stretched(rhs, rhs_names))
+    out = multiplied(stretched(lhs, lhs_names), stretched(rhs, rhs_names))
+    return out if dtype is None else cast(out, dtype, typeof(out).weak_type)
 
 
 def multiplied(x: Any, y: Any) -> Any:
