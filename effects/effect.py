@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from inspect import Parameter, Signature, signature
 from typing import Any, Final
 
 import numpy as np
@@ -129,7 +130,11 @@ class Effect(EffectNames):
         if found is None:
             if not self.higher_order and not self.references:
                 self._refuse_references(types)
-            typed = self._typed(types, attributes)
+            try:
+                typed = self._typed(types, attributes)
+            except TypeError:
+                self._refuse_arguments(types, attributes)
+                raise
             found = keep(self._memo, key, tuple(typed) if self.multiple else typed, _MEMO_LIMIT)
         return found
 
@@ -158,6 +163,15 @@ class Effect(EffectNames):
                     f"{self.name} requires arrays, got a reference of type {t!r} at position {i}; "
                     "read it first: ref[...]"
                 )
+
+    def _refuse_arguments(self, types: Types, attributes: dict[str, Any]) -> None:
+        """Raise `TypeError` if the typing rule has no such parameters."""
+        parameters = signature(self.typing)
+        try:
+            parameters.bind(*types, **attributes)
+        except TypeError as error:
+            plain = [p.replace(annotation=Parameter.empty) for p in parameters.parameters.values()]
+            raise TypeError(f"{self.name}{Signature(plain)}: {error}") from None
 
     def result_type(self, *operands: Any, **attributes: Any) -> Any:
         """`infer` from operands instead of types: Python numbers stay literals."""

@@ -235,15 +235,6 @@ class RuleResultError(EffaxError, TypeError):
 class MissingRuleError(EffaxError, NotImplementedError):
     """An interpreter met an effect that it has no rule for."""
 
-    @classmethod
-    def of(cls, interpreter: str, effect: Any, types: Any = (), hint: str = "") -> MissingRuleError:
-        """The error for `effect` on operands of these types under `interpreter`."""
-        operands = ", ".join(repr(t) for t in types)
-        return cls(
-            f"at {describe(user_frame())}, {interpreter} has no rule for the effect "
-            f"{effect}({operands}). {hint or 'Add one with the rule decorator of its package.'}"
-        )
-
 
 class FixpointError(EffaxError, TypeError):
     """The mode of a loop's carry grows in each step, so the loop can't be lifted."""
@@ -295,27 +286,14 @@ class UnhandledEffectError(EffaxError, RuntimeError, ValueError):
     @classmethod
     def at_lowering(cls, equation: Any) -> UnhandledEffectError:
         """The error for an equation that reached the compiler; its row says what is unanswered."""
-        names = ", ".join(sorted(equation.row)) or str(equation.effect)
+        name = str(equation.effect)
+        asked = ", ".join(map(repr, sorted(equation.row))) or repr(name)
         return cls(
-            f"the effect {equation.effect}, performed at {describe(equation.frame)}, can't be "
-            f"compiled: {_answer(names)}"
+            f"the effect {name}, performed at {describe(equation.frame)}, can't be compiled: no "
+            f"handler answers {asked}, and the compiler has no rule for it. "
+            f"@extend.lowering.rule({name}) gives it StableHLO, @extend.expand({name}) a "
+            "definition in other effects"
         )
-
-
-# What answers each kind of effect: words for the messages above.
-_ANSWERS = {
-    "check": "wrap the function in checkify.checkify, which answers it",
-    "sample": "give a key: wrap the function in the handler that answers it",
-    "state": "discharge it (interpreters.discharge), as calling the jitted function does",
-}
-
-
-def _answer(names: str) -> str:
-    axes = [name.removeprefix("axis ") for name in names.split(", ") if name.startswith("axis ")]
-    if axes:
-        bound = " and ".join(map(repr, axes))
-        return f"no handler binds the axis {bound}; vmap(axis_name=...), pmap or shard_map bind it"
-    return _ANSWERS.get(names, f"no handler answers {names!r}, and the compiler has no rule for it")
 
 
 class ForkedProcessError(EffaxError, RuntimeError):

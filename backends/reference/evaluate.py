@@ -65,8 +65,9 @@ def _rule(effect: Effect) -> Callable[..., Any]:
         found = rules.get(effect)
     if found is None:
         raise MissingRuleError(
-            f"the reference has no rule for the effect '{effect}'; give it one with "
-            "effax.backends.reference.table.rule"
+            f"the reference has no rule for the effect '{effect}'; "
+            f"@extend.reference.rule({effect}) gives it one in NumPy, @extend.expand({effect}) "
+            "a definition in other effects"
         )
     return found
 

@@ -302,7 +302,7 @@ def clear() -> None:
 _HANDLER_FOR: Final = {
     "check": "checkify.checkify",
     "sample": "seed",
-    "state": "a call (which discharges it, see interpreters.discharge)",
+    "state": "jit (whose calls discharge references)",
 }
 
 

@@ -5,6 +5,15 @@ and prints the smallest program that breaks each one it does not keep. `python -
 the table of all laws by classes of programs, or by transformations.
 """
 
+from importlib.util import find_spec
+
+if find_spec("hypothesis") is None:
+    raise ModuleNotFoundError(
+        "effax.laws draws its programs with hypothesis, which is not installed: "
+        "pip install hypothesis",
+        name="hypothesis",
+    )
+
 from effax.laws.check import CLASSES as CLASSES
 from effax.laws.check import Report as Report
 from effax.laws.check import Verdict as Verdict

@@ -285,9 +285,10 @@ def leaves_of(handler: Lifting, value: Any, mode: Mode) -> Sequence[Any]:
     if mode is PLAIN:
         if handler.owns(value):
             raise MissingRuleError(
-                f"{type(handler).__name__}: a plain value is needed here (an index of `cond`, the "
-                f"result of a loop's condition), but {value!r} is the interpreter's own; give "
-                "comparisons a rule whose result is plain, or override the higher-order effect"
+                f"{type(handler).__name__}: the index of a `cond` and the result of a loop's "
+                f"condition must be plain, got a {value.type!r} of the interpreter's own; give "
+                "comparisons (extend.traits.comparing) a rule whose result is plain, as "
+                "Interpreter.forward returns it, or give the higher-order effect a rule"
             )
         return (value,)
     return handler.leaves(value, mode)

@@ -65,8 +65,9 @@ def no_rule(name: str, effect: Effect) -> str:
     if effect.higher_order:
         return f"{name}: {undeclared(effect)}"
     return (
-        f"{name} has no rule for the effect '{effect.name}'; add one with the interpreter's `rule` "
-        f"decorator, or write the function without '{effect.name}'"
+        f"{name} has no rule for the effect '{effect.name}'; @extend.expand({effect.name}) defines "
+        "it in other effects for every interpreter, the `rule` decorators of extend.jvp, "
+        "extend.batch and the others for one"
     )
 
 

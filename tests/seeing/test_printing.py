@@ -54,3 +54,20 @@ def test_scopes_and_rows():
 def test_types_can_be_left_out():
     text = effax.make_program(lambda x: jnp.sin(x) * 2)(X).pretty_print(print_shapes=False)
     assert text == "{ lambda a .\n  b = sin a\n  c = mul b 2\n  in (c) }"
+
+
+def test_custom_rules_are_printed_by_the_name_of_their_function():
+    @effax.custom_jvp
+    def half(x):
+        return x / 2
+
+    @effax.custom_vjp
+    def third(x):
+        return x / 3
+
+    half.defjvp(lambda x, t: (half(*x), t[0] / 2))
+    third.defvjp(lambda x: (third(x), None), lambda _, g: (g / 3,))
+    text = str(effax.make_program(lambda x: half(x) + third(x))(1.0))
+    assert "rule=<rule of half>" in text
+    assert "rule=<rule of third>" in text
+    assert "object at" not in text

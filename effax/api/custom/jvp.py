@@ -43,6 +43,9 @@ class _JvpRule:
         self.captured = captured
         self.symbolic = symbolic
 
+    def __repr__(self) -> str:
+        return f"<rule of {name_of(self.call.function)}>"
+
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         call, n = self.call, self.captured
         name = name_of(call.function)

@@ -112,6 +112,9 @@ class _VjpRule:
         self.residual_refs: dict[int, Ref] = {}
         self.backwards: dict[Any, _Backward] = {}
 
+    def __repr__(self) -> str:
+        return f"<rule of {name_of(self.call.function)}>"
+
     def forward(
         self, primals: Sequence[Any], moving: Sequence[bool]
     ) -> tuple[list[Any], list[Any]]:
