@@ -1,6 +1,7 @@
 """Behaviour of JAX's that no page of its reference promises, and that libraries rely on."""
 
 import enum
+import functools
 import warnings
 import weakref
 
@@ -9,6 +10,7 @@ import pytest
 
 import effax
 import effax.numpy as jnp
+from effax.effects.handler import innermost
 from effax.experimental.layout import Format, Layout
 from effax.interpreters import batching
 from effax.test_util import check_close
@@ -247,3 +249,119 @@ def test_a_library_says_how_its_type_is_mapped():
 def test_a_reference_says_where_its_memory_is():
     reference = effax.new_ref(jnp.arange(3.0))
     assert reference.unsafe_buffer_pointer() == reference.unsafe_buffer_pointer() > 0
+
+
+class Noted:
+    """A node of trees that notes under which transforms it is taken apart and made."""
+
+    notes = ()
+
+    def __init__(self, x):
+        self.x = x
+
+
+def _note(what, result):
+    Noted.notes = (*Noted.notes, (what, innermost()))
+    return result
+
+
+effax.tree_util.register_pytree_node(
+    Noted,
+    lambda n: _note("apart", ((n.x,), None)),
+    lambda _, c: _note("made", Noted(*c)),
+)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f, n: effax.vmap(f)(n),
+        lambda f, n: effax.vmap(f, in_axes=None, axis_size=2)(n),
+        lambda f, n: effax.jit(f)(n),
+        lambda f, n: effax.vjp(f, n),
+        lambda f, n: effax.jvp(f, (n,), (n,)),
+        lambda f, n: effax.checkpoint(f)(n),
+        lambda f, n: effax.lax.scan(lambda c, _: (f(c), None), n, length=2),
+        lambda f, n: effax.lax.map(f, n),
+        lambda f, n: effax.lax.cond(True, f, f, n),
+    ],
+)
+def test_arguments_are_made_and_results_taken_apart_under_the_transform(call):
+    # flax.nnx refuses to change what was made under other transforms than the present ones.
+    outside, inside = innermost(), []
+
+    def f(n):
+        inside.append(innermost())
+        return Noted(n.x * 2.0)
+
+    Noted.notes = ()
+    call(f, Noted(jnp.ones(3)))
+    notes = Noted.notes
+    assert inside[0] is not outside
+    assert ("made", inside[0]) in notes
+    assert notes[-1] == ("made", outside)
+    middle = [state for what, state in notes if what == "apart" and state != outside]
+    assert middle  # a result is taken apart under the transform
+
+
+def test_names_and_numbers_of_static_arguments_do_not_complete_each_other():
+    # flax.linen.jit names an argument after the function that it wraps, whose others are shifted.
+    def wrapped(scope, x, b): ...
+
+    @functools.partial(effax.jit, static_argnums=(), static_argnames=["b"])
+    @functools.wraps(wrapped)
+    def f(scope, groups, extra, **keywords):
+        return extra["x"] * len(keywords["b"])
+
+    assert f(1.0, 2.0, {"x": 3.0}, b="hi") == 6.0
+
+    @functools.partial(effax.jit, static_argnums=0, static_argnames="c")
+    def g(a, b, c):
+        return type(a), type(c)
+
+    with pytest.raises(TypeError, match="type"):
+        g(1, 2, 3)
+    assert effax.jit(lambda a, b: b * len(a), static_argnames="a")("xyz", 2.0) == 6.0
+
+
+def test_scalar_types_can_be_derived_from():
+    class Kind(jnp.int8):  # jumanji's StepType
+        FIRST = 0
+
+    assert issubclass(Kind, jnp.int8)
+    assert Kind(3).dtype == jnp.int8
+    assert Kind == jnp.int8 == np.int8 != jnp.int16
+    assert jnp.zeros(2, Kind).dtype == np.dtype(Kind) == "int8"
+    assert isinstance(np.int8(1), Kind)
+    assert Kind.FIRST == 0
+
+
+def test_effects_of_jaxs_names_take_python_numbers():
+    assert effax.lax.add_p.bind(1, 2) == 3
+    assert effax.lax.sin_p.bind(0.0) == 0.0
+
+
+def test_calls_with_rules_are_made_of_subfunctions():
+    # equinox's finalise_jaxpr calls the first of them in the call's place.
+    @effax.custom_jvp
+    def f(x):
+        return x * 2.0
+
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * 10.0))
+
+    @effax.custom_vjp
+    def g(x):
+        return x * 2.0
+
+    g.defvjp(lambda x: (g(x), x), lambda x, ct: (ct * x * 10.0,))
+    for function, given, expected in [
+        (f, (3.0, 1.0), [6.0, 10.0]),
+        (g, (3.0,), [3.0, 6.0]),
+    ]:
+        (equation,) = effax.make_jaxpr(function)(3.0).eqns
+        params = equation.primitive.get_bind_params(equation.params)
+        body, rule = params["subfuns"]
+        assert body.call_wrapped(jnp.float32(3.0)) == [6.0]
+        assert rule.call_wrapped(*map(jnp.float32, given)) == expected
+        again = effax.grad(lambda x, e=equation, p=params: e.primitive.bind(x, **p)[0])
+        assert again(3.0) == effax.grad(function)(3.0) != 2.0

@@ -130,14 +130,22 @@ def mapped_over(
             _unmapped(x) if a is None else _batched(handler, x, a)
             for x, a in zip(leaves, axes, strict=True)
         ]
-        new_args, new_keywords = tree_unflatten(tree, values)
-        result = handler.run(fun, *new_args, **new_keywords)
-        result = hold(result) if VMAPPABLE else result
-        if type(result) is Batched and type(out_axes) is int:
-            return _unbatch(handler, result, out_axes, size)
-        outs, out_tree = tree_flatten(result)
-        places = _flat_axes("vmap out_axes", out_axes, result)
-        places = _axes_of_words("vmap out_axes", places, result, 1)
+
+        def one() -> tuple[Any, list[Any], Any, list[Any]]:
+            # Nodes of trees are made and taken apart under the handler, as in any transform: those
+            # of flax.nnx note the trace that they are made in.
+            new_args, new_keywords = tree_unflatten(tree, values)
+            result = fun(*new_args, **new_keywords)
+            result = hold(result) if VMAPPABLE else result
+            if type(result) is Batched and type(out_axes) is int:
+                return result, [result], None, [out_axes]
+            outs, out_tree = tree_flatten(result)
+            places = _flat_axes("vmap out_axes", out_axes, result)
+            return result, outs, out_tree, _axes_of_words("vmap out_axes", places, result, 1)
+
+        result, outs, out_tree, places = handler.run(one)
+        if out_tree is None:
+            return _unbatch(handler, result, places[0], size)
         if None in places:
             _check_unmapped(handler, result, outs, places)
         done = [_unbatch(handler, x, a, size) for x, a in zip(outs, places, strict=True)]
