@@ -42,43 +42,64 @@ def normalise(numbers: Sequence[int], count: int, what: str) -> tuple[int, ...]:
 
 def static_positions(
     function: Callable[..., Any],
-    numbers: Sequence[int],
-    names: Sequence[str],
+    numbers: int | Iterable[int] | None,
+    names: str | Iterable[str] | None,
     what: str = "static",
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Static arguments by position and by name, each completed from the function's signature.
+    """Static arguments by position and by name, each as `completed` by the other.
 
     `what` is the beginning of the options' names, "static" or "donate".
     """
-    for n in numbers:
+    for n in as_tuple(numbers):
         if isinstance(n, bool) or not hasattr(n, "__index__"):
             raise TypeError(f"{what}_argnums are positions, integers; not {n!r}")
-    for name in names:
+    for name in as_tuple(names):
         if not isinstance(name, str):
             raise TypeError(f"{what}_argnames are names of arguments, strings; not {name!r}")
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        signature = inspect.signature(function)
     except (ValueError, TypeError):
-        return tuple(numbers), tuple(names)
-    positional = [
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    takes_any = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    for n in numbers:
-        if not takes_any and not -len(positional) <= n < len(positional):
+        return as_tuple(numbers), as_tuple(names)
+    parameters = list(signature.parameters.values())
+    count, takes_any = len(_positional(signature)), _takes_any(signature)
+    for n in as_tuple(numbers):
+        if not takes_any and not -count <= n < count:
             raise ValueError(
-                f"jitted function has {what}_argnums={tuple(numbers)}, but only takes "
-                f"{len(positional)} positional arguments"
+                f"jitted function has {what}_argnums={as_tuple(numbers)}, but only takes "
+                f"{count} positional arguments"
             )
-    _check_names(parameters, names, what)
-    by_number = {n % len(positional) if not takes_any else n for n in numbers}
-    by_name = set(names)
+    _check_names(parameters, as_tuple(names), what)
+    return completed(signature, numbers, names)
+
+
+def completed(
+    signature: inspect.Signature,
+    numbers: int | Iterable[int] | None,
+    names: str | Iterable[str] | None,
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Complete arguments by position with those by name, and the reverse, where one is None.
+
+    Where both are given they are taken as they are, as in JAX: a name is then the argument passed
+    by keyword, and not the one at its position.
+    """
+    positional, takes_any = _positional(signature), _takes_any(signature)
+    by_number = {n % len(positional) if not takes_any else n for n in as_tuple(numbers)}
+    by_name = set(as_tuple(names))
     for i, name in enumerate(positional):
-        if i in by_number:
+        if names is None and i in by_number:
             by_name.add(name)
-        elif name in by_name:
+        elif numbers is None and name in by_name:
             by_number.add(i)
     return tuple(sorted(by_number)), tuple(sorted(by_name))
+
+
+def _positional(signature: inspect.Signature) -> list[str]:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in signature.parameters.values() if p.kind in kinds]
+
+
+def _takes_any(signature: inspect.Signature) -> bool:
+    return any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
 
 
 def _check_names(parameters: Sequence[inspect.Parameter], names: Sequence[str], what: str) -> None:

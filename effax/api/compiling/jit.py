@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from effax.api.calling.arguments import (
-    as_tuple,
     static_positions,
 )
 from effax.api.calling.options import CompilerOptions, checked_options
@@ -135,10 +134,8 @@ def jit(
         devices_asked = {p.placement().device for p in shardings.singles or ()}
         if len(devices_asked) == 1:
             device, shardings = devices_asked.pop(), None
-    numbers, names = static_positions(fun, as_tuple(static_argnums), as_tuple(static_argnames))
-    donated, donated_names = static_positions(
-        fun, as_tuple(donate_argnums), as_tuple(donate_argnames), "donate"
-    )
+    numbers, names = static_positions(fun, static_argnums, static_argnames)
+    donated, donated_names = static_positions(fun, donate_argnums, donate_argnames, "donate")
     both = set(donated) & set(numbers) or set(names) & set(donated_names)
     if both:
         raise ValueError(

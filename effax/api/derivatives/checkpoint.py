@@ -51,12 +51,12 @@ def checkpoint(
     if policy is not None and not callable(policy):
         raise TypeError(f"checkpoint: policy must be a function, not {policy!r}")
     prevented = any(prevent_cse) if isinstance(prevent_cse, Sequence) else bool(prevent_cse)
-    numbers, names = as_tuple(static_argnums), as_tuple(static_argnames)
+    numbers, names = as_tuple(static_argnums) or None, as_tuple(static_argnames) or None
+    places, fixed_names = static_positions(fun, numbers, names)
 
     @wearing(fun)
     @filtered
     def remat(*args: Any, **keywords: Any) -> Any:
-        places, fixed_names = static_positions(fun, numbers, names)
         fixed = {n % len(args) for n in places if -len(args) <= n < len(args)}
         static = {k: v for k, v in keywords.items() if k in fixed_names}
         moving = (
