@@ -23,13 +23,6 @@ class ScalarType(type):
 
     dtype: np.dtype[Any]
 
-    def __new__(cls, name: str, dtype: Any) -> ScalarType:
-        """A callable dtype of that name."""
-        return super().__new__(cls, name, (), {"dtype": np.dtype(dtype)})
-
-    def __init__(cls, name: str, dtype: Any) -> None:
-        super().__init__(name, (), {})
-
     def __call__(cls, x: Any = 0) -> Any:
         """The value as an array of the dtype (of 32 bits for 64 unless x64 is on)."""
         from effax.numpy.conversion import array
@@ -38,9 +31,11 @@ class ScalarType(type):
 
     def __eq__(cls, other: object) -> bool:
         # Only dtypes and scalar classes are compared: np.dtype would read "a, b" as a structure.
+        if isinstance(other, ScalarType):
+            return cls.dtype == other.dtype
         if isinstance(other, np.dtype):
             return cls.dtype == other
-        return cls is other or cls.dtype.type is other
+        return cls.dtype.type is other
 
     def __ne__(cls, other: object) -> bool:
         return not cls == other
@@ -56,7 +51,7 @@ class ScalarType(type):
 
 
 def _scalar(name: str, dtype: Any) -> ScalarType:
-    return ScalarType(name, dtype)
+    return ScalarType(name, (), {"dtype": np.dtype(dtype)})
 
 
 bool_: Final = _scalar("bool", np.bool_)
