@@ -34,7 +34,7 @@ class Bottom:
     there, it asks `bottom`, whose attributes `effax.api.surface.start` sets.
     """
 
-    __slots__ = ("__weakref__", "discharge", "perform", "sharding_of", "together")
+    __slots__ = ("__weakref__", "array", "discharge", "perform", "sharding_of", "together")
 
     outer: ClassVar[None] = None
     live: ClassVar[bool] = True
@@ -48,6 +48,8 @@ class Bottom:
     """Computes what a function of several effects performs as one operation; see `Handler`."""
     discharge: Callable[[Effect, tuple[Any, ...], dict[str, Any]], Any]
     """Performs a higher-order effect on references, of whose contents it makes values."""
+    array: Callable[[Any], Any]
+    """Makes an array of a Python number, for programs that bind JAX's primitives to numbers."""
     sharding_of: Callable[[ShapedArray], Any]
     """Makes the `sharding` that a type tells."""
 

@@ -8,8 +8,10 @@ first inputs stand for them, and `make_jaxpr` gives their values as `consts`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from effax.effects.handler import bottom
 
 if TYPE_CHECKING:
     from effax.effects.effect import Effect
@@ -272,11 +274,60 @@ class EffectNames:
         return self.multiple
 
     def bind(self, *operands: Any, **attributes: Any) -> Any:
-        """Perform it: the same as calling it, with attributes by our names or by JAX's."""
+        """Perform it: the same as calling it, with attributes by our names or by JAX's.
+
+        Where all operands are Python numbers, they are taken for arrays first.
+        """
+        for part in attributes.pop("subfuns", ()):
+            attributes |= part.attributes
+        if operands and all(isinstance(x, (int, float, complex)) for x in operands):
+            operands = tuple(map(bottom.array, operands))
         return self(*operands, **attributes_of(self.name, attributes))  # type: ignore[operator]
 
-    def get_bind_params(self, attributes: dict[str, Any]) -> tuple[tuple[()], dict[str, Any]]:
-        """Return the arguments of `bind` besides the operands: none by position, the attributes by
-        name.
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of `bind` besides the operands.
+
+        They are the attributes. Of a call with a rule for its derivative, `subfuns` stands for the
+        program and the rule: functions of values, each with `call_wrapped`.
         """
-        return (), dict(attributes)
+        parts = _SUBFUNCTIONS.get(self.name)
+        if parts is None:
+            return dict(params)
+        own = ("program", "call_jaxpr", "rule")
+        others = {k: v for k, v in params.items() if k not in own}
+        return {**others, "subfuns": parts(params["program"], params["rule"])}
+
+
+class Subfunction:
+    """One of the functions that a call is made of, and the attribute that it stands for."""
+
+    __slots__ = ("attributes", "call_wrapped")
+
+    def __init__(self, call: Callable[..., Any], **attributes: Any) -> None:
+        self.call_wrapped = call
+        self.attributes = attributes
+
+
+def _with_jvp(program: Any, rule: Any) -> tuple[Subfunction, ...]:
+    def jvp(*values: Any) -> list[Any]:
+        count = len(values) // 2
+        results, tangents = rule(values[:count], values[count:])
+        return [*results, *tangents]
+
+    return Subfunction(program.run, program=program), Subfunction(jvp, rule=rule)
+
+
+def _with_vjp(program: Any, rule: Any) -> tuple[Subfunction, ...]:
+    def forward(*values: Any) -> list[Any]:
+        count = rule.captured
+        moving = (False,) * count + (True,) * (len(values) - count)
+        results, residuals = rule.forward(values, moving)
+        return [*residuals, *results]
+
+    return Subfunction(program.run, program=program), Subfunction(forward, rule=rule)
+
+
+_SUBFUNCTIONS: Final[dict[str, Callable[[Any, Any], tuple[Subfunction, ...]]]] = {
+    "custom_jvp_call": _with_jvp,
+    "custom_vjp_call": _with_vjp,
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from effax.backends.xla import host as host  # answers of its own for what is not staged
+from effax.backends.xla.array import asarray
 from effax.backends.xla.dispatch import evaluate
 from effax.backends.xla.mesh import NamedSharding
 from effax.effects import config
@@ -37,6 +38,7 @@ def _uncut(type: ShapedArray) -> NamedSharding:
 bottom.perform = evaluate
 bottom.together = _first_together
 bottom.discharge = _discharge
+bottom.array = asarray
 bottom.sharding_of = _uncut
 
 
