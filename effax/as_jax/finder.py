@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import effax
 from effax.as_jax.absent import absent_module, is_absent
+from effax.as_jax.logs import obey_jaxs_loggers
 from effax.as_jax.private import INSTEAD, MEANINGLESS, private_module
 
 VERSION: Final = ".".join(map(str, effax.__version_info__))
@@ -118,6 +119,7 @@ def enter() -> None:
         )
     sys.modules.pop("jax", None)
     sys.meta_path.insert(0, _finder)
+    obey_jaxs_loggers()
     if DOOR not in sys.path:
         sys.path.insert(1, DOOR)
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)

@@ -125,7 +125,10 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         for name in ("grad", "jacfwd", "jacrev", "jit", "jvp", "linearize", "vjp", "vmap")
     },
     "ad_util": {"stop_gradient_p": "effax.lax:stop_gradient_p"},  # lineax
-    "api_util": {"flatten_fun": "effax.api_util:flatten_fun"},
+    "api_util": {
+        "flatten_fun": "effax.api_util:flatten_fun",
+        "infer_argnums_and_argnames": "effax.api.calling.arguments:completed",  # e3nn-jax
+    },
     "callback": {},  # equinox: the name of a logger
     "checkify": {  # flax
         **{

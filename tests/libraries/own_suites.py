@@ -62,6 +62,8 @@ class Runner:
             chosen = self.out / f"{suite.name}.given"
             chosen.write_text("\n".join(sorted(given)))
             command += [f"--given={chosen}"]
+        unfinished = self.out / f"{suite.name}.{which}.unfinished"
+        unfinished.unlink(missing_ok=True)
         with open(self.out / f"{suite.name}.{which}.log", "w") as log:
             try:
                 subprocess.run(
@@ -69,6 +71,7 @@ class Runner:
                     stdout=log, stderr=log,
                 )  # fmt: skip
             except subprocess.TimeoutExpired:
+                unfinished.touch()
                 print(f"{suite.name}: {which} did not finish in {args.limit} s", file=sys.stderr)
         return read(outcomes)
 
@@ -127,6 +130,8 @@ def compare(runner: Runner, suite: Suite) -> str:
     share = f"{100 * here / max(len(passed), 1):.1f} %"
     rest = "; ".join(f"{n} {why}" for why, n in reasons.most_common())
     part = f"one in {suite.one_in}" if suite.one_in > 1 else "all"
+    if (runner.out / f"{suite.name}.jax.unfinished").exists():
+        part += f", the first {len(theirs)}"
     return f"| {suite.name} {suite.tag} | {part} | {len(passed)} | {here} | {share} | {rest} |"
 
 

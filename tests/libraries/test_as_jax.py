@@ -207,3 +207,37 @@ def test_the_distribution_is_a_door_too():
 def test_the_distribution_holds_the_same_module():
     one = (ROOT / "effax/as_jax/door/jax.py").read_text()
     assert (ROOT / "packages/effax-jax/jax.py").read_text() == one
+
+
+def test_loggers_of_jaxs_names_decide_what_is_logged():
+    program = """
+import logging, sys, jax, jax.numpy as jnp
+logging.basicConfig(stream=sys.stdout, format="%(name)s %(message)s")
+def fail(x): raise ValueError("oh")
+def call():
+    try: jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(fail, x, x))(1.0))
+    except Exception: print("raised")
+logging.getLogger("jax").addHandler(logging.NullHandler())
+class Drop(logging.Filter):
+    def filter(self, record): return record.getMessage() != "jax.pure_callback failed"
+drop = Drop()
+logging.getLogger("jax._src.callback").addFilter(drop)
+call()
+logging.getLogger("jax._src.callback").removeFilter(drop)
+logging.getLogger("jax").setLevel(logging.CRITICAL)
+call()
+logging.getLogger("jax").setLevel(logging.NOTSET)
+call()
+"""
+    lines = [x for x in through(program).splitlines() if x == "raised" or "failed" in x]
+    assert lines == ["raised", "raised", "effax effax.pure_callback failed", "raised"]
+
+
+def test_static_arguments_are_inferred_as_e3nn_asks():
+    program = """
+import inspect
+from jax._src.api_util import infer_argnums_and_argnames as infer
+sig = inspect.signature(lambda a, b, *, c: 0)
+print(infer(sig, (1,), None), infer(sig, None, "a"), infer(sig, None, None), infer(sig, 0, "b"))
+"""
+    assert through(program) == "((1,), ('b',)) ((0,), ('a',)) ((), ()) ((0,), ('b',))\n"
