@@ -63,6 +63,16 @@ def triu(x: Any, k: int = 0) -> Any:
     return select_n(comparison.le(elementwise.add(row, k), column), 0, x)
 
 
+def from_triangle(x: Any, lower: bool, hermitian: bool = True) -> Any:
+    """The Hermitian, or symmetric, matrix of which x holds the lower or the upper triangle."""
+    beside = tril(x, -1) if lower else triu(x, 1)
+    other = adjoint(beside) if hermitian else transpose(beside)
+    middle = select_n(on_diagonal(x), 0, x)
+    if hermitian and is_complex(typeof(x).dtype):
+        middle = complex.complex(complex.real(middle), 0)
+    return elementwise.add(elementwise.add(beside, other), middle)
+
+
 def on_diagonal(x: Any) -> Any:
     """Whether an element is on the diagonal."""
     return comparison.eq(*_positions(x))

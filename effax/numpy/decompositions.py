@@ -144,6 +144,8 @@ def svd(
 
 def _svd_of_hermitian(x: Array, compute_uv: bool, subset: tuple[int, int] | None) -> Any:
     """Absolute eigenvalues, and eigenvectors whose signs are given to the right side."""
+    if x.shape[-1] != x.shape[-2]:
+        raise MatrixShapeError(f"svd: hermitian=True takes square matrices, got shape {x.shape}")
     v, w = linalg.eigh(x, subset_by_index=subset)
     order = jnp.argsort(jnp.abs(w), axis=-1, descending=True)
     w = jnp.take_along_axis(w, order, axis=-1)

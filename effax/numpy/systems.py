@@ -53,7 +53,16 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     >>> jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 2.0]))
     Array([1. , 0.5], dtype=float32)
     """
-    x, y = floats("linalg.solve", a, b)
+    x, y, vector = right_sides(*floats("linalg.solve", a, b))
+    found = solve_systems(x, y)
+    return shape.squeeze(found, (found.ndim - 1,)) if vector else found
+
+
+def right_sides(x: Array, y: Array) -> tuple[Array, Array, bool]:
+    """The matrices and right sides of `solve`, of one batch, and whether the latter were a vector.
+
+    Raises `ValueError` for shapes that don't fit, and for a batch of vectors.
+    """
     if x.ndim < 2:
         raise ValueError(f"left hand array must be at least two dimensional; got a.shape={x.shape}")
     _square("solve", x)
@@ -65,12 +74,13 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     vector = y.ndim == 1
     if vector:
         y = shape.expand_dims(y, (1,))
-    if y.ndim < 2 or y.shape[-2] != x.shape[-1]:
-        raise ValueError(f"Invalid shapes for solve: {x.shape}, {typeof(b).shape}.")
+    if y.shape[-2:-1] != x.shape[-1:]:
+        raise ValueError(
+            f"Invalid shapes for solve: {x.shape}, {y.shape[:1] if vector else y.shape}."
+        )
     batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     x, y = repeated(x, (*batch, *x.shape[-2:])), repeated(y, (*batch, *y.shape[-2:]))
-    found = solve_systems(x, y)
-    return shape.squeeze(found, (len(batch) + 1,)) if vector else found
+    return x, y, vector
 
 
 @whole()
@@ -294,35 +304,35 @@ def _pinv(x: Array, rtol: Array, hermitian: bool) -> Array:
 @whole("hermitian")
 def matrix_rank(
     M: ArrayLike,  # noqa: N803  (NumPy's name)
-    rtol: ArrayLike | None = None,
+    tol: ArrayLike | None = None,
     *,
     hermitian: bool = False,
-    tol: ArrayLike | None = None,
+    rtol: ArrayLike | None = None,
 ) -> Array:
     """Count the singular values above a tolerance.
 
     Args:
       M: array_like, (..., m, n); a vector or number has rank 1 unless it is 0.
-      rtol: the tolerance, not scaled; by default `max(m, n)` times the machine precision, times the
-        largest singular value. An array of them is broadcast against the stack of matrices.
+      tol: the tolerance itself. An array of them is broadcast against the stack of matrices.
       hermitian: whether the matrices are Hermitian, so that `eigh` will do.
-      tol: another name of `rtol`; only one of the two may be given.
+      rtol: the tolerance over the largest singular value, by default `max(m, n)` times the machine
+        precision; only one of `tol` and `rtol` may be given.
 
     >>> import effax.numpy as jnp
     >>> jnp.linalg.matrix_rank(jnp.ones((2, 2)))
     Array(1, dtype=int32)
     """
-    if tol is not None:
-        if rtol is not None:
-            raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
-        rtol = tol
+    if tol is not None and rtol is not None:
+        raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
     (x,) = floats("linalg.matrix_rank", M)
     if x.ndim < 2:
         return jnp.any(x != 0).astype("int32")
     s = svd(x, full_matrices=False, compute_uv=False, hermitian=hermitian)
-    if rtol is None:
-        rtol = jnp.max(s, axis=-1) * (max(x.shape[-2:]) * float(finfo(s.dtype).eps))
-    bound = jnp.asarray(rtol)
+    if tol is None:
+        if rtol is None:
+            rtol = max(x.shape[-2:]) * float(finfo(s.dtype).eps)
+        tol = jnp.max(s, axis=-1) * rtol
+    bound = jnp.asarray(tol)
     return jnp.sum(s > jnp.expand_dims(bound, bound.ndim), axis=-1)
 
 

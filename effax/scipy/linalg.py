@@ -11,12 +11,13 @@ from effax.effects import matrices
 from effax.effects.rows import shape
 from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
+from effax.lax.decompositions import solve as solve_systems
 from effax.lax.factors import lu_solve as solve_factored
 from effax.lax.shapes import broadcast_shapes, repeated
 from effax.numpy.decompositions import floats, floats_or_lists, opened_list
 from effax.numpy.systems import det as _det
 from effax.numpy.systems import inv as _inv
-from effax.numpy.systems import solve as _solve
+from effax.numpy.systems import right_sides
 from effax.scipy.matrix_functions import expm as expm
 from effax.scipy.matrix_functions import expm_frechet as expm_frechet
 from effax.scipy.matrix_functions import funm as funm
@@ -243,9 +244,14 @@ def solve(
     Args:
       a: array_like, (..., n, n).
       b: array_like, (n,) or (..., n, k), the right sides.
-      lower: whether the lower triangle of `a` is factored, for `assume_a="pos"`; else unused.
+      lower: whether the lower triangle of `a` is read, not the upper; unused for "gen".
       overwrite_a, overwrite_b, debug, check_finite: accepted for compatibility, without effect.
-      assume_a: "pos" for a Hermitian positive definite `a`; "gen", "sym" and "her" are the same.
+      assume_a: "gen" for any `a`; "sym" for a symmetric, "her" for a Hermitian, and "pos" for a
+        Hermitian positive definite one, of which one triangle is read.
+
+    Raises:
+      ValueError: for another `assume_a`, and for shapes that don't fit. A batch of vectors is none
+        of the shapes of `b`, as in `numpy.linalg.solve`: use `solve(a, b[..., None])`.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
@@ -256,15 +262,27 @@ def solve(
         raise ValueError(
             f"Expected assume_a to be one of ['gen', 'sym', 'her', 'pos']; got {assume_a!r}"
         )
-    if assume_a != "pos":
-        return _solve(a, b)
-    x, y, vector = _columns("solve", *floats("scipy.linalg.solve", a, b))
-    factor = cholesky(lax.stop_gradient(x), lower)
+    x, y, vector = right_sides(*floats("scipy.linalg.solve", a, b))
+    if assume_a == "gen":
+        return _result(solve_systems(x, y), vector)
+    known, hermitian = lax.stop_gradient(x), assume_a != "sym"
+    if assume_a == "pos":
+        factor = cholesky(known, lower)
+    else:
+        known = matrices.from_triangle(known, bool(lower), hermitian)
+
+    def by_triangle(_: Any, right: Array) -> Array:
+        if assume_a == "pos":
+            return _cho_solve(factor, right, lower)
+        return solve_systems(known, right)
+
+    def transposed(_: Any, right: Array) -> Array:
+        if not hermitian:
+            return by_triangle(None, right)
+        return matrices.conj(by_triangle(None, matrices.conj(right)))
+
     found = lax.custom_linear_solve(
-        lambda v: matrices.product(x, v),
-        y,
-        lambda _, right: _cho_solve(factor, right, lower),
-        symmetric=True,
+        lambda v: matrices.product(x, v), y, by_triangle, transpose_solve=transposed
     )
     return _result(found, vector)
 
@@ -495,11 +513,11 @@ def eigh(
     """Eigenvalues, ascending, and eigenvectors of Hermitian matrices.
 
     Args:
-      a: array_like, (..., n, n), Hermitian; half the sum of it and its adjoint is taken.
+      a: array_like, (..., n, n), Hermitian; one of its triangles is read.
       b, eigvals: must be None.
+      lower: whether the lower triangle of `a` is read, not the upper.
       eigvals_only: whether to return the eigenvalues without the eigenvectors.
-      lower, overwrite_a, overwrite_b, turbo, check_finite: accepted for compatibility, without
-        effect.
+      overwrite_a, overwrite_b, turbo, check_finite: accepted for compatibility, without effect.
       type: must be 1.
 
     >>> import effax.numpy as jnp
@@ -510,7 +528,8 @@ def eigh(
     for name, given, wanted in (("b", b, None), ("type", type, 1), ("eigvals", eigvals, None)):
         if given is not wanted and given != wanted:
             raise NotImplementedError(f"Only the {name}={wanted} case of eigh is implemented")
-    w, v = jnp.linalg.eigh(opened_list(a), UPLO="L" if lower else "U")
+    triangle = "L" if lower else "U"
+    w, v = jnp.linalg.eigh(opened_list(a), UPLO=triangle, symmetrize_input=False)
     return w if eigvals_only else (w, v)
 
 

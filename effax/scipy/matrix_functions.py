@@ -43,7 +43,8 @@ def expm(
 
     Args:
       A: array_like, (..., n, n).
-      upper_triangular: accepted for compatibility, without effect.
+      upper_triangular: whether A is upper triangular, which is solved faster; what lies below its
+        diagonal is then not read.
       max_squarings: the largest number of squarings.
 
     >>> import effax.numpy as jnp
@@ -54,17 +55,28 @@ def expm(
     (x,) = floats("scipy.linalg.expm", A)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"Expected A to be a (batched) square matrix, got A.shape={x.shape}.")
+    if upper_triangular:
+        x = matrices.triu(x)
     norm = jnp.max(jnp.sum(jnp.abs(lax.stop_gradient(x)), axis=-2), axis=-1, initial=0)
     wanted = jnp.ceil(jnp.log2(jnp.maximum(norm, 1e-30) / _REACH))
     squarings = jnp.clip(wanted, 0, max_squarings)
-    result = _pade(x / jnp.exp2(squarings)[..., None, None].astype(x.dtype))
+    even, odd = _pade(x / jnp.exp2(squarings)[..., None, None].astype(x.dtype))
+    result = _divided(even - odd, even + odd, upper_triangular)
     for step in range(max_squarings):
         more = (step < squarings)[..., None, None]
         result = jnp.where(more, matrices.product(result, result), result)
     return jnp.where((wanted > max_squarings)[..., None, None], math.nan, result)
 
 
-def _pade(x: Array) -> Array:
+def _divided(x: Array, y: Array, upper_triangular: bool) -> Array:
+    """x's inverse times y."""
+    if upper_triangular:
+        return lax.linalg.triangular_solve(x, y, left_side=True)
+    return solve(x, y)
+
+
+def _pade(x: Array) -> tuple[Array, Array]:
+    """The even and the odd terms of Padé's numerator; the denominator has their difference."""
     one = matrices.identity_like(x)
     product = matrices.product
     two = product(x, x)
@@ -75,7 +87,7 @@ def _pade(x: Array) -> Array:
     odd = product(x, high + b[7] * six + b[5] * four + b[3] * two + b[1] * one)
     high = product(six, b[12] * six + b[10] * four + b[8] * two)
     even = high + b[6] * six + b[4] * four + b[2] * two + b[0] * one
-    return solve(even - odd, even + odd)
+    return even, odd
 
 
 @overload

@@ -27,7 +27,6 @@ SOLVERS = {
     "lu_solve": lambda a, b: sl.lu_solve(sl.lu_factor(a), b),
     "cho_solve": lambda a, b: sl.cho_solve(sl.cho_factor(a, lower=True), b),
     "solve_triangular": lambda a, b: sl.solve_triangular(np.triu(a), b),
-    "solve": lambda a, b: sl.solve(a, b, assume_a="pos"),
 }
 
 
