@@ -61,10 +61,7 @@ def conv_dimension_numbers(
             "convolution dimension_numbers must be tuple/list or None, got "
             f"{type(dimension_numbers)}."
         )
-    if len(dimension_numbers) != 3 or not all(isinstance(s, str) for s in dimension_numbers):
-        raise TypeError(
-            f"convolution dimension_numbers must be three strings, got {dimension_numbers!r}"
-        )
+    _check_three_strings(dimension_numbers)
     for i, spec in enumerate(dimension_numbers):
         if len(spec) != ndim:
             raise TypeError(
@@ -73,6 +70,12 @@ def conv_dimension_numbers(
                 f"{tuple(rhs_shape)}."
             )
     return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
+
+
+def _check_three_strings(given: Any) -> None:
+    plain = isinstance(given, list | tuple) and len(given) == 3
+    if not plain or not all(isinstance(spec, str) for spec in given):
+        raise TypeError(f"convolution dimension_numbers must be three strings, got {given!r}")
 
 
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[int, ...], ...]:
@@ -87,6 +90,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
     >>> lax.conv_general_permutations(("NHWC", "HWIO", "NHWC"))
     ((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2))
     """
+    _check_three_strings(dimension_numbers)
     spatial = []
     for i, (spec, roles) in enumerate(zip(dimension_numbers, _ROLES, strict=True)):
         if any(spec.count(r) != 1 for r in roles):

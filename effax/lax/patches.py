@@ -8,7 +8,7 @@ from typing import Any
 
 from effax.eager.whole import whole
 from effax.effects.rows.comparison import eq
-from effax.effects.types import int32, typeof
+from effax.effects.types import canonical_shape, int32, typeof
 from effax.effects.value import Array, PrecisionLike
 from effax.lax.contraction import dot_general
 from effax.lax.convolution import (
@@ -201,6 +201,7 @@ def conv_general_shape_tuple(
     >>> conv_general_shape_tuple((1, 8, 8, 3), (3, 3, 3, 16), (1, 1), "VALID", numbers)
     (1, 6, 6, 16)
     """
+    lhs_shape, rhs_shape = canonical_shape(lhs_shape), canonical_shape(rhs_shape)
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     found = conv_shape_tuple(*_leading(numbers, lhs_shape, rhs_shape), window_strides, padding)
     return _placed(numbers, found)
@@ -225,6 +226,7 @@ def conv_transpose_shape_tuple(
     >>> conv_transpose_shape_tuple((1, 4, 4, 3), (3, 3, 3, 16), (2, 2), "SAME", numbers)
     (1, 8, 8, 16)
     """
+    lhs_shape, rhs_shape = canonical_shape(lhs_shape), canonical_shape(rhs_shape)
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     lhs, rhs = _leading(numbers, lhs_shape, rhs_shape)
     spatial = []

@@ -231,5 +231,5 @@ def _parted(x: Array, sizes: Array, axis: int, outer: tuple[int, ...]) -> Array:
     lengths = [x.shape[i] if i in axes else 1 for i in range(x.ndim)]
     count = inside.shape[0]
     wanted = (count, *x.shape)
-    inside = repeated(inside.reshape(-1, *lengths), wanted)
+    inside = repeated(inside.reshape(count, *lengths), wanted)
     return select_n(inside, 0, repeated(x, wanted))

@@ -327,7 +327,7 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     >>> nn.celu(2.0)
     Array(2., dtype=float32, weak_type=True)
     """
-    x, alpha = promote_inexact(asarray(_checked("celu", x)), alpha, name="celu")
+    x, alpha = promote(_with_floats("celu", x), _with_floats("celu", alpha), name="celu")
     below = transcendental.expm1(elementwise.div(elementwise.min(x, 0.0), alpha))
     return elementwise.add(elementwise.max(x, 0.0), elementwise.mul(below, alpha))
 

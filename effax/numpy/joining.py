@@ -229,6 +229,8 @@ def broadcast_rank(x: Any, ndim: int) -> Any:
 
 def _places(indices: Any) -> tuple[int, ...] | int:
     """Return the places to split at, known now: a number of parts, or the places themselves."""
+    if np.shape(indices) == (0,):
+        return ()
     parts = indices if isinstance(indices, list | tuple) else [indices]
     known = [x.concrete() if isinstance(x, Carrier) else x for x in parts]
     if any(x is None and part is not None for x, part in zip(known, parts, strict=True)):

@@ -477,14 +477,17 @@ def _outer(function: ufunc, a: ArrayLike, b: ArrayLike) -> Array:
 def _folded_between(function: ufunc, a: ArrayLike, indices: Array, axis: int, dtype: Any) -> Array:
     """One carry for all stretches: each row is folded into those that it belongs to."""
     rows = _rows(a, axis, dtype)
+    kind = _result_dtype(function, rows, rows) if dtype is None else dtype
+    if dtype is None and kind.kind == "b":  # truth values have the dtype of the array, as in JAX
+        kind = typeof(rows).dtype
+    weak = typeof(rows).weak_type and kind == typeof(rows).dtype
     n, *lengths = shape_of(rows)
     (m,) = shape_of(indices)
     if m == 0:
-        return moveaxis(shape.full((0, *lengths), 0, typeof(rows).dtype), 0, axis)
+        return cast(moveaxis(shape.full((0, *lengths), 0, kind), 0, axis), kind, weak)
     starts = cast(indices, int32)
     end = shape.full((1,), n, int32)
     ends = shape.concatenate(shape.slice_axis(starts, 0, 1, m), end, axis=0)
-    kind = typeof(rows).dtype
 
     def step(carry: Array, numbered: tuple[Array, Array]) -> tuple[Array, None]:
         number, row = numbered
@@ -495,7 +498,7 @@ def _folded_between(function: ufunc, a: ArrayLike, indices: Array, axis: int, dt
             mask, carry, cast(function(carry, shape.expand_dims(row, (0,))), kind)
         ), None
 
-    first = ArrayAt(rows)[starts].get(mode="fill")
+    first = cast(ArrayAt(rows)[starts].get(mode="fill"), kind)
     numbers = shape.iota(dtype=int32, shape=(n,), dimension=0)
     folded = _scan(step, first, (numbers, rows))[0]
-    return moveaxis(folded, 0, canonical_axis(axis, len(lengths) + 1))
+    return cast(moveaxis(folded, 0, canonical_axis(axis, len(lengths) + 1)), kind, weak)

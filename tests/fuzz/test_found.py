@@ -1,0 +1,43 @@
+"""Findings of the fuzz that a line can say: an expression, and what it gives or how it is refused."""
+
+import pytest
+
+import effax
+import effax.lax as lax
+import effax.nn as nn
+import effax.numpy as jnp
+
+NAMES = {"effax": effax, "jnp": jnp, "lax": lax, "nn": nn, "weak": lax.broadcast(2, (3,))}
+
+GIVES = """
+jnp.add.reduceat(weak, jnp.array([1, 0])) | Array([2, 6], dtype=int32, weak_type=True)
+jnp.subtract.reduceat(weak, jnp.array([1, 0])) | Array([ 2, -2], dtype=int32, weak_type=True)
+jnp.logaddexp.reduceat(weak, jnp.array([0])).round(2) | Array([3.1], dtype=float32)
+lax.ragged_dot(jnp.ones((0, 3)), jnp.ones((1, 3, 2)), jnp.array([0])).shape | (0, 2)
+effax.jit(jnp.split)(weak, jnp.zeros(0))[0].shape | (3,)
+effax.jit(jnp.array_split)(weak, jnp.zeros(0))[0].shape | (3,)
+nn.celu(jnp.ones(1, int), jnp.ones(1, 'int8')) | Array([1.], dtype=float32, weak_type=True)
+nn.celu(jnp.ones(1, int), jnp.ones(1)) | Array([1.], dtype=float32)
+"""
+
+REFUSES = """
+lax.conv_general_permutations(jnp.ones(3)) | must be three strings, got Array
+lax.conv_general_permutations(("NC", "OI")) | must be three strings, got \\('NC', 'OI'\\)
+lax.conv_general_shape_tuple((1, 1, 2.5), (1, 1, 1), (1,), "SAME", None) | integer type, got \\(1, 1, 2.5\\)
+lax.conv_transpose_shape_tuple((1, 1, 2), (1, [1], 1), (1,), "SAME", None) | integer type, got \\(1, \\[1\\], 1\\)
+"""
+
+
+def lines(table: str) -> list[list[str]]:
+    return [line.split(" | ") for line in table.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("expression", "wanted"), lines(GIVES))
+def test_an_expression_gives(expression: str, wanted: str) -> None:
+    assert repr(eval(expression, NAMES)) == wanted
+
+
+@pytest.mark.parametrize(("expression", "message"), lines(REFUSES))
+def test_an_expression_is_refused(expression: str, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        eval(expression, NAMES)
