@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -187,7 +187,10 @@ def difference_of_values(
     assert wanted.leaves is not None
     # JAX may be the less accurate of the two by a little.
     slack = entry.slack * (4 if entry.alone else 1)
-    why = compare_leaves(found.leaves, wanted.leaves, slack=slack, scale=scale, alone=entry.alone)
+    how: Any = {"slack": slack, "scale": scale, "alone": entry.alone}
+    if entry.defined and not DERIVATIVE.search(case.code):
+        how["defined"] = entry.defined
+    why = compare_leaves(found.leaves, wanted.leaves, **how)
     if not why:
         return "", ""
     for kind, mark in (("dtype", "dtype "), ("weak", "weak_type "), ("shape", "shape ")):

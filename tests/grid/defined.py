@@ -76,6 +76,14 @@ def schur(leaves: Leaves) -> Leaves:
     return _reducing(2, _schur)(leaves) if form is leaves else form
 
 
+def _polynomial(roots: Array) -> list[tuple[int, Array]]:
+    return [(0, np.apply_along_axis(np.poly, -1, roots) if roots.size else roots)]
+
+
+roots: Defined = _reducing(1, _polynomial)
+"""Of roots in any order: the coefficients of the polynomial that has them."""
+
+
 def _huge(dtype: Any) -> float:
     """From here on a condition number is that of a singular matrix."""
     return 0.1 / epsilon(dtype)

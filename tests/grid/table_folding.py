@@ -71,7 +71,10 @@ def partitions(g: Grid, name: str) -> str:
     """Sort the parts whose order partition leaves open; elements stand for their positions."""
     a = g.operand(g.shape(1), g.dtype("if48"))
     axis, k = g.axis(a), g.pick("0", "1", "-1", "2", "9")
-    parts = f"{name}({a}, {k}, axis={axis})"
+    method = name.removeprefix("Array.")
+    parts = (
+        f"{a}.{method}({k}, axis={axis})" if method != name else f"{name}({a}, {k}, axis={axis})"
+    )
     if name.endswith("argpartition"):
         parts = f"jnp.take_along_axis({a}, {parts}, axis={axis})"
     before = f"jnp.sort(jnp.take(p, jnp.arange({k} % p.shape[{axis}]), axis={axis}), axis={axis})"

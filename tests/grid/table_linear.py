@@ -352,7 +352,7 @@ TABLE: dict[str, Entry] = {
         for name in ["polyadd", "polysub", "polymul", "polydiv", "polyder", "polyint", "polyval"]
     },
     "jnp.poly": Entry(matrices("normal", "A", shapes=[(3,), (0,), (1,), (3, 3), (2, 3)]), slack=64),
-    "jnp.roots": Entry(roots, slack=512, smooth=False),
+    "jnp.roots": Entry(roots, slack=512, smooth=False, defined=defined.roots),
     # JAX takes powers in the dtype of x, though y and the result may have more digits.
     "jnp.polyfit": Entry(fits, slack=4096, underived=True, either=True),
     "jnp.vander": Entry(vandermonde, more="of Booleans"),

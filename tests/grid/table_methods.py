@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tests.grid.draw import Grid, named
 from tests.grid.play import Drawer, Entry
+from tests.grid.table_folding import partitions
 
 INDICES = [
     "0",
@@ -220,7 +221,7 @@ METHODS: dict[str, Entry] = {
     ),
     "sort": Entry(method("", "AXIS", "descending=True", "axis=AXIS, stable=False"), wide=False),
     "argsort": Entry(method("", "AXIS", "descending=True", "axis=AXIS"), smooth=False),
-    "argpartition": Entry(method("0, axis=9", least=1), smooth=False, wide=False),
+    "argpartition": Entry(partitions, smooth=False, wide=False),
     "astype": Entry(
         method(
             "'float32'",
