@@ -249,8 +249,8 @@ def svd(
     """Singular vectors u, values s (descending) and v^H with `u @ diag(s) @ v^H = x`.
 
     The values alone where `compute_uv` is False. The algorithm is LAPACK's divide and conquer on
-    the CPU, cuSOLVER's Jacobi method on GPUs; `SvdAlgorithm.QR` is LAPACK's other one. Asking for
-    another raises `NotImplementedError`.
+    the CPU, cuSOLVER's Jacobi method on GPUs, the polar decomposition on TPUs; `SvdAlgorithm.QR` is
+    LAPACK's other one. Asking for another raises `NotImplementedError`.
 
     Args:
       x: array_like, (..., m, n).

@@ -68,14 +68,41 @@ def test_large_economical_factors_have_no_square_matrix(shape):
 @pytest.mark.parametrize(
     "f, x, match",
     [
-        (jnp.linalg.qr, S((4, 4), "complex64"), "qr: a TPU's compiler has it for float32"),
-        (jnp.linalg.eigh, S((257, 257), "float32"), "up to 256 rows, and this has 257"),
-        (jnp.linalg.svd, S((4, 4), "float32"), "'svd' has no lowering for the platform 'tpu'"),
+        (jnp.linalg.eig, S((4, 4), "float32"), "'eig' has no lowering for the platform 'tpu'"),
+        (
+            lambda x: fx.lax.linalg.svd(x, algorithm=fx.lax.linalg.SvdAlgorithm.QR),
+            S((4, 4), "float32"),
+            "'svd' has no lowering for the platform 'tpu'",
+        ),
     ],
 )
 def test_what_a_tpu_has_not_is_refused_by_name(f, x, match):
     with pytest.raises(UnhandledEffectError, match=match):
         for_tpu(f, x)
+
+
+def test_64_bits_are_refused_on_a_tpu():
+    with fx.enable_x64(True), pytest.raises(UnhandledEffectError, match="qr: a TPU's compiler has"):
+        for_tpu(jnp.linalg.qr, S((4, 4), "float64"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize(
+    "f",
+    [jnp.linalg.svd, jnp.linalg.pinv, economical, jnp.linalg.svdvals],
+)
+def test_singular_values_on_a_tpu(f, dtype):
+    text = for_tpu(f, S((2, 12, 8), dtype))
+    assert "@Eigh" in text
+    assert "@Qr" in text
+    assert "lapack" not in text
+
+
+def test_large_eigenvalue_problems_on_a_tpu_are_done_by_blocks():
+    """By 4 blocks of 75 rows here, two at a time: no call has a matrix that is too large."""
+    text = for_tpu(jnp.linalg.eigh, S((300, 300), "float32"))
+    (call,) = (line for line in text.splitlines() if "@Eigh" in line)
+    assert "tensor<2x150x150xf32>" in call
 
 
 @pytest.mark.parametrize("sizes", [(3,), (2, 2), (1, 2, 3)])

@@ -365,7 +365,8 @@ def lower_svd(
     compute_uv: bool,
     by_qr: bool = False,
 ) -> list[Name]:
-    require_lapack(w, linalg.svd)
+    if w.platform != "tpu" or by_qr:
+        require_lapack(w, linalg.svd)
     batch = len(x.shape) - 2
     m, n = x.shape[-2:]
     k = min(m, n)
@@ -373,6 +374,8 @@ def lower_svd(
     if not k:  # LAPACK refuses a matrix without elements
         zeros = [w.constant(0, t) for t in types]
         return [zeros[0], *[w.performed(identity_like, y) for y in zeros[1:]]]
+    if w.platform == "tpu":
+        return linalg_tpu.svd(w, types, x, full_matrices, compute_uv)
     if is_gpu(w):
         if by_qr or max(m, n) > _JACOBI:
             return _svd_by_qr(w, x, values, types, full_matrices)
