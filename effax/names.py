@@ -83,8 +83,8 @@ from effax.api.placing.global_arrays import (
 )
 from effax.api.placing.live_arrays import live_arrays as live_arrays
 from effax.api.placing.meshes import make_mesh as make_mesh
-from effax.api.placing.meshes import reshard as reshard
 from effax.api.placing.meshes import set_mesh as set_mesh
+from effax.api.placing.resharding import reshard as reshard
 from effax.api.references.references import Ref as Ref
 from effax.api.references.references import empty_ref as empty_ref
 from effax.api.references.references import free_ref as free_ref

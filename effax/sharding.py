@@ -1,14 +1,14 @@
 """Shardings of arrays over many devices: meshes, and specs over their axes."""
 
 from effax.api.mapping.shard_map import Infer as Infer
-from effax.api.placing.meshes import auto_axes as auto_axes
-from effax.api.placing.meshes import explicit_axes as explicit_axes
 from effax.api.placing.meshes import get_abstract_mesh as get_abstract_mesh
 from effax.api.placing.meshes import get_mesh as get_mesh
 from effax.api.placing.meshes import make_single_device_sharding as make_single_device_sharding
-from effax.api.placing.meshes import reshard as reshard
 from effax.api.placing.meshes import set_mesh as set_mesh
 from effax.api.placing.meshes import use_abstract_mesh as use_abstract_mesh
+from effax.api.placing.resharding import auto_axes as auto_axes
+from effax.api.placing.resharding import explicit_axes as explicit_axes
+from effax.api.placing.resharding import reshard as reshard
 from effax.backends.xla.mesh import Mesh as Mesh
 from effax.backends.xla.mesh import NamedSharding as NamedSharding
 from effax.backends.xla.placement import IndivisibleError as IndivisibleError

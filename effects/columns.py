@@ -21,6 +21,7 @@ FUNCTORIAL: Final = (
     "effax.interpreters.custom.rules",
     "effax.interpreters.functor.kernel",
     "effax.interpreters.places.parallel",
+    "effax.interpreters.places.sharding",
     "effax.interpreters.functor.written_out",
 )
 """Entries of the functor that are in no column."""

@@ -128,6 +128,10 @@ class Effect(EffectNames):
         key = (types, *attributes.items())
         found = self._memo.get(key)
         if found is None:
+            if any([t is not None and t.cut is not None for t in types]):
+                from effax.effects.cut_rules import infer_cut
+
+                return infer_cut(self, types, attributes)
             if not self.higher_order and not self.references:
                 self._refuse_references(types)
             try:

@@ -21,7 +21,6 @@ from effax.effects.value import Value, require_one_element
 
 if TYPE_CHECKING:
     from effax.effects.effect import Effect
-    from effax.effects.types import ShapedArray
 
 Rule = Callable[..., Any]
 
@@ -50,8 +49,8 @@ class Bottom:
     """Performs a higher-order effect on references, of whose contents it makes values."""
     array: Callable[[Any], Any]
     """Makes an array of a Python number, for programs that bind JAX's primitives to numbers."""
-    sharding_of: Callable[[ShapedArray], Any]
-    """Makes the `sharding` that a type tells."""
+    sharding_of: Callable[..., Any]
+    """Makes the `sharding` that a type tells, over a mesh where its own type names none."""
 
 
 bottom: Final = Bottom()

@@ -21,8 +21,8 @@ from effax.effects.interning import Interned
 class AxisType(enum.Enum):
     """The kind of a mesh axis: it says who decides how arrays are cut along it.
 
-    `Auto`: XLA, from what is given and from constraints. `Explicit`: here as `Auto`, types of
-    arrays say nothing of devices. `Manual`: the function under `shard_map`, which sees one piece.
+    `Auto`: XLA, from what is given and from constraints. `Explicit`: the program, in the types of
+    its arrays (`effects.cuts`). `Manual`: the function under `shard_map`, which sees one piece.
     """
 
     Auto = enum.auto()

@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 import numpy as np
 
 from effax.effects.config import trace_key
+from effax.effects.cuts import Cut, cut_of, lengths_text
 from effax.effects.dtypes import *  # noqa: F403  (one module of types for everybody else)
 from effax.effects.dtypes import (
     ELEMENTS,
@@ -37,8 +38,9 @@ Shape: TypeAlias = tuple[int, ...]
 class ShapedArray:
     """The type of an array: shape, dtype, and whether the dtype is weak.
 
-    Under `shard_map`, also along which axes of the mesh it may differ: `varying`, which typing
-    rules do not see (`Effect.infer` adds it to what they say). Interned: the same arguments give
+    Under `shard_map`, also along which axes of the mesh it may differ: `varying`; and on a mesh
+    with `Explicit` axes, along which of them its axes are cut: `cut`, None where along none. Typing
+    rules see neither (`Effect.infer` adds them to what they say). Interned: the same arguments give
     the same object, so that types compare and hash by identity.
 
     >>> ShapedArray((2, 3), "float32")
@@ -49,7 +51,7 @@ class ShapedArray:
     i32[4]~weak
     """
 
-    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "varying", "weak_type")
+    __slots__ = ("__weakref__", "cut", "dtype", "ndim", "shape", "size", "varying", "weak_type")
 
     shape: Shape
     dtype: DType
@@ -57,22 +59,24 @@ class ShapedArray:
     ndim: int
     size: int
     varying: frozenset[Any]
+    cut: Cut | None
 
     def __new__(
         cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None
     ) -> ShapedArray:
         """The type with these parts; shape and dtype are brought into canonical form.
 
-        `sharding` is taken for JAX's sake: types here do not say how arrays are cut.
+        Of `sharding` the type keeps what it says of `Explicit` axes of its mesh.
         """
         try:
-            return _recent[shape, dtype, weak_type]
+            found = _recent[shape, dtype, weak_type]
         except (KeyError, TypeError):
-            return _new_type(shape, dtype, weak_type)
+            found = _new_type(shape, dtype, weak_type)
+        return found if sharding is None else sharding.typed(found)
 
     @property
     def sharding(self) -> Any:
-        """The sharding that cuts no axis: where arrays lie is the compiler's to say."""
+        """The sharding along the `Explicit` axes of the mesh; others are the compiler's to say."""
         return bottom.sharding_of(self)
 
     @property
@@ -83,12 +87,14 @@ class ShapedArray:
     def update(
         self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None
     ) -> ShapedArray:
-        """The type with some parts replaced."""
+        """The type with some parts replaced; one of another shape is not cut."""
         found = ShapedArray(
             self.shape if shape is None else shape,
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
         )
+        if self.cut is not None and found.shape == self.shape:
+            found = found.cut_by(self.cut)
         return found.vary(self.varying) if self.varying else found
 
     def vary(self, axes: frozenset[Any]) -> ShapedArray:
@@ -99,10 +105,44 @@ class ShapedArray:
         """
         if axes == self.varying:
             return self
-        if not axes:
-            return ShapedArray(self.shape, self.dtype, self.weak_type)
-        parts = self.shape, self.dtype, self.weak_type, axes
-        return _varying.find(parts, lambda: _make(parts))
+        return _type_on_mesh(self, axes, self.cut)
+
+    def cut_by(self, cut: Cut | None) -> ShapedArray:
+        """The type of an array that is cut in this way.
+
+        >>> from effax.effects.cuts import cut_of
+        >>> from effax.effects.mesh import AbstractMesh, AxisType
+        >>> mesh = AbstractMesh((2,), ("x",), (AxisType.Explicit,))
+        >>> ShapedArray((4, 3), "float32").cut_by(cut_of(mesh, ("x", None)))
+        f32[4@x,3]
+        """
+        return self if cut is self.cut else _type_on_mesh(self, self.varying, cut)
+
+    def row(self) -> ShapedArray:
+        """The type of one row: without the first axis.
+
+        >>> ShapedArray((2, 3), "float32").row()
+        f32[3]
+        """
+        found = self.update(shape=self.shape[1:])
+        return found if self.cut is None else found.cut_by(self.cut.without_first())
+
+    def stacked(self, length: Any, entry: Any = None, mesh: Any = None) -> ShapedArray:
+        """The type of so many of these, one after the other along a new first axis.
+
+        Args:
+          length: the length of the new axis.
+          entry: the axes of the mesh that cut the new axis.
+          mesh: the mesh, if there is an entry.
+
+        >>> ShapedArray((3,), "float32").stacked(2)
+        f32[2,3]
+        """
+        found = self.update(shape=(length, *self.shape))
+        if self.cut is None and entry is None:
+            return found
+        entries = (None,) * self.ndim if self.cut is None else self.cut.entries
+        return found.cut_by(cut_of(self.cut.mesh if self.cut else mesh, (entry, *entries)))
 
     @property
     def manual_axis_type(self) -> ManualAxisType:
@@ -125,7 +165,7 @@ class ShapedArray:
         """The usual abbreviation, as in `f32[2,3]`."""
         name = SHORT.get(self.dtype) or self.dtype.name
         axes = f"{{V:{','.join(sorted(map(str, self.varying)))}}}" if self.varying else ""
-        return f"{name}[{','.join(map(str, self.shape))}]{axes}"
+        return f"{name}[{lengths_text(self.shape, self.cut)}]{axes}"
 
     def __repr__(self) -> str:
         return self.str_short() + ("~weak" if self.weak_type else "")
@@ -144,16 +184,28 @@ class ShapedArray:
         raise AttributeError(f"types are immutable; use update({name}=...)")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+        return _restored, (self.shape, self.dtype, self.weak_type, self.cut)
 
 
+Parts: TypeAlias = tuple[Any, Any, Any, frozenset[Any], Cut | None]
 _types: Final = Interned[tuple[Any, Any, Any], ShapedArray]()
-_varying: Final = Interned[tuple[Any, Any, Any, frozenset[Any]], ShapedArray]()
+_on_meshes: Final = Interned[Parts, ShapedArray]()
 _recent: Final = _types.recent
-_PARTS: Final = ("shape", "dtype", "weak_type", "varying", "ndim", "size")
+_PARTS: Final = ("shape", "dtype", "weak_type", "varying", "cut", "ndim", "size")
 
 
-def _make(parts: tuple[Any, Any, Any, frozenset[Any]]) -> ShapedArray:
+def _type_on_mesh(type: ShapedArray, varying: frozenset[Any], cut: Cut | None) -> ShapedArray:
+    if not varying and cut is None:
+        return ShapedArray(type.shape, type.dtype, type.weak_type)
+    parts = type.shape, type.dtype, type.weak_type, varying, cut
+    return _on_meshes.find(parts, lambda: _make(parts))
+
+
+def _restored(shape: Shape, dtype: DType, weak_type: bool, cut: Cut | None) -> ShapedArray:
+    return ShapedArray(shape, dtype, weak_type).cut_by(cut)
+
+
+def _make(parts: Parts) -> ShapedArray:
     made = object.__new__(ShapedArray)
     lengths = parts[0]
     for name, part in zip(_PARTS, (*parts, len(lengths), prod(lengths)), strict=True):
@@ -163,7 +215,7 @@ def _make(parts: tuple[Any, Any, Any, frozenset[Any]]) -> ShapedArray:
 
 def _new_type(shape: Any, dtype: Any, weak_type: Any) -> ShapedArray:
     canonical = canonical_shape(shape), as_dtype(dtype), bool(weak_type)
-    return _types.find(canonical, lambda: _make((*canonical, frozenset())))
+    return _types.find(canonical, lambda: _make((*canonical, frozenset(), None)))
 
 
 def canonical_shape(shape: Any) -> Shape:
@@ -200,7 +252,7 @@ def _length(n: Any) -> Any:
 def tangent_type(type: ShapedArray) -> ShapedArray:
     """The type of tangents to values of a type."""
     dtype = tangent_dtype(type.dtype)
-    return type if dtype is type.dtype else ShapedArray(type.shape, dtype)
+    return type if dtype is type.dtype else ShapedArray(type.shape, dtype).cut_by(type.cut)
 
 
 def str_long(type: Any) -> str:
@@ -209,7 +261,7 @@ def str_long(type: Any) -> str:
     >>> str_long(ShapedArray((2, 3), np.float32))
     'float32[2,3]'
     """
-    return f"{type.dtype.name}[{','.join(map(str, type.shape))}]"
+    return f"{type.dtype.name}[{lengths_text(type.shape, getattr(type, 'cut', None))}]"
 
 
 def typeof(x: Any) -> ShapedArray:

@@ -13,6 +13,7 @@ from effax.backends.xla.mesh import Mesh, NamedSharding, radices
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated, single
 from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, placing_mesh
 from effax.effects.program import Program, programs_in
+from effax.effects.types import ShapedArray
 
 
 @attrs.frozen(slots=True)
@@ -42,8 +43,10 @@ class ProgramLayout:
 
         As it was asked for, as that of an operand is, or in the words of the mesh.
         """
-        if asked is not None and asked is not placement:
+        if asked is not None and asked is not placement and not _open(asked):
             return asked
+        if isinstance(asked, NamedSharding) and isinstance(asked.mesh, Mesh) and _open(asked):
+            return asked.mesh.named(placement)
         for named in self.known:
             if named.placement() is placement and len(named.spec) <= ndim:
                 return named
@@ -99,6 +102,7 @@ def layout_of(
     if place is None and isinstance(context, Mesh) and not context.empty:
         place, mesh, committed = ("", context.flat), context, True
     if place is None:
+        _refuse_no_devices(program, what)
         where = specs[0].placement if specs else default()
         return ProgramLayout(where, (where,) * len(specs))
     devices = place[1]
@@ -108,7 +112,62 @@ def layout_of(
         at = spec.placement if wish is None else wish.placement()
         found.append(at if at.devices == devices else where)
     given = None if outs is None else tuple(outs)
+    if program is not None and mesh is not None:
+        types = program.out_types
+        if mesh.explicit_axes or any([t.cut is not None for t in types]):
+            given = _typed_outs(types, mesh, given or (None,) * len(types))
     return ProgramLayout(where, tuple(found), committed, mesh, given, tuple(known))
+
+
+def _typed_outs(
+    types: Sequence[ShapedArray], mesh: Mesh, asked: Sequence[Sharding | None]
+) -> tuple[Sharding | None, ...]:
+    """The shardings of results that nobody asked to lie elsewhere: as their types say.
+
+    Along axes that are not explicit, it is for the compiler to say.
+    """
+
+    def of(type: ShapedArray) -> Sharding | None:
+        cut = type.cut
+        if cut is None and not mesh.explicit_axes:
+            return None
+        entries = (None,) * type.ndim if cut is None else cut.entries
+        over = mesh if cut is None else over_devices(cut.mesh, mesh)
+        free = not over.are_all_axes_explicit
+        spec = [UNCONSTRAINED if e is None and free else e for e in entries]
+        return NamedSharding(over, PartitionSpec(*spec))
+
+    return tuple(of(t) if wish is None else wish for t, wish in zip(types, asked, strict=True))
+
+
+def over_devices(shape: Any, mesh: Mesh) -> Mesh:
+    """The mesh of these axes over the devices of another one, in their order.
+
+    Args:
+      shape: a mesh, perhaps without devices.
+      mesh: the mesh whose devices it gets.
+    """
+    if mesh.shape_tuple == shape.shape_tuple and mesh.axis_types == shape.axis_types:
+        return mesh
+    if shape.size != mesh.size:
+        raise ValueError(
+            f"{shape} is over {shape.size} devices, and the program's mesh {mesh} over {mesh.size}"
+        )
+    grid = mesh.devices.reshape(shape.axis_sizes)
+    return Mesh(grid, shape.axis_names, shape.axis_types)
+
+
+def _refuse_no_devices(program: Program | None, what: str) -> None:
+    """Raise `ValueError` for a program whose types are cut over a mesh that nothing lies on."""
+    if program is None:
+        return
+    for mesh in shapes_in(program):
+        if mesh.explicit_axes and mesh.size > 1:
+            raise ValueError(
+                f"{what or program.name}: its types are cut along the explicit axes of {mesh}, and "
+                "no argument lies on the devices of that mesh; call it under "
+                "`with effax.set_mesh(mesh):`"
+            )
 
 
 def _mesh_of(named: Any) -> Mesh | None:
@@ -143,6 +202,28 @@ def meshes_in(program: Program) -> tuple[Mesh, ...]:
     return found
 
 
+def shapes_in(program: Program) -> tuple[Any, ...]:
+    """The meshes without devices that a program's types and shardings are over."""
+    found = program.memo.get("shapes")
+    if found is None:
+        seen: dict[Any, None] = {}
+        for x in program.inputs:
+            if x.type.cut is not None:
+                seen[x.type.cut.mesh] = None
+        for e in program.equations:
+            for x in e.outputs:
+                if x.type.cut is not None:
+                    seen[x.type.cut.mesh] = None
+            over = getattr(e.attributes.get("sharding"), "mesh", None)
+            if over is not None:
+                seen[over.abstract_mesh] = None
+            if e.effect.higher_order:
+                for part in programs_in(e.attributes):
+                    seen.update(dict.fromkeys(shapes_in(part)))
+        found = program.memo["shapes"] = tuple(seen)
+    return found
+
+
 @attrs.frozen(slots=True)
 class ModuleMesh:
     """The mesh of one module: axes fine enough that every placement in it is cut along some.
@@ -162,7 +243,8 @@ class ModuleMesh:
         size = len(layout.where.devices)
         meshes = [*meshes_in(program), *([layout.mesh] if layout.mesh else [])]
         outs = [x.placement() for x in layout.outs or () if x is not None and not _open(x)]
-        digits = [digit for mesh in meshes for digit in mesh.strides().values()]
+        shapes = [*meshes, *shapes_in(program)]
+        digits = [digit for mesh in shapes for digit in mesh.strides().values()]
         for placement in (*layout.ins, *outs):
             digits += [digit for axis in _radices(placement) for digit in axis]
         ends = {1, size}
@@ -229,6 +311,16 @@ class ModuleMesh:
                 names = [n for n in spec.names(i) if only is None or n in only]
                 dimensions.append([strides[n] for n in names if strides[n][1] > 1])
         return self.spec(dimensions, ndim)
+
+    def of_entries(self, mesh: Any, entries: Sequence[Any], around: Any = ()) -> str:
+        """Return the way in which the entries of a type cut an array.
+
+        Axes that are not cut stay so, unless some axes of the mesh are not explicit, or those
+        `around` are mapped over: then the compiler may cut them along these.
+        """
+        free = bool(around) or not mesh.are_all_axes_explicit
+        spec = [UNCONSTRAINED if e is None and free else e for e in entries]
+        return self.of_spec(mesh, PartitionSpec(*spec), len(spec))
 
     def of_sharding(self, sharding: Sharding, ndim: int) -> str:
         """Return the way in which a sharding cuts an array of so many axes."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from math import prod
 from typing import Any, Final
+from weakref import WeakSet
 
 import numpy as np
 
 from effax.backends.xla.device import Device
 from effax.backends.xla.device import devices as all_devices
 from effax.backends.xla.placement import Placement, Sharding, tiled
+from effax.effects.cuts import cut_of, entry_of
 from effax.effects.mesh import (
     UNCONSTRAINED,
     AbstractDevice,
@@ -18,8 +21,10 @@ from effax.effects.mesh import (
     AxisType,
     MeshShape,
     PartitionSpec,
+    current_mesh,
     under_mesh,
 )
+from effax.effects.types import ShapedArray
 
 
 class DuplicateSpecError(ValueError):
@@ -256,6 +261,17 @@ class NamedSharding(Sharding):
             memory_kind=self._kind if memory_kind is None else memory_kind,
         )
 
+    def typed(self, type: ShapedArray) -> ShapedArray:
+        """The type of arrays that lie so: it says along which explicit axes of the mesh."""
+        if not self.mesh.explicit_axes:
+            return type.cut_by(None)
+        entries = [entry_of(self.spec.names(i)) for i in range(type.ndim)]
+        if isinstance(self.mesh, Mesh):
+            if not _explicit:
+                import_module("effax.backends.xla.opening")  # it imports this module
+            _explicit.add(self.mesh)
+        return type.cut_by(cut_of(self.mesh, entries))
+
     @property
     def replicated_axes(self) -> frozenset[Any]:
         """The axes of the mesh along which every device has the same."""
@@ -336,6 +352,26 @@ def check_spec(mesh: Any, spec: PartitionSpec) -> None:
                 "A single NamedSharding spec specification can map every mesh axis to at most one "
                 f"positional dimension, but {spec} has duplicate entries for `{name}`"
             )
+
+
+_explicit: Final[WeakSet[Mesh]] = WeakSet()
+
+
+def with_devices(mesh: Any) -> Any:
+    """The mesh of devices that a mesh of a type stands for; itself where that is not clear.
+
+    That in context, if it has these axes; else the one over whose axes arrays were cut.
+
+    Args:
+      mesh: a mesh, perhaps without devices.
+    """
+    if isinstance(mesh, Mesh):
+        return mesh
+    context = current_mesh()
+    if isinstance(context, Mesh) and context.shape_tuple == mesh.shape_tuple:
+        return context.update(axis_types=mesh.axis_types)
+    found = {one for one in _explicit if one.abstract_mesh == mesh}
+    return found.pop() if len(found) == 1 else mesh
 
 
 EMPTY: Final = Mesh(np.array(None, dtype=object), ())

@@ -36,6 +36,10 @@ class Sharding:
         """The devices, and how an array is cut up among them."""
         raise NotImplementedError(f"{type(self).__name__} does not say how arrays lie on devices")
 
+    def typed(self, type: ShapedArray) -> ShapedArray:
+        """The type of arrays that lie so: it says along which explicit axes of a mesh."""
+        return type.cut_by(None)
+
     @property
     def memory_kind(self) -> str | None:
         """The memory of the devices that arrays are in."""
@@ -439,6 +443,9 @@ class Spec:
     def _of(
         cls, type: ShapedArray, placement: Placement, committed: bool, named: Sharding | None
     ) -> Spec:
+        typed = type.cut_by(None) if named is None else named.typed(type)
+        if typed is not type:
+            return cls(typed, placement, committed, named)
         made = object.__new__(cls)
         made.type = type
         made.placement = placement

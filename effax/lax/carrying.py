@@ -189,7 +189,8 @@ def _node(named: str) -> str:
 
 def _unequal(one: ShapedArray, other: ShapedArray) -> str:
     parts = ["the dtypes do not match"] if one.dtype != other.dtype else []
-    return ", and ".join(parts + (["the shapes do not match"] if one.shape != other.shape else []))
+    parts += ["the shapes do not match"] if one.shape != other.shape else []
+    return ", and ".join(parts + (["the shardings do not match"] if one.cut != other.cut else []))
 
 
 _Row = tuple[str, str, str, str]
@@ -230,14 +231,16 @@ def _why(one: ShapedArray, other: ShapedArray) -> str:
     parts = [
         *(["other shapes"] if one.shape != other.shape else []),
         *(["other dtypes"] if one.dtype != other.dtype else []),
+        *(["other shardings"] if one.cut != other.cut else []),
     ]
     return ", ".join(parts)
 
 
 def same_types(one: Sequence[ShapedArray], other: Sequence[ShapedArray]) -> bool:
-    """Whether shapes and dtypes are equal; weak types are not looked at."""
+    """Whether shapes, dtypes and cuts are equal; weak types are not looked at."""
     return len(one) == len(other) and all(
-        a.shape == b.shape and a.dtype == b.dtype for a, b in zip(one, other, strict=True)
+        a.shape == b.shape and a.dtype == b.dtype and a.cut is b.cut
+        for a, b in zip(one, other, strict=True)
     )
 
 

@@ -19,6 +19,7 @@ from effax.effects.handler import Carrier
 from effax.effects.program import Program
 from effax.effects.promotion import result_type
 from effax.effects.rows import comparison, control, elementwise, shape
+from effax.effects.rows.control import row_type
 from effax.effects.rows.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
@@ -179,7 +180,7 @@ def scan(
         return _scan_in_python(f, init, rows, xs_tree, n, reverse)
     types = [typeof(x) for x in leaves]
     in_tree = tree_flatten((init, xs))[1]
-    step_types = [t.update(shape=t.shape[1:]) for t in row_types]
+    step_types = [row_type(t) for t in row_types]
     body, out_tree, types = loop_body("scan", f, in_tree, types, step_types, carry_tree)
     steps = max(n, 1) if unroll is True else operator.index(unroll) or 1
     if steps < 0:

@@ -1,7 +1,7 @@
 """The public names of `effax.lax`, and the modules they are imported from (`api.on_demand`)."""
 
 from effax.api.custom.jvp import stop_gradient as stop_gradient
-from effax.api.placing.meshes import with_sharding_constraint as with_sharding_constraint
+from effax.api.placing.resharding import with_sharding_constraint as with_sharding_constraint
 from effax.lax import linalg as linalg
 from effax.lax.associative import associative_scan as associative_scan
 from effax.lax.branching import cond as cond

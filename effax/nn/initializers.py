@@ -105,9 +105,9 @@ def _initializer(default: Any, make: Make, *parameters: Any) -> Initializer:
             weights = _made(key, lengths, kind, make, parameters)
         if out_sharding is None:
             return weights
-        from effax.lax import with_sharding_constraint
+        from effax.sharding import reshard
 
-        return with_sharding_constraint(weights, out_sharding)
+        return reshard(weights, out_sharding)
 
     return init
 

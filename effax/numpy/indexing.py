@@ -119,7 +119,6 @@ class IndexUpdateHelper:
     def __repr__(self) -> str:
         return f"IndexUpdateHelper({self.array!r}, {self.index!r})"
 
-    @placed
     @filtered
     def get(
         self,
@@ -143,6 +142,17 @@ class IndexUpdateHelper:
           wrap_negative_indices: whether negative indices count from the end.
           out_sharding: the sharding of the result, on a mesh with explicit axes.
         """
+        if out_sharding is not None:
+            return _read_part(
+                self.array,
+                self.index,
+                out_sharding=out_sharding,
+                indices_are_sorted=indices_are_sorted,
+                unique_indices=unique_indices,
+                mode=mode,
+                fill_value=fill_value,
+                wrap_negative_indices=wrap_negative_indices,
+            )
         if fill_value is not None:
             if np.ndim(fill_value) != 0:
                 raise ValueError("fill_value argument to indexed get() must be a scalar")
@@ -295,6 +305,11 @@ def _read_box(x: Array, entries: Sequence[Any], values: Sequence[Any], wrap: boo
         starts = same_dtype(starts, typeof(x).shape)
         x = indexing.dynamic_slice(x, *starts, sizes=tuple(box.sizes))
     return _reshaped(x, box.shape)
+
+
+@placed
+def _read_part(array: Array, index: Index, **options: Any) -> Array:
+    return IndexUpdateHelper(array, index).get(**options)
 
 
 _COMBINE: dict[str, Any] = {

@@ -12,6 +12,7 @@ import numpy as np
 from effax.eager.whole import opening, own_promotion, whole
 from effax.effects.rows import elementwise, shape
 from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.sharding import cut_to
 from effax.effects.types import finfo, int32, is_bool, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.control import scan
@@ -297,7 +298,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     def step(value: Array, coefficient: Array) -> tuple[Array, None]:
         return add(multiply(value, x), broadcast(coefficient, lengths)), None
 
-    start = shape.full(lengths, 0, dtype)
+    start = cut_to(shape.full(lengths, 0, dtype), typeof(x))
     return scan(step, start, cast(p, dtype), unroll=max(operator.index(unroll), 1))[0]
 
 

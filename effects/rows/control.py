@@ -6,17 +6,29 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from effax.effects.effect import Effect
+from effax.effects.errors import ShardingTypeError
 from effax.effects.types import ShapedArray
 
 if TYPE_CHECKING:
     from effax.effects.program import Program
 
 
-def match_types(what: str, expected: Sequence[ShapedArray], found: Sequence[ShapedArray]) -> None:
-    """Raise `TypeError` unless values have the shapes and dtypes that are expected of them."""
+def match_types(
+    what: str, expected: Sequence[ShapedArray], found: Sequence[ShapedArray], cuts: bool = True
+) -> None:
+    """Raise `TypeError` unless values have the shapes and dtypes that are expected of them.
+
+    And `ShardingTypeError` where `cuts` are compared, and they are cut otherwise along explicit
+    axes of a mesh.
+    """
     if len(expected) != len(found):
         raise TypeError(f"{what}: {len(expected)} values expected, {len(found)} given")
     for i, (e, f) in enumerate(zip(expected, found, strict=True)):
+        if cuts and e.cut is not f.cut:
+            raise ShardingTypeError(
+                f"{what}: value {i} should be {e.str_short()}, but it is {f.str_short()}; reshard "
+                "it (effax.sharding.reshard)"
+            )
         if e.shape != f.shape or e.dtype != f.dtype:
             raise TypeError(
                 f"{what}: value {i} should be {e.str_short()}, but it is {f.str_short()}"
@@ -63,6 +75,19 @@ def _while_type(
     return [t.vary(t.varying | along) for t in body.out_types] if along else body.out_types
 
 
+def row_type(x: ShapedArray) -> ShapedArray:
+    """The type of what one step of a scan gets of an operand of that type.
+
+    Raises `ValueError` where the axis that is scanned is cut.
+    """
+    if x.cut is not None and x.cut.entries[0] is not None:
+        raise ValueError(
+            f"scan: 0th dimension of all xs should be replicated, and one is {x.str_short()}; "
+            "reshard it (effax.sharding.reshard), or scan under auto_axes"
+        )
+    return x.row()
+
+
 def _scan_type(
     *operands: ShapedArray,
     body: Program,
@@ -77,10 +102,10 @@ def _scan_type(
     for x in xs:
         if not x.shape or x.shape[0] != length:
             raise TypeError(f"scan: {length} steps, but a scanned operand is {x.str_short()}")
-    rows = [x.update(shape=x.shape[1:]) for x in xs]
+    rows = [row_type(x) for x in xs]
     match_types("the operands of a scan's body", body.in_types, [*before, *rows])
     match_types("the carry of a scan", operands[consts : consts + carry], body.out_types[:carry])
-    ys = [y.update(shape=(length, *y.shape)) for y in body.out_types[carry:]]
+    ys = [y.stacked(length) for y in body.out_types[carry:]]
     return [*body.out_types[:carry], *ys]
 
 

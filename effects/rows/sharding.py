@@ -5,14 +5,16 @@ Meshes and specs are `effects.mesh`'s; what devices there are is known to a back
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from effax.effects.cuts import cut_of, entry_of, made, names_of
 from effax.effects.effect import Effect
 from effax.effects.facts import LINEAR, SOUND
+from effax.effects.handler import bottom
 from effax.effects.mesh import PartitionSpec
-from effax.effects.types import ShapedArray
+from effax.effects.types import ShapedArray, typeof
 
 if TYPE_CHECKING:
     from effax.effects.program import Program
@@ -32,6 +34,72 @@ with_sharding_constraint = Effect(
     facts=LINEAR | SOUND,
 )
 """`with_sharding_constraint(x, sharding)`: x itself, cut up among devices as a sharding says."""
+
+
+def _resharded_type(x: ShapedArray, *, sharding: Any) -> ShapedArray:
+    sharding.shard_shape(x.shape)
+    typed: ShapedArray = sharding.typed(x)
+    return typed
+
+
+reshard = Effect("reshard", family=FAMILY, typing=_resharded_type, facts=LINEAR | SOUND)
+"""`reshard(x, sharding)`: x itself, moved to where a sharding says, and its type says so too."""
+
+
+def _opened_type(x: ShapedArray, *, axes: tuple[Any, ...]) -> ShapedArray:
+    if x.cut is None:
+        return x
+    left = [entry_of([n for n in names_of(e) if n not in axes]) for e in x.cut.entries]
+    return x.cut_by(cut_of(x.cut.mesh, left))
+
+
+opened = Effect("opened", family=FAMILY, typing=_opened_type, facts=LINEAR | SOUND)
+"""`opened(x, axes)`: x itself; its type does not say any more how it is cut along these axes."""
+
+
+def open_all(x: Any) -> Any:
+    """The value, of a type that does not say how it is cut."""
+    cut = typeof(x).cut
+    return x if cut is None else opened(x, axes=cut.mesh.axis_names)
+
+
+def cut_as(x: Any, type: ShapedArray, mesh: Any) -> Any:
+    """The value, cut as a type says: along no axis of the mesh where the type names none.
+
+    Args:
+      x: the value.
+      type: the type it is to have.
+      mesh: the mesh whose axes the type names.
+    """
+    cut = typeof(x).cut
+    if cut is not None and cut is type.cut:
+        return x
+    return reshard(x, sharding=bottom.sharding_of(type, mesh))
+
+
+def cut_to(x: Any, type: ShapedArray) -> Any:
+    """The value, cut as a type says if it says so; as it is where the type is not cut.
+
+    Args:
+      x: the value.
+      type: the type.
+    """
+    return x if type.cut is None else cut_as(x, type, type.cut.mesh)
+
+
+def explicit_mesh(values: Iterable[Any]) -> Any:
+    """The mesh along whose explicit axes some of these values are cut, or None.
+
+    Args:
+      values: arrays, carriers, atoms of programs or numbers.
+    """
+    if not made:
+        return None
+    for x in values:
+        cut = getattr(getattr(x, "type", None), "cut", None)
+        if cut is not None:
+            return cut.mesh
+    return None
 
 
 def local_type(x: ShapedArray, mesh: Any, spec: PartitionSpec) -> ShapedArray:
@@ -55,7 +123,12 @@ def global_type(x: ShapedArray, mesh: Any, spec: PartitionSpec) -> ShapedArray:
     """The type of an array of which this is the type of one piece."""
     sizes = mesh.shape
     lengths = [n * prod(sizes[name] for name in spec.names(i)) for i, n in enumerate(x.shape)]
-    return x.update(shape=tuple(lengths))
+    found = x.update(shape=tuple(lengths))
+    if x.cut is None and not mesh.explicit_axes:
+        return found
+    own = (None,) * x.ndim if x.cut is None else x.cut.entries
+    entries = [entry_of((*spec.names(i), *names_of(entry))) for i, entry in enumerate(own)]
+    return found.cut_by(cut_of(mesh, entries))
 
 
 def _mapped_types(

@@ -37,10 +37,10 @@ def _linear_solve_type(
     ):
         if program is not None:
             own = operands[start : start + count]
-            match_types(f"the operands of {name}", program.in_types, [*own, *b])
+            match_types(f"the operands of {name}", program.in_types, [*own, *b], cuts=False)
             solver = name in ("solve", "transpose_solve")
             given = program.out_types[: len(b)] if solver else program.out_types
-            match_types(f"the results of {name}", b, given)
+            match_types(f"the results of {name}", b, given, cuts=False)
         start += count
     return [*b, *solve.out_types[len(b) :]]
 

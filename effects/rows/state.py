@@ -36,6 +36,7 @@ class AbstractRef:
     __slots__ = (
         "__weakref__",
         "constant",
+        "cut",
         "dtype",
         "inner_aval",
         "ndim",
@@ -51,6 +52,7 @@ class AbstractRef:
     ndim: int
     size: int
     varying: frozenset[Any]
+    cut: Any
     weak_type: bool
     constant: bool
 
@@ -62,7 +64,7 @@ class AbstractRef:
     def _of(cls, inner_aval: ShapedArray, constant: bool) -> AbstractRef:
         made = object.__new__(cls)
         made.inner_aval, made.constant = inner_aval, constant
-        for name in ("shape", "dtype", "ndim", "size", "varying", "weak_type"):
+        for name in ("shape", "dtype", "ndim", "size", "varying", "cut", "weak_type"):
             setattr(made, name, getattr(inner_aval, name))
         return made
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, Final
 
-from effax.effects.effect import Effect, for_each_effect
+from effax.effects.cuts import Cut
+from effax.effects.effect import LITERALS, Effect, for_each_effect
 from effax.effects.facts import POINTWISE
 from effax.effects.handler import Carrier
 from effax.effects.program import row_of
 from effax.effects.rows.shape import repeat as repeat
+from effax.effects.rows.sharding import cut_as, explicit_mesh, open_all
 from effax.effects.rows.state import ref_set
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.functor.lifting import PLAIN, Lifting, Mode
@@ -33,7 +35,7 @@ class Batched(Carrier):
     def type(self) -> ShapedArray:  # type: ignore[override]
         """The type of one of the values."""
         outer = typeof(self.many)
-        return outer.update(shape=outer.shape[1:])
+        return outer.update(shape=outer.shape[1:]) if outer.cut is None else outer.row()
 
     def left(self) -> Any:
         """The value that all directions of a derivative share; in any other batch, this one."""
@@ -43,11 +45,12 @@ class Batched(Carrier):
 class Batch(Lifting):
     """Each effect done for a whole batch; `axis_name` is what collectives call the batch by.
 
-    `spmd_axes` are the axes of a mesh that the batch is cut along. Lanes that are `directions`
+    `spmd_axes` are the axes of a mesh that the batch is cut along, and `cut` is how types say so
+    of a vector of the batch's length, along explicit axes. Lanes that are `directions`
     of one derivative belong to one run of a program, which performs its effects once for all.
     """
 
-    __slots__ = ("axis_name", "directions", "size", "spmd_axes")
+    __slots__ = ("axis_name", "cut", "directions", "size", "spmd_axes")
 
     carrier = Batched
     label = "vmap"
@@ -63,17 +66,19 @@ class Batch(Lifting):
         axis_name: Hashable = None,
         spmd_axes: Hashable = None,
         directions: bool = False,
+        cut: Cut | None = None,
     ) -> None:
         super().__init__(outer)
         self.size = size
         self.axis_name = axis_name
         self.spmd_axes = spmd_axes
         self.directions = directions
+        self.cut = cut
 
     @property
     def static(self) -> tuple[Any, ...]:
         """All that says which batch it is: length, axis name, axes to be cut along, directions."""
-        return self.size, self.axis_name, self.spmd_axes, self.directions
+        return self.size, self.axis_name, self.spmd_axes, self.directions, self.cut
 
     def fresh(self, outer: Any) -> Batch:
         """The same batch, installed over another handler."""
@@ -104,7 +109,7 @@ class Batch(Lifting):
 
     def leaves(self, value: Any, mode: Mode) -> Sequence[Any]:
         """The values of the whole batch; a plain one is repeated."""
-        return (value.many if self.owns(value) else repeat(value, self.size),)
+        return (value.many if self.owns(value) else self.repeated(value),)
 
     def value(self, mode: Mode, leaves: Sequence[Any]) -> Any:
         """A batched value."""
@@ -112,7 +117,25 @@ class Batch(Lifting):
 
     def leaf_types(self, mode: Mode, type: ShapedArray) -> Sequence[ShapedArray]:
         """One more axis, in front."""
-        return (type.update(shape=(self.size, *type.shape)),)
+        if type.cut is None and self.cut is None:
+            return (type.update(shape=(self.size, *type.shape)),)
+        return (self.many_type(type),)
+
+    @property
+    def along(self) -> Any:
+        """The explicit axes of a mesh that the batch is cut along, as an entry of a spec."""
+        return None if self.cut is None else self.cut.entries[0]
+
+    def many_type(self, type: ShapedArray) -> ShapedArray:
+        """The type of a whole batch of values of that type."""
+        return type.stacked(self.size, self.along, self.cut and self.cut.mesh)
+
+    def repeated(self, value: Any) -> Any:
+        """A plain value, for each one of the batch."""
+        many = repeat(value, self.size)
+        if self.cut is None:
+            return many
+        return cut_as(many, self.many_type(typeof(value)), self.cut.mesh)
 
     def leaf_axes(self, mode: Mode) -> Sequence[int]:
         """The batch axis comes before the value's own."""
@@ -132,10 +155,44 @@ class Batch(Lifting):
             own = type(x) is Batched and x.handler is self
             values.append(x.many if own else x)
             batched.append(own)
-        out, many = rule(self, values, batched, **attributes)
+        if explicit_mesh(values) is not None:
+            out, many = self.typed(rule, effect, operands, values, batched, attributes)
+        else:
+            out, many = rule(self, values, batched, **attributes)
         if effect.multiple:
             return [Batched(self, x) if b else x for x, b in zip(out, many, strict=True)]
         return Batched(self, out) if many else out
+
+    def typed(
+        self,
+        rule: Callable[..., Any],
+        effect: Effect,
+        operands: tuple[Any, ...],
+        values: list[Any],
+        batched: list[bool],
+        attributes: dict[str, Any],
+    ) -> tuple[Any, Any]:
+        """The results of a rule for values that are cut along explicit axes of a mesh.
+
+        One lane is typed, and refused, as it would be without the batch. What the rule performs is
+        not typed; its results are cut as those of the lane are, and along the batch.
+        """
+        if effect.family == "sharding":
+            given: tuple[Any, Any] = rule(self, values, batched, **attributes)
+            return given
+        found = effect.result_type(*operands, **attributes)
+        plain = [x if type(x) in LITERALS else open_all(x) for x in values]
+        out, many = rule(self, plain, batched, **attributes)
+        mesh = explicit_mesh(values)
+        several = effect.multiple
+        pairs = zip(
+            out if several else [out],
+            many if several else [many],
+            found if several else [found],
+            strict=True,
+        )
+        done = [cut_as(x, self.many_type(t) if b else t, mesh) for x, b, t in pairs]
+        return (done, many) if several else (done[0], many)
 
 
 def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -174,8 +231,6 @@ def elementwise(effect: Effect) -> None:
 
 
 def _elementwise_rule(effect: Effect) -> Callable[..., Any]:
-    from effax.effects.effect import LITERALS
-
     def elementwise_batch(
         handler: Batch, values: list[Any], batched: list[bool], **attributes: Any
     ) -> Any:

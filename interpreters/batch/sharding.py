@@ -11,6 +11,20 @@ from effax.interpreters.batch.batched import Batch, rule
 _constrained = sharding.with_sharding_constraint
 
 
+@rule(sharding.opened)
+def opened_batch(handler: Batch, values: list[Any], batched: list[bool], *, axes: Any) -> Any:
+    return sharding.opened(values[0], axes=axes), batched[0]
+
+
+@rule(sharding.reshard)
+def reshard_batch(handler: Batch, values: list[Any], batched: list[bool], **attributes: Any) -> Any:
+    (x,), (many,) = values, batched
+    where = attributes["sharding"]
+    if many:
+        where = where.update(spec=PartitionSpec(handler.along, *where.spec))
+    return sharding.reshard(x, sharding=where), many
+
+
 @rule(_constrained)
 def constraint_batch(
     handler: Batch, values: list[Any], batched: list[bool], *, sharding: Any

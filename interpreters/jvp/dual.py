@@ -12,6 +12,7 @@ from effax.effects.handler import Carrier, bottom
 from effax.effects.provenance import Origin, source
 from effax.effects.rows import shape
 from effax.effects.rows.conversion import number
+from effax.effects.rows.sharding import cut_to
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.interpreters.functor.lifting import PLAIN, Lifting, Mode
 from effax.interpreters.functor.varying import tracked, widened
@@ -182,7 +183,7 @@ def moves(type: ShapedArray) -> bool:
 
 def zeros(type: ShapedArray) -> Any:
     """Zeros of a type, as weak as it is."""
-    return shape.broadcast_in_dim(number(0, type), shape=type.shape, dims=())
+    return cut_to(shape.broadcast_in_dim(number(0, type), shape=type.shape, dims=()), type)
 
 
 def zeros_like(value: Any) -> Any:

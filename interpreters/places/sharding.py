@@ -139,7 +139,7 @@ def _in_blocks(
         cut = tuple(name in spec.used for spec in in_specs)
         batched = as_batch(batched, cut, sizes[name], name)
     types = [
-        sharding.global_type(t, mesh, spec)
+        sharding.global_type(t, mesh, spec).cut_by(None)
         for t, spec in zip(program.in_types, in_specs, strict=True)
     ]
 

@@ -135,8 +135,7 @@ def _scan(e: Equation, depends: Sequence[bool], policy: Policy) -> Any:
         return None
     length = attributes["length"]
     stacked = {
-        Variable(None, x.type.update(shape=(length, *x.type.shape))): verdict
-        for x, verdict in inside.kept.items()
+        Variable(None, x.type.stacked(length)): verdict for x, verdict in inside.kept.items()
     }
     first = Program(body.inputs, inside.first, [*body.outputs, *inside.kept], body.name)
     replay = without_dead_code(

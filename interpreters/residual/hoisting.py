@@ -80,9 +80,7 @@ def hoisted_scan(attributes: dict[str, Any]) -> Program | None:
 def _before(found: Hoisted, attributes: dict[str, Any], n: int, m: int, length: int) -> Program:
     body: Program = attributes["body"]
     consts = body.inputs[:n]
-    rows = [
-        Variable(None, x.type.update(shape=(length, *x.type.shape))) for x in body.inputs[n + m :]
-    ]
+    rows = [Variable(None, x.type.stacked(length)) for x in body.inputs[n + m :]]
     carry = [Variable(None, x.type) for x in body.inputs[n : n + m]]
     operands = [*consts, *found.values, *carry, *rows]
     inner = {**attributes, "body": found.body, "consts": n + len(found.values)}

@@ -127,7 +127,7 @@ def _left_early(clauses: Clauses, e: Equation, operands: Sequence[Any], context:
     n, m, body = a["consts"], a["carry"], a["body"]
     consts, carry, xs = operands[:n], operands[n : n + m], operands[n + m :]
     leaving = _Leaving(clauses, e, context)
-    ys = [t.update(shape=t.shape[1:]) for t in (x.type for x in e.outputs[m:])]
+    ys = [t.row() for t in (x.type for x in e.outputs[m:])]
     k = 1 + len(leaving.types)
 
     def goes_on(*values: Any) -> list[Any]:

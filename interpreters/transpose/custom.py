@@ -62,7 +62,7 @@ class _BatchingBackwards:
         unknowns = []
         for t, is_unknown in zip(self.types, self.linear, strict=True):
             if is_unknown:
-                unknowns.append(recording.unknown(t.update(shape=(size, *t.shape))))
+                unknowns.append(recording.unknown(t.stacked(size)))
             pairs.append((unknowns[-1], True) if is_unknown else next(rest))
         results, marks = recording.run(
             self.rule, size, [b for _, b in pairs], [x for x, _ in pairs]

@@ -8,15 +8,17 @@ from typing import Any, Final
 import attrs
 
 from effax.effects.columns import ready
-from effax.effects.effect import Effect
+from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import MissingRuleError
+from effax.effects.facts import POINTWISE
 from effax.effects.frames import describe
 from effax.effects.handler import innermost
-from effax.effects.program import Variable
+from effax.effects.program import Literal, Variable
 from effax.effects.provenance import source, transposed
 from effax.effects.rows import shape
 from effax.effects.rows.control import call
 from effax.effects.rows.conversion import number
+from effax.effects.rows.sharding import cut_as, cut_to, explicit_mesh, open_all
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
 from effax.effects.value import Value
 from effax.interpreters.functor.varying import along, tracked
@@ -145,6 +147,11 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool
         if transpose is None:
             raise NotLinearError(e, "or has no transpose rule")
         operands = [Linear(x.type) if owns(x) else x for x in e.inputs]
+        mesh = explicit_mesh((*e.inputs, *e.outputs))
+        untyped = mesh is not None and e.effect.first_order and POINTWISE not in e.effect.facts
+        if untyped:
+            outs = [ct if ct is None else open_all(ct) for ct in outs]
+            operands = [_opened(x) for x in operands]
         if e.effect in limits:
             refusal = limits[e.effect].refusal(operands)
             if refusal:
@@ -154,7 +161,19 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool
         for x, ct in zip(e.inputs, given, strict=True):
             if ct is not None and owns(x):
                 ct = along(ct, x.type) if tracks else ct
+                if untyped or (mesh is not None and typeof(ct).cut is not x.type.cut):
+                    ct = cut_as(ct, x.type, mesh)
                 cotangents[x] = add_cotangents(cotangents.get(x), ct)
+
+
+def _opened(x: Any) -> Any:
+    """An operand of a type that does not say how it is cut: what a rule performs is not typed.
+
+    Cotangents are cut as their values are, by whoever asks for them.
+    """
+    if type(x) is Linear:
+        return x if x.type.cut is None else Linear(x.type.cut_by(None))
+    return x if type(x) in LITERALS or type(x) is Literal else open_all(x)
 
 
 def _transpose_of_meaning(e: Any) -> Callable[..., Any] | None:
@@ -190,7 +209,8 @@ def instantiate(cotangent: Any, type: ShapedArray) -> Any:
     dtype = tangent_dtype(type.dtype)
     if dtype == float0:
         return None
-    return shape.broadcast_in_dim(number(0, type.update(dtype=dtype)), shape=type.shape, dims=())
+    zero = number(0, type.update(dtype=dtype))
+    return cut_to(shape.broadcast_in_dim(zero, shape=type.shape, dims=()), type)
 
 
 def value_type(operand: Any) -> ShapedArray:

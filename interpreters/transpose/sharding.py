@@ -23,6 +23,12 @@ def constraint_transpose(ct: Any, x: Any, *, sharding: Any) -> Any:
     return _constrained(ct, sharding=sharding)
 
 
+@unary(sharding.reshard, sharding.opened)
+def moved_transpose(ct: Any, x: Any, **_: Any) -> Any:
+    """The cotangent goes back to where the value was, by its type."""
+    return ct
+
+
 @rule(sharding.shard_map)
 def shard_map_transpose(
     cts: Sequence[Any],

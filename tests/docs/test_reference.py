@@ -53,8 +53,7 @@ NO_EXAMPLE = {
         ffi.register_ffi_target ffi.register_ffi_target_as_batch_partitionable
         ffi.register_ffi_type""",
     "about meshes of devices: docs/sharding.md": """
-        sharding.auto_axes sharding.explicit_axes sharding.get_abstract_mesh
-        sharding.make_single_device_sharding""",
+        sharding.get_abstract_mesh sharding.make_single_device_sharding""",
     "facts of the machine": """
         copy_to_host_async default_backend device_count devices local_device_count local_devices
         process_count process_index process_indices""",

@@ -32,7 +32,7 @@ def test_tables_of_types_and_specs_stay_bounded():
         Spec(made, spec.placement)
         AbstractRef(made.vary(frozenset({"i"})))
     gc.collect()
-    for table in (types._types, types._varying, placement._specs, state._types):
+    for table in (types._types, types._on_meshes, placement._specs, state._types):
         assert len(table.recent) <= LIMIT
         assert len(table) <= 2 * LIMIT  # the recent ones, and those that others hold
     assert ShapedArray((3, 12345), "float32") is type

@@ -10,12 +10,11 @@ import pytest
 HERE = Path(__file__).resolve().parent
 
 
+EIGHT = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "EFFAX_PLATFORMS": "cpu"}
+
+
 def run(*what):
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
-        "EFFAX_PLATFORMS": "cpu",
-    }
+    environment = {**os.environ, **EIGHT}
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*command, *map(str, what)],
@@ -28,7 +27,9 @@ def run(*what):
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
 
 
-@pytest.mark.parametrize("file", ["on_a_mesh.py", "in_pieces.py", "batches_of_matrices.py"])
+@pytest.mark.parametrize(
+    "file", ["on_a_mesh.py", "in_pieces.py", "batches_of_matrices.py", "explicit_axes.py"]
+)
 def test_on_eight_devices(file):
     run(HERE / file, "-m", "not slow")
 
@@ -36,3 +37,22 @@ def test_on_eight_devices(file):
 @pytest.mark.slow
 def test_on_eight_devices_at_length():
     run(HERE / "in_pieces.py", "-m", "slow")
+
+
+def test_a_gradient_of_a_mapped_program_in_a_fresh_process():
+    """`ready()` loads what `shard_map` means, whoever asks first."""
+    text = (
+        "import effax, effax.numpy as jnp; from effax import P; "
+        "m = effax.make_mesh((8,), ('x',)); "
+        "f = effax.shard_map(jnp.sin, mesh=m, in_specs=P('x'), out_specs=P('x')); "
+        "print(effax.grad(lambda x: f(x).sum())(jnp.zeros(8)).sum())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        env={**os.environ, **EIGHT},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout == "8.0\n"

@@ -66,7 +66,7 @@ def fast_path(
                 result = function(*values, **attributes)
                 return result if effect.multiple else [result]
 
-            program = stage(written, [x.type for x in operands], name).program
+            program = stage(written, [x.type.cut_by(None) for x in operands], name).program
             w.paths.add(name)
             results = w.body(program, operands)
             w.paths.remove(name)

@@ -47,7 +47,9 @@ def _lower_with(effect: Effect, identity: Callable[[Any], Any], combine: Combine
 
 
 def _logaddexp(w: Writer, x: Name, y: Name) -> Name:
-    program = stage(lambda a, b: [cumulative.logaddexp(a, b)], [x.type, y.type]).program
+    program = stage(
+        lambda a, b: [cumulative.logaddexp(a, b)], [x.type.cut_by(None), y.type.cut_by(None)]
+    ).program
     return w.body(program, [x, y])[0]
 
 

@@ -178,7 +178,7 @@ def _exact_extremum(effect: Effect, worst: Callable[[Any], Any]) -> None:
             keys = selection.select_n(comparison.ne(x, x), keys, nan)
             return [from_ordered_bits(effect(keys, axes=axes), dtype)]
 
-        return w.body(stage(of_bits, [x.type], effect.name).program, [x])[0]
+        return w.body(stage(of_bits, [x.type.cut_by(None)], effect.name).program, [x])[0]
 
 
 _LARGE = 512

@@ -23,6 +23,17 @@ def lower_constraint(w: Writer, types: Sequence[ShapedArray], x: Name, *, shardi
     return w.op(f"sdy.sharding_constraint {x} {cut} : {x.text}", types[0])
 
 
+@rule(effects.reshard)
+def lower_reshard(w: Writer, types: Sequence[ShapedArray], x: Name, *, sharding: Any) -> Name:
+    name: Name = lower_constraint(w, types, x, sharding=sharding)
+    return name
+
+
+@rule(effects.opened)
+def lower_opened(w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Any) -> Name:
+    return x
+
+
 @rule(effects.shard_map)
 def lower_shard_map(
     w: Writer,

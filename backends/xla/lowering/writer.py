@@ -237,8 +237,11 @@ class Writer:
         return Scope(self)
 
     def performed(self, function: Callable[..., Any], *operands: Name) -> Name:
-        """Write what a function of the object language performs; the name of its result."""
-        types = [x.type for x in operands]
+        """Write what a function of the object language performs; the name of its result.
+
+        It says the same of operands however they are cut.
+        """
+        types = [x.type.cut_by(None) for x in operands]
         return self.body(stage(lambda *xs: [function(*xs)], types, "part").program, operands)[0]
 
     def body(self, program: Program, arguments: Sequence[Name], part: str = "") -> list[Name]:
@@ -265,6 +268,8 @@ class Writer:
             outputs = e.outputs
             self.program, self.equation, self.names = program, e, names
             result = found(self, [x.type for x in outputs], *operands, **e.attributes)
+            if self.mesh is not None and (over := _explicit_mesh(e)) is not None:
+                result = self.placed(over, outputs, result)
             if e.effect.multiple:
                 names.update(zip(outputs, result, strict=True))
             else:
@@ -277,6 +282,21 @@ class Writer:
             names[x] if type(x) is Variable else self.constant(x.value, x.type)
             for x in program.outputs
         ]
+
+    def placed(self, over: Any, outputs: Sequence[Variable], result: Any) -> Any:
+        """The results of an equation, put where their types say along the explicit axes of a mesh.
+
+        All of them, those that are cut along none included: else the compiler would choose.
+        """
+        mesh = self.mesh
+        if mesh is None or (self.axes and not self.is_partly_mapped):
+            return result
+        found = []
+        for x, name in zip(outputs, result if type(result) is list else [result], strict=True):
+            entries = (None,) * x.type.ndim if x.type.cut is None else x.type.cut.entries
+            where = mesh.of_entries(over, entries, self.axes)
+            found.append(self.op(f"sdy.sharding_constraint {name} {where} : {name.text}", x.type))
+        return found if type(result) is list else found[0]
 
     def function(self, program: Program, name: str | None = None) -> str:
         """The function a program is written as, once for all programs of the same text."""
@@ -380,6 +400,15 @@ class Scope:
 
     def __exit__(self, *exception: object) -> None:
         self.writer.lines, self.writer.constants = self.saved
+
+
+def _explicit_mesh(e: Any) -> Any:
+    """The mesh along whose explicit axes operands of an equation are cut; None if along none."""
+    from effax.effects.rows.sharding import opened, reshard
+
+    if e.effect in (opened, reshard):
+        return None
+    return next((x.type.cut.mesh for x in e.inputs if x.type.cut is not None), None)
 
 
 def _braced(attributes: Sequence[str] | None, i: int) -> str:

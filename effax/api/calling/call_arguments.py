@@ -50,6 +50,10 @@ class CallArguments(Arguments):
             filled = [Nothing(x.shape) if is_nothing(x) else x for x in found.leaves]
             found.leaves, found.tree = tree_flatten(tree_unflatten(found.tree, filled))
         found.types = _leaf_types(jit, found.leaves, found.tree, found.statics, typing)
+        if jit._shardings is not None:
+            asked = jit._shardings.of_arguments(found.tree, len(found.types))
+            pairs = zip(found.types, asked, strict=True)
+            found.types = [t if s is None else s.typed(t) for t, s in pairs]
         found.donated = _donated_leaves(jit, len(args), found) if jit._donates else ()
         axes = axes_in_scope()
         scope = axes, axes and tracked_axes()

@@ -5,7 +5,7 @@ auxiliary results set aside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -259,5 +259,7 @@ def typeof_like(x: Any) -> ShapedArray:
         return x  # type: ignore[return-value]
     if hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "__array__"):
         dtype = canonical_dtype(np.dtype(x.dtype))
-        return ShapedArray(tuple(x.shape), dtype, getattr(x, "weak_type", False))
+        typed = getattr(getattr(x, "sharding", None), "typed", None)
+        found = ShapedArray(tuple(x.shape), dtype, getattr(x, "weak_type", False))
+        return found if typed is None else cast(ShapedArray, typed(found))
     return typeof(x)

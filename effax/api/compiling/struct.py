@@ -75,7 +75,14 @@ class ShapeDtypeStruct:
     def of(cls, type: ShapedArray) -> ShapeDtypeStruct:
         """The same for a type."""
         along = type.manual_axis_type if type.varying else None
-        return cls(type.shape, type.dtype, weak_type=type.weak_type, manual_axis_type=along)
+        where = None if type.cut is None else type.sharding
+        return cls(
+            type.shape,
+            type.dtype,
+            weak_type=type.weak_type,
+            sharding=where,
+            manual_axis_type=along,
+        )
 
     @classmethod
     def like(cls, x: Any) -> Any:
@@ -98,6 +105,8 @@ class ShapeDtypeStruct:
         """The type."""
         found = ShapedArray(self.shape, canonical_dtype(self.dtype), self.weak_type)
         along = self.manual_axis_type
+        typed = getattr(self.sharding, "typed", None)
+        found = found if typed is None else typed(found)
         return found if along is None else found.vary(along.varying)
 
     @property

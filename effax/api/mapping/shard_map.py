@@ -15,6 +15,7 @@ from effax.api.mapping.pmap import Places
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.mesh import Mesh, NamedSharding
 from effax.effects.config import trace_key
+from effax.effects.cuts import cut_of, entry_of, names_of
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mesh import (
@@ -100,8 +101,9 @@ class ShardMap:
         leaves = [x if isinstance(x, (Value, Array)) else asarray(x) for x in leaves]
         specs = self._specs_of(args, leaves, mesh)
         _check_specs("in_specs", specs, binds)
+        _check_cuts(leaves, specs, binds)
         types = [
-            self._piece(i, args, typeof(x), mesh, spec)
+            self._piece(i, args, typeof(x), mesh, spec, binds)
             for i, (x, spec) in enumerate(zip(leaves, specs, strict=True))
         ]
         traced = self._trace(tree, tuple(types), mesh, binds)
@@ -132,7 +134,9 @@ class ShardMap:
                 )
         return found
 
-    def _piece(self, i: int, args: Any, type: Any, mesh: Any, spec: PartitionSpec) -> Any:
+    def _piece(
+        self, i: int, args: Any, type: Any, mesh: Any, spec: PartitionSpec, binds: tuple[Any, ...]
+    ) -> Any:
         sizes = mesh.shape
         lengths = list(type.shape)
         for axis in range(len(spec)):
@@ -147,7 +151,7 @@ class ShardMap:
                     f"has axes {dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))}"
                 )
             lengths[axis] //= pieces
-        piece = type.update(shape=tuple(lengths))
+        piece = _local(type.update(shape=tuple(lengths)), type, binds)
         return piece.vary(piece.varying | set(spec.used)) if self._check else piece
 
     def _trace(self, tree: Any, types: tuple[Any, ...], mesh: Any, binds: tuple[Any, ...]) -> Any:
@@ -217,6 +221,36 @@ class ShardMap:
 
     def __repr__(self) -> str:
         return f"<shard_map of {self._function!r}>"
+
+
+def _check_cuts(
+    leaves: Sequence[Any], specs: Sequence[PartitionSpec], binds: Sequence[Any]
+) -> None:
+    """Refuse an argument that is cut along explicit axes in another way than its spec says.
+
+    One that is cut along none of them is cut here, where all devices have all of it.
+    """
+    for x, spec in zip(leaves, specs, strict=True):
+        cut = typeof(x).cut
+        if cut is None:
+            continue
+        own = [entry_of([n for n in names_of(entry) if n in binds]) for entry in cut.entries]
+        wanted = [entry_of(spec.names(i)) for i in range(len(own))]
+        if any(own) and own != wanted:
+            raise ValueError(
+                f"in_specs passed to shard_map: {spec} does not match the specs of the input: "
+                f"{cut.spec} for arg: {typeof(x).str_short()}. `in_specs` may be left out: then it "
+                "is taken from the arguments. To shard an argument otherwise, use "
+                "`effax.sharding.reshard` on it first"
+            )
+
+
+def _local(piece: Any, whole: Any, binds: tuple[Any, ...]) -> Any:
+    """The type of a piece, cut as the whole is along the axes that are not mapped over."""
+    if whole.cut is None:
+        return piece
+    left = [entry_of([n for n in names_of(e) if n not in binds]) for e in whole.cut.entries]
+    return piece.cut_by(cut_of(whole.cut.mesh, left))
 
 
 def _mesh(given: MeshShape | None) -> Mesh:
@@ -327,7 +361,12 @@ def _check_specs(what: str, specs: Iterable[PartitionSpec], binds: Sequence[Any]
 
 
 def _inferred(x: Any, mesh: Mesh) -> PartitionSpec:
+    cut = typeof(x).cut
+    if cut is not None and cut.mesh.shape_tuple == mesh.shape_tuple:
+        return cut.spec
     where = getattr(x, "sharding", None) if isinstance(x, Array) else None
+    if where is None and mesh.are_all_axes_explicit:
+        return PartitionSpec()
     if isinstance(where, NamedSharding) and where.mesh == mesh:
         return where.spec
     raise NotImplementedError(

@@ -12,6 +12,7 @@ from effax.api.calling.float0 import is_nothing
 from effax.api.calling.signatures import Parameters, leaf_names
 from effax.api.mapping.mapped_axes import batch_size, checked_axis
 from effax.backends.xla.array import Array
+from effax.effects.cuts import Cut, cut_of, names_of
 from effax.effects.effect import REFERENCES
 from effax.effects.errors import RefError
 from effax.effects.frames import filtered
@@ -27,7 +28,7 @@ from effax.effects.tree import (
     tree_unflatten,
 )
 from effax.effects.types import typeof
-from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat
+from effax.interpreters.batch.batched import BATCHED, Batch, Batched
 from effax.interpreters.batch.vmappables import VMAPPABLE, Held, element, hold, whole
 from effax.interpreters.functor.discharge import distinct
 from effax.keys.arrays import axis_of_words, is_keys
@@ -126,6 +127,7 @@ def mapped_over(
             measured = [None if t is None else a for a, t in zip(axes, types, strict=True)]
         size = batch_size(measured, types, axis_size, fun, args, keywords)
         handler = Batch(None, size, *kind)
+        handler.cut = _cut_of_batch(types, axes, kind)
         values = [
             _unmapped(x) if a is None else _batched(handler, x, a)
             for x, a in zip(leaves, axes, strict=True)
@@ -157,6 +159,34 @@ def mapped_over(
             f"\nOriginal documentation:\n\n{fun.__doc__}"
         )
     return mapped
+
+
+def _cut_of_batch(types: Sequence[Any], axes: Sequence[Any], kind: tuple[Any, ...]) -> Cut | None:
+    """The cut of the mapped axes of the arguments along explicit axes of a mesh, all alike.
+
+    Raises `ValueError` where they are not, or `spmd_axis_name` says another thing.
+    """
+    if all([t is None or t.cut is None for t in types]):
+        return None
+    mapped = [(t, a) for t, a in zip(types, axes, strict=True) if t is not None and a is not None]
+    found = {None if t.cut is None else t.cut.entries[a] for t, a in mapped}
+    if found <= {None}:
+        return None
+    if len(found) > 1:
+        shown = " vs ".join(sorted(map(str, found)))
+        raise ValueError(
+            "Mapped away dimension of inputs passed to vmap should be sharded the same. Got "
+            f"inconsistent axis specs: {shown}; reshard the arguments (effax.sharding.reshard)"
+        )
+    (entry,) = found
+    spmd = kind[1] if len(kind) > 1 else None
+    if spmd is not None and names_of(spmd) != names_of(entry):
+        raise ValueError(
+            "Only one of spmd_axis_name or arrays sharded on `Explicit` mesh axis type is allowed. "
+            f"Got spmd_axis_name={spmd!r} and arrays sharded on {entry!r}"
+        )
+    mesh = next(t.cut.mesh for t, _ in mapped if t.cut is not None)
+    return cut_of(mesh, (entry,))
 
 
 def _check_references(leaves: Sequence[Any], args: Any, keywords: Any, fun: Any) -> None:
@@ -276,7 +306,7 @@ def _unbatch(handler: Batch, x: Any, axis: Any, size: int) -> Any:
         )
     if is_nothing(x):
         return float0_zeros((*x.shape[: axis % ndim], size, *x.shape[axis % ndim :]))
-    many = x.many if batched else repeat(_ready(x), size)
+    many = x.many if batched else handler.repeated(_ready(x))
     return move_axis(many, 0, axis % ndim)
 
 

@@ -17,7 +17,7 @@ from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mesh import AbstractMesh, PartitionSpec
 from effax.effects.rows import naming
-from effax.effects.rows.sharding import with_sharding_constraint
+from effax.effects.rows.sharding import reshard, with_sharding_constraint
 from effax.effects.tree import (
     broadcast_prefix,
     mismatch_details,
@@ -124,7 +124,9 @@ def _put(x: Any, where: Any, may_alias: bool) -> Any:
             ) from None
         where.shard_shape(np.shape(x))
         if isinstance(x, Carrier):
-            return with_sharding_constraint(x, sharding=where)
+            return (reshard if where.mesh.explicit_axes else with_sharding_constraint)(
+                x, sharding=where
+            )
     return x if isinstance(x, Carrier) else arrays.device_put(x, where, may_alias=may_alias)
 
 

@@ -1,24 +1,18 @@
-"""Meshes in context, and values cut up along them: `make_mesh`, `set_mesh`, `reshard` and kin."""
+"""Meshes, made and put in context: `make_mesh`, `set_mesh` and kin."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from effax.api.placing.shardings import resolve
-from effax.backends.xla import array as arrays
 from effax.backends.xla.device import devices as all_devices
-from effax.backends.xla.mesh import EMPTY, Mesh, NamedSharding
-from effax.backends.xla.placement import Sharding, SingleDeviceSharding
-from effax.effects.frames import filtered
-from effax.effects.handler import Carrier, bottom, innermost
+from effax.backends.xla.mesh import EMPTY, Mesh
+from effax.backends.xla.placement import SingleDeviceSharding
+from effax.effects.handler import bottom, innermost
 from effax.effects.mesh import AbstractMesh, AxisType, MeshShape, current_mesh, under_mesh
-from effax.effects.rows import sharding as effects
-from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
 
 
 def make_mesh(
@@ -33,8 +27,8 @@ def make_mesh(
     Args:
       axis_shapes: the number of devices along each axis.
       axis_names: the names of the axes.
-      axis_types: the types of the axes; by default all are `Explicit`, as in JAX 0.10, which is
-        here the same as `Auto`.
+      axis_types: the types of the axes; by default all are `Explicit`, as in JAX 0.10: types of
+        arrays say how they are cut along them.
       devices: the devices, as many as the mesh has; by default the first ones there are.
 
     Raises:
@@ -134,137 +128,3 @@ def make_single_device_sharding(device: Any, *, memory_kind: str | None = None) 
       memory_kind: the kind of its memory; by default the device's default one.
     """
     return SingleDeviceSharding(device, memory_kind=memory_kind)
-
-
-def _each(
-    x: Any, shardings: Any, option: str, apply: Callable[[Any, Sharding], Any], function: str
-) -> Any:
-    leaves, tree = tree_flatten(x)
-    try:
-        asked = broadcast_prefix(shardings, x, is_leaf=lambda s: s is None)
-    except ValueError as error:
-        raise ValueError(f"{function}: {option} must be a tree prefix of x: {error}") from None
-    return tree_unflatten(
-        tree,
-        [
-            v if s is None else apply(v, resolve(s, function, option))
-            for v, s in zip(leaves, asked, strict=True)
-        ],
-    )
-
-
-@filtered
-def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """The arrays of a tree, cut up among devices as told: now, or where a program computes them.
-
-    Args:
-      x: arrays.
-      shardings: shardings, or specs over the mesh in context, in a prefix of the tree of `x`;
-        an entry `PartitionSpec.UNCONSTRAINED` leaves an axis to XLA. None leaves an array alone.
-
-    >>> import effax, effax.numpy as jnp
-    >>> mesh = effax.make_mesh((1,), ("x",))
-    >>> spread = effax.NamedSharding(mesh, effax.P("x"))
-    >>> effax.jit(lambda x: with_sharding_constraint(2 * x, spread))(jnp.ones(2)).sharding.mesh.size
-    1
-    """
-    return _each(x, shardings, "shardings", _constrained, "with_sharding_constraint")
-
-
-def _constrained(x: Any, sharding: Sharding) -> Any:
-    if isinstance(sharding, NamedSharding) and sharding.mesh.empty:
-        return x
-    sharding.shard_shape(np.shape(x))
-    if isinstance(sharding, NamedSharding):
-        context = current_mesh()
-        manual = (
-            [] if context is None else [n for n in sharding.spec.used if n in context.manual_axes]
-        )
-        if manual:
-            raise ValueError(
-                f"with_sharding_constraint: {sharding.spec} refers to the mesh axes {manual}, "
-                "which a shard_map around is over: a value there is one piece along them"
-            )
-        if isinstance(x, Carrier) or sharding.is_constraint or innermost() is not bottom:
-            return effects.with_sharding_constraint(x, sharding=sharding)
-    elif isinstance(x, Carrier):
-        raise NotImplementedError(
-            f"with_sharding_constraint to {sharding} inside a program: a program runs on the "
-            "devices of a mesh; give a NamedSharding, or device_put the result"
-        )
-    return arrays.device_put(x, sharding)
-
-
-@filtered
-def reshard(xs: Any, out_shardings: Any) -> Any:
-    """Move the arrays of a tree between devices, to the shardings given.
-
-    Args:
-      xs: a pytree of arrays.
-      out_shardings: shardings, or specs over the mesh in context, in a prefix of the tree of `xs`;
-        None leaves an array alone.
-
-    >>> import effax, effax.numpy as jnp
-    >>> mesh = effax.make_mesh((1,), ("x",))
-    >>> reshard(jnp.ones(2), effax.NamedSharding(mesh, effax.P("x"))).sharding.spec
-    P('x',)
-    """
-    return _each(xs, out_shardings, "out_shardings", _constrained, "reshard")
-
-
-def auto_axes(
-    f: Callable[..., Any] | None = None,
-    /,
-    *,
-    axes: str | tuple[str, ...] | None = None,
-    out_sharding: Any = None,
-) -> Any:
-    """Return a function in which XLA decides how values are sharded.
-
-    XLA decides everywhere here, so only `out_sharding` has an effect.
-
-    Args:
-      f: the function; without it, the result is a decorator.
-      axes: accepted for JAX's sake; XLA decides along all axes.
-      out_sharding: the sharding of the results, as for `reshard`; None leaves them alone.
-    """
-    if f is None:
-        return lambda g: auto_axes(g, axes=axes, out_sharding=out_sharding)
-
-    @wraps(f)
-    def resharded(*args: Any, **keywords: Any) -> Any:
-        result = f(*args, **keywords)
-        return result if out_sharding is None else reshard(result, out_sharding)
-
-    return resharded
-
-
-def explicit_axes(
-    f: Callable[..., Any] | None = None,
-    /,
-    *,
-    axes: str | tuple[str, ...] | None = None,
-    in_sharding: Any = None,
-) -> Any:
-    """Return a function whose arguments are resharded first.
-
-    Types do not speak of devices here, inside the function or outside.
-
-    Args:
-      f: the function; without it, the result is a decorator.
-      axes: accepted for JAX's sake.
-      in_sharding: the sharding of the arguments, or a tuple with one for each; None leaves them
-        alone.
-    """
-    if f is None:
-        return lambda g: explicit_axes(g, axes=axes, in_sharding=in_sharding)
-
-    @wraps(f)
-    def resharded(*args: Any, **keywords: Any) -> Any:
-        if in_sharding is not None:
-            given = in_sharding
-            prefix = given if isinstance(given, tuple) and len(given) == len(args) else (given,)
-            args = reshard(args, prefix if len(prefix) == len(args) else (given,) * len(args))
-        return f(*args, **keywords)
-
-    return resharded

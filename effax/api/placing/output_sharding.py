@@ -19,7 +19,8 @@ def placed(function: Callable[P, R]) -> Callable[P, R]:
     """The function with one keyword more: `out_sharding`, a sharding or a spec over the mesh in
     context (or a prefix tree of them), by which its result is cut up; None leaves it alone.
 
-    The function itself never sees it; its signature may name it, for type checkers.
+    With it, types inside do not say how operands are cut: what would be ambiguous is not, where the
+    result is told. The function itself never sees it; its signature may name it, for type checkers.
     """
 
     @boundary
@@ -29,12 +30,12 @@ def placed(function: Callable[P, R]) -> Callable[P, R]:
             if "out_sharding" not in keywords:
                 return function(*args, **keywords)
             where = keywords.pop("out_sharding")
-            result = function(*args, **keywords)
             if where is None:
-                return result
-            from effax.api.placing.meshes import reshard
+                return function(*args, **keywords)
+            from effax.api.placing.resharding import opened, reshard
 
-            return reshard(result, where)
+            args, keywords = opened((args, keywords))
+            return reshard(function(*args, **keywords), where)
         except Exception as error:
             strip(error)
             raise

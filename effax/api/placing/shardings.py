@@ -10,7 +10,7 @@ from effax.backends.xla.device import Device
 from effax.backends.xla.mesh import NamedSharding
 from effax.backends.xla.placement import Sharding, place
 from effax.effects.mesh import PartitionSpec, current_mesh
-from effax.effects.rows.sharding import with_sharding_constraint
+from effax.effects.rows.sharding import reshard, with_sharding_constraint
 from effax.effects.tree import flatten_axes, tree_flatten
 from effax.effects.types import ShapedArray
 
@@ -113,7 +113,11 @@ def check_arguments(asked: Leaves, values: Sequence[Any]) -> None:
 
 def constrained(values: Sequence[Any], asked: Leaves | None) -> list[Any]:
     """Values inside a larger program, told to lie as asked where a mesh is named."""
-    return [
-        with_sharding_constraint(x, sharding=sharding) if isinstance(sharding, NamedSharding) else x
-        for x, sharding in zip(values, asked or (None,) * len(values), strict=True)
-    ]
+
+    def told(x: Any, sharding: Sharding | None) -> Any:
+        if not isinstance(sharding, NamedSharding):
+            return x
+        effect = reshard if sharding.mesh.explicit_axes else with_sharding_constraint
+        return effect(x, sharding=sharding)
+
+    return list(map(told, values, asked or (None,) * len(values)))

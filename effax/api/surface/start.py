@@ -7,11 +7,11 @@ from typing import Any
 from effax.backends.xla import host as host  # answers of its own for what is not staged
 from effax.backends.xla.array import asarray
 from effax.backends.xla.dispatch import evaluate
-from effax.backends.xla.mesh import NamedSharding
+from effax.backends.xla.mesh import NamedSharding, with_devices
 from effax.effects import config
 from effax.effects.effect import Effect
-from effax.effects.handler import bottom
-from effax.effects.mesh import AbstractMesh, PartitionSpec
+from effax.effects.handler import bottom, innermost
+from effax.effects.mesh import AbstractMesh, PartitionSpec, current_mesh
 from effax.effects.types import ShapedArray
 
 _NO_MESH = AbstractMesh((), ())
@@ -31,15 +31,23 @@ def _discharge(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, 
     return perform_on_contents(effect, operands, attributes)
 
 
-def _uncut(type: ShapedArray) -> NamedSharding:
-    return NamedSharding(_NO_MESH, PartitionSpec(*[None] * type.ndim))
+def _sharding_of(type: ShapedArray, mesh: Any = None) -> NamedSharding:
+    if mesh is not None and innermost() is bottom:
+        mesh = with_devices(mesh)
+        entries = (None,) * type.ndim if type.cut is None else type.cut.entries
+        return NamedSharding(mesh, PartitionSpec(*entries))
+    if type.cut is not None:
+        return NamedSharding(type.cut.mesh, type.cut.spec)
+    mesh = current_mesh() if mesh is None else mesh
+    over = _NO_MESH if mesh is None else mesh.abstract_mesh
+    return NamedSharding(over, PartitionSpec(*[None] * type.ndim))
 
 
 bottom.perform = evaluate
 bottom.together = _first_together
 bottom.discharge = _discharge
 bottom.array = asarray
-bottom.sharding_of = _uncut
+bottom.sharding_of = _sharding_of
 
 
 def _watch_collections(level: str | None) -> None:

@@ -1,0 +1,304 @@
+"""Values cut up along the axes of a mesh: `reshard`, constraints, and who chooses how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from effax.api.placing.shardings import resolve
+from effax.backends.xla import array as arrays
+from effax.backends.xla.layout import over_devices
+from effax.backends.xla.mesh import Mesh, NamedSharding
+from effax.backends.xla.placement import Sharding
+from effax.effects.frames import filtered
+from effax.effects.handler import Carrier, bottom, innermost
+from effax.effects.mesh import UNCONSTRAINED, AxisType, PartitionSpec, current_mesh, under_mesh
+from effax.effects.rows import sharding as effects
+from effax.effects.tree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from effax.effects.types import typeof
+from effax.effects.value import Value
+
+
+def _each(
+    x: Any, shardings: Any, option: str, apply: Callable[[Any, Sharding], Any], function: str
+) -> Any:
+    leaves, tree = tree_flatten(x)
+    try:
+        asked = broadcast_prefix(shardings, x, is_leaf=lambda s: s is None)
+    except ValueError as error:
+        raise ValueError(f"{function}: {option} must be a tree prefix of x: {error}") from None
+    return tree_unflatten(
+        tree,
+        [
+            v if s is None else apply(v, resolve(s, function, option))
+            for v, s in zip(leaves, asked, strict=True)
+        ],
+    )
+
+
+@filtered
+def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+    """The arrays of a tree, cut up among devices as told: now, or where a program computes them.
+
+    Along `Explicit` axes of the mesh it is an assertion: types say how arrays are cut there, and
+    `reshard` changes it.
+
+    Args:
+      x: arrays.
+      shardings: shardings, or specs over the mesh in context, in a prefix of the tree of `x`;
+        an entry `PartitionSpec.UNCONSTRAINED` leaves an axis to XLA. None leaves an array alone.
+
+    Raises:
+      AssertionError: where an array is cut otherwise along an explicit axis.
+
+    >>> import effax, effax.numpy as jnp
+    >>> mesh = effax.make_mesh((1,), ("x",), (effax.sharding.AxisType.Auto,))
+    >>> spread = effax.NamedSharding(mesh, effax.P("x"))
+    >>> effax.jit(lambda x: with_sharding_constraint(2 * x, spread))(jnp.ones(2)).sharding.mesh.size
+    1
+    """
+    return _each(x, shardings, "shardings", _constrained, "with_sharding_constraint")
+
+
+def _constrained(x: Any, sharding: Sharding) -> Any:
+    if isinstance(sharding, NamedSharding) and sharding.mesh.explicit_axes:
+        sharding.shard_shape(np.shape(x))
+        _assert_cut(x, sharding)
+        if sharding.mesh.are_all_axes_explicit:
+            return x
+    return moved(x, sharding, "with_sharding_constraint")
+
+
+def _assert_cut(x: Any, sharding: NamedSharding) -> None:
+    """Raise `AssertionError` where a value is cut otherwise along the explicit axes of a mesh."""
+    type, spec = typeof(x), sharding.spec
+    found = (None,) * type.ndim if type.cut is None else type.cut.entries
+    asked = sharding.typed(type).cut
+    wanted = (None,) * type.ndim if asked is None else asked.entries
+    for i, (one, other) in enumerate(zip(found, wanted, strict=True)):
+        if i < len(spec) and spec[i] is UNCONSTRAINED:
+            continue
+        if one != other:
+            raise AssertionError(
+                "`with_sharding_constraint` acts as an assert when all axes of mesh are of type "
+                f"`Explicit`. The array sharding: {PartitionSpec(*found)} did not match the "
+                f"sharding provided: {spec}. Please use `effax.sharding.reshard` to shard the "
+                "array as you want it"
+            )
+
+
+def moved(x: Any, sharding: Sharding, function: str) -> Any:
+    """A value, put where a sharding says: now, or by the program that computes it.
+
+    Args:
+      x: an array or a traced value.
+      sharding: the sharding.
+      function: the public function that was called, for errors.
+    """
+    if isinstance(sharding, NamedSharding) and sharding.mesh.empty:
+        return x
+    sharding.shard_shape(np.shape(x))
+    if isinstance(sharding, NamedSharding):
+        context = current_mesh()
+        manual = (
+            [] if context is None else [n for n in sharding.spec.used if n in context.manual_axes]
+        )
+        if manual:
+            raise ValueError(
+                f"{function}: {sharding.spec} refers to the mesh axes {manual}, "
+                "which a shard_map around is over: a value there is one piece along them"
+            )
+        traced = isinstance(x, Carrier) or innermost() is not bottom
+        if traced and sharding.mesh.explicit_axes:
+            return effects.reshard(x, sharding=sharding)
+        if traced or sharding.is_constraint:
+            return effects.with_sharding_constraint(x, sharding=sharding)
+        sharding = _with_devices(x, sharding)
+    elif isinstance(x, Carrier):
+        raise NotImplementedError(
+            f"{function} to {sharding} inside a program: a program runs on the "
+            "devices of a mesh; give a NamedSharding, or device_put the result"
+        )
+    return arrays.device_put(x, sharding)
+
+
+def _with_devices(x: Any, sharding: NamedSharding) -> NamedSharding:
+    """The sharding over devices: those of the value, where its mesh has none."""
+    if isinstance(sharding.mesh, Mesh):
+        return sharding
+    where = x.sharding if isinstance(x, arrays.Array) else None
+    over = where.mesh if isinstance(where, NamedSharding) else current_mesh()
+    if not isinstance(over, Mesh):
+        raise ValueError(
+            f"{sharding} names no devices, and the array lies on no mesh; give a sharding over a "
+            "Mesh"
+        )
+    return sharding.update(mesh=over_devices(sharding.mesh, over))
+
+
+@filtered
+def reshard(xs: Any, out_shardings: Any) -> Any:
+    """Move the arrays of a tree between devices, to the shardings given.
+
+    Args:
+      xs: a pytree of arrays.
+      out_shardings: shardings, or specs over the mesh in context, in a prefix of the tree of `xs`;
+        None leaves an array alone.
+
+    >>> import effax, effax.numpy as jnp
+    >>> mesh = effax.make_mesh((1,), ("x",))
+    >>> effax.typeof(reshard(jnp.ones(2), effax.NamedSharding(mesh, effax.P("x"))))
+    f32[2@x]
+    """
+    return _each(xs, out_shardings, "out_shardings", _resharded, "reshard")
+
+
+def _resharded(x: Any, sharding: Sharding) -> Any:
+    return moved(x, sharding, "reshard")
+
+
+def opened(tree: Any, axes: Sequence[Any] | None = None) -> Any:
+    """The values of a tree, whose types do not say how they are cut along some axes, or any.
+
+    Args:
+      tree: a pytree.
+      axes: names of mesh axes; without them, all.
+    """
+    return tree_map(lambda x: _opened(x, axes), tree)
+
+
+def _opened(x: Any, axes: Sequence[Any] | None) -> Any:
+    if not isinstance(x, Value) or (cut := typeof(x).cut) is None:
+        return x
+    return effects.opened(x, axes=tuple(cut.mesh.axis_names if axes is None else axes))
+
+
+def _axes(axes: str | tuple[str, ...] | None, mesh: Any) -> tuple[Any, ...]:
+    if axes is None:
+        return tuple(mesh.axis_names)
+    return (axes,) if isinstance(axes, str) else tuple(axes)
+
+
+def _with_axes(mesh: Any, axes: Sequence[Any], kind: AxisType, function: str) -> Any:
+    """The mesh whose axes of these names have another type.
+
+    Raises `ValueError` for names it does not have, and for axes that a `shard_map` is over.
+    """
+    strange = [n for n in axes if n not in mesh.axis_names]
+    if strange:
+        raise ValueError(f"{function}: the mesh {mesh} has no axes {strange}; name its own")
+    manual = [n for n in axes if n in mesh.manual_axes]
+    if manual:
+        raise NotImplementedError(
+            f"{function}: a shard_map around is over the mesh axes {manual}; name others in axes"
+        )
+    pairs = zip(mesh.axis_names, mesh.axis_types, strict=True)
+    return mesh.update(axis_types=tuple(kind if n in axes else k for n, k in pairs))
+
+
+def auto_axes(
+    f: Callable[..., Any] | None = None,
+    /,
+    *,
+    axes: str | tuple[str, ...] | None = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Return a function in which XLA decides how values are sharded.
+
+    In it, types do not say how values are cut along these axes, and any operation is allowed.
+
+    Args:
+      f: the function; without it, the result is a decorator.
+      axes: the names of the mesh axes along which XLA decides, by default all.
+      out_sharding: the sharding of the results, or specs over the mesh in context; without it, the
+        function takes it as a keyword.
+
+    Raises:
+      TypeError: when called without an `out_sharding`, here or there.
+
+    >>> import effax, effax.numpy as jnp
+    >>> mesh = effax.make_mesh((1,), ("x",))
+    >>> with effax.set_mesh(mesh):
+    ...     x = reshard(jnp.ones((2, 2)), effax.P("x"))
+    ...     effax.typeof(auto_axes(lambda x: x @ x.T)(x, out_sharding=effax.P(None, "x")))
+    f32[2,2@x]
+    """
+    if f is None:
+        return lambda g: auto_axes(g, axes=axes, out_sharding=out_sharding)
+
+    @wraps(f)
+    def call(*args: Any, **keywords: Any) -> Any:
+        where = keywords.pop("out_sharding", None) if out_sharding is None else out_sharding
+        if where is None:
+            raise TypeError(
+                "Missing required keyword argument: 'out_sharding'; auto_axes needs to know how "
+                "the results of the function are cut"
+            )
+        given = [s.mesh for s in tree_leaves(where) if isinstance(s, NamedSharding)]
+        mesh = given[0] if given else current_mesh()
+        if mesh is None or mesh.empty:
+            return f(*args, **keywords)
+        names = _axes(axes, mesh)
+        inner = _with_axes(mesh, names, AxisType.Auto, "auto_axes")
+        args, keywords = opened((args, keywords), names)
+        with under_mesh(inner):
+            result = f(*args, **keywords)
+        return reshard(result, where)
+
+    return call
+
+
+def explicit_axes(
+    f: Callable[..., Any] | None = None,
+    /,
+    *,
+    axes: str | tuple[str, ...] | None = None,
+    in_sharding: Any = None,
+) -> Any:
+    """Return a function in which types say how values are cut, and XLA decides nothing.
+
+    Args:
+      f: the function; without it, the result is a decorator.
+      axes: the names of the mesh axes of which types speak, by default all.
+      in_sharding: the sharding of the arguments, or a tuple with one for each, or specs over the
+        mesh in context; without it, the function takes it as a keyword.
+
+    Raises:
+      TypeError: when called without an `in_sharding`, here or there.
+      ValueError: where there is no mesh in context.
+
+    >>> import effax, effax.numpy as jnp
+    >>> mesh = effax.make_mesh((1,), ("x",), (AxisType.Auto,))
+    >>> with effax.set_mesh(mesh):
+    ...     explicit_axes(lambda x: print(effax.typeof(x)))(jnp.ones(2), in_sharding=effax.P("x"))
+    float32[2@x]
+    """
+    if f is None:
+        return lambda g: explicit_axes(g, axes=axes, in_sharding=in_sharding)
+
+    @wraps(f)
+    def call(*args: Any, **keywords: Any) -> Any:
+        where = keywords.pop("in_sharding", None) if in_sharding is None else in_sharding
+        if where is None:
+            raise TypeError(
+                "Missing required keyword argument: 'in_sharding'; explicit_axes needs to know how "
+                "the arguments of the function are cut"
+            )
+        mesh = current_mesh()
+        if mesh is None or mesh.empty:
+            raise ValueError(
+                "Context mesh cannot be empty. Please use `effax.set_mesh` to enter into a mesh "
+                "context when using `explicit_axes`"
+            )
+        inner = _with_axes(mesh, _axes(axes, mesh), AxisType.Explicit, "explicit_axes")
+        with under_mesh(inner):
+            whole = not isinstance(where, tuple) or len(where) != len(args)
+            args = reshard(args, (where,) * len(args) if whole else where)
+            result = f(*args, **keywords)
+        hidden = [n for n in inner.explicit_axes if n not in mesh.explicit_axes]
+        return opened(result, hidden)
+
+    return call

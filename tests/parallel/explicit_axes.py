@@ -1,0 +1,186 @@
+"""Explicit axes in types, on eight devices; run by `test_mesh.py` in a process of its own."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import effax
+import effax.numpy as jnp
+from effax import P
+from effax.errors import ShardingTypeError
+from effax.sharding import AxisType, NamedSharding, auto_axes, explicit_axes, reshard
+from tests.parallel import explicit_cases
+
+WANTED = json.loads((Path(__file__).parent / "explicit_types.json").read_text())
+PROGRAMS = explicit_cases.programs(effax)
+MESH = effax.make_mesh((4, 2), ("x", "y"))
+HOST = np.arange(32, dtype=np.float32).reshape(8, 4)
+
+ALLOWED = {
+    # A value that is cut along no axis follows those that are: all of it is on every device.
+    "where_r": "float32[8@x,4] 122",
+    "select_r": "float32[8@x,4] 122",
+    "dus_r": "float32[8@x,4] 122",
+    # Slices that pieces divide are slices; JAX gathers them.
+    "slice0": "float32[4@x,4] 59",
+    "stride": "float32[4@x,4] 64",
+    "unstack": "float32[8@x] 30",
+    # JAX's own implementations select between values cut in two ways.
+    "chol": "float32[8@x,4,4] 571.9",
+    "g_chol": "float32[8@x,4,4] 86.06",
+    "g_sort": "float32[8@x,4] 122",
+    "qr": "float32[8@x,4,4] 54.1",
+    "vmap_scan": "float32[8@x,4] 178",
+    # JAX's loop begins with zeros that are not cut.
+    "polyval": "float32[8@x] 223",
+}
+"""Programs that effax runs and JAX does not, or gives another type to, and why."""
+REFUSED_OTHERWISE = {
+    "inv": ShardingTypeError,
+    "interp": TypeError,
+    "reshard_bad": ValueError,
+    "reshard_indiv": ValueError,
+}
+
+
+@pytest.fixture(autouse=True)
+def in_context():
+    with effax.set_mesh(MESH):
+        yield
+
+
+def put(*spec, x=HOST):
+    return effax.device_put(x, P(*spec))
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_types_and_refusals_are_jaxs(name):
+    if name in REFUSED_OTHERWISE:
+        with pytest.raises(REFUSED_OTHERWISE[name]):
+            PROGRAMS[name]()
+        return
+    found = explicit_cases.answers(effax, (name,))[name]
+    assert found == ALLOWED.get(name, WANTED[name])
+
+
+def test_every_program_has_an_answer():
+    assert set(WANTED) == set(PROGRAMS)
+    assert set(ALLOWED) | set(REFUSED_OTHERWISE) < set(WANTED)
+
+
+def test_types_say_how_arrays_are_cut_inside_a_program_too():
+    seen = []
+
+    @effax.jit
+    def f(x):
+        seen.append(effax.typeof(x))
+        y = jnp.sin(x).T
+        seen.append(effax.typeof(y))
+        return y
+
+    y = f(put("x", "y"))
+    assert [str(t) for t in seen] == ["float32[8@x,4@y]", "float32[4@y,8@x]"]
+    assert seen[1].sharding.spec == P("y", "x") == y.sharding.spec
+    assert seen[0].sharding.mesh == effax.sharding.get_abstract_mesh()
+    f(put("x"))
+    assert len(seen) == 4, "another cut is another type"
+    f(put("x"))
+    assert len(seen) == 4
+
+
+def test_a_refusal_names_the_function_the_types_and_the_advice():
+    a, b = put(None, "x"), put("x", x=HOST.T.copy()[:4])
+    with pytest.raises(ShardingTypeError, match=r"dot_general of f32\[8,4@x\], f32\[4@x,8\].*out_"):
+        jnp.dot(a, b)
+    with pytest.raises(
+        ShardingTypeError, match=r"P\('x', 'x'\).*names the mesh axes \['x'\] twice"
+    ):
+        a + put("x")
+    with pytest.raises(ShardingTypeError, match=r"no rule says how its results are cut.*auto_axes"):
+        effax.jit(lambda x: effax.ffi.ffi_call("f", effax.ShapeDtypeStruct((8,), "float32"))(x))(a)
+
+
+def test_programs_print_with_their_cuts_and_are_derived_again():
+    f = lambda w: jnp.tanh(put("x") @ w).sum()  # noqa: E731
+    w = np.ones((4, 6), np.float32)
+    assert "f32[8@x,6]" in str(effax.make_program(f)(w))
+    second = effax.jit(effax.grad(lambda w: effax.grad(f)(w).sum()))(w)
+    alone = effax.grad(lambda w: effax.grad(lambda w: jnp.tanh(HOST @ w).sum())(w).sum())(w)
+    np.testing.assert_allclose(second, alone, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("jit", [lambda f: f, effax.jit])
+def test_in_auto_axes_types_say_nothing(jit):
+    seen = []
+
+    @auto_axes
+    def add(x, y):
+        seen.append((effax.typeof(x), effax.sharding.get_abstract_mesh().axis_types))
+        return x + y
+
+    out = jit(lambda x, y: add(x, y, out_sharding=P("x")))(put("x"), put(None, "x"))
+    assert seen == [(effax.typeof(HOST), (AxisType.Auto,) * 2)]
+    assert str(effax.typeof(out)) == "float32[8@x,4]"
+    np.testing.assert_array_equal(out, HOST + HOST)
+
+
+def test_values_from_around():
+    x = put("x")
+    out = auto_axes(lambda y: x + y)(put("x"), out_sharding=P(None, "x"))
+    assert str(effax.typeof(out)) == "float32[8,4@x]"
+    with pytest.raises(ShardingTypeError, match="pass the operand as an argument"):
+        effax.shard_map(lambda y: x[0] + y, in_specs=P("x"), out_specs=P("x"))(put("x"))
+
+
+def test_explicit_axes_within_an_auto_mesh():
+    auto = effax.make_mesh((4, 2), ("x", "y"), (AxisType.Auto,) * 2)
+    seen = []
+
+    @explicit_axes
+    def g(y):
+        seen.append(str(effax.typeof(y)))
+        return y * 2
+
+    with effax.set_mesh(auto):
+        x = effax.device_put(HOST, P("x", "y"))
+        out = effax.jit(lambda x: g(jnp.sin(x), in_sharding=P("x", "y")) + 1)(x)
+        assert str(effax.typeof(out)) == "float32[8,4]" and out.sharding.mesh == auto
+    assert seen == ["float32[8@x,4@y]"]
+    np.testing.assert_allclose(out, np.sin(HOST) * 2 + 1, rtol=1e-6, atol=1e-6)
+
+
+def test_axes_of_two_types():
+    mixed = effax.make_mesh((4, 2), ("x", "y"), (AxisType.Explicit, AxisType.Auto))
+    with effax.set_mesh(mixed):
+        x = effax.device_put(HOST, P("x", "y"))
+        assert str(effax.typeof(x)) == "float32[8@x,4]"
+        y = effax.jit(lambda x: jnp.sin(x) @ np.ones((4, 4), np.float32))(x)
+        assert str(effax.typeof(y)) == "float32[8@x,4]" and y.sharding.spec[0] == "x"
+        z = effax.jit(lambda x: effax.lax.with_sharding_constraint(x * 2, P("x", "y")))(x)
+        assert z.sharding.spec == P("x", "y")
+        with pytest.raises(AssertionError):
+            effax.jit(lambda x: effax.lax.with_sharding_constraint(x * 2, P(None, "y")))(x)
+
+
+def test_another_mesh_over_the_same_devices():
+    @effax.jit
+    def f(x):
+        one = effax.sharding.AbstractMesh((8,), ("a",), (AxisType.Explicit,))
+        with effax.sharding.use_abstract_mesh(one):
+            return reshard(x, P("a", None)) * 2
+
+    out = f(put("x", "y"))
+    assert str(effax.typeof(out)) == "float32[8@a,4]"
+    np.testing.assert_array_equal(out, HOST * 2)
+
+
+def test_arrays_keep_their_types_where_there_is_no_mesh_in_context():
+    with effax.set_mesh(None):
+        x = effax.device_put(HOST, NamedSharding(MESH, P("x")))
+        gradient = effax.grad(lambda x: jnp.sin(x).sum())(x)
+        assert str(effax.typeof(gradient)) == "float32[8@x,4]"
+        np.testing.assert_allclose(gradient, np.cos(HOST), rtol=1e-5, atol=1e-6)
+        with pytest.raises(ShardingTypeError):
+            x + effax.device_put(HOST, NamedSharding(MESH, P(None, "x")))
