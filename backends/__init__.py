@@ -1,4 +1,6 @@
 """COLUMNS that compute: XLA, and the reference in NumPy."""
 
 if __name__ != "effax.backends":
-    raise ImportError(f"{__name__} is called effax.backends: two names would make two copies")
+    raise ImportError(
+        f"import {__name__} as effax.backends: a second name would make a second copy"
+    )

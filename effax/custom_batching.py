@@ -67,8 +67,8 @@ class custom_vmap:  # noqa: N801  (JAX's name)
         leaves, tree = tree_flatten(args)
         if any(isinstance(x, Ref) for x in leaves):
             raise RefError(
-                f"the custom_vmap function {name} takes arrays, and was given a reference; pass "
-                "what it refers to, ref[...], and write what the function returns"
+                f"the custom_vmap function {name} takes arrays, but was given a reference; pass "
+                "its contents, ref[...], and write the result back"
             )
         out: list[Any] = []
 

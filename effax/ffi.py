@@ -63,7 +63,7 @@ def pycapsule(funcptr: Any) -> Any:
     """
     if not isinstance(funcptr, _FUNCTION):
         raise TypeError(
-            f"pycapsule takes a function of a library loaded by ctypes, and not {funcptr!r}"
+            f"pycapsule: expected a function of a library loaded by ctypes, got {funcptr!r}"
         )
     made = ctypes.pythonapi.PyCapsule_New
     made.restype = ctypes.py_object
@@ -90,7 +90,9 @@ def register_ffi_target(
     """
     traits = kwargs.pop("traits", 0)
     if kwargs:
-        raise TypeError(f"register_ffi_target has no options {sorted(kwargs)}; it has traits")
+        raise TypeError(
+            f"register_ffi_target got unknown options {sorted(kwargs)}; it takes traits"
+        )
     foreign_targets.register_target(name, fn, platform, api_version, traits)
 
 
@@ -164,7 +166,7 @@ def ffi_call(
     'half'
     """
     if not isinstance(target_name, str):
-        raise TypeError(f"ffi_call takes the name of a target, a string, and not {target_name!r}")
+        raise TypeError(f"ffi_call: target_name must be a string, got {target_name!r}")
     if vmap_method not in VMAP_METHODS:
         raise ValueError(
             f"vmap_method must be one of the allowed methods {list(VMAP_METHODS)}, but got: "
@@ -230,8 +232,8 @@ def _layouts(
     for order, t in zip(orders, types, strict=True):
         if order is not None and sorted(order) != list(range(t.ndim)):
             raise ValueError(
-                f"{what}_layouts: {order} is no order of the axes of {t.str_short()}: it should be "
-                f"a permutation of {tuple(range(t.ndim))}"
+                f"{what}_layouts: expected a permutation of {tuple(range(t.ndim))}, the axes of "
+                f"{t.str_short()}, got {order}"
             )
     return tuple(orders)
 

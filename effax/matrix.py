@@ -92,12 +92,12 @@ HOME: Final = Cell("home")
 EMPTY: Final = Cell("")
 NOT_LINEAR: Final = Cell("—", "not linear")
 
-_HOST: Final = "what the host computes has no known derivative; custom_jvp gives it one"
+_HOST: Final = "a function of the host has no known derivative; custom_jvp gives it one"
 _AXIS: Final = "only programs over a bound axis perform it, and there the places are one batch"
 
-_FOREIGN: Final = "what foreign code computes is known to the compiler only"
+_FOREIGN: Final = "only the compiler knows the meaning of foreign code"
 
-_REFERENCE: Final = "references are discharged first: programs that are computed are on contents"
+_REFERENCE: Final = "references are discharged first: compiled programs compute on their contents"
 
 REFUSED: Final[dict[tuple[str, str], str]] = {
     **{
@@ -330,7 +330,7 @@ def find_interpreter(name: str) -> type[Interpreter]:
     elif where:
         module = importlib.import_module(where)
     else:
-        raise ValueError(f"an interpreter is named module:Class or file.py:Class, not {name!r}")
+        raise ValueError(f"expected an interpreter as module:Class or file.py:Class, got {name!r}")
     found = getattr(module, attribute, None)
     if not (isinstance(found, type) and issubclass(found, Interpreter)):
         raise ValueError(f"{where} has no interpreter named {attribute!r}")

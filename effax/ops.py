@@ -67,7 +67,7 @@ def _segments(
         num_segments = _count(name, ids)
     count = known_index(name, "num_segments", num_segments)
     if count < 0:
-        raise ValueError("num_segments must be non-negative.")
+        raise ValueError(f"{name}: num_segments must be non-negative, got {count}")
     how = (bool(indices_are_sorted), bool(unique_indices), mode)
     return _folded(data, ids, name, count, bucket_size, how)
 
@@ -113,12 +113,15 @@ def _count(name: str, ids: Any) -> int:
     """One more than the largest number, which must be known here."""
     if isinstance(ids, Carrier):
         raise ValueError(
-            f"{name}: how many segments there are depends on the values of segment_ids, which are "
-            "not known while tracing; give num_segments"
+            f"{name}: the number of segments depends on the values of segment_ids, which are not "
+            "known while tracing; pass num_segments"
         )
     known = np.asarray(ids)
     if not known.size:
-        raise ValueError(f"{name}: there is no largest of no segment_ids; give num_segments")
+        raise ValueError(
+            f"{name}: segment_ids is empty, so the number of segments is not known; pass "
+            "num_segments"
+        )
     return int(known.max()) + 1
 
 
@@ -133,12 +136,12 @@ def _spread(data: Any, ids: Any) -> Any:
 def _check_rows(name: str, data: ShapedArray, ids: ShapedArray) -> None:
     """Raise where rows can't be told apart by these numbers."""
     if not is_integer(ids.dtype):
-        raise TypeError(f"{name}: segment_ids must be integers, not {ids.str_short()}")
+        raise TypeError(f"{name}: segment_ids must be integers, got {ids.str_short()}")
     if is_bool(data.dtype) and data.size and name in ("segment_sum", "segment_prod"):
-        raise TypeError(f"{name} takes numbers, not {data.str_short()}")
+        raise TypeError(f"{name}: data must be numbers, got {data.str_short()}")
     if ids.ndim > 1 or (ids.ndim and data.shape[:1] != ids.shape):
         raise ValueError(
-            f"{name}: segment_ids must hold one number for each row of {data.str_short()}, not be "
+            f"{name}: segment_ids must hold one number for each row of {data.str_short()}, got "
             f"{ids.str_short()}"
         )
 

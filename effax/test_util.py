@@ -260,7 +260,7 @@ def check_grads(
     """
     unknown = [mode for mode in modes if mode not in ("fwd", "rev")]
     if unknown:
-        raise ValueError(f"check_grads knows the modes 'fwd' and 'rev', not {unknown}")
+        raise ValueError(f"check_grads: modes must be 'fwd' or 'rev', got {unknown}")
     step = _EXACT_STEP if eps is None else eps
 
     def check(f: Callable[..., Any], args: tuple[Any, ...], order: int, path: str) -> None:

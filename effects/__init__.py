@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 if __name__ != "effax.effects":
-    raise ImportError(f"{__name__} is called effax.effects: two names would make two copies")
+    raise ImportError(f"import {__name__} as effax.effects: a second name would make a second copy")
 
 
 def __getattr__(name: str) -> Any:

@@ -334,7 +334,7 @@ def _switch(name: str, default: bool, text: str, kind: type[Option] = Option) ->
             return bool(value)
         if value in (0, 1):
             return bool(value)
-        raise ValueError(f"{name} is True or False, not {value!r}")
+        raise ValueError(f"{name} must be True or False, got {value!r}")
 
     def parse(text: str) -> Any:
         lowered = text.strip().lower()
@@ -352,7 +352,7 @@ def _choice(name: str, default: str | None, choices: tuple[str | None, ...], tex
         value = getattr(value, "value", value)  # members of an enumeration of strings
         if (value is None and default is None) or value in choices:
             return None if value is None else str(value)
-        raise ValueError(f"{name} is one of {', '.join(map(str, choices))}; not {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(str, choices))}, got {value!r}")
 
     return Option(name, default, text, check, lambda text: text or None)
 
@@ -364,7 +364,9 @@ def _number(name: str, default: float, text: str) -> Option:
         try:
             return kind(value)
         except (TypeError, ValueError):
-            raise ValueError(f"{name} is a number of type {kind.__name__}, not {value!r}") from None
+            raise ValueError(
+                f"{name} must be a number of type {kind.__name__}, got {value!r}"
+            ) from None
 
     return Option(name, default, text, check, lambda text: text)
 
@@ -373,7 +375,7 @@ def _text(name: str, default: str | None, text: str) -> Option:
     def check(value: Any) -> str | None:
         if value is None or isinstance(value, str | os.PathLike):
             return None if value is None else str(value)
-        raise ValueError(f"{name} is a string or None, not {value!r}")
+        raise ValueError(f"{name} must be a string or None, got {value!r}")
 
     return Option(name, default, text, check, lambda text: text or None)
 

@@ -447,9 +447,7 @@ def user_dtype(dtype: Any, function: str = "") -> DType:
     """
     asked = as_dtype(dtype)
     if hasattr(dtype, "__array__") and not isinstance(dtype, type | np.generic):
-        raise ValueError(
-            f"{function or 'dtype'}: an array is no dtype; to ask for its dtype, pass array.dtype"
-        )
+        raise ValueError(f"{function or 'dtype'}: expected a dtype, got an array; pass array.dtype")
     canonical = canonical_dtype(asked)
     if canonical is asked or dtype in _DEFAULTS or canonical == asked:
         return canonical

@@ -197,8 +197,9 @@ class Effect(EffectNames):
                 kinds = _TOO_NARROW.get(type(value))
                 if kinds is not None and peer.dtype.kind in kinds:
                     raise TypeError(
-                        f"{self.name}: {value!r} is no element of {peer.str_short()}; the "
-                        "functions of effax.numpy promote, and convert_element_type converts"
+                        f"{self.name}: {value!r} can't be converted to the dtype of "
+                        f"{peer.str_short()}; the functions of effax.numpy promote, and "
+                        "convert_element_type converts"
                     )
                 return peer
         scalar = typeof(value)

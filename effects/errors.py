@@ -73,13 +73,20 @@ def origin_of(value: Any, depth: int = 4) -> Any:
 
 
 def describe_value(value: Any) -> str:
-    """A value in words: its type, what carries it, and where it was made if that is known."""
-    handler = getattr(value, "handler", None)
-    carried = f"a {type(value).__name__}" + (f" of {type(handler).__name__}" if handler else "")
+    """A value in words: its type, its kind, and the line that made it if that is known."""
     typed = f"{value.type!r}, " if hasattr(value, "type") else ""
     origin = origin_of(value)
     made = f", made at {describe(origin)}" if origin is not None else ""
-    return f"{typed}{carried}{made}"
+    return f"{typed}{kind_of_value(value)}{made}"
+
+
+def kind_of_value(value: Any) -> str:
+    """A carrier in its handler's words, or by the names of the classes of both."""
+    handler = getattr(value, "handler", None)
+    if handler is None:
+        return f"a {type(value).__name__}"
+    owned: str = getattr(handler, "owned", "")
+    return owned or f"a {type(value).__name__} of {type(handler).__name__}"
 
 
 class EffaxError(Exception):
@@ -143,7 +150,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     """A traced value was asked whether it is true, as `if`, `while`, `and` and `not` do."""
 
     headline = "Attempted boolean conversion of traced array with shape {}."
-    asked = "truth (by `if`, `while`, `and`, `or`, `not` or bool())"
+    asked = "a truth value (by `if`, `while`, `and`, `or`, `not` or bool())"
     instead = (
         "Write lax.cond or jnp.where for `if`, lax.while_loop for `while`, & | ~ for `and`, `or`, "
         "`not`; or make the argument static (jit's static_argnums or static_argnames)."
@@ -191,16 +198,15 @@ class UnexpectedTracerError(JAXTypeError):
     @classmethod
     def escaped(cls, value: Any) -> EscapedCarrierError:
         """The error for a carrier that outlived its handler and was used here."""
-        handler = type(getattr(value, "handler", None)).__name__
         origin = origin_of(value)
         created = f" The value was created on line {describe(origin)}." if origin else ""
         error = EscapedCarrierError(
-            f"Encountered an unexpected tracer. At {describe(user_frame())}, a value was used that "
-            f"escaped its transform, {handler}: {describe_value(value)}. The function that "
-            f"{handler} ran has returned, and the value with it lost its meaning. Return it from "
-            "the function instead of keeping it in global state, an attribute or a list; enable "
-            "check_tracer_leaks to find where it was kept."
-            f"{created}{getattr(type(value), 'if_escaped', '')}"
+            f"Encountered an unexpected tracer. At {describe(user_frame())}, a value was used "
+            f"that escaped its transform: {describe_value(value)}. The function that the value "
+            "belongs to has returned, so the value has lost its meaning. Return it from the "
+            "function instead of keeping it in global state, an attribute or a list; enable "
+            "check_tracer_leaks to find where it was "
+            f"kept.{created}{getattr(type(value), 'if_escaped', '')}"
         )
         error.value = value
         return error
@@ -322,9 +328,9 @@ class CollectiveDivergenceError(EffaxError, ValueError):
         (one, i), (other, j), *_ = group.items()
         return cls(
             f"at {equation.place}: place {i} along the axis {axis!r} takes {one} in this "
-            f"'{equation.effect.name}', place {j} takes {other}, and there is a collective over "
-            f"{axis!r} inside: it would wait for ever for the places that never come. Perform the "
-            "collective outside, at all places, and choose between results (jnp.where)"
+            f"'{equation.effect.name}', place {j} takes {other}, and the collective over {axis!r} "
+            "inside would wait forever for places that never reach it. Perform the collective "
+            "outside, at all places, and choose between results (jnp.where)"
         )
 
 

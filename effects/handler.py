@@ -135,8 +135,8 @@ class Carrier(Value):
     def sharding(self) -> Any:
         """Refused: a traced value lies nowhere yet; its type says what is known."""
         raise AttributeError(
-            "a traced value has no attribute 'sharding', as it lies on no device yet; what its "
-            "type says of that is typeof(x).sharding"
+            "a traced value has no attribute 'sharding', as it lies on no device yet; "
+            "typeof(x).sharding is the sharding in its type"
         )
 
     def item(self, *args: Any) -> Any:
@@ -160,8 +160,8 @@ class Carrier(Value):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
-            f"'{type(self).__name__}' values are immutable and do not support item assignment; "
-            "instead of x[idx] = y write x = x.at[idx].set(y), or another .at[] method"
+            "traced arrays are immutable and do not support item assignment; instead of x[idx] = "
+            "y write x = x.at[idx].set(y), or another .at[] method"
         )
 
     def __repr__(self) -> str:
@@ -211,6 +211,8 @@ class Handler:
     carrier: ClassVar[type[Any]]
     label: ClassVar[str] = ""
     """The label that this handler puts around named scopes, as in `jvp(x)`. Empty: none."""
+    owned: ClassVar[str] = ""
+    """A phrase for its values in error messages, `a traced value`. Empty: the names of classes."""
     records: ClassVar[bool] = False
     """Whether it writes down equations. Then it has a `scope`, and `scoped`, on top of what; and
     its carriers are variables of a program, which may live on."""

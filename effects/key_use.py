@@ -91,10 +91,10 @@ def repeated(job: Callable[[], R], passed_on: Callable[[R], Iterable[Any]], name
     for carrier, function, frame in _taken_back(before).values():
         if carrier is None or carrier.handler.live or id(carrier) in later:
             raise KeyReuseError(
-                f"at {describe(frame)}, {function} uses a random key that {name}, a part of a loop "
-                "that runs in each step, closes over or hands on: each step uses it again. Carry "
-                "the key and split it in each step (key, now = random.split(key)), or use "
-                "random.fold_in(key, i)"
+                f"at {describe(frame)}, {function} uses a random key in {name}, which runs in "
+                "each step of a loop and closes over the key or passes it on unchanged: each step "
+                "uses it again. Carry the key and split it in each step (key, now = "
+                "random.split(key)), or use random.fold_in(key, i)"
             )
     return result
 

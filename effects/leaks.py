@@ -15,7 +15,7 @@ from types import CellType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 from weakref import ref
 
-from effax.effects.errors import LeakedCarrierError, origin_of
+from effax.effects.errors import LeakedCarrierError, kind_of_value, origin_of
 from effax.effects.frames import defer, describe, is_library, place
 
 _DEPTH: Final = 6
@@ -42,8 +42,8 @@ def look(handler: Any, what: str, kept: Collection[Any] = ()) -> None:
     if texts:
         n = len(texts)
         raise LeakedCarrierError(
-            f"Leaked traced values: {n} traced value{'s' if n > 1 else ''} leaked from {what}: "
-            "it has ended, and they are still referred to.\n"
+            f"Leaked traced values: {n} traced value{'s' if n > 1 else ''} leaked from {what}: it "
+            "has ended, but something still refers to them.\n"
             + "\n".join(texts[:8])
             + "\nReturn them from the function instead of keeping them."
         )
@@ -54,7 +54,7 @@ def _text(value: Any, allowed: set[int]) -> str:
     made = f", made at {describe(origin)}" if origin is not None else ""
     holders = list(dict.fromkeys(_holders((value,), allowed)))
     held = "; ".join(holders[:3]) or "a local variable of a function that runs, or C code"
-    return f"  {value.type!r}, a {type(value).__name__}{made}; held by {held}"
+    return f"  {value.type!r}, {kind_of_value(value)}{made}; held by {held}"
 
 
 def _holders(path: tuple[Any, ...], allowed: set[int]) -> Iterator[str]:

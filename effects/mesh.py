@@ -65,8 +65,8 @@ class ManualAxisType:
         """The one object with these axes."""
         if unreduced or reduced:
             raise NotImplementedError(
-                "ManualAxisType(unreduced=..., reduced=...) speaks of sums that are not added up "
-                "yet, which belong to explicit sharding types; use shard_map and psum"
+                "ManualAxisType(unreduced=..., reduced=...) is not supported: unreduced sums "
+                "belong to explicit sharding types; use shard_map and psum"
             )
         axes = frozenset(varying)
 
@@ -119,8 +119,8 @@ def _entry(x: Any) -> Any:
         names = tuple(x)
         if any(isinstance(name, (tuple, list)) for name in names):
             raise ValueError(
-                f"A tuple inside PartitionSpec cannot contain a nested tuple, and got {x}: name "
-                "the mesh axes that cut one axis of the array in one tuple"
+                f"A tuple inside PartitionSpec cannot contain a nested tuple, got {x}: name the "
+                "mesh axes that cut one axis of the array in one tuple"
             )
         return None if not names else names[0] if len(names) == 1 else names
     return x
@@ -149,8 +149,8 @@ class PartitionSpec:
     ) -> None:
         if unreduced or reduced:
             raise NotImplementedError(
-                "PartitionSpec(unreduced=..., reduced=...) speaks of sums that are not added up "
-                "yet, which belong to explicit sharding types; use shard_map and psum"
+                "PartitionSpec(unreduced=..., reduced=...) is not supported: unreduced sums "
+                "belong to explicit sharding types; use shard_map and psum"
             )
         self._entries = tuple(map(_entry, partitions))
 
@@ -238,7 +238,7 @@ class MeshShape:
         if any(name is None for name in names):
             raise ValueError(f"Mesh axis names cannot be None. Got: {names}")
         if len(set(names)) != len(names):
-            raise ValueError(f"Mesh requires unique axis names, and got {names}")
+            raise ValueError(f"Mesh requires unique axis names, got {names}")
         if types is None:
             kinds: tuple[Any, ...] = (AxisType.Auto,) * len(names)
         elif isinstance(types, (AxisType, str)):
@@ -248,11 +248,11 @@ class MeshShape:
         if not all(isinstance(kind, AxisType) for kind in kinds):
             raise TypeError(
                 "each of axis_types must be of type AxisType, that is AxisType.Auto, Explicit or "
-                f"Manual, and they are {kinds}"
+                f"Manual, got {kinds}"
             )
         if len(kinds) != len(names):
             raise ValueError(
-                "Number of axis names should match the number of axis_types, and there are "
+                "Number of axis names should match the number of axis_types, got "
                 f"axis_names={names} and axis_types={kinds}"
             )
         self.axis_names = names
@@ -350,8 +350,8 @@ class AbstractMesh(MeshShape):
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         if len(names) != len(tuple(axis_sizes)):
             raise ValueError(
-                f"axis_sizes {tuple(axis_sizes)} and axis_names {names} have not as many entries "
-                "as each other"
+                "axis_sizes and axis_names must have the same number of entries, got "
+                f"{tuple(axis_sizes)} and {names}"
             )
         self._describe(axis_sizes, names, axis_types)
         self.abstract_device = abstract_device

@@ -104,11 +104,7 @@ def prefix_message(found: Mismatch, name: str) -> str:
     else:
         headline = f"different {found.kind}"
     return (
-        f"pytree structure error: {headline} at key path\n"
-        f"    {where}\n"
-        f"There the prefix pytree {name} has\n"
-        f"    {found.first}\n"
-        "and the full pytree has\n"
-        f"    {found.second}\n"
-        f"so it is no prefix: {found.explanation}."
+        f"pytree structure error: {headline} at key path\n    {where}\nThere the prefix pytree "
+        f"{name} has\n    {found.first}\nand the full pytree has\n    {found.second}\nso it is "
+        f"not a prefix: {found.explanation}."
     )

@@ -50,7 +50,7 @@ def check_version(version: str) -> None:
     if version in SUPPORTED or os.environ.get(OVERRIDE, "") not in ("", "0"):
         return
     raise ImportError(
-        f"effax supports jaxlib {' and '.join(SUPPORTED)}, and jaxlib {version} is installed, "
+        f"effax supports jaxlib {' and '.join(SUPPORTED)}, but jaxlib {version} is installed, "
         f"whose private names may differ: pip install 'jaxlib=={SUPPORTED[-1]}' (Python 3.11: "
         f"{SUPPORTED[0]}), or set {OVERRIDE}=1 to try this one",
         name="jaxlib",

@@ -339,7 +339,7 @@ def tree_transpose(
     width = inner_treedef.num_leaves
     if treedef.num_leaves != width * outer_treedef.num_leaves:
         expected = outer_treedef.compose(inner_treedef)
-        raise TypeError(f"Mismatch of tree structures: the tree is\n{treedef}\nand not\n{expected}")
+        raise TypeError(f"Mismatch of tree structures: expected\n{expected}\ngot\n{treedef}")
     return inner_treedef.unflatten(outer_treedef.unflatten(leaves[i::width]) for i in range(width))
 
 
@@ -450,7 +450,7 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
     """
     found = registry.flatten_one_level(tree)
     if found is None:
-        raise ValueError(f"can't flatten a leaf, and a value of type {type(tree)} is one")
+        raise ValueError(f"expected a container, got a leaf of type {type(tree)}")
     return found
 
 
@@ -465,7 +465,7 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], 
     """
     found = one_level(registry, tree)
     if found is None:
-        raise ValueError(f"can't flatten a leaf, and a value of type {type(tree)} is one")
+        raise ValueError(f"expected a container, got a leaf of type {type(tree)}")
     return found
 
 

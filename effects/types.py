@@ -240,7 +240,7 @@ def canonical_shape(shape: Any) -> Shape:
         ) from error
     for n in lengths:
         if type(n) is int and n < 0:
-            raise TypeError(f"a shape has no negative lengths, but this one is {lengths}")
+            raise TypeError(f"shapes must not have negative lengths, got {lengths}")
     return lengths
 
 

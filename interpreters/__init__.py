@@ -11,7 +11,9 @@ from importlib import import_module
 from types import ModuleType
 
 if __name__ != "effax.interpreters":
-    raise ImportError(f"{__name__} is called effax.interpreters: two names would make two copies")
+    raise ImportError(
+        f"import {__name__} as effax.interpreters: a second name would make a second copy"
+    )
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -44,6 +44,7 @@ class Stage(Handler):
     __slots__ = ("captured", "equations", "inputs", "scope", "scoped", "snapshots")
 
     carrier = Variable
+    owned = "a traced value"
     records = True
     captures = True
 
@@ -297,6 +298,6 @@ def refuse_returned(
             origin = f"\n\nThe reference was created on line {found.line} of {found.file}."
         raise RefError(
             f"function {name} traced for {asked} returned a mutable array reference of type "
-            f"{x.type!r}, but mutable array references cannot be returned; return what it refers "
-            f"to, ref[...], or close over the reference{origin}"
+            f"{x.type!r}, but mutable array references cannot be returned; return its contents, "
+            f"ref[...], or close over the reference{origin}"
         )

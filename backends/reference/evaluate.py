@@ -117,7 +117,7 @@ def _atom(environment: dict[Variable, Array], x: Any) -> Array:
 def _input(value: Any, type: ShapedArray) -> Array:
     array = np.asarray(value)
     if array.shape != type.shape:
-        raise TypeError(f"a value of shape {array.shape} was given for an input {type.str_short()}")
+        raise TypeError(f"expected an input of type {type.str_short()}, got shape {array.shape}")
     return array if array.dtype == type.dtype else array.astype(type.dtype)
 
 

@@ -88,8 +88,8 @@ def cuda(model: str, topology: str = "1x1x1", config: str | None = None) -> list
     api = plugins.load_cuda()
     if api is None:
         raise RuntimeError(
-            "jax has loaded CUDA's plugin in this process, and it can be loaded once: compile for "
-            f"the GPU {model!r} in a process without jax"
+            "jax has loaded CUDA's plugin in this process, and it can be loaded only once: "
+            f"compile for the GPU {model!r} in a process without jax"
         )
     make = xla_client.make_c_api_device_topology
     return _devices(
@@ -123,6 +123,6 @@ def check_libtpu() -> None:
         return
     if wanted is not None and not (found + ".").startswith(wanted + "."):
         raise RuntimeError(
-            f"libtpu {found} is installed, and jaxlib {jaxlib_version} goes with libtpu {wanted}: "
-            f"pip install {_libtpu()}"
+            f"libtpu {found} is installed, but jaxlib {jaxlib_version} needs libtpu {wanted}: pip "
+            f"install {_libtpu()}"
         )

@@ -76,7 +76,7 @@ class Format:
     def __attrs_post_init__(self) -> None:
         if isinstance(self.layout, Layout) and self.sharding is None:
             raise ValueError(
-                f"Format: sharding must be given beside the layout {self.layout!r}, and is None"
+                f"Format: sharding must be given beside the layout {self.layout!r}, got None"
             )
 
     def placement(self) -> Placement:
@@ -87,7 +87,7 @@ class Format:
                 raise ValueError(f"device_put: a layout must be concrete, got {self!r}")
             if layout.major_to_minor != tuple(range(len(layout.major_to_minor))) or layout.tiling:
                 raise ValueError(
-                    f"device_put: arrays of effax lie row-major, got {layout!r}; transpose the "
+                    f"device_put: effax arrays are row-major, got {layout!r}; transpose the "
                     "array, or let the compiler choose inside of a program"
                 )
         return default() if self.sharding is None else self.sharding.placement()

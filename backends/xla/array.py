@@ -91,7 +91,9 @@ class Array(Value):
         found = self.host()
         if dtype is not None and dtype != found.dtype:
             if copy is False:
-                raise ValueError(f"{found.dtype} as {dtype} needs a copy, which copy=False refuses")
+                raise ValueError(
+                    f"converting {found.dtype} to {dtype} needs a copy, but copy=False forbids it"
+                )
             return found.astype(dtype)
         return found.copy() if copy else found
 
@@ -348,18 +350,20 @@ class Array(Value):
             raise deleted(self.spec.type)
         own = self.__dlpack_device__()
         if dl_device is not None and tuple(map(int, dl_device)) != own:
-            raise BufferError(f"the array is on {own}, and can't be exported to {dl_device}")
+            raise BufferError(f"the array is on {own} and can't be exported to {dl_device}")
         array = self.__deepcopy__({}) if copy else self
         try:
             return memory.to_capsule(array.buffer, stream)
         except XlaRuntimeError as error:
-            raise BufferError(f"{self.spec.type} has no form in DLPack: {error}") from error
+            raise BufferError(
+                f"{self.spec.type} can't be represented in DLPack: {error}"
+            ) from error
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's number of the platform, and the device's index on it."""
         placement = self.spec.placement
         if not placement.is_single:
-            raise BufferError("DLPack knows arrays on one device; this one is on several")
+            raise BufferError("DLPack supports arrays on one device; this one is on several")
         device = placement.device
         kind = memory.DLPACK_DEVICES.get(device.backend.name)
         if kind is None:
@@ -402,7 +406,7 @@ def asarray(x: Any, type: ShapedArray | None = None, placement: Placement | None
     if isinstance(x, Array):
         if type is not None and type is not x.spec.type:
             if type.shape != x.shape or type.dtype != x.dtype:
-                raise TypeError(f"an array of type {x.type} is not one of type {type}")
+                raise TypeError(f"expected an array of type {type}, got {x.type}")
             spec = x.spec.update(type=type)
             x = Array(spec.handler(x.buffer), spec)
         return x if placement is None else device_put(x, placement)
@@ -467,7 +471,7 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
     dtype = type.dtype
     if isinstance(x, np.ndarray | np.generic):
         if x.shape != type.shape:
-            raise TypeError(f"a value of shape {x.shape} is not one of type {type}")
+            raise TypeError(f"expected a value of type {type}, got shape {x.shape}")
         if dtype == float0:
             raise TypeError(NO_OPERATIONS)
         return x if x.dtype == dtype else x.astype(dtype)
@@ -477,7 +481,7 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
         except OverflowError:
             raise OverflowError(f"Python int {x} too large to convert to {dtype}") from None
     if type.shape:
-        raise TypeError(f"{x.__class__.__name__} is no data of type {type}")
+        raise TypeError(f"expected data of type {type}, got {x.__class__.__name__}")
     if isinstance(x, Carrier):
         raise UnexpectedTracerError.escaped(x)
     return np.asarray(x, dtype)

@@ -67,8 +67,9 @@ def without_jax(function: Callable[[], R]) -> R:
 def _refuse_absent(placement: Placement) -> None:
     if placement.device.backend.absent:
         raise RuntimeError(
-            f"{placement.device!r} is not there: programs can be compiled for it (jit(f).lower("
-            "ShapeDtypeStruct(shape, dtype, sharding=...)).compile()), and nothing put on it or run"
+            f"{placement.device!r} is not attached: programs can be compiled for it "
+            "(jit(f).lower(ShapeDtypeStruct(shape, dtype, sharding=...)).compile()), but nothing "
+            "can be put on it or run"
         )
 
 

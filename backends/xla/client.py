@@ -153,8 +153,8 @@ def _watch_keep_freed_memory(keep: bool) -> None:
         memory.keep_freed_pages()
     elif config.read("keep_freed_memory"):
         raise RuntimeError(
-            "keep_freed_memory can't be taken back: the C library of this process has been told to "
-            "keep its pages; start another process without it."
+            "keep_freed_memory can't be switched off again: the C library of this process has "
+            "been told to keep its pages; start another process without it."
         )
 
 

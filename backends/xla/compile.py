@@ -58,7 +58,7 @@ def compile_options(placement: Placement, options: Options) -> Any:
     for name, value in efforts.items():
         if not hasattr(made.executable_build_options, name):
             raise NotImplementedError(
-                f"the setting {name}={value} needs jaxlib 0.10, and this is {jaxlib_version}, "
+                f"the setting {name}={value} needs jaxlib 0.10, but this is {jaxlib_version}, "
                 "whose compiler has no such option; leave it at 0.0"
             )
         setattr(made.executable_build_options, name, value)
@@ -98,8 +98,8 @@ def load(
     if placement.device.backend.absent:
         if host_callbacks:
             raise NotImplementedError(
-                f"the program calls back to Python, in this process, and is compiled for "
-                f"{placement.device!r}, which is not in it: leave callbacks out"
+                "the program calls Python functions of this process, but is compiled for "
+                f"{placement.device!r}, which is not attached: leave callbacks out"
             )
         return _timed(lambda: client.compile(parse(text), devices, made))
     if host_callbacks:
@@ -191,7 +191,7 @@ def donate_operands(text: str, positions: Sequence[int]) -> str:
     pieces, last = [], 0
     for position in sorted(set(positions)):
         if not 0 <= position < len(ends):
-            raise ValueError(f"operand {position} is donated, and @main has {len(ends)} operands")
+            raise ValueError(f"operand {position} is donated, but @main has {len(ends)} operands")
         end = ends[position]
         if text[end - 1] == "}":  # the operand has attributes already
             pieces.append(text[last : end - 1] + ", jax.buffer_donor = true}")

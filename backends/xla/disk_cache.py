@@ -185,7 +185,7 @@ def _read(path: Path) -> bytes:
         status = os.fstat(file.fileno())
         objection = _objection(status)
         if not stat.S_ISREG(status.st_mode):
-            objection = "it is no regular file"
+            objection = "it is not a regular file"
         if objection:
             raise _UntrustedError(objection)
         return file.read()

@@ -244,8 +244,8 @@ def _tell(program: Program, layout: ProgramLayout) -> None:
     own = list(inspected(program))
     if len(own) < len(asking):
         raise NotImplementedError(
-            "inspect_array_sharding inside a loop, a branch or an inner function of a program over "
-            "several devices: call it on what that gives"
+            "inspect_array_sharding inside a loop, a branch or an inner function of a program "
+            "over several devices: call it on the result"
         )
     alike = Program(program.inputs, program.equations, [x for _, x in own], program.name)
     text, callbacks = lower(alike, attrs.evolve(layout, outs=None))

@@ -41,7 +41,7 @@ def from_dlpack(x: Any, device: Device | None = None, *, copy: bool | None = Non
             # Memory that isn't aligned, or mustn't be written to, or lies in an odd order.
             reason = str(error)
         if copy is False:
-            raise ValueError(f"from_dlpack needs a copy, and copy=False refuses it: {reason}")
+            raise ValueError(f"from_dlpack needs a copy, but copy=False forbids it: {reason}")
     host = x if isinstance(x, np.ndarray) else np.from_dlpack(x)
     type = ShapedArray(host.shape, canonical_dtype(as_dtype(host.dtype)))
     return asarray(host, type, placement if device is None else single(device))

@@ -29,8 +29,8 @@ def warn_of_unusable(program: Program, donated: Sequence[int]) -> None:
     if unusable:
         listed = ", ".join(f"{t.dtype}[{','.join(map(str, t.shape))}]" for t in unusable)
         warnings.warn(
-            f"Some donated buffers were not usable: {listed}. No result has their size, so they "
-            "stay the caller's; leave them out of donate_argnums",
+            f"Some donated buffers were not usable: {listed}. No result has their size, so the "
+            "caller keeps them; leave them out of donate_argnums",
             stacklevel=2,
         )
 

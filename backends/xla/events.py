@@ -29,7 +29,7 @@ def tell(kind: str, *what: Any, **metadata: str | int) -> None:
 def listen(kind: str, listener: Listener) -> None:
     """Have a function called for each event of a kind."""
     if not callable(listener):
-        raise TypeError(f"a listener is a function, and {listener!r} can't be called")
+        raise TypeError(f"a listener must be callable, got {listener!r}")
     _listeners[kind].append(listener)
 
 

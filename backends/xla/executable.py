@@ -113,8 +113,8 @@ class Executable:
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise RuntimeError(
-            f"this program was compiled for {self.placement.device!r}, which is not there, and "
-            "can't run: serialize it, and load it where such a device is"
+            f"this program was compiled for {self.placement.device!r}, which is not attached, so "
+            "it can't run: serialize it, and load it where such a device is"
         )
 
     def __repr__(self) -> str:

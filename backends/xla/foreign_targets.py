@@ -25,8 +25,8 @@ def register_target(name: str, function: Any, platform: str, api_version: int, t
     wrong = [stage for stage in stages if stage not in STAGES]
     if wrong or not all(map(_is_capsule, stages.values())):
         raise TypeError(
-            f"the target {name!r} is registered as a capsule (`pycapsule` of a function), or a "
-            f"dict of capsules for {', '.join(STAGES)}; not as {function!r}"
+            f"the target {name!r} must be a capsule (`pycapsule` of a function), or a dict of "
+            f"capsules for {', '.join(STAGES)}, got {function!r}"
         )
     if not isinstance(function, Mapping):
         stages = function
@@ -68,8 +68,8 @@ def _register_in_plugin(there: str, given: tuple[Any, ...], extension: Any, api:
 def _platform(name: str) -> str:
     if name not in _PLATFORMS:
         raise ValueError(
-            f"foreign functions are registered for {' or '.join(map(repr, _PLATFORMS))}, and not "
-            f"for {name!r}"
+            f"foreign functions can be registered for {' or '.join(map(repr, _PLATFORMS))}, got "
+            f"{name!r}"
         )
     return _PLATFORMS[name]
 

@@ -32,7 +32,7 @@ def function_text(
             with ir.InsertionPoint(function.add_entry_block()):
                 func.ReturnOp(_flat(write(*function.arguments)))
         if not module.operation.verify():
-            raise ValueError(f"the text written as the body of {name} is no program of MLIR")
+            raise ValueError(f"the text written as the body of {name} is not valid MLIR")
         return str(function.operation.get_asm(enable_debug_info=False))
 
 

@@ -254,9 +254,8 @@ class ModuleMesh:
         pairs = list(pairwise(stops))
         if any(b % a for a, b in pairs):
             raise NotImplementedError(
-                f"one program speaks of meshes that cut {size} devices in ways that do not fit "
-                f"into each other, {[dict(m.shape) for m in meshes]}; use one mesh, or reshard "
-                "between two programs"
+                f"a program can't use meshes that divide {size} devices in incompatible ways, "
+                f"{[dict(m.shape) for m in meshes]}; use one mesh, or reshard between two programs"
             )
         names = {
             digit: str(name)

@@ -53,18 +53,18 @@ class Mesh(MeshShape):
             raise ValueError(f"Mesh axis names cannot be None. Got: {names}")
         if grid.ndim != len(names):
             raise ValueError(
-                f"Mesh: the ndim of its first argument, the array of devices, is {grid.ndim}, and "
+                f"Mesh: the ndim of its first argument, the array of devices, is {grid.ndim}, but "
                 f"there are {len(names)} axis_names; give a name for each axis"
             )
         empty = not names and grid.item() is None
         if not empty and not all(isinstance(device, Device) for device in grid.flat):
-            raise TypeError(f"a mesh is made of devices (effax.devices()), not of {devices!r}")
+            raise TypeError(f"Mesh: expected devices, as of effax.devices(), got {devices!r}")
         self._describe(grid.shape, names, axis_types)
         grid.flags.writeable = False
         self.devices = grid
         self._flat: tuple[Device, ...] = () if empty else tuple(grid.flat)
         if len(set(self._flat)) != len(self._flat):
-            raise ValueError(f"a mesh has each device once, and got {devices!r}")
+            raise ValueError(f"Mesh: devices must not repeat, got {devices!r}")
         self._hash = hash((self._flat, self.shape_tuple, self._types))
         self._named: dict[Any, NamedSharding | None] = {}
         self._entered: list[Any] = []
@@ -105,8 +105,8 @@ class Mesh(MeshShape):
             if mine[box].all():
                 return Mesh(self.devices[box], self.axis_names, self._types)
         raise ValueError(
-            f"Mesh.local_mesh: the {len(places)} devices of this process are no box of the mesh "
-            f"{dict(self.shape)}; make the mesh so that each process has one "
+            f"Mesh.local_mesh: the {len(places)} devices of this process do not form a box of the "
+            f"mesh {dict(self.shape)}; make the mesh so that each process has one "
             "(mesh_utils.create_device_mesh), or use local_devices"
         )
 
@@ -232,7 +232,7 @@ class NamedSharding(Sharding):
 
     def __init__(self, mesh: Any, spec: Any, *, memory_kind: str | None = None) -> None:
         if not isinstance(mesh, MeshShape):
-            raise TypeError(f"NamedSharding is over a Mesh, not {mesh!r}")
+            raise TypeError(f"NamedSharding: mesh must be a Mesh, got {mesh!r}")
         if not isinstance(spec, PartitionSpec):
             raise TypeError(
                 f"Unexpected type {type(spec)} for NamedSharding's spec; a PartitionSpec is needed"

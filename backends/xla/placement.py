@@ -34,7 +34,7 @@ class Sharding:
 
     def placement(self) -> Placement:
         """The devices, and how an array is cut up among them."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how arrays lie on devices")
+        raise NotImplementedError(f"{type(self).__name__} must define `placement`")
 
     def typed(self, type: ShapedArray) -> ShapedArray:
         """The type of arrays that lie so: it says along which explicit axes of a mesh."""
@@ -107,7 +107,7 @@ class Sharding:
         for axis, (length, pieces) in enumerate(zip(shape, splits, strict=True)):
             if length % pieces:
                 raise IndivisibleError(
-                    f"{self} cuts axis {axis} into {pieces} pieces, and its length is {length}: "
+                    f"{self} cuts axis {axis} into {pieces} pieces, but its length is {length}: "
                     f"the numbers of pieces {list(cuts)} should evenly divide the shape {shape}"
                 )
         return tuple(length // pieces for length, pieces in zip(shape, splits, strict=True))
@@ -335,7 +335,7 @@ def tiled(
         if not n or prod(pieces) * copies != n:
             raise ValueError(f"{pieces} pieces of {copies} copies do not fill {n} devices")
         if sorted(positions) != list(range(n)):
-            raise ValueError(f"{positions} is not an order of {n} devices")
+            raise ValueError(f"positions must have each of the {n} devices once, got {positions}")
         kind = SingleDeviceSharding if n == 1 else Placement
         return kind(devices, pieces, copies, positions)
 
@@ -402,7 +402,7 @@ def place(where: Any) -> Placement:
         found: Placement = of_format()
         return found
     raise ValueError(
-        f"`device_put` takes a device, a platform's name or a sharding, and {where!r} is none"
+        f"`device_put` expected a device, a platform's name or a sharding, got {where!r}"
     )
 
 

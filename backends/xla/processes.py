@@ -79,9 +79,9 @@ class Job:
         except XlaRuntimeError as error:
             raise ProcessTimeoutError(
                 f"distributed.initialize: process {self.index} of {self.count} waited "
-                f"{self.patience} s at {self.address} for the others. {_absent(error)}"
-                "Look whether all of them were started, with the same address and number of "
-                "processes, and whether a proxy or a firewall is between them"
+                f"{self.patience} s at {self.address} for the others. {_absent(error)}Check "
+                "whether all of them were started, with the same address and number of processes, "
+                "and whether a proxy or a firewall is between them"
             ) from error
         self.put(f"process/{self.index}", f"{socket.gethostname()}, pid {os.getpid()}")
         collectives = _jax.make_gloo_tcp_collectives(self.client)

@@ -40,8 +40,8 @@ def look_for_special(
     if usable:
         program.run(*operands)
     raise FloatingPointError(
-        f"invalid value ({found}) encountered in the compiled function {program.name}; its effects "
-        "one at a time gave none, so the compiler's rearrangement of them made it"
+        f"invalid value ({found}) encountered in the compiled function {program.name}; its "
+        "effects gave none when run one at a time, so the compiler's rearrangement of them made it"
     )
 
 

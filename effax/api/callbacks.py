@@ -38,9 +38,9 @@ def _result_types(announced: Any) -> tuple[tuple[ShapedArray, ...], PyTreeDef]:
     for x in leaves:
         if canonical_dtype(x.dtype) != x.dtype:
             raise ValueError(
-                "result_shape_dtypes cannot specify 64-bit types when `jax_enable_x64` is "
-                f"disabled, but {x} was given; announce {canonical_dtype(x.dtype)} and convert "
-                "in the callback, or set enable_x64"
+                "result_shape_dtypes cannot specify 64-bit types when `enable_x64` is disabled, "
+                f"but {x} was given; announce {canonical_dtype(x.dtype)} and convert in the "
+                "callback, or set enable_x64"
             )
         types.append(ShapedArray(x.shape, x.dtype))
     return tuple(types), tree

@@ -113,8 +113,8 @@ def enter() -> None:
     if there is not None and not hasattr(there, "of_effax"):
         raise ImportError(
             f"effax.as_jax: jax {getattr(there, '__version__', '')} is imported already, from "
-            f"{getattr(there, '__file__', 'somewhere')}, and what has taken names from it keeps "
-            f"them; call effax.as_jax() before, or start with `python -m effax.as_jax`",
+            f"{getattr(there, '__file__', 'somewhere')}, and modules that took names from it keep "
+            "them; call effax.as_jax() first, or start with `python -m effax.as_jax`",
             name="jax",
         )
     sys.modules.pop("jax", None)

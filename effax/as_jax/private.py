@@ -210,8 +210,8 @@ class Private(ModuleType):
             return import_module(f"jax._src.{path}")
         if name.startswith("__") or name not in self._names:
             raise AttributeError(
-                f"{self.__name__}.{name} is private to JAX, and effax, which stands for it, has "
-                f"nothing in its place; what libraries use is listed in effax/as_jax/private.py"
+                f"{self.__name__}.{name} is private to JAX, and effax has no replacement for it; "
+                "effax/as_jax/private.py lists the private names that effax provides to libraries"
             )
         found = self._names[name]
         if isinstance(found, str):

@@ -252,7 +252,8 @@ class Checkpointer:
         if here != there:
             odd = sorted({*here} ^ {*there})
             raise CheckpointError(
-                f"{folder} is of another tree: of {odd[:5]} each is in one of them alone"
+                f"{folder} holds another tree than was asked for: {odd[:5]} are in only one of "
+                "the two"
             )
         values = tree_leaves(like)
         made = [restored(*one) for one in zip(leaves, values, pieces, strict=True)]
@@ -266,11 +267,11 @@ def _manifest(path: Path) -> Any:
     except OSError as error:
         raise CheckpointError(f"{path} can't be read: {error}") from error
     if not body or checksum != str(zlib.crc32(body.encode())):
-        raise CheckpointError(f"{path} is damaged: its checksum is another")
+        raise CheckpointError(f"{path} is damaged: its checksum does not match")
     found = json.loads(body)
     if found["format"] != _FORMAT:
         raise CheckpointError(
-            f"{path} has the format {found['format']}, and this version of effax reads {_FORMAT}"
+            f"{path} has the format {found['format']}, but this version of effax reads {_FORMAT}"
         )
     return found
 

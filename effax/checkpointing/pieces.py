@@ -46,7 +46,7 @@ def leaves_of(tree: Any) -> list[tuple[Leaf, Any]]:
             x = np.asarray(x)
         elif not hasattr(x, "shape") or not hasattr(x, "dtype"):
             raise TypeError(
-                f"Checkpointer: {name} is {x!r}, and checkpoints hold arrays and numbers"
+                f"Checkpointer: checkpoints hold arrays and numbers, but {name} is {x!r}"
             )
         found.append((Leaf(name, tuple(x.shape), np.dtype(x.dtype).name), x))
     return found
@@ -60,8 +60,8 @@ def own_pieces(leaf: Leaf, x: Any) -> Iterator[tuple[str, tuple[int, ...], np.nd
     if not isinstance(x, Array) or x.spec.placement.is_single:
         if isinstance(x, Array) and not x.is_fully_addressable:
             raise ValueError(
-                f"Checkpointer: {leaf.path} is on {x.device}, of another process alone; put it on "
-                "a mesh of the devices of all processes"
+                f"Checkpointer: {leaf.path} is on {x.device}, which belongs to another process; "
+                "put it on a mesh of the devices of all processes"
             )
         if process_index() == 0:
             yield leaf.path, (0,) * len(leaf.shape), np.array(x)
@@ -108,7 +108,10 @@ def part_of(leaf: Leaf, pieces: Sequence[Piece], box: Box) -> np.ndarray[Any, An
         if met is not None:
             part = piece.file.read(piece.name, piece.shape)[met[1]]
             if part.dtype != dtype:
-                raise CheckpointError(f"{piece.name} in {piece.file.path} is of {part.dtype}")
+                raise CheckpointError(
+                    f"{piece.name} in {piece.file.path} should have the dtype {dtype}, but has "
+                    f"{part.dtype}"
+                )
             result[met[0]] = part
             missing -= part.size
     if missing:
@@ -123,12 +126,16 @@ def restored(leaf: Leaf, like: Any, pieces: Sequence[Piece]) -> Any:
     """
     name, wanted = leaf.path, like
     if (wanted_shape := tuple(np.shape(wanted))) != leaf.shape:
-        raise CheckpointError(f"{name} has the shape {leaf.shape} there, and {wanted_shape} here")
+        raise CheckpointError(
+            f"{name} has the shape {leaf.shape} in the checkpoint, but {wanted_shape} was asked for"
+        )
     whole = tuple((0, n) for n in leaf.shape)
     if isinstance(wanted, bool | int | float | complex):
         return type(wanted)(part_of(leaf, pieces, whole).item())
     if np.dtype(wanted.dtype).name != leaf.dtype:
-        raise CheckpointError(f"{name} is of {leaf.dtype} there, and of {wanted.dtype} here")
+        raise CheckpointError(
+            f"{name} has the dtype {leaf.dtype} in the checkpoint, but {wanted.dtype} was asked for"
+        )
     sharding = getattr(wanted, "sharding", None)
     if isinstance(wanted, np.ndarray | np.generic):
         return part_of(leaf, pieces, whole)[()]

@@ -99,7 +99,7 @@ class TensorFile:
             size = path.stat().st_size
             if size != expected["bytes"]:
                 raise CheckpointError(
-                    f"{path} has {size} bytes, and was written with {expected['bytes']}"
+                    f"{path} has {size} bytes, but was written with {expected['bytes']}"
                 )
             with path.open("rb") as file:
                 (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
@@ -107,7 +107,7 @@ class TensorFile:
         except OSError as error:
             raise CheckpointError(f"{path} can't be read: {error}") from error
         if zlib.crc32(text) != expected["header"]:
-            raise CheckpointError(f"the header of {path} is damaged: its checksum is another")
+            raise CheckpointError(f"the header of {path} is damaged: its checksum does not match")
         self._header: dict[str, Any] = json.loads(text)
         about = self._header.pop("__metadata__")
         self._sums: dict[str, int] = json.loads(about["crc32"])
@@ -130,7 +130,9 @@ class TensorFile:
                 else np.zeros(0, np.uint8)
             )  # an empty part of a file can't be mapped
             if zlib.crc32(data.data) != self._sums[name]:
-                raise CheckpointError(f"{name} in {self.path} is damaged: its checksum is another")
+                raise CheckpointError(
+                    f"{name} in {self.path} is damaged: its checksum does not match"
+                )
             found = self._checked[name] = data
         return found.view(self.dtype(name)).reshape(shape)
 

@@ -277,14 +277,14 @@ def chosen(method: str | None, environment: Environment) -> Cluster | None:
     found = next((one for one in CLUSTERS if one.name == method), None)
     if found is None:
         raise ValueError(
-            f"distributed.initialize: cluster_detection_method={method!r} is none of "
-            f"{[one.name for one in CLUSTERS]} and 'deactivate'"
+            "distributed.initialize: cluster_detection_method must be 'deactivate' or one of "
+            f"{[one.name for one in CLUSTERS]}, got {method!r}"
         )
     if not found.is_here(environment):
         absent = [mark for mark in found.marks if mark not in environment]
         raise ValueError(
-            f"distributed.initialize: cluster_detection_method={method!r}, and this process is not "
-            f"in such a cluster: {', '.join(absent) or 'its metadata'} not set"
+            f"distributed.initialize: cluster_detection_method={method!r}, but this process is "
+            f"not in such a cluster: {', '.join(absent) or 'its metadata'} not set"
         )
     return found
 
@@ -327,16 +327,16 @@ def find(
             )
     for name in ("num_processes", "process_id"):
         if not isinstance(wanted[name], int):
-            raise TypeError(f"distributed.initialize: {name} is an int, not {wanted[name]!r}")
+            raise TypeError(f"distributed.initialize: {name} must be an int, got {wanted[name]!r}")
     assert address is not None and count is not None and index is not None
     if not 0 <= index < count:
         raise ValueError(
-            f"distributed.initialize: process_id is from 0 to num_processes - 1, got {index} of "
-            f"{count}"
+            f"distributed.initialize: process_id must be from 0 to num_processes - 1, got {index} "
+            f"of {count}"
         )
     if not address.rpartition(":")[2].isdigit():
         raise ValueError(
-            f"distributed.initialize: coordinator_address is 'host:port', got {address!r}"
+            f"distributed.initialize: coordinator_address must be 'host:port', got {address!r}"
         )
     return Member(address, count, index, devices, "EFFAX_COORDINATION_SERVED" in environment)
 

@@ -85,8 +85,8 @@ class Watchdog:
             return None
         names = ", ".join(map(self.job.describe, sorted(missing)))
         return self._loss(
-            f"{names} ended, or gave no sign of life for {self.job.heartbeat} s; what was "
-            "computed with it can't be continued"
+            f"{names} ended, or gave no sign of life for {self.job.heartbeat} s; the computation "
+            "with it can't be continued"
         )
 
     def _what_is_said(self) -> EffaxError | None:

@@ -72,6 +72,7 @@ class DeferredJVP(Stage):
 
     __slots__ = ("arguments", "elements", "inner", "recording", "unknowns", "values")
 
+    owned = "a value that is differentiated"
     captures = False
     together = None  # type: ignore[assignment]
 
@@ -159,7 +160,9 @@ class DeferredJVP(Stage):
         elements = self.elements
         for x, variable in self.captured.values():
             if variable not in elements:
-                if isinstance(x, np.generic):  # its buffer is shared: for what is compiled alone
+                if isinstance(
+                    x, np.generic
+                ):  # its buffer is shared: for compiled code only
                     constant = number(x)
                     elements[variable] = Array(constant.buffer, constant.spec)
                 else:

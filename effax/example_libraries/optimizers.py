@@ -119,8 +119,8 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
             leaves, tree = tree_flatten(grads)
             if tree != opt_state.tree_def:
                 raise TypeError(
-                    f"optimizers: the gradients have the tree {tree}, and the parameters that the "
-                    f"state was made of {opt_state.tree_def}"
+                    "optimizers: the gradients must have the tree of the parameters that the "
+                    f"state was made of, {opt_state.tree_def}, got {tree}"
                 )
             states = opt_state.states()
             done = packed([update(i, g, s) for g, s in zip(leaves, states, strict=True)], tree)
@@ -480,7 +480,10 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
         return scalar_or_schedule
     if jnp.ndim(scalar_or_schedule) == 0:
         return constant(scalar_or_schedule)
-    raise TypeError(type(scalar_or_schedule))
+    raise TypeError(
+        "make_schedule: expected a scalar or a function of the step, got a value of type "
+        f"{type(scalar_or_schedule)}"
+    )
 
 
 def l2_norm(tree: Any) -> Any:
@@ -547,6 +550,6 @@ def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
     """
     points, tree = tree_flatten(marked_pytree)
     if not all(isinstance(p, JoinPoint) for p in points):
-        raise TypeError("pack_optimizer_state takes a tree whose leaves are all JoinPoints")
+        raise TypeError("pack_optimizer_state: expected a tree whose leaves are all JoinPoints")
     pairs = [tree_flatten(p.subtree) for p in points]
     return OptimizerState([leaves for leaves, _ in pairs], tree, [t for _, t in pairs])

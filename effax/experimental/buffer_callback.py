@@ -34,7 +34,9 @@ class ExecutionContext:
     @property
     def stream(self) -> int:
         """The stream of an accelerator; raises `NotImplementedError`, as the CPU has none."""
-        raise NotImplementedError("ExecutionContext.stream: the CPU, which calls back, has none")
+        raise NotImplementedError(
+            "ExecutionContext.stream: callbacks run on the CPU, which has no streams"
+        )
 
 
 class Buffer:

@@ -38,8 +38,8 @@ def compute_on(compute_type: str) -> Iterator[None]:
     here = compute_type == "device" or (compute_type == "device_host" and _on_host())
     if not here:
         raise NotImplementedError(
-            f"compute_on({compute_type!r}) on {default_backend()}: programs here run on one kind "
-            "of device as a whole; compute on the CPU what is for the host, by device_put"
+            f"compute_on({compute_type!r}) on {default_backend()}: a program runs on one kind of "
+            "device as a whole; move the host's part to the CPU by device_put"
         )
     yield
 

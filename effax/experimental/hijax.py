@@ -10,7 +10,7 @@ F = TypeVar("F")
 
 def _refuse(what: str) -> None:
     raise NotImplementedError(
-        f"{what}: effax has no hijax types; values of a kind of your own are carriers "
+        f"{what}: effax has no hijax types; use carriers for your own kinds of values "
         "(docs/extending.md); in flax, leave hijax=False"
     )
 

@@ -90,7 +90,7 @@ def directional_sum(
     18.0
     """
     if order < 1:
-        raise ValueError(f"directional_sum takes derivatives of order 1 or more, not {order}")
+        raise ValueError(f"directional_sum: the order must be at least 1, got {order}")
     starts = [v if order > 1 else jnp.sum(v, 0) for v in directions]
     cls = series_of(order, collapsed=True)
     ys = cls.transform(fun)(*map(cls, map(jnp.asarray, primals), starts))

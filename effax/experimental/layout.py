@@ -43,8 +43,8 @@ def with_layout_constraint(x: Any, layouts: Any) -> Any:
         order, type = getattr(layout, "major_to_minor", None), typeof(leaf)
         if order is None or sorted(order) != list(range(type.ndim)):
             raise ValueError(
-                f"with_layout_constraint: {layout!r} does not order the axes of "
-                f"{type.str_short()}; a Layout of {type.ndim} axes does"
+                f"with_layout_constraint: expected a Layout of the {type.ndim} axes of "
+                f"{type.str_short()}, got {layout!r}"
             )
     return tree_unflatten(
         tree,

@@ -64,11 +64,12 @@ def create_hybrid_device_mesh(
     outer = tuple(int(n) for n in dcn_mesh_shape)
     if len(outer) != len(tuple(mesh_shape)):
         raise ValueError(
-            f"mesh_shape {tuple(mesh_shape)} and dcn_mesh_shape {outer} have as many axes"
+            "mesh_shape and dcn_mesh_shape must have the same number of axes, got "
+            f"{tuple(mesh_shape)} and {outer}"
         )
     if prod(outer) != 1:
         raise ValueError(
-            f"Number of slices 1 must equal the product of dcn_mesh_shape {outer}: there is one "
-            "process, and nothing slow between its devices; use create_device_mesh"
+            f"Number of slices 1 must equal the product of dcn_mesh_shape {outer}: all devices "
+            "belong to one process, with no slow network between them; use create_device_mesh"
         )
     return create_device_mesh(mesh_shape, devices)

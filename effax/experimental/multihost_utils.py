@@ -89,7 +89,9 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
     """
     job = processes.current()
     if job is None and is_source is False:
-        raise ValueError("broadcast_one_to_all: no process is the source: there is this one only")
+        raise ValueError(
+            "broadcast_one_to_all: is_source is False, but this process runs alone; leave it out"
+        )
     source = job is None or (job.index == 0 if is_source is None else is_source)
     leaves, tree = trees.tree_flatten(in_tree)
     own = [np.asarray(x) if source else np.zeros_like(x) for x in leaves]
@@ -195,7 +197,7 @@ def sync_global_devices(name: str) -> None:
     >>> sync_global_devices("an epoch is over")
     """
     if not isinstance(name, str):
-        raise TypeError(f"sync_global_devices takes a name, and not {name!r}")
+        raise TypeError(f"sync_global_devices: name must be a string, got {name!r}")
     effects_barrier()
     job = processes.current()
     if job is not None:

@@ -50,7 +50,7 @@ class StatefulPRNG:
         """A new key, or an array of keys, for the functions of `random`."""
         if jnp.ndim(self._base_key):
             raise ValueError(
-                f"a generator split into {self._base_key.shape} draws within a map over it (vmap)"
+                f"a generator split into {self._base_key.shape} can only draw inside a vmap over it"
             )
         count = self._counter[...]
         self._counter[...] = count + 1

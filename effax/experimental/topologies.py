@@ -55,8 +55,8 @@ def get_topology_desc(
         config = options.pop("target_config", None)
         return TopologyDescription(absent.cuda(topology_name, config=config, **options))
     raise ValueError(
-        f"get_topology_desc: platform must be 'tpu' or 'cuda', not {platform!r}; the devices that "
-        "are there are get_attached_topology(platform)"
+        f"get_topology_desc: platform must be 'tpu' or 'cuda', got {platform!r}; "
+        "get_attached_topology(platform) describes attached devices"
     )
 
 

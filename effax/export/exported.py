@@ -200,7 +200,8 @@ class Exported:
         """
         if vjp_order < 0:
             raise ExportError(
-                f"vjp_order={vjp_order}: derivatives are kept up to an order, 0 for none"
+                f"serialize: vjp_order must not be negative, got {vjp_order}; 0 keeps no "
+                "derivatives"
             )
         return written(self, self.vjp().serialize(vjp_order - 1) if vjp_order else b"")
 
@@ -354,13 +355,13 @@ def export(
         traced: Traced = fun_jit.trace(*args, **kwargs)
         if takes_references(traced.program):
             raise ExportError(
-                f"{traced.fun_name} takes or closes over references (arrays that are written), "
-                "and an exported function only computes: give it their contents, and return them"
+                f"{traced.fun_name} takes or closes over references, which an exported function "
+                "can't write: pass their contents as arguments, and return the new ones"
             )
         if any(isinstance(x, Carrier) for x in traced.captured):
             raise ExportError(
-                f"{traced.fun_name} closes over a value that is known by its type only, so that "
-                "it can't be exported: make that value an argument"
+                f"{traced.fun_name} can't be exported, as it closes over a traced value: pass "
+                "that value as an argument"
             )
         return _exported(
             traced.program, traced.captured, traced.in_tree, traced.out_tree, names, checks
@@ -372,7 +373,7 @@ def export(
 def _checked(disabled: Sequence[Any]) -> tuple[DisabledSafetyCheck, ...]:
     for x in disabled:
         if not isinstance(x, DisabledSafetyCheck):
-            raise TypeError(f"disabled_checks are of class DisabledSafetyCheck, and not {x!r}")
+            raise TypeError(f"disabled_checks must be of class DisabledSafetyCheck, got {x!r}")
     return tuple(disabled)
 
 
@@ -385,8 +386,8 @@ def _platforms(asked: Sequence[str] | None) -> tuple[str, ...]:
     unknown = [x for x in found if x not in ("cpu", "cuda", "rocm", "tpu")]
     if unknown or not found:
         raise ExportError(
-            f"platforms={tuple(asked)}: a function is exported for one or several of 'cpu', "
-            "'cuda', 'rocm' and 'tpu'"
+            "platforms must be one or several of 'cpu', 'cuda', 'rocm' and 'tpu', got "
+            f"{tuple(asked)}"
         )
     return found
 
@@ -402,8 +403,8 @@ def _exported(
     text, callbacks = portable.module_text(program, captured, platforms)
     if callbacks:
         raise NotImplementedError(
-            f"serialization of host_callbacks is not yet implemented: {program.name} calls back to "
-            "Python, which an exported module has not got; leave the callbacks out"
+            f"serialization of host_callbacks is not yet implemented: {program.name} calls Python "
+            "functions, which an exported module can't hold; leave the callbacks out"
         )
     _check_targets(text, program.name, checks)
 
@@ -433,8 +434,8 @@ def _check_targets(text: str, name: str, checks: Sequence[DisabledSafetyCheck]) 
     if strange:
         raise ExportError(
             "Cannot serialize code with custom calls whose targets have no compatibility "
-            f"guarantees: {name} calls {', '.join(strange)}. Where whoever reads the module has "
-            "these, pass disabled_checks=[DisabledSafetyCheck.custom_call(name), ...]"
+            f"guarantees: {name} calls {', '.join(strange)}. If the module's readers have these, "
+            "pass disabled_checks=[DisabledSafetyCheck.custom_call(name), ...]"
         )
 
 

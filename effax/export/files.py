@@ -58,7 +58,7 @@ def written(exported: Any, derivative: bytes | bytearray) -> bytearray:
 def content(blob: bytes | bytearray) -> Content:
     """Return what `written` wrote. Raises `ExportError` for bytes that are anything else."""
     if not isinstance(blob, bytes | bytearray | memoryview):
-        raise TypeError(f"an exported function is read from bytes, not from {type(blob)}")
+        raise TypeError(f"deserialize: expected bytes, got {type(blob)}")
     header, module, derivative = _parts(bytes(blob))
     try:
         return Content(_fields(json.loads(header), module), derivative)
@@ -73,21 +73,21 @@ def content(blob: bytes | bytearray) -> Content:
 def _parts(blob: bytes) -> tuple[bytes, bytes, bytes]:
     if len(blob) < _HEAD.size or not blob.startswith(MAGIC):
         raise ExportError(
-            f"these {len(blob)} bytes hold no exported function of effax: they don't begin as "
-            "Exported.serialize begins them. (JAX's files are of another format; what they share "
-            "is the module, Exported.mlir_module_serialized)"
+            f"these {len(blob)} bytes are not an exported function of effax: they lack the header "
+            "that Exported.serialize writes. (JAX's files have another format; both hold the "
+            "module, Exported.mlir_module_serialized)"
         )
     _, version, *sizes = _HEAD.unpack_from(blob)
     if version != VERSION:
         raise ExportError(
-            f"the exported function is written in version {version} of the format, and this "
+            f"the exported function is written in version {version} of the format, but this "
             f"version of effax reads {VERSION}"
         )
     end = _HEAD.size + sum(sizes)
     if len(blob) != end + _DIGEST().digest_size:
         raise ExportError(
-            f"the exported function should take {end + _DIGEST().digest_size} bytes, and there "
-            f"are {len(blob)}: the file was cut short, or something was added"
+            f"the exported function should take {end + _DIGEST().digest_size} bytes, but has "
+            f"{len(blob)}: the file was cut short, or something was added"
         )
     if _DIGEST(blob[:end]).digest() != blob[end:]:
         raise ExportError("the exported function is damaged: its bytes are not those written")
@@ -104,7 +104,7 @@ def _fields(header: dict[str, Any], module: bytes) -> dict[str, Any]:
     in_avals = tuple(map(_as_type, header["in_avals"]))
     out_avals = tuple(map(_as_type, header["out_avals"]))
     if in_tree.num_leaves != len(in_avals) or out_tree.num_leaves != len(out_avals):
-        raise ExportError("the trees of an exported function and its types do not fit")
+        raise ExportError("the exported function is damaged: its trees do not match its types")
     return {
         "fun_name": str(header["fun_name"]),
         "in_tree": in_tree,

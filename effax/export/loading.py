@@ -18,7 +18,7 @@ def deserialize(blob: bytes | bytearray) -> Exported:
 
     >>> deserialize(b"no such thing")
     Traceback (most recent call last):
-    effax.effects.errors.ExportError: these 13 bytes hold no exported function of effax...
+    effax.effects.errors.ExportError: these 13 bytes are not an exported function of effax...
     """
     read = content(blob)
     fields = dict(read.fields)

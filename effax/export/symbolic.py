@@ -77,14 +77,16 @@ def symbolic_shape(
     if "..." in words:
         at = words.index("...")
         if at != len(words) - 1:
-            raise ValueError(f"the shape {shape_spec!r}: '...' stands at its end only")
+            raise ValueError(f"the shape {shape_spec!r} may have '...' at its end only")
         words[at:] = ["_"] * (len(_needed(shape_spec, like)) - at)
     return tuple(_length(word, i, shape_spec, like) for i, word in enumerate(words))
 
 
 def _needed(spec: Any, like: Sequence[int | None] | None) -> Sequence[int | None]:
     if like is None:
-        raise ValueError(f"the shape {spec!r} has '_' or '...', which take lengths from `like=`")
+        raise ValueError(
+            f"the shape {spec!r} has '_' or '...', which stand for lengths of `like`: pass like="
+        )
     return like
 
 
@@ -92,7 +94,9 @@ def _length(word: str, i: int, spec: Any, like: Sequence[int | None] | None) -> 
     if word == "_":
         known = _needed(spec, like)
         if i >= len(known) or known[i] is None:
-            raise ValueError(f"the shape {spec!r} takes its length {i} from like={like!r}")
+            raise ValueError(
+                f"the shape {spec!r} takes its length {i} from like={like!r}, which has none there"
+            )
         return int(known[i])  # type: ignore[arg-type]
     if word.isdecimal():
         return int(word)

@@ -105,8 +105,8 @@ def register_namedtuple_serialization(nodetype: T, *, serialized_name: str) -> T
     """
     if not (issubclass(nodetype, tuple) and hasattr(nodetype, "_fields")):
         raise ExportError(
-            f"{nodetype} is no named tuple: use `export.register_pytree_node_serialization` for "
-            "types other than `collections.namedtuple`"
+            f"{nodetype} is not a named tuple: use `export.register_pytree_node_serialization` "
+            "for types other than `collections.namedtuple`"
         )
     return register_pytree_node_serialization(
         nodetype,
@@ -140,9 +140,7 @@ def described(tree: PyTreeDef) -> Described:
         )
     data = found.serialize(metadata)
     if not isinstance(data, bytes | bytearray):
-        raise ExportError(
-            f"serialize_auxdata of {kind} gave {type(data)}: metadata is written as bytes"
-        )
+        raise ExportError(f"serialize_auxdata of {kind} must return bytes, got {type(data)}")
     return ["node", children, found.name, base64.b64encode(data).decode()]
 
 
@@ -159,7 +157,7 @@ def structure(text: Described) -> PyTreeDef:
             return _made(dict, [_key(key) for key in keys], children)
         case ["node", list() as children, str() as name, str() as data]:
             return _custom(name, base64.b64decode(data, validate=True), children)
-    raise ExportError(f"no tree is written as {text!r}")
+    raise ExportError(f"can't read the description of a tree {text!r}")
 
 
 def _made(kind: type, metadata: Any, children: Sequence[Described]) -> PyTreeDef:

@@ -144,8 +144,8 @@ def expand(
     if "" in rows:
         pure = next(one for one in performs if not one.row)
         raise ValueError(
-            f"extend.expand: performs lists the effects that a handler answers; '{pure.name}' has "
-            "no row, so it is pure, and goes without saying"
+            f"extend.expand: performs must list effects that a handler answers, but '{pure.name}' "
+            "is pure: leave it out"
         )
 
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -41,7 +41,7 @@ def expanded(
         found = ", ".join(str(one) for one in unsaid.asked)
         raise UnhandledEffectError(
             f"the effect '{effect.name}' is written out in terms of effects that a handler "
-            f"answers: {found}. Say so, and that handler goes through it: "
+            f"answers: {found}. Declare them, so that the handler finds them: "
             f"@extend.expand({effect.name}, performs=[{unsaid.asked[0].effect.name}])"
         )
     return staged

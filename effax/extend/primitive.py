@@ -90,8 +90,8 @@ class Primitive(Effect):
         """Compute an eager call; a subclass may define it in place of `def_impl`."""
         if self._impl is None:
             raise NotImplementedError(
-                f"Evaluation rule for '{self}' not implemented: it was called on arrays. Give what "
-                f"it computes: {self}.def_impl(function)"
+                f"Evaluation rule for '{self}' not implemented: it was called on arrays. Define "
+                f"its computation: {self}.def_impl(function)"
             )
         return self._impl(*operands, **attributes)
 
@@ -99,8 +99,8 @@ class Primitive(Effect):
         """Return the types of the results, and no effects; a subclass may define it."""
         if self._abstract is None:
             raise NotImplementedError(
-                f"Abstract evaluation for '{self}' not implemented: it is asked where a function "
-                f"is traced. Give the types of its results: {self}.def_abstract_eval(rule)"
+                f"Abstract evaluation for '{self}' not implemented: it is needed where a function "
+                f"is traced. Define the types of its results: {self}.def_abstract_eval(rule)"
             )
         return self._abstract(*types, **attributes), frozenset()
 

@@ -97,7 +97,9 @@ class Propagation:
 
     def merge(self, old: Any, new: Any) -> Any:
         """Join two facts; the result is `old` itself where the new one adds nothing."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how facts are merged")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define `merge`, which joins two facts"
+        )
 
     def look(self, x: Any) -> Any:
         """Return the fact known of a variable or a literal."""
@@ -118,7 +120,9 @@ class Propagation:
 
     def fact(self, leaves: tuple[Any, ...]) -> Any:
         """The fact of which these are the leaves."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what leaves mean")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define `fact`, which makes a fact from its leaves"
+        )
 
     def whole(self, x: Any) -> tuple[Any, ...] | None:
         """The leaves of what is known of a variable, or None where that is not all."""
@@ -136,8 +140,10 @@ class Propagation:
         for e in self.program.equations:
             if self._known(e.outputs) and not self._known(e.inputs):
                 reason = self.reasons.get(e)
-                raise reason or self.error(f"the result of {place(e)} does not say what went in")
-        raise self.error("the results of the program do not depend on all that went in")
+                raise reason or self.error(
+                    f"the operands of {place(e)} can't be told from its result"
+                )
+        raise self.error("the program's results do not depend on all of its inputs")
 
     def _known(self, xs: Iterable[Any]) -> bool:
         return all(self.whole(x) is not None for x in xs)

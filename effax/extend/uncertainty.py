@@ -219,7 +219,7 @@ class _Joins:
         if lifted.log:
             raise TypeError(
                 f"{self.handler.interpreter.__name__}: {what} that may be taken or not writes "
-                f"{lifted.log}; keep what is of interest in a state"
+                f"{lifted.log}; keep the data in a state"
             )
 
 

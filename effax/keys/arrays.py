@@ -88,7 +88,7 @@ class RuleLeaf:
 
     def of_keys(self, implementation: str) -> Any:
         """The same for the keys of this generator that are made of the words it stands for."""
-        raise NotImplementedError(f"{type(self).__name__}: what it is for keys is not defined")
+        raise NotImplementedError(f"{type(self).__name__} must define `of_keys`")
 
 
 class _Flattened:

@@ -211,7 +211,7 @@ def _check(
     }
     if len(dtypes) > 1:
         listed = ", ".join(sorted(map(str, dtypes)))
-        raise ValueError(f"{name}: keys take no part in promotion, and meet here: {listed}")
+        raise ValueError(f"{name}: random keys can't be promoted with other dtypes, got {listed}")
     for p, x in bound.items():
         if p not in data and any(map(is_keys, tree_leaves(x, is_leaf=is_keys))):
-            raise TypeError(f"{name} takes no random keys as {p}")
+            raise TypeError(f"{name}: {p} must not hold random keys")

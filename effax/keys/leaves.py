@@ -153,7 +153,7 @@ def is_tree_node(kind: type) -> bool:
 
 def _no_node(tree: Any) -> None:
     if is_keys(tree):
-        raise ValueError("can't flatten a leaf, and an array of random keys is one")
+        raise ValueError("expected a container, got a leaf: an array of random keys")
 
 
 @wraps(trees.flatten_one_level)

@@ -47,7 +47,8 @@ def chain_rule(c: Case) -> Any:
 def jvp_is_finite_difference(c: Case) -> Any:
     if c.f.effects() & {elementwise.stop_gradient, conversion.bitcast_convert_type}:
         raise NotDefined(
-            "a program that stops gradients, or looks at bits, has not its function's derivative"
+            "the derivative of a program that stops gradients or looks at bits is not its "
+            "function's"
         )
     args, u = c.args, c.directions()
     high, low = c.f(*along(args, u, 1.0, _STEP)), c.f(*along(args, u, 1.0, -_STEP))

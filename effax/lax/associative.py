@@ -86,8 +86,8 @@ def associative_scan(
         flat, found = tree_flatten(result)
         if found != tree:
             raise ValueError(
-                f"the function of associative_scan must give a tree like its arguments', {tree}, "
-                f"but it gave {found}"
+                f"associative_scan: fn must return a tree like that of its arguments, {tree}, but "
+                f"returned {found}"
             )
         return flat
 

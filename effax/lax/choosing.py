@@ -100,8 +100,8 @@ class _Attribute:
         if isinstance(value, Value):
             raise UnexpectedTracerError(
                 f"composite {composite!r}: an attribute is an effax array or a traced value of "
-                f"type {typeof(value).str_short()}, and attributes are known when the function is "
-                "compiled; pass it as an argument, or as a NumPy array"
+                f"type {typeof(value).str_short()}, but attributes must be known when the "
+                "function is compiled; pass it as an argument, or as a NumPy array"
             )
         self.value = value.copy() if isinstance(value, np.ndarray) else value
         self._key = (

@@ -93,7 +93,9 @@ def canonical_precision(precision: Any) -> Any:
         return None if precision is DotAlgorithmPreset.DEFAULT else precision
     if isinstance(precision, (tuple, list)):
         if len(precision) != 2:
-            raise ValueError(f"a precision is one, or a pair of them, not {precision!r}")
+            raise ValueError(
+                f"precision must be one precision or a pair of them, got {precision!r}"
+            )
         both = tuple(map(_member, precision))
     else:
         both = (_member(precision),) * 2
@@ -276,8 +278,8 @@ def dot(
         plain = 1 <= left.ndim <= 2 and 1 <= right.ndim <= 2
         if not plain or left.shape[-1] != right.shape[0]:
             raise ValueError(
-                "dot takes vectors and matrices that fit, but was given "
-                f"{left.str_short()} and {right.str_short()}; see dot_general, or jnp.matmul"
+                "dot: expected vectors or matrices whose contracted axes have the same length, "
+                f"got {left.str_short()} and {right.str_short()}; see dot_general, or jnp.matmul"
             )
         dimension_numbers = (((left.ndim - 1,), (0,)), ((), ()))
     return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
@@ -298,8 +300,8 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
     left, right = typeof(lhs), typeof(rhs)
     if left.ndim < 2 or left.ndim != right.ndim:
         raise ValueError(
-            "batch_matmul takes arrays of one rank of at least 2, but was given "
-            f"{left.str_short()} and {right.str_short()}"
+            f"batch_matmul: expected arrays of the same rank, at least 2, got {left.str_short()} "
+            f"and {right.str_short()}"
         )
     n = left.ndim
     batch = tuple(range(n - 2))

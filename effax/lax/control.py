@@ -69,8 +69,8 @@ def while_loop(
     slots = 0 if checkpoints is None else int(checkpoints)
     if checkpoints is not None and slots < 1:
         raise ValueError(
-            f"lax.while_loop: checkpoints={checkpoints}, but reverse mode keeps at least the first "
-            "carry; leave it out where no reverse mode is wanted"
+            "lax.while_loop: checkpoints must be at least 1, as reverse mode keeps the first "
+            f"carry, got {checkpoints}; leave it out if you need no reverse mode"
         )
     if settings.read("disable_jit"):
         with suppress(ConcretizationTypeError):  # a mapped condition has no one verdict
@@ -390,7 +390,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     Array([0., 1., 4.], dtype=float32)
     """
     if batch_size is not None and batch_size < 0:
-        raise ValueError(f"lax.map: batch_size={batch_size} is not a number of rows")
+        raise ValueError(f"lax.map: batch_size must not be negative, got {batch_size}")
     if not batch_size:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
     from effax.api.mapping.vmap import vmap

@@ -48,7 +48,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
     if is_complex(given.dtype) and not is_complex(wanted) and wanted != bool_:
         if type(operand) is complex:
             raise TypeError(
-                f"convert_element_type: a Python number that is complex, {operand!r}, is no "
+                f"convert_element_type: can't convert the complex number {operand!r} to "
                 f"{wanted.name}; take its real part, or make an array of it"
             )
         message = "Casting complex values to real discards the imaginary part"

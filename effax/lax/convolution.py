@@ -129,9 +129,13 @@ def _sums_in(lhs: Array, preferred: Any) -> Any:
         is_complex(preferred),
         is_float(preferred),
     ):
-        raise TypeError(f"sums of {dtype.name} can't be taken in {preferred.name}")
+        raise TypeError(
+            f"`preferred_element_type` can't be {preferred.name} for operands of {dtype.name}"
+        )
     if is_complex(preferred) and not is_complex(dtype):
-        raise TypeError(f"sums of {dtype.name} can't be taken in {preferred.name}")
+        raise TypeError(
+            f"`preferred_element_type` can't be {preferred.name} for operands of {dtype.name}"
+        )
     if not is_inexact(preferred) and is_unsigned(dtype) != is_unsigned(preferred):
         raise TypeError(
             "`preferred_element_type` must have the same signedness as the original type, got "
@@ -210,8 +214,8 @@ def conv_general_dilated(
     if isinstance(padding, str):
         if any(d != 1 for d in of_lhs):
             raise ValueError(
-                f"padding={padding!r} with lhs_dilation={of_lhs}: give pairs of numbers, or use "
-                "conv_transpose, whose padding may be a string"
+                f"padding={padding!r} is not supported with lhs_dilation={of_lhs}: pass pairs of "
+                "numbers, or use conv_transpose, whose padding may be a string"
             )
         kernel = [
             dilated(k, d) for k, d in zip(_spatial(rhs, numbers.rhs_spec), of_rhs, strict=False)
@@ -374,7 +378,7 @@ def conv_transpose(
         if left.ndim not in _LAYOUTS:
             raise ValueError(
                 f"conv_transpose has no default dimension_numbers for {left.ndim - 2} spatial "
-                "axes; give them"
+                "axes; pass them"
             )
         dimension_numbers = _LAYOUTS[left.ndim]
     numbers = conv_dimension_numbers(left.shape, right.shape, dimension_numbers)

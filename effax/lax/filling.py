@@ -146,7 +146,7 @@ def broadcasted_iota(
     lengths = canonical_shape(shape)
     wanted = user_dtype(dtype, "iota")
     if wanted == bool_:
-        raise TypeError("iota counts in numbers, not in the dtype bool")
+        raise TypeError("iota: dtype must be a dtype of numbers, got bool")
     if not 0 <= dimension < len(lengths):
         raise ValueError(
             f"iota dimension must be between 0 and len(shape), got {dimension} for {lengths}"

@@ -76,7 +76,7 @@ def _reduction(name: str, effect: Effect, meaning: str, example: str) -> Reducti
         ndim = typeof(operand).ndim
         found = tuple(from_front(a, ndim) for a in axes)
         if len({*found}) != len(found):
-            raise ValueError(f"lax.{name}: the axes {found} name one twice")
+            raise ValueError(f"lax.{name}: the axes must not repeat, got {found}")
         result = effect(operand, axes=found)
         return strong(result) if effect.name in _STRONG else result
 
@@ -242,8 +242,8 @@ def _initial(init: Any, dtype: Any) -> Any:
         known = _is_number(init) or type(init) is ConcreteArray
         if not known or not _holds(dtype, np.asarray(init)):
             raise TypeError(
-                f"the initial value {init} of dtype {found} is no number of the operand's dtype, "
-                f"{dtype}; convert it first"
+                f"the initial value {init} must have the operand's dtype {dtype}, got {found}; "
+                "convert it first"
             )
     return convert_element_type(init, dtype)
 
@@ -268,14 +268,15 @@ def folded(name: str, operands: Any, init_values: Any, computation: Any) -> tupl
         if found != tree:
             raise ValueError(
                 f"{name} output must have the same tree structure as the operands, {tree}, but "
-                f"the computation gives {found}"
+                f"the computation returns {found}"
             )
         return list(leaves)
 
     staged = stage(flat, scalars * 2, getattr(computation, "__name__", "computation"))
     if staged.captured:
         raise NotImplementedError(
-            "the computation of a reduction closes over a traced value; make it an operand"
+            "the computation of a reduction closes over a traced value; pass that value as an "
+            "operand"
         )
     return xs, inits, staged.program, tree
 
@@ -395,7 +396,7 @@ def _approximable(operand: ArrayLike, k: int, dimension: int, recall_target: flo
     """Raise `ValueError` where the k largest of an array cannot be asked for."""
     given = typeof(operand)
     if not is_float(given.dtype):
-        raise ValueError(f"the k largest of {given.str_short()}: operand must be a floating type")
+        raise ValueError(f"operand must be a floating type, got {given.str_short()}")
     length = given.shape[axis_of(dimension, given.ndim)]
     if k > length:
         raise ValueError(f"k must not be larger than the length {length} of the axis, got {k}")

@@ -101,7 +101,7 @@ def scatter_with(
     """Perform one of the scatter effects, attributes in canonical form."""
     sums = effect in (indexing.scatter_add, indexing.scatter_mul)
     if sums and is_bool(typeof(operand).dtype) and typeof(updates).size:
-        raise TypeError(f"{effect.name} takes numbers, not Booleans; see scatter_max")
+        raise TypeError(f"{effect.name}: operand must hold numbers, got Booleans; see scatter_max")
     return effect(
         operand,
         _of_whole_bytes(scatter_indices),

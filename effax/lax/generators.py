@@ -46,7 +46,9 @@ def rng_bit_generator(
     ([0, 0, 1, 0], [1713891541, 3781805453])
     """
     if out_sharding is not None:
-        raise NotImplementedError("out_sharding: constrain the bits after they are made")
+        raise NotImplementedError(
+            "out_sharding is not supported; apply with_sharding_constraint to the result"
+        )
     state, bits = random.rng_bit_generator(
         _operand(key),
         shape=canonical_shape(shape),

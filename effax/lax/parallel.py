@@ -48,8 +48,8 @@ def _varied(x: Any, names: tuple[Hashable, ...]) -> Any:
 def _no_groups(name: str, groups: Any) -> None:
     if groups is not None:
         raise NotImplementedError(
-            f"{name} with axis_index_groups is not supported; name two axes instead, by nesting "
-            "maps, and give the one that is to be combined"
+            f"{name} with axis_index_groups is not supported; map over two named axes instead, by "
+            "nesting maps, and pass the name of the one to combine over"
         )
 
 
@@ -430,8 +430,8 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """
     if to in ("reduced", "unreduced"):
         raise NotImplementedError(
-            f"pcast(to={to!r}) speaks of sums that are not added up yet, which belong to explicit "
-            "sharding types; psum adds them up"
+            f"pcast(to={to!r}) is not supported: unreduced sums belong to explicit sharding "
+            "types; use psum, which adds them up"
         )
     if to != "varying":
         raise ValueError(f"pcast: `to` must be 'varying', got {to!r}")
@@ -442,8 +442,8 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
         already = typeof(y).varying & set(names)
         if already:
             raise ValueError(
-                f"pcast: the value, {typeof(y).str_short()}, may differ along {set(already)} "
-                "already"
+                f"pcast: the value of type {typeof(y).str_short()} may already differ along "
+                f"{set(already)}"
             )
         return _varied(y, names)
 

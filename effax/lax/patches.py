@@ -178,7 +178,9 @@ def conv_shape_tuple(
     lengths = zip(lhs_shape[2:], rhs_shape[2:], strides, pads, strict=True)
     spatial = (max(0, (n + lo + hi - k) // s + 1) for n, k, s, (lo, hi) in lengths)
     if lhs_shape[0] % batch_group_count:
-        raise ValueError(f"{batch_group_count} groups do not divide a batch of {lhs_shape[0]}")
+        raise ValueError(
+            f"batch_group_count must divide the batch size {lhs_shape[0]}, got {batch_group_count}"
+        )
     return (lhs_shape[0] // batch_group_count, rhs_shape[0], *spatial)
 
 
@@ -236,7 +238,9 @@ def conv_transpose_shape_tuple(
         elif padding == "VALID":
             spatial.append(n * s + max(k - s, 0))
         elif isinstance(padding, str):
-            raise ValueError(f"padding is 'SAME', 'VALID' or pairs of numbers, not {padding!r}")
+            raise ValueError(
+                f"padding must be 'SAME', 'VALID' or pairs of numbers, got {padding!r}"
+            )
         else:
             low, high = padding[i]
             spatial.append((n - 1) * s + low + high - k + 2)

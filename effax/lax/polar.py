@@ -50,7 +50,7 @@ def qdwh(
     limit = 10 if max_iterations is None else max_iterations
     type = typeof(x)
     if type.ndim != 2:
-        raise ValueError(f"qdwh takes one matrix, not one of shape {type.shape}")
+        raise ValueError(f"qdwh: expected a matrix, got shape {type.shape}")
     m, n = type.shape
     if m < n:
         raise ValueError("The input matrix of shape M x N must have M >= N.")

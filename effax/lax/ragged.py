@@ -143,7 +143,7 @@ def ragged_dot_general(
 def _check_axis(what: str, name: str, axis: int, x: Array) -> None:
     if not 0 <= axis < typeof(x).ndim:
         raise TypeError(
-            f"ragged_dot_general: {axis} among the {what} numbers is no axis of {name}, "
+            f"ragged_dot_general: {what} {axis} is out of bounds for {name} of type "
             f"{typeof(x).str_short()}"
         )
 
@@ -163,7 +163,7 @@ def _group_count(lhs: Any, sizes: Any, outer: tuple[int, ...]) -> int:
     """Check the type of the group sizes, and return how many groups there are."""
     if sizes.ndim == 0 or not is_integer(sizes.dtype):
         raise TypeError(
-            "ragged_dot_general expects group_sizes to be integers of rank 1 at least, got "
+            "ragged_dot_general expects group_sizes to be integers of rank at least 1, got "
             f"{sizes.str_short()}"
         )
     expected = (*(lhs.shape[axis] for axis in outer), sizes.shape[-1])

@@ -63,7 +63,7 @@ def ragged_all_to_all(
     x, out = typeof(operand), typeof(output)
     if not x.ndim or x.dtype != out.dtype or x.shape[1:] != out.shape[1:]:
         raise ValueError(
-            "ragged_all_to_all input and output must be rows of one dtype and shape, and are "
+            "ragged_all_to_all input and output must be rows of one dtype and shape, got "
             f"{x.str_short()} and {out.str_short()}"
         )
     places = axis_size(axis_name)
@@ -73,12 +73,13 @@ def ragged_all_to_all(
         if t.ndim != 1 or not is_integer(t.dtype) or t.shape != types[0].shape:
             raise ValueError(
                 "ragged_all_to_all offsets and sizes must be vectors of integers of one length, "
-                f"and are {', '.join(t.str_short() for t in types)}"
+                f"got {', '.join(t.str_short() for t in types)}"
             )
     slices = types[0].shape[0]
     if slices == 0 or slices % places:
         raise ValueError(
-            f"ragged_all_to_all: {slices} offsets for {places} places: it must be a multiple"
+            f"ragged_all_to_all: the number of offsets must be a multiple of the {places} places, "
+            f"got {slices}"
         )
     mine = axis_index(axis_name)
     rows = all_gather(operand, axis_name)

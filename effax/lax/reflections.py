@@ -110,7 +110,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     n = matrix.shape[0]
     if matrix.shape != (n, n) or vector.shape != (n,):
         raise ValueError(
-            "cholesky_update takes a square matrix and a vector of its length, not shapes "
+            "cholesky_update: expected a square matrix and a vector of its length, got shapes "
             f"{matrix.shape} and {vector.shape}"
         )
 

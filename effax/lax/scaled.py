@@ -81,8 +81,8 @@ def _numbers(lhs: Array, rhs: Array, given: DimensionNumbers | None) -> Any:
     n, m = typeof(lhs).ndim, typeof(rhs).ndim
     if n != m or n < 2:
         raise TypeError(
-            f"scaled_dot without dimension_numbers takes operands of one rank, 2 at least, not "
-            f"{typeof(lhs).str_short()} and {typeof(rhs).str_short()}"
+            "scaled_dot without dimension_numbers: expected operands of the same rank, at least "
+            f"2, got {typeof(lhs).str_short()} and {typeof(rhs).str_short()}"
         )
     batch = tuple(range(n - 2))
     return (((n - 1,), (n - 2,)), (batch, batch))

@@ -49,7 +49,7 @@ def _axes(axes: Any, ndim: int) -> tuple[int, ...]:
     given = axes if isinstance(axes, Sequence | np.ndarray) else (axes,)
     found = tuple(axis_of(a, ndim) for a in given)
     if len(set(found)) != len(found):
-        raise ValueError(f"the dimensions {tuple(given)} name one axis twice")
+        raise ValueError(f"dimensions must not repeat an axis, got {tuple(given)}")
     return found
 
 
@@ -70,7 +70,7 @@ def broadcast(
     Array([1., 1.], dtype=float32, weak_type=True)
     """
     if not isinstance(sizes, Sequence | np.ndarray):
-        raise TypeError(f"broadcast: the sizes must be a sequence of integers, not {sizes!r}")
+        raise TypeError(f"broadcast: sizes must be a sequence of integers, got {sizes!r}")
     given = typeof(operand).shape
     lengths = canonical_shape(sizes)
     if not lengths and isinstance(operand, Value):
@@ -170,7 +170,7 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     """
     given, wanted = typeof(arr).shape, typeof(like_arr).shape
     if broadcast_shapes(given, wanted) != wanted:
-        raise ValueError(f"broadcast_like: {given} does not fit into the shape {wanted}")
+        raise ValueError(f"broadcast_like: can't broadcast shape {given} to {wanted}")
     return as_values(asarray(repeated(arr, wanted)))
 
 

@@ -71,7 +71,7 @@ def after_all(*operands: Any) -> Token:
     Token()
     """
     if not all(isinstance(x, Token) for x in operands):
-        raise TypeError(f"Arguments to after_all must be tokens, and not {operands}")
+        raise TypeError(f"Arguments to after_all must be tokens, got {operands}")
     state = full((), False, bool_)
     for x in operands:
         state = state | x.state
@@ -123,26 +123,32 @@ def precv(
     [0.0, 1.0]
     """
     if not isinstance(token, Token):
-        raise TypeError(f"precv takes a token of psend first, and not {token!r}")
+        raise TypeError(f"precv: the first argument must be a token of psend, got {token!r}")
     route = _route(perm)
     for name, sent_route, x in token.sent:
         if (name, sent_route) == (axis_name, route):
             return _received(x, out_shape)
     raise ValueError(
-        f"precv(axis_name={axis_name!r}, perm={route}): the token is of no such psend. A send and "
-        "its receive are one permutation here: give precv the token of the psend whose values it "
-        "receives, or use ppermute"
+        f"precv(axis_name={axis_name!r}, perm={route}): the token comes from a psend with another "
+        "axis_name or perm. A send and its receive are one permutation: pass precv the token of "
+        "the psend whose values it receives, or use ppermute"
     )
 
 
 def _received(x: Any, announced: Any) -> Any:
     wanted, found = tree_leaves(announced), tree_leaves(x)
     if tree_structure(announced) != tree_structure(x):
-        raise TypeError(f"precv of {tree_structure(announced)}: {tree_structure(x)} was sent")
+        raise TypeError(
+            f"precv: the expected tree is {tree_structure(announced)}, but {tree_structure(x)} was "
+            "sent"
+        )
     for w, f in zip(wanted, found, strict=True):
         t = typeof(f)
         if tuple(w.shape) != t.shape or canonical_dtype(w.dtype) != t.dtype:
-            raise TypeError(f"precv of {w.dtype}{list(w.shape)}: {t.str_short()} was sent")
+            raise TypeError(
+                f"precv: the expected type is {w.dtype}{list(w.shape)}, but {t.str_short()} was "
+                "sent"
+            )
     return x
 
 

@@ -62,13 +62,15 @@ def _with_integers(name: str, x: ArrayLike) -> Array:
 def _only_inexact(name: str, x: ArrayLike) -> Array:
     given = typeof(_checked(name, x))
     if not is_inexact(given.dtype):
-        raise TypeError(f"{name} takes floating-point or complex elements, not {given.str_short()}")
+        raise TypeError(
+            f"{name}: expected floating-point or complex elements, got {given.str_short()}"
+        )
     return asarray(x)
 
 
 def _no_bool(name: str, x: ArrayLike) -> Array:
     if is_bool(typeof(_checked(name, x)).dtype):
-        raise TypeError(f"{name} takes numbers: Booleans have no opposite")
+        raise TypeError(f"{name}: expected numbers, got Booleans")
     return asarray(x)
 
 
@@ -218,7 +220,7 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
     """
     x = _with_floats("sparse_sigmoid", x)
     if is_complex(typeof(x).dtype):
-        raise ValueError("sparse_sigmoid takes real numbers, which it clips; got complex ones")
+        raise ValueError("sparse_sigmoid: expected real numbers, got complex ones")
     clipped = elementwise.min(elementwise.max(elementwise.add(x, 1.0), 0.0), 2.0)
     return elementwise.mul(clipped, 0.5)
 

@@ -81,7 +81,7 @@ def _prepared(name: str, x: ArrayLike, axis: Axis, where: Any) -> tuple[Array, t
         if where is not None:
             x = _joined(x, -math.inf)
         elif is_bool(typeof(x).dtype):
-            raise TypeError(f"{name} takes numbers: Booleans can't be subtracted from each other")
+            raise TypeError(f"{name}: expected numbers, got Booleans")
     values = strong(promote_inexact(asarray(x), name=name)[0])
     if where is not None and "softmax" in name:
         lengths = common_shape(typeof(values).shape, typeof(asarray(where)).shape)
@@ -300,8 +300,8 @@ def standardize(
     elif variance is None:
         if is_complex(typeof(x).dtype):
             raise ValueError(
-                "standardize takes real numbers where it computes their variance in the fast way; "
-                "for complex ones give variance, or algorithm='stable'"
+                "standardize: algorithm='fast' needs real numbers; for complex ones pass "
+                "variance, or algorithm='stable'"
             )
         squares = _mean(elementwise.square(x), axes, where)
         squares, square = promote(squares, elementwise.square(centre), name="standardize")
@@ -347,8 +347,8 @@ def one_hot(
     classes = known_index("effax.nn.one_hot", "num_classes", num_classes)
     if is_inexact(typeof(asarray(x)).dtype):
         warnings.warn(
-            "effax.nn.one_hot input should be integer-typed: a float may lie between two classes, "
-            "and is then of none; convert it with astype(int)",
+            "effax.nn.one_hot input should be integer-typed: a float between two classes belongs "
+            "to neither; convert it with astype(int)",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -364,7 +364,7 @@ def _one_hot(x: Any, classes: int, dtype: Any, axis: int) -> Array:
     x = asarray(x)
     type = typeof(x)
     if is_bool(type.dtype):
-        raise TypeError("one_hot takes numbers of classes, not Booleans")
+        raise TypeError("one_hot: expected numbers of classes, got Booleans")
     (at,) = canonical_axes(axis, type.ndim + 1)
     lengths = (*type.shape[:at], classes, *type.shape[at:])
     dims = tuple(i for i in range(type.ndim + 1) if i != at)

@@ -173,7 +173,10 @@ def _constant(key: Array, shape: Shape, dtype: Any, value: Any) -> Array:
     from effax.lax.shapes import broadcast_shapes, repeated
 
     if broadcast_shapes(typeof(value).shape, shape) != tuple(shape):
-        raise ValueError(f"constant: {typeof(value).str_short()} does not fit into {shape}")
+        raise ValueError(
+            f"constant: can't broadcast a value of type {typeof(value).str_short()} to shape "
+            f"{shape}"
+        )
     return repeated(convert_element_type(value, dtype), shape)
 
 
@@ -306,7 +309,7 @@ def _variance_scaling(
     if mode not in divisors:
         raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
     if not is_inexact(dtype) and distribution != "normal":
-        raise ValueError(f"weights of a variance are floats or complex numbers, not {dtype}")
+        raise ValueError(f"variance_scaling: dtype must be a float or complex dtype, got {dtype}")
     return _drawn(key, shape, dtype, distribution, scale / divisors[mode])
 
 

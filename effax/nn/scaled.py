@@ -52,10 +52,10 @@ def get_scaled_dot_general_config(mode: str, global_scale: Array | None = None) 
     if mode == "mxfp8":
         return BlockScaleConfig(mode, 32, jnp.float8_e4m3fn, jnp.float8_e8m0fnu, None)
     if mode != "nvfp4":
-        raise ValueError(f"Unsupported mode: {mode}; there are 'mxfp8' and 'nvfp4'")
+        raise ValueError(f"Unsupported mode: {mode}; it must be 'mxfp8' or 'nvfp4'")
     scale = jnp.ones(1, "float32") if global_scale is None else jnp.asarray(global_scale)
     if scale.size != 1:
-        raise ValueError(f"global_scale is one number, and not of shape {scale.shape}")
+        raise ValueError(f"global_scale must be a scalar, got shape {scale.shape}")
     return BlockScaleConfig(mode, 16, jnp.float4_e2m1fn, jnp.float8_e4m3fn, scale)
 
 
@@ -99,8 +99,8 @@ def scaled_matmul(
     for x, s in zip(shapes[:2], shapes[2:], strict=True):
         if s[:2] != x[:2] or s[2] == 0 or x[2] % s[2]:
             raise ValueError(
-                f"scaled_matmul requires scales for blocks of rows, but got {s} for {x}: the first "
-                "two lengths are the same, and the last divides"
+                f"scaled_matmul requires scales for blocks of rows, but got {s} for {x}: the "
+                "first two lengths must be equal, and the last must divide"
             )
     dtype = jnp.dtype(preferred_element_type)
     return _scaled_matmul(lhs, rhs, lhs_scales, rhs_scales, dtype)

@@ -102,7 +102,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     check_arrays("rot90", m)
     ndim = len(shape_of(m))
     if len(axes) != 2:
-        raise ValueError(f"rot90: axes must be two axes, not {axes}")
+        raise ValueError(f"rot90: axes must be two axes, got {axes}")
     if ndim < 2:
         raise ValueError(
             "rot90 requires its first argument to have ndim at least two, but got first argument "
@@ -452,8 +452,8 @@ def delete(
     elif isinstance(obj, Carrier):
         if len(obj.shape) and not assume_unique_indices:
             raise ConcretizationTypeError(
-                "delete: how many positions are different, and so the length of the result, is "
-                "not known while tracing; pass assume_unique_indices=True if they are"
+                "delete: the number of different positions, and so the length of the result, is "
+                "not known while tracing; pass assume_unique_indices=True if all are different"
             )
         return _delete_unknown(arr, obj, axis)
     else:

@@ -66,7 +66,7 @@ def _array(
 ) -> Value:
     """`array` of what is no array of keys."""
     if order not in (None, "C", "A", "K"):
-        raise NotImplementedError(f"array: order={order!r} is not supported; layouts are XLA's")
+        raise NotImplementedError(f"array: order={order!r} is not supported; XLA chooses layouts")
     if object is None:
         raise ValueError("None is not a valid value for jnp.array")
     if dtype is None and type(object) is np.ndarray and object.dtype is float0:
@@ -137,7 +137,7 @@ def _number(x: Any, wanted: Any) -> Any:
     if wanted is not None:
         kind_fits = is_complex(wanted) or not isinstance(x, complex)
         if not kind_fits and not is_bool(wanted):
-            raise TypeError(f"{x} is complex, and can't be made a {wanted}")
+            raise TypeError(f"can't convert the complex number {x} to {wanted}")
         if kind_fits and current.get() is bottom:
             return device_array(x, type_.update(dtype=wanted, weak_type=False))
         if kind_fits:
@@ -222,7 +222,7 @@ def astype(
 
         warnings.warn(
             "Casting from complex to real dtypes drops the imaginary part, and will be refused; "
-            "say which part is meant, by jnp.real or jnp.imag",
+            "take a part with jnp.real or jnp.imag",
             DeprecationWarning,
             stacklevel=3,
         )

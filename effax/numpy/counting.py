@@ -102,7 +102,7 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
         x = elementwise.max(x, 0)
     kind = typeof(weights).dtype
     if kind == np.bool_:
-        raise TypeError("bincount adds weights up, and Booleans don't add: give it integers")
+        raise TypeError("bincount: weights must be numbers, got Booleans; convert them to integers")
     return added_up(x, weights, length, kind)
 
 
@@ -350,7 +350,7 @@ def histogramdd(
     """
     check_arrays("histogramdd", sample, *(() if weights is None else (weights,)))
     if len(shape_of(sample)) != 2:
-        raise ValueError(f"sample must be a matrix of points, not of shape {shape_of(sample)}")
+        raise ValueError(f"sample must be a matrix of points, got shape {shape_of(sample)}")
     return _boxes(sample, shape_of(sample)[1], bins, range, weights, density)
 
 

@@ -176,7 +176,7 @@ def empty(
 def _check_fits(name: str, value: Any, dtype: Any) -> None:
     """Raises `TypeError` for a complex number that is to be a real one, but not a Boolean."""
     if isinstance(value, complex) and not is_complex(dtype) and not is_bool(dtype):
-        raise TypeError(f"{name}: {value} is not a real number, as {dtype} has to hold")
+        raise TypeError(f"{name}: {dtype} holds real numbers only, got {value}")
 
 
 @fills_keys

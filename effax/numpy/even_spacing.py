@@ -81,7 +81,7 @@ def arange(
         given = [0, given[0], given[2]]
     first, last, by = given[0], given[1], 1 if given[2] is None else given[2]
     if by == 0:
-        raise ZeroDivisionError("arange: a step of zero reaches no end")
+        raise ZeroDivisionError("arange: step must not be zero")
     if not is_integer(kind) or isinstance(first + last + by, float | complex | np.inexact):
         return constant(_host_arange(first, last, by, kind), device)
     count = max(0, ceil((int(last) - int(first)) / int(by)))

@@ -412,7 +412,7 @@ def _placed(x: Array, device: Any) -> Array:
 def _frequencies(d: ArrayLike, n: int, half: bool, dtype: Any) -> Array:
     """The frequencies of a half or a full transform, whose second half is of negative ones."""
     if half and dtype.kind == "b":
-        raise TypeError("rfftfreq counts in the dtype asked for, and can't in Booleans")
+        raise TypeError("rfftfreq: dtype must be a dtype of numbers, got bool")
     places = jnp.arange(n // 2 + 1 if half else n)
     if not half:
         places = jnp.where(places < (n + 1) // 2, places, places - n)

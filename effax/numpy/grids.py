@@ -428,7 +428,7 @@ class _Grid:
 
     def _axis(self, part: Any) -> Any:
         if not isinstance(part, slice):
-            raise TypeError(f"a grid is indexed by slices, not by {part!r}")
+            raise TypeError(f"mgrid and ogrid must be indexed by slices, got {part!r}")
         start = 0 if part.start is None else part.start
         if isinstance(part.step, complex):
             return linspace(start, part.stop, int(abs(part.step)))

@@ -177,7 +177,7 @@ def shape(a: ArrayLike | None) -> tuple[int, ...]:
     """
     if a is None:
         warnings.warn(
-            "None is no array, and that it has the shape () is deprecated",
+            "None is not an array; its shape () is deprecated",
             DeprecationWarning,
             stacklevel=3,
         )
@@ -344,7 +344,7 @@ def load(file: str | os.PathLike[str] | Any, *args: Any, **kwargs: Any) -> Array
             found = found.view(dtypes.bfloat16)
         if found.dtype == "V1":
             raise TypeError(
-                "load: the file holds elements of one byte, and not their dtype (float8_e4m3fn, "
+                "load: the file does not say the dtype of its one-byte elements (float8_e4m3fn, "
                 "int4, ...); use jnp.asarray(np.load(file).view(dtype))"
             )
         return array(found)

@@ -36,7 +36,7 @@ def _sequence(name: str, arrays: Any) -> list[Any]:
     check_arrays(name, arrays)
     lengths = shape_of(arrays)
     if not lengths:
-        raise TypeError(f"{name} takes a sequence of arrays, not one scalar")
+        raise TypeError(f"{name}: expected a sequence of arrays, got one scalar")
     rows = (effects.slice_axis(arrays, 0, i, i + 1) for i in range(lengths[0]))
     return [effects.squeeze(r, (0,)) for r in rows]
 
@@ -205,9 +205,7 @@ def block(arrays: ArrayLike | Sequence[ArrayLike]) -> Array:
 
 def _block(arrays: Any) -> tuple[Any, int]:
     if isinstance(arrays, tuple):
-        raise ValueError(
-            "block takes nested lists, not tuples: a tuple is not clear about its depth"
-        )
+        raise ValueError("block: expected nested lists, got a tuple, whose depth is ambiguous")
     if not isinstance(arrays, list):
         check_arrays("block", arrays)
         return atleast_1d(arrays), 1

@@ -34,7 +34,7 @@ def _wanted_shape(lengths: Any, given: tuple[int, ...]) -> tuple[int, ...]:
     wanted = [concrete_int(n, "the length of an axis") for n in lengths]
     size = prod(given)
     if wanted.count(-1) > 1:
-        raise TypeError(f"reshape: only one length can be -1, not several in {tuple(wanted)}")
+        raise TypeError(f"reshape: only one length can be -1, got {tuple(wanted)}")
     if -1 in wanted:
         known = prod(n for n in wanted if n != -1)
         if known == 0 or size % known:

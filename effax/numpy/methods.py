@@ -268,7 +268,7 @@ def _install_shapes(numpy: Any) -> None:
     def to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
         """The array on another device (array API). Raises `NotImplementedError` for a stream."""
         if stream is not None:
-            raise NotImplementedError("stream argument of array.to_device()")
+            raise NotImplementedError("stream argument of array.to_device() is not supported")
         from effax.api.placing.devices import device_put
 
         return device_put(self, device)

@@ -57,8 +57,8 @@ def norm(
     if len(axes) == 2:
         return _matrix_norm(x, "fro" if ord is None else ord, axes, keepdims)
     raise ValueError(
-        f"linalg.norm: axis={axes} names {len(axes)} axes; one makes norms of vectors, two of "
-        "matrices"
+        "linalg.norm: axis must name one axis (norms of vectors) or two (norms of matrices), got "
+        f"{axes}"
     )
 
 

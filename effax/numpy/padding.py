@@ -81,7 +81,7 @@ def pad(
         return _pad_ramp(array, np.asarray(kwargs.get("end_values", 0)), width)
     odd = kwargs.get("reflect_type", "even") == "odd"
     if kwargs.get("reflect_type", "even") not in ("even", "odd"):
-        raise ValueError(f"reflect_type must be 'even' or 'odd', not {kwargs['reflect_type']!r}")
+        raise ValueError(f"reflect_type must be 'even' or 'odd', got {kwargs['reflect_type']!r}")
     stat = kwargs.get("stat_length")
     pairs = None if stat is None else _pairs(stat, len(lengths), "stat_length")
     if any(n == 0 and (a or b) for n, (a, b) in zip(lengths, width, strict=True)):
@@ -97,7 +97,9 @@ def _pairs(given: Any, ndim: int, name: str) -> Pairs:
             full[axis] = pair
         given = full
     if not is_static(given):
-        raise TypeError(f"pad: {name} must be known while tracing; it says what the shape will be")
+        raise TypeError(
+            f"pad: {name} must be known while tracing, as the shape of the result depends on it"
+        )
     numbers = np.asarray(given)
     if numbers.dtype.kind not in "iu":
         raise TypeError(f"`{name}` must be of integral type, not {numbers.dtype}.")

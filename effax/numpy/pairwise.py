@@ -158,8 +158,8 @@ def _diagonal(x: Any, first: int, second: int) -> Any:
     type = typeof(x)
     if type.shape[first] != type.shape[second]:
         raise ValueError(
-            f"einsum: axes {first} and {second} of {type.str_short()} have one name, but not one "
-            "length"
+            f"einsum: axes {first} and {second} of {type.str_short()} have the same name, but "
+            "different lengths"
         )
     mask = comparison.eq(
         shape.iota(dtype=int32, shape=type.shape, dimension=first),

@@ -39,7 +39,7 @@ def vectors(name: str, *xs: ArrayLike, inexact: bool = True) -> list[Array]:
     promoted = promote_dtypes_inexact(*xs) if inexact else promote_dtypes(*xs)
     for x in promoted:
         if len(shape_of(x)) > 1:
-            raise ValueError(f"{name} takes a rank-1 array of coefficients, not {typeof(x)}")
+            raise ValueError(f"{name}: expected a rank-1 array of coefficients, got {typeof(x)}")
     return [expand_dims(x, 0) if not shape_of(x) else x for x in promoted]
 
 
@@ -289,7 +289,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """
     check_arrays("polyval", p, x)
     if not shape_of(p):
-        raise ValueError(f"polyval takes a vector of coefficients, not {typeof(p)}")
+        raise ValueError(f"polyval: expected a vector of coefficients, got {typeof(p)}")
     p, x = promote_dtypes(p, x)
     dtype = typeof(p).dtype
     lengths = np.broadcast_shapes(shape_of(p)[1:], shape_of(x))

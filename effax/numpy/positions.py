@@ -139,7 +139,10 @@ def ravel_multi_index(
     """
     check_arrays("ravel_multi_index", *multi_index)
     if len(multi_index) != len(dims):
-        raise ValueError(f"{len(multi_index)} index arrays for {len(dims)} dimensions")
+        raise ValueError(
+            f"ravel_multi_index: expected one index array for each of the {len(dims)} dimensions, "
+            f"got {len(multi_index)}"
+        )
     lengths = tuple(operator.index(d) for d in dims)
     if mode not in ("raise", "clip", "wrap", "ignore"):
         raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap', 'clip', or 'ignore'.")
@@ -156,8 +159,8 @@ def ravel_multi_index(
         raise ValueError(f"dtype={wanted} is not an integer type.")
     if prod(lengths) - 1 > iinfo(wanted).max:
         raise ValueError(
-            f"jnp.ravel_multi_index: dims={lengths} have positions beyond the largest of "
-            f"{wanted}; pass dtype='int64', with x64 on"
+            f"jnp.ravel_multi_index: dims={lengths} have positions beyond the range of {wanted}; "
+            "pass dtype='int64', with x64 on"
         )
     if mode == "raise":
         for index, n in zip(multi_index, lengths, strict=True):

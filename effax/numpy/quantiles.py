@@ -51,7 +51,9 @@ def _quantile(
     refuse_out(name, out)
     check_arrays(name, a, q)
     if overwrite_input:
-        raise ValueError(f"jnp.{name} does not support overwrite_input=True: arrays don't change")
+        raise ValueError(
+            f"jnp.{name} does not support overwrite_input=True: effax arrays are immutable"
+        )
     if method not in METHODS:
         raise ValueError(f"method={method!r} not recognized; the methods are {', '.join(METHODS)}")
     if weights is not None and method != "inverted_cdf":
@@ -71,7 +73,7 @@ def _quantile(
     rows, lanes = shape.move_axis_to_front(a, axes)
     count = shape_of(rows)[0]
     if count == 0:
-        raise ValueError(f"{name} of no elements is not defined: shape {lengths}, axis {axis}")
+        raise ValueError(f"{name} of an empty axis is not defined: shape {lengths}, axis {axis}")
     many = shape_of(q)
     places = shape.reshape(q, shape=(*(many or (1,)), *(1,) * len(lanes)))
     places = broadcast(places, (*(many or (1,)), *lanes))
@@ -100,8 +102,8 @@ def _aligned(weights: Any, lengths: tuple[int, ...], axes: tuple[int, ...]) -> A
         return weights
     if given != tuple(lengths[i] for i in axes):
         raise ValueError(
-            f"weights have shape {given}, but the array {lengths} and the axes {axes} want "
-            f"{tuple(lengths[i] for i in axes)}"
+            f"weights must have the shape {tuple(lengths[i] for i in axes)} of the axes {axes} of "
+            f"the array of shape {lengths}, got {given}"
         )
     order = sorted(range(len(axes)), key=axes.__getitem__)
     turned = shape.transpose(weights, permutation=tuple(order))

@@ -77,10 +77,10 @@ def ds(
     stride = 1 if stride is None else operator.index(stride)
     size = operator.index(size)
     if stride < 0 or size < 0:
-        raise ValueError(f"ds({start}, {size}, {stride}): sizes and strides are not negative")
+        raise ValueError(f"ds({start}, {size}, {stride}): size and stride must not be negative")
     kind = typeof(start)
     if kind.shape or not is_integer(kind.dtype):
-        raise TypeError(f"a slice starts at an integer, and not at {start!r}")
+        raise TypeError(f"the start of a slice must be an integer, got {start!r}")
     return Slice(start, size, stride)
 
 

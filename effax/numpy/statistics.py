@@ -168,13 +168,12 @@ def _variance_dtypes(name: str, given: Any, asked: Any) -> tuple[Any, Any]:
         return accumulator(working), real_dtype(working)
     if is_complex(given) and not is_complex(asked):
         raise ValueError(
-            f"jnp.{name}: dtype={asked} is real, and the array is complex: the imaginary parts "
-            "would be lost; leave dtype out, or take the parts apart first"
+            f"jnp.{name}: dtype={asked} is real, but the array is complex, and its imaginary part "
+            "would be lost; leave dtype out, or pass jnp.real of the array"
         )
     if is_bool(asked):
         raise TypeError(
-            f"jnp.{name} divides in the dtype asked for, and Booleans can't be divided; ask for "
-            "one of numbers"
+            f"jnp.{name}: dtype must be a dtype of numbers, got bool, as the sum is divided in it"
         )
     return accumulator(asked), asked
 

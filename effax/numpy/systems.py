@@ -443,7 +443,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     if math.prod(ours) != math.prod(rest):
         raise ValueError(
             f"linalg.tensorinv: the first ind={ind} axes must have as many elements as the rest, "
-            f"and the shape is {x.shape}"
+            f"got shape {x.shape}"
         )
     flat = shape.reshape(x, shape=(math.prod(ours), math.prod(rest)))
     return shape.reshape(inv(flat), shape=(*rest, *ours))

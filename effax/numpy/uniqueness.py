@@ -99,7 +99,9 @@ def _collected(
     """The new rows, filled up to `size`; where each was first; which each row is; how often."""
     n, width = shape_of(ordered)
     if not n and size and fill is None:
-        raise ValueError("unique: of no elements, size can be filled up with a fill_value only")
+        raise ValueError(
+            "unique: the array is empty, so size needs a fill_value to fill the result with"
+        )
     kind = default_int()
     first = places(new, size)
     there = comparison.lt(

@@ -118,7 +118,10 @@ class ufunc(partial):  # type: ignore[type-arg]  # noqa: N801
         if self.nout != 1:
             raise ValueError(f"{method} only supported for functions returning a single value")
         if out is not None:
-            raise NotImplementedError(f"out argument of {self.__name__}.{method}()")
+            raise NotImplementedError(
+                f"out argument of {self.__name__}.{method}() is not supported: effax arrays are "
+                "immutable"
+            )
 
     def reduce(
         self,
@@ -209,10 +212,7 @@ class ufunc(partial):  # type: ignore[type-arg]  # noqa: N801
         if self.nout != 1:
             raise ValueError("at only supported for functions returning a single value")
         if len(given) != self.nin:
-            raise TypeError(
-                f"{self.__name__}.at: a function of {self.nin} takes {self.nin} arrays, got "
-                f"{len(given)}"
-            )
+            raise TypeError(f"{self.__name__}.at: expected {self.nin} arrays, got {len(given)}")
         if self._quick[2] is not None:
             return self._quick[2](array(a), indices, b)
         return _combined_at(self, array(a), indices, b)
@@ -331,7 +331,9 @@ def _refusing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(*args: Any, out: None = None, where: None = None) -> Any:
         for given, parameter in ((out, "out"), (where, "where")):
             if given is not None:
-                raise NotImplementedError(f"{parameter} argument of <jnp.ufunc {name!r}>")
+                raise NotImplementedError(
+                    f"{parameter} argument of <jnp.ufunc {name!r}> is not supported"
+                )
         return function(*args)
 
     return call

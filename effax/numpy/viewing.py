@@ -84,7 +84,7 @@ def _parted(x: Any, count: int) -> Any:
     *first, n = typeof(x).shape
     if n % count:
         raise ValueError(
-            f"view: {count} elements make one of the larger dtype, and the last axis has {n}, "
-            f"which is no multiple of {count}"
+            f"view: the length of the last axis must be a multiple of {count}, as {count} "
+            f"elements make one of the larger dtype, got {n}"
         )
     return shape.reshape(x, shape=(*first, n // count, count))

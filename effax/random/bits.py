@@ -153,8 +153,8 @@ def result_shape(function: str, shape: Any, *parameters: tuple[int, ...]) -> tup
     found = np.broadcast_shapes(asked, *parameters)
     if found != asked:
         raise ValueError(
-            f"{function}: the parameters have shapes that make {found} of shape={asked}; they must "
-            "broadcast to the shape that is asked for"
+            f"{function}: the parameters must broadcast to shape={asked}, but together they have "
+            f"the shape {found}"
         )
     return asked
 
@@ -166,8 +166,8 @@ def parameter(x: Any, dtype: DType) -> Any:
     """
     if is_complex(typeof(x).dtype) and not is_complex(dtype):
         raise TypeError(
-            f"the samples are of {dtype}, and a parameter of them of {typeof(x).dtype}, whose "
-            f"imaginary part would be dropped; give its real part (jnp.real)"
+            f"the samples have the dtype {dtype}, but a parameter has {typeof(x).dtype}, and its "
+            "imaginary part would be lost; pass its real part (jnp.real)"
         )
     return lax.convert_element_type(x, dtype)
 

@@ -292,8 +292,8 @@ def choice(
         return _choose_distinct(words, array, shape=found, axis=axis, n=n)
     if shape_of(p) != (n,):
         raise ValueError(
-            f"random.choice: p has a probability for each of the {n} elements along the axis, and "
-            f"its shape must be ({n},), not {shape_of(p)}"
+            f"random.choice: p must have the shape ({n},), a probability for each of the {n} "
+            f"elements along the axis, got {shape_of(p)}"
         )
     p = jnp.asarray(p)
     if replace:

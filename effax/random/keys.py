@@ -48,7 +48,9 @@ def _implementation(impl: Any, dtype: Any, function: str) -> str:
         raise TypeError(f"unrecognized type {type(asked)} for specifying PRNG implementation.")
     if asked not in IMPLEMENTATIONS:
         listed = ", ".join(f'"{name}"' for name in IMPLEMENTATIONS)
-        raise ValueError(f'unrecognized PRNG implementation "{asked}". Those there are: {listed}')
+        raise ValueError(
+            f'unrecognized PRNG implementation "{asked}". The implementations are: {listed}'
+        )
     return asked
 
 

@@ -63,8 +63,8 @@ def encipher_row(words: Any, n: int, use: str) -> Any:
     """
     if n >= 1 << 32:
         raise NotImplementedError(
-            f"{n} random words in a row, by threefry_partitionable=False, are more than a counter "
-            "of 32 bits can number; draw parts with keys of their own, or leave the setting at True"
+            "with threefry_partitionable=False at most 2**32 random words can be drawn at once, "
+            f"got {n}; draw parts with keys of their own, or leave the setting at True"
         )
     half = -(-n // 2)
     numbers = lax.iota(uint32, 2 * half)

@@ -52,7 +52,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     """
     (x,) = floats("bessel_jn", z)
     if is_complex(x.dtype):
-        raise TypeError(f"bessel_jn takes real numbers, not {x.dtype}")
+        raise TypeError(f"bessel_jn: z must be real, got {x.dtype}")
     orders = concrete_int(v, "bessel_jn: v")
     if orders < 0:
         return jnp.zeros((0, *x.shape), x.dtype)

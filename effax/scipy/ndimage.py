@@ -101,7 +101,7 @@ def map_coordinates(
         )
     places = jnp.broadcast_arrays(*floats("map_coordinates", *places))
     if is_complex(places[0].dtype):
-        raise TypeError(f"coordinates must be real, not {places[0].dtype}")
+        raise TypeError(f"coordinates must be real, got {places[0].dtype}")
     total = _interpolated(image, places, order, mode, outside)
     if is_integer(image.dtype) or is_bool(image.dtype):
         total = _rounded(total)

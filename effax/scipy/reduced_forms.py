@@ -36,7 +36,9 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
     if output == "complex" and not is_complex(x.dtype):
         x = x.astype(complex_dtype(inexact_dtype(x.dtype)))
     if not jnp.issubdtype(x.dtype, jnp.inexact):
-        raise TypeError(f"schur takes floats or complex numbers, not {x.dtype}: convert before")
+        raise TypeError(
+            f"schur: expected floats or complex numbers, got {x.dtype}; convert the array first"
+        )
     t, q = linalg.schur(x)
     return t, q
 
@@ -333,8 +335,8 @@ def eigh_tridiagonal(
     chosen = slice(None)
     if select == "v":
         raise NotImplementedError(
-            "eigh_tridiagonal(..., select='v') is not implemented: how many there are is not known "
-            "before; take all, and jnp.where"
+            "eigh_tridiagonal(..., select='v') is not implemented, as the number of results "
+            "depends on the values; take all, and select with jnp.where"
         )
     if select == "i":
         if select_range is None:

@@ -223,7 +223,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     1.644...
     """
     if not is_integer(typeof(n).dtype):
-        raise ValueError(f"polygamma: n must be of an integer type, not {typeof(n).str_short()}")
+        raise ValueError(f"polygamma: n must be of an integer type, got {typeof(n).str_short()}")
     return special.polygamma(*_real("polygamma", n, x))
 
 
@@ -336,7 +336,7 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
     24.0
     """
     if exact:
-        raise NotImplementedError("factorial with exact=True")
+        raise NotImplementedError("factorial with exact=True is not supported; use math.factorial")
     (n,) = _real("factorial", n)
     return jnp.where(n < 0, 0, jnp.exp(_lgamma(n + 1)))
 

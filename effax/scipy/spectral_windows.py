@@ -96,8 +96,8 @@ def window_of(window: Any, length: int) -> Array:
     name = _ALIASES.get(name, name)
     if name in _ABSENT:
         raise ValueError(
-            f"the window {name!r} is not there; compute it, by scipy.signal.get_window, and give "
-            "its values"
+            f"the window {name!r} is not implemented; compute it with scipy.signal.get_window, "
+            "and pass its values"
         )
     if name not in _COSINES and name not in _SHAPES:
         raise ValueError(f"Invalid window name {name!r} in parameter {window=}!")
@@ -117,4 +117,4 @@ def window_of(window: Any, length: int) -> Array:
     try:
         return _SHAPES[name](t, n, *parameters)
     except TypeError as error:
-        raise ValueError(f"the window {window!r} is not understood: {error}") from None
+        raise ValueError(f"invalid window {window!r}: {error}") from None

@@ -105,8 +105,8 @@ def visualize(program: Any, path: Any = None) -> Drawing:
     found = program if isinstance(program, Program) else getattr(program, "program", None)
     if not isinstance(found, Program):
         raise TypeError(
-            f"visualize draws programs, not {type(program).__name__}; effax.make_program(f)(*args) "
-            "gives the program of a function"
+            f"visualize: expected a program, got {type(program).__name__}; "
+            "effax.make_program(f)(*args) returns the program of a function"
         )
     drawing = _Whole(found).drawing()
     if path is not None:

@@ -49,7 +49,7 @@ def parse(text: str) -> Program:
       in (c) }
     """
     if not isinstance(text, str):
-        raise TypeError(f"parse takes the text of a program, not {type(text).__name__}")
+        raise TypeError(f"parse: expected the text of a program, got {type(text).__name__}")
     reader = _Reader(re.sub(r" *  # .*", "", text))
     program = reader.program()
     reader.spaces()

@@ -67,7 +67,7 @@ class PythonSource:
         if self.objects:
             raise ValueError(
                 f"python_source of {self.name} refers to {', '.join(self.objects)}, which no "
-                "module has under a name of its own, so a file can't; define them at the top of a "
+                "module defines by name, so a file can't hold them; define them at the top of a "
                 "module, or use function() in this process"
             )
         text = self.text
@@ -127,8 +127,8 @@ def python_source(program: Any) -> PythonSource:
         found, captured = getattr(program, "program", None), getattr(program, "captured", ())
     if not isinstance(found, Program):
         raise TypeError(
-            f"python_source writes programs, not {type(program).__name__}; "
-            "effax.make_program(f)(*args) gives the program of a function"
+            f"python_source: expected a program, got {type(program).__name__}; "
+            "effax.make_program(f)(*args) returns the program of a function"
         )
     writer = _Source()
     name = found.name if is_name(found.name) else "f"

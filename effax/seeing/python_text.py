@@ -226,7 +226,7 @@ def scalar_text(value: Any) -> str:
     if type(value) is float and not math.isfinite(value):
         return f'float("{value}")'
     if type(value) not in (bool, int, float, type(None)):
-        raise TypeError(f"{value!r} is no Python number, but of class {type(value).__name__}")
+        raise TypeError(f"expected a Python number, got {value!r} of class {type(value).__name__}")
     return repr(value)
 
 

@@ -49,7 +49,9 @@ def _sequenced_type(
     token: ShapedArray, *operands: ShapedArray, result_types: tuple[ShapedArray, ...], **_: Any
 ) -> Sequence[ShapedArray]:
     if token is not TOKEN:
-        raise TypeError(f"sequenced_callback takes a token first, not {token.str_short()}")
+        raise TypeError(
+            f"sequenced_callback: the first operand must be a token, got {token.str_short()}"
+        )
     return (TOKEN, *result_types)
 
 
@@ -108,8 +110,8 @@ def answer(
     results = callback(*operands)
     if len(results) != len(result_types):
         raise TypeError(
-            f"the callback {callback} gave {len(results)} results, and {len(result_types)} were "
-            "announced"
+            f"the callback {callback} returned {len(results)} results, but {len(result_types)} "
+            "were announced"
         )
     return tuple(
         _typed(callback, i, x, t)
@@ -126,7 +128,7 @@ def _typed(callback: Any, i: int, x: Any, type_: ShapedArray) -> np.ndarray[Any,
         if wanted != found:
             raise TypeError(
                 f"Incorrect output {what} for return value #{i}: the callback {callback} was "
-                f"announced as {type_.str_short()}, but it gave "
+                f"announced as {type_.str_short()}, but it returned "
                 f"{array.dtype.name}{list(array.shape)}"
             )
     return array.astype(type_.dtype, copy=False)

@@ -16,7 +16,7 @@ FAMILY = "check"
 def _check_type(holds: ShapedArray, *payload: ShapedArray, site: Site) -> Sequence[ShapedArray]:
     lanes = holds.shape
     if not is_bool(holds.dtype):
-        raise TypeError(f"check: whether it holds is a Boolean, not {holds.str_short()}")
+        raise TypeError(f"check: the condition must be a Boolean, got {holds.str_short()}")
     given = [(x.shape, x.dtype) for x in payload]
     wanted = [((*lanes, *t.shape), t.dtype) for t in site.types]
     if given != wanted:
@@ -48,7 +48,7 @@ def _detect_type(
 ) -> Sequence[ShapedArray]:
     for x, wanted in zip(xs, what, strict=True):
         if wanted == NAN and not is_float(x.dtype):
-            raise TypeError(f"detect looks for NaN among floats, not in {x.str_short()}")
+            raise TypeError(f"detect: expected floats, got {x.str_short()}")
     return [ShapedArray(x.shape[:lanes], bool_) for x in xs]
 
 

@@ -23,7 +23,7 @@ Axes = tuple[Hashable, ...]
 
 def _named(name: str, axes: Any) -> None:
     if type(axes) is not tuple or not axes:
-        raise TypeError(f"{name}: axes are a tuple of names, not {axes!r}")
+        raise TypeError(f"{name}: axes must be a tuple of names, got {axes!r}")
 
 
 def _one_name(name: str, axes: Any) -> None:
@@ -35,14 +35,14 @@ def _one_name(name: str, axes: Any) -> None:
 def _sum_type(x: ShapedArray, *, axes: Axes) -> ShapedArray:
     _named("psum", axes)
     if is_bool(x.dtype):
-        raise TypeError(f"psum adds numbers, and the operand is {x.str_short()}; convert it first")
+        raise TypeError(f"psum: expected numbers, got {x.str_short()}; convert it first")
     return x
 
 
 def _extremum_type(x: ShapedArray, *, axes: Axes) -> ShapedArray:
     _named("pmax and pmin", axes)
     if is_complex(x.dtype):
-        raise TypeError(f"pmax and pmin compare, and {x.str_short()} has no order")
+        raise TypeError(f"pmax and pmin: expected elements that have an order, got {x.str_short()}")
     return x
 
 
@@ -122,7 +122,7 @@ def _permute_type(
     for i, what in enumerate(("source", "destination")):
         places = [pair[i] for pair in perm]
         if len(set(places)) != len(places):
-            raise ValueError(f"ppermute: each place is a {what} at most once, and perm is {perm}")
+            raise ValueError(f"ppermute: each place may be a {what} at most once, got perm {perm}")
         if not all(0 <= place < size for place in places):
             raise ValueError(f"ppermute: perm {perm} names places outside 0..{size - 1}")
     return x

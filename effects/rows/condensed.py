@@ -103,8 +103,8 @@ def _tridiagonal_solve_type(
         )
     if d.shape != b.shape[:-1] or not dl.dtype == d.dtype == du.dtype == b.dtype:
         raise TypeError(
-            "tridiagonal_solve takes diagonals of one dtype with the right side's, each as long "
-            f"as its columns: {d.str_short()} for {b.str_short()}"
+            "tridiagonal_solve: the diagonals must have the dtype of the right side and the "
+            f"length of its columns, got {d.str_short()} for {b.str_short()}"
         )
     return b.update(weak_type=all(x.weak_type for x in (dl, d, du, b)))
 

@@ -30,9 +30,8 @@ def product_dtype(name: str, lhs: ShapedArray, rhs: ShapedArray, preferred: Any)
         kinds = _kind(lhs.dtype), _kind(wanted)
         if kinds in (("float", "integer"), ("complex", "integer"), ("complex", "float")):
             raise TypeError(
-                f"{name}: a product of {lhs.str_short()} and {rhs.str_short()} is no "
-                f"{wanted.name}; `preferred_element_type` must be of the operands' kind, and "
-                f"is {wanted.name}"
+                f"{name}: `preferred_element_type` must be of the operands' kind, got "
+                f"{wanted.name} for {lhs.str_short()} and {rhs.str_short()}"
             )
     return wanted
 

@@ -51,11 +51,12 @@ def _bitcast_type(x: ShapedArray, *, dtype: DType) -> ShapedArray:
     before, after = bit_width(x.dtype), bit_width(dtype)
     if before < after and (not x.shape or x.shape[-1] != after // before):
         raise ValueError(
-            f"bitcast_convert_type: {x.str_short()} can't be seen as {dtype}: its last axis must "
-            f"have the length {after // before}, so that its elements make one of the wider type"
+            f"bitcast_convert_type: {x.str_short()} can't be bitcast to {dtype}: its last axis "
+            f"must have the length {after // before}, so that its elements make one of the wider "
+            "type"
         )
     if is_complex(x.dtype) or is_complex(dtype) or is_bool(x.dtype) != is_bool(dtype):
-        raise TypeError(f"bitcast_convert_type: {x.str_short()} can't be seen as {dtype}")
+        raise TypeError(f"bitcast_convert_type: {x.str_short()} can't be bitcast to {dtype}")
     if before == after:
         return ShapedArray(x.shape, dtype)
     if before > after:

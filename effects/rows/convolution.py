@@ -53,7 +53,9 @@ def _conv_type(
         raise TypeError(f"{name}: operands must have ranks of at least 2, got {both}")
     for spec in dimension_numbers:
         if sorted(spec) != list(range(n)):
-            raise TypeError(f"{name}: {spec} in the dimension numbers is no order of {n} axes")
+            raise TypeError(
+                f"{name}: {spec} in the dimension numbers must have each of the {n} axes once"
+            )
     if len(window_strides) != n - 2:
         raise ValueError(
             f"{name} window and window_strides must have the same number of dimensions, but got "

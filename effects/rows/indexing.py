@@ -263,7 +263,7 @@ def _gather_type(
         )
     gone = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
     if isinstance(fill_value, complex) and not is_complex(x.dtype):
-        raise TypeError(f"gather: fill_value {fill_value} is complex, and {x.str_short()} is not")
+        raise TypeError(f"gather: fill_value {fill_value} is complex, but {x.str_short()} is not")
     window = iter([size for i, size in enumerate(slice_sizes) if i not in gone])
     batch = iter(indices.shape[:-1])
     shape = tuple(next(window if i in dims.offset_dims else batch) for i in range(ndim))

@@ -36,7 +36,7 @@ def matrix_lengths(name: str, x: ShapedArray, square: bool = False) -> tuple[int
     """The lengths of the last two axes, after the checks that all share."""
     if x.ndim < 2:
         raise MatrixShapeError(
-            f"{name} takes matrices, of rank 2 at least, but was given {x.str_short()}"
+            f"{name}: expected matrices, of rank at least 2, got {x.str_short()}"
         )
     if x.dtype not in _DTYPES:
         refuse = NotImplementedError if is_inexact(x.dtype) else TypeError
@@ -46,7 +46,7 @@ def matrix_lengths(name: str, x: ShapedArray, square: bool = False) -> tuple[int
         )
     m, n = x.shape[-2:]
     if square and m != n:
-        raise MatrixShapeError(f"{name} takes square matrices, but was given {x.str_short()}")
+        raise MatrixShapeError(f"{name}: expected square matrices, got {x.str_short()}")
     return m, n
 
 

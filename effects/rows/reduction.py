@@ -60,7 +60,7 @@ def _outermost(dtype: Any, sign: int) -> Any:
 
 def _check_axes(name: str, x: ShapedArray, axes: tuple[int, ...]) -> None:
     if len(set(axes)) != len(axes):
-        raise ValueError(f"{name}: the axes {axes} name one of them twice")
+        raise ValueError(f"{name}: the axes must not repeat, got {axes}")
     if not all(0 <= a < x.ndim for a in axes):
         raise ValueError(f"{name}: the axes {axes} are not all axes of {x.str_short()}")
 
@@ -123,7 +123,7 @@ def _reduce_type(
     n = len(operands) // 2
     xs, inits = operands[:n], operands[n:]
     if not n or len(operands) != 2 * n:
-        raise TypeError("reduce: as many initial values as arrays are needed, and one at least")
+        raise TypeError("reduce: expected one initial value for each array, and at least one array")
     for x, init in zip(xs, inits, strict=True):
         _check_axes("reduce", x, axes)
         if init.shape:

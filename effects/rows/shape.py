@@ -132,7 +132,7 @@ pad = Effect("pad", family="shape", typing=_pad_type, facts=LINEAR | SOUND)
 
 def _rev_type(x: ShapedArray, *, dims: tuple[int, ...]) -> ShapedArray:
     if len(set(dims)) != len(dims) or not all(0 <= d < x.ndim for d in dims):
-        raise TypeError(f"rev: {dims} are not different axes of {x.str_short()}")
+        raise TypeError(f"rev: dims must be different axes of {x.str_short()}, got {dims}")
     return x
 
 

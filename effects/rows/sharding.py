@@ -110,11 +110,15 @@ def local_type(x: ShapedArray, mesh: Any, spec: PartitionSpec) -> ShapedArray:
     sizes = mesh.shape
     shape = list(x.shape)
     if len(spec) > len(shape):
-        raise ValueError(f"{spec} has {len(spec)} entries, and {x.str_short()} {len(shape)} axes")
+        raise ValueError(
+            f"{spec} has {len(spec)} entries, but {x.str_short()} has only {len(shape)} axes"
+        )
     for i in range(len(spec)):
         pieces = prod(sizes[name] for name in spec.names(i))
         if shape[i] % pieces:
-            raise ValueError(f"{spec} cuts axis {i} of {x.str_short()} into {pieces} equal pieces")
+            raise ValueError(
+                f"{spec} can't cut axis {i} of {x.str_short()} into {pieces} equal pieces"
+            )
         shape[i] //= pieces
     return x.update(shape=tuple(shape))
 
@@ -145,7 +149,7 @@ def _mapped_types(
         if found.shape != expected.shape:
             raise TypeError(
                 f"shard_map: {spec} over {mesh} makes pieces {found.str_short()} of an operand "
-                f"{x.str_short()}, and the program is for {expected.str_short()}"
+                f"{x.str_short()}, but the program expects {expected.str_short()}"
             )
     return [
         global_type(t.vary(t.varying - set(binds)), mesh, spec)

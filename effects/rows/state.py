@@ -169,8 +169,8 @@ class Given(Ref):
     __slots__ = ("variable",)
 
     if_escaped: ClassVar[str] = (
-        " Where a rule of custom_vjp writes the reference as the derivative is taken: let the body "
-        "of the scan close over the reference that it scans, and index it."
+        " If a rule of custom_vjp writes the reference while the derivative is taken, let the "
+        "body of the scan close over the reference that it scans, and index it."
     )
 
     def __init__(self, handler: Any, variable: Any) -> None:

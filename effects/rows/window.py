@@ -80,7 +80,9 @@ def _reduce_window_type(
     n = len(operands) // 2
     xs, inits = operands[:n], operands[n:]
     if not n or len(operands) != 2 * n:
-        raise TypeError("reduce_window: as many initial values as arrays are needed, one at least")
+        raise TypeError(
+            "reduce_window: expected one initial value for each array, and at least one array"
+        )
     for x, init in zip(xs, inits, strict=True):
         if init.shape:
             raise TypeError(

@@ -54,6 +54,7 @@ class Batch(Lifting):
 
     carrier = Batched
     label = "vmap"
+    owned = "a value mapped by vmap"
     rules: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     in_lanes: ClassVar[Callable[..., Any]]

@@ -79,9 +79,9 @@ def pure_callback_batch(
     """One call for the whole batch, or one for each lane, by `vmap_method`."""
     if vmap_method is None:
         raise MissingRuleError(
-            "vmap is only supported for a pure_callback that says what the callback makes of a "
-            "batch: give it vmap_method='sequential' (called for each lane), 'expand_dims' or "
-            "'broadcast_all' (called once, with the batch as first axis)"
+            "vmap is only supported for a pure_callback with a vmap_method: pass "
+            "vmap_method='sequential' (called for each lane), 'expand_dims' or 'broadcast_all' "
+            "(called once, with the batch as first axis)"
         )
     if vmap_method == "broadcast_all":
         values = all_batched(handler, values, batched)

@@ -199,10 +199,10 @@ def _unwrap(handler: Batch, value: Any, batched: bool) -> Any:
     if handler.owns(value):
         if not batched:
             raise UnsupportedDerivativeError(
-                "a derivative rule under vmap gives a result that is different in each lane, where "
-                "the function's is one for all, and the rule could not be asked for that "
-                "beforehand, as it raises an error when all operands move; let the function "
-                "itself depend on what is mapped"
+                "a derivative rule under vmap returned a result that differs between lanes, while "
+                "the function's own result does not, and the rule could not be tried beforehand, "
+                "as it raises an error when all operands are differentiated; let the function "
+                "itself depend on the mapped argument"
             )
         return value.many
     return repeat(value, handler.size) if batched else value

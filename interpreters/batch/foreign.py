@@ -71,8 +71,8 @@ def _batch_rule(effect: Any) -> None:
         """One call for the whole batch, or one for each lane, by `vmap_method`."""
         if vmap_method is None:
             raise MissingRuleError(
-                f"vmap of the FFI call to `{target.name}` needs to know what the target makes of a "
-                "batch: give ffi_call vmap_method='sequential' (called for each lane), "
+                f"vmap of the FFI call to `{target.name}` needs to know how the target is called "
+                "for a batch: pass ffi_call vmap_method='sequential' (called for each lane), "
                 "'expand_dims' or 'broadcast_all' (called once, with the batch as first axis)"
             )
         given = {"target": target, "result_types": result_types, "vmap_method": vmap_method}

@@ -31,6 +31,6 @@ def rng_uniform_batch(
     handler: Batch, values: list[Any], batched: list[bool], *, shape: tuple[int, ...]
 ) -> Any:
     raise NotImplementedError(
-        "vmap of rng_uniform with bounds that differ along the batch: draw between 0 and 1 and "
-        "scale, or use random.uniform, which takes arrays of bounds"
+        "vmap of rng_uniform does not support bounds that differ along the batch: draw between 0 "
+        "and 1 and scale, or use random.uniform, which takes arrays of bounds"
     )

@@ -71,8 +71,8 @@ class BlockOutside:
         start = tuple(x if by_element else x * n for x, n, by_element in pairs)
         return (
             f"kernel {self.name}: at point {coordinates_of(point, self.grid)} of the grid, the "
-            f"block {self.block.sizes} of {self.what} begins at {start}, outside of its shape "
-            f"{self.block.array.shape}"
+            f"block {self.block.sizes} of {self.what} begins at {start}, outside of the array's "
+            f"shape {self.block.array.shape}"
         )
 
 
@@ -89,7 +89,7 @@ class Race:
         one, other = (coordinates_of(int(p), self.grid) for p in payload)
         return (
             f"kernel {self.name}: points {other} and {one} of the grid both write an element of "
-            f"{self.what}; on a chip it may be lost what one of them wrote"
+            f"{self.what}; on an accelerator one of the two writes may be lost"
         )
 
 

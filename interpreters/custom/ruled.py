@@ -74,8 +74,8 @@ def _value(inner: Lifting, x: Any) -> Any:
         return x
     if at is None:
         raise UnsupportedDerivativeError(
-            f"{type(inner).__name__}: a custom rule gives a value of the interpreter's own, and no "
-            "leaf of it is the value; declare the one that is, `value: Leaf(primal=True)`"
+            f"{type(inner).__name__}: a custom rule needs to know which leaf is the value itself; "
+            "declare that leaf, `value: Leaf(primal=True)`"
         )
     return inner.leaves(x, mode)[at]
 

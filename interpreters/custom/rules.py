@@ -189,10 +189,10 @@ class Ruled:
         if found.row:
             kind = self.kind.__name__
             raise UnsupportedDerivativeError(
-                f"{kind}: the function {self.name} has a rule of its own, and performs "
-                f"{sorted(found.row)}, which other leaves or states of {kind} depend on; beside "
-                "the rule it would be performed twice. Perform it outside of "
-                f"{self.name}, and pass its result as an argument"
+                f"{kind}: the function {self.name} has its own rule, and performs "
+                f"{sorted(found.row)}, on which other leaves or states of {kind} depend: the "
+                "effect would be performed twice, by the rule and beside it. Perform it outside "
+                f"of {self.name}, and pass its result as an argument"
             )
         return found
 
@@ -234,10 +234,10 @@ class Ruled:
         """
         kind = self.kind.__name__
         raise UnsupportedDerivativeError(
-            f"the function {self.name} has a rule of its own, and can't be {what} under {kind}: "
-            f"no leaf of {kind} is the value that its rule is for. Declare the leaf that is, "
-            f"`value: Leaf(primal=True)`, or say that {kind} opens such functions and drops their "
-            f"rules, `class {kind}(..., open_rules=True)`"
+            f"the function {self.name} has its own rule, and can't be {what} under {kind}: no "
+            f"leaf of {kind} is declared as the value that the rule is for. Declare it, `value: "
+            f"Leaf(primal=True)`, or say that {kind} opens such functions and drops their rules, "
+            f"`class {kind}(..., open_rules=True)`"
         )
 
 

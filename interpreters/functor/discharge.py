@@ -112,7 +112,7 @@ def perform_on_contents(
             return list(meanings[effect](*operands, **attributes))
         raise RefError(
             f"{effect.name} takes arrays, not references; read them before (ref[...]), and write "
-            "what it returns after it"
+            "the results after it"
         )
     return rule(effect, operands, attributes)
 
@@ -274,8 +274,8 @@ def _scan(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any])
 def _refuse_carried(carry: Sequence[Any], what: str) -> None:
     if any(isinstance(x, Ref) for x in carry):
         raise RefError(
-            f"{what}: a reference is no part of a carry; let the body close over it, or carry what "
-            "it refers to, ref[...]"
+            f"{what}: a carry must not contain a reference; let the body close over it, or carry "
+            "its contents, ref[...]"
         )
 
 
@@ -400,8 +400,8 @@ def _custom(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any
     pure, written = discharged(program)
     if any(written):
         raise RefError(
-            f"{program.name} brings a rule of its own ({effect.name}), and writes a reference: the "
-            "rule says nothing of what is written; return the value, and write it outside"
+            f"{program.name} has its own rule ({effect.name}), and writes a reference, of which "
+            "the rule does not know; return the value, and write it outside"
         )
     refs, places = distinct(operands, program.name)
     values = merge([at is not None for at in places], _contents(refs), _values(operands))

@@ -41,21 +41,22 @@ def fixpoint(
                 joined[i] = wide = handler.widen(before, mode)
                 if handler.join(wide, mode) != wide:
                     raise FixpointError(
-                        f"{_name(handler)}: what is known of value {i} of a loop's carry was "
-                        f"widened to {wide!r}, which is not above {mode!r}: their join must be it"
+                        f"{_name(handler)}: the mode of value {i} of a loop's carry was widened "
+                        f"to {wide!r}, which is not above {mode!r}: joining the two must give it"
                     )
             if grown[i] > 2 * PATIENCE:
                 raise FixpointError(
-                    f"{_name(handler)}: what is known of value {i} of a loop's carry has grown in "
-                    f"{grown[i]} steps, and in {PATIENCE} of them after it was widened, last from "
-                    f"{before!r} to {joined[i]!r}; widen must give what no later step changes"
+                    f"{_name(handler)}: the mode of value {i} of a loop's carry has grown in "
+                    f"{grown[i]} steps, {PATIENCE} of them after it was widened, last from "
+                    f"{before!r} to {joined[i]!r}; widen must return a mode that no later step "
+                    "changes"
                 )
         if after != state:
             state_grown += 1
             if state_grown > PATIENCE:
                 raise FixpointError(
-                    f"{_name(handler)}: each of {state_grown} steps of a loop has given its state "
-                    "another structure or other types; write to the same entries in each step"
+                    f"{_name(handler)}: each of {state_grown} steps of a loop has changed the "
+                    "structure or the types of its state; write to the same entries in each step"
                 )
         if tuple(joined) == now and after == state:
             return lifted, now, state

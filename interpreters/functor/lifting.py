@@ -83,8 +83,8 @@ class Lifting(Handler):
         Raises `FixpointError` by default.
         """
         raise FixpointError(
-            f"{self.label or type(self).__name__}: what is known of a loop's carry grows in each "
-            f"step, last from {one!r} to {other!r}; define `widen`"
+            f"{self.label or type(self).__name__}: the mode of a loop's carry grows in each step, "
+            f"last from {one!r} to {other!r}; define `widen`"
         )
 
     def leaves(self, value: Any, mode: Mode) -> Sequence[Any]:
@@ -173,7 +173,7 @@ class Lifting(Handler):
         """Refuse an effect that has no rule here."""
         from effax.interpreters.functor.meanings import no_rule
 
-        raise MissingRuleError(no_rule(type(self).__name__, effect))
+        raise MissingRuleError(no_rule(self.label or type(self).__name__, effect))
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -401,8 +401,8 @@ def lift_while(
     step = raised(step, modes, state, body, handler, body_modes + modes, state, m)
     if step.log:
         raise TypeError(
-            f"{type(handler).__name__}: a while loop writes {step.log} in each step, and nobody "
-            "knows how many; use scan, or keep what is of interest in a state"
+            f"{type(handler).__name__}: a while loop writes {step.log} in each step, and the "
+            "number of steps is not known; use scan, or keep the data in a state"
         )
     test = lift(condition, handler, cond_modes + modes, state, (PLAIN,), (), state_at=n)
     results = effect(

@@ -74,7 +74,7 @@ def no_rule(name: str, effect: Effect) -> str:
 def undeclared(effect: Effect) -> str:
     """The message for an effect with programs that no interpreter can go through."""
     return (
-        f"the effect '{effect.name}' has programs among its attributes, and nobody has said what "
-        "it does with them; say it once, in terms of other effects, for every interpreter: "
+        f"the effect '{effect.name}' has programs among its attributes, but no definition in "
+        "terms of other effects; define it once for every interpreter: "
         f"@extend.expand({effect.name})"
     )

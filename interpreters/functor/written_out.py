@@ -90,9 +90,9 @@ def _performs_inside(
         return True
     inner, outer = type(handler).__name__, type(rival).__name__
     raise MissingRuleError(
-        f"{outer} has a rule for '{own.name}', but {inner}, inside of it, has none, and asks what "
-        f"'{own.name}' is written out as; that performs {sorted(row)}, which would happen twice. "
-        f"Give {inner} a rule for '{own.name}', or pass what is performed as an operand"
+        f"{outer} has a rule for '{own.name}', but {inner}, inside of it, has none, and uses the "
+        f"definition of '{own.name}', which performs {sorted(row)}: that would happen twice. Give "
+        f"{inner} a rule for '{own.name}', or pass the answer as an operand"
     )
 
 

@@ -154,7 +154,7 @@ class Interpreter(Data):
                 given[name] = cls._absent(name)
             elif leaf.axes or leaf.dtype is not None:
                 raise MissingRuleError(
-                    f"{cls.__name__} can't say what a plain value is: its leaf '{name}' is not the "
+                    f"{cls.__name__} can't represent a plain value: its leaf '{name}' is not the "
                     f"value itself. Define the classmethod {cls.__name__}.lift(value)"
                 )
             else:
@@ -169,7 +169,7 @@ class Interpreter(Data):
         """
         raise TypeError(
             f"{cls.__name__}.{name} is {one!r} in one branch or step of a loop and {other!r} in "
-            f"another; define {cls.__name__}.join_static to say what holds for both"
+            f"another; define {cls.__name__}.join_static to return a value that holds for both"
         )
 
     @classmethod
@@ -181,8 +181,8 @@ class Interpreter(Data):
         """
         raise FixpointError(
             f"{cls.__name__}.{name} of a loop's carry grows in each step, last from {one!r} to "
-            f"{other!r}; define {cls.__name__}.widen to give what holds for all steps, or keep it "
-            "in a leaf"
+            f"{other!r}; define {cls.__name__}.widen to return a value that holds for all steps, "
+            "or keep it in a leaf"
         )
 
     @classmethod

@@ -173,5 +173,5 @@ def _append(pieces: list[Any], key: Hashable, x: Any) -> None:
     known = typeof(pieces[0]) if pieces else found
     if (known.shape[1:], known.dtype) != (found.shape[1:], found.dtype):
         one, other = (t.update(shape=t.shape[1:]).str_short() for t in (known, found))
-        raise TypeError(f"a log has {one} under {key!r}, and {other} is written there")
+        raise TypeError(f"a log has {one} under {key!r}, but {other} is written there")
     pieces.append(x)

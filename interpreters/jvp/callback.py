@@ -30,6 +30,6 @@ def pure_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: Any
 @rule(io_callback, sequenced_callback, pure=True)
 def io_callback_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
     raise UnsupportedDerivativeError(
-        "IO callbacks do not support JVP. Give it operands that do not move (stop_gradient), or "
-        "wrap it in a function with `custom_jvp`."
+        "IO callbacks do not support JVP. Pass operands without tangents (stop_gradient), or wrap "
+        "it in a function with `custom_jvp`."
     )

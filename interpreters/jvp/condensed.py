@@ -15,10 +15,10 @@ from effax.interpreters.jvp.dual import rule, total
 from effax.interpreters.jvp.linalg import qr_tangents
 
 _ADVICE = {
-    condensed.schur: "its eigenvalues have some, with eigvals, and eigenvectors of eigh have",
-    condensed.hessenberg: "qr and eigh have some",
-    condensed.reflections: "q and r themselves have some, with qr",
-    condensed.tridiagonal: "eigh has some",
+    condensed.schur: "use eigvals or eigh, which have derivatives",
+    condensed.hessenberg: "use qr or eigh, which have derivatives",
+    condensed.reflections: "use qr, whose q and r have derivatives",
+    condensed.tridiagonal: "use eigh, which has a derivative",
 }
 
 
@@ -26,8 +26,8 @@ def _without(effect: Effect, advice: str) -> Callable[..., Any]:
     def refused_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
         if tangents[0] is not None:
             raise UnsupportedDerivativeError(
-                f"{effect.name}: the form depends on choices that jump, so its derivative is not "
-                f"implemented; {advice}"
+                f"{effect.name}: the result jumps where its operand changes smoothly, so its "
+                f"derivative is not implemented; {advice}"
             )
         done = effect(*primals, **attributes)
         return done, [None] * len(done)

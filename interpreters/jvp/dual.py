@@ -55,6 +55,7 @@ class JVP(Lifting):
 
     carrier = Dual
     label = "jvp"
+    owned = "a value with a tangent"
     rules: ClassVar[dict[Effect, Callable[..., Any]]] = {}
 
     def __init__(self, outer: Any = None) -> None:

@@ -12,9 +12,9 @@ from effax.interpreters.jvp.dual import rule
 @rule(exported_call, pure=True)
 def exported_call_jvp(primals: list[Any], tangents: list[Any], *, module: Any) -> Any:
     raise UnsupportedDerivativeError(
-        f"No VJP is available for the exported function {module.name}: an exported module is what "
-        "it computes, without its derivative. Serialize it with vjp_order=1 (or more, for "
-        "derivatives of derivatives), or wrap its call in a function with `custom_jvp`"
+        f"No VJP is available for the exported function {module.name}: an exported module does "
+        "not hold its derivative. Serialize it with vjp_order=1 (or more, for derivatives of "
+        "derivatives), or wrap its call in a function with `custom_jvp`"
     )
 
 

@@ -117,7 +117,7 @@ def scatter_mul_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) 
         if not attributes["unique_indices"] and typeof(updates).size > 1:
             raise NotImplementedError(
                 "scatter_mul has a derivative with respect to its updates only where no index "
-                "repeats; if that is so, say unique_indices=True"
+                "repeats; in that case pass unique_indices=True"
             )
         factor = indexing.scatter_add(zeros_like(x), indices, du, **attributes)
         terms.append(elementwise.mul(x, factor))

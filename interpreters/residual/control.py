@@ -179,7 +179,8 @@ def known_loop(
     parts_of_test = split(test, (*unknown[:n], *carry))
     if any(parts_of_test.unknown_outputs):
         raise MissingRuleError(
-            "the condition of a while loop depends on what is transposed, and is not linear in it"
+            "the condition of a while loop depends on a transposed argument, but is not linear in "
+            "it"
         )
     own = len(parts.known.outputs) - parts.made
     known_body = without_dead_code(

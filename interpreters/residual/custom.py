@@ -17,8 +17,8 @@ def dependent(name: str) -> UnsupportedDerivativeError:
     """The error for a batching rule some result of which moves where the function's does not."""
     return UnsupportedDerivativeError(
         f"the batching rule of the custom_vmap function {name} makes a result depend on a "
-        "differentiated argument of which the function's own result is independent; let the rule "
-        "compute what the function computes"
+        "differentiated argument of which the function's own result is independent; make the rule "
+        "compute the function's own result"
     )
 
 

@@ -28,6 +28,7 @@ class Record(Handler):
     __slots__ = ("equations", "scope", "scoped", "snapshots")
 
     carrier = Variable
+    owned = "a value that is differentiated"
     records = True
     linear = True
 

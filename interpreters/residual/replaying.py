@@ -113,10 +113,10 @@ def refuse_unstored(program: Program) -> None:
 def unkept(effect: str, place: str, result_types: Any) -> str:
     """The message for an effect whose answers were not kept."""
     return (
-        f"the effect '{effect}', performed at {place}, is in a while loop of which a derivative "
-        "computes the steps again. An effect is performed once, and as the number of steps is not "
-        "known, its answers can't be stored. Answer it inside of the derivative, "
-        "grad(handler(f)) in place of handler(grad(f)); or perform it before the loop; or use scan "
-        "or fori_loop with bounds that are Python numbers, which store the answers; or forward "
-        "mode (jvp, jacfwd)"
+        f"the effect '{effect}', performed at {place}, is in a while loop whose steps a "
+        "derivative computes again. An effect is performed once, and as the number of steps is "
+        "not known, its answers can't be stored. Answer it inside of the derivative, "
+        "grad(handler(f)) in place of handler(grad(f)); or perform it before the loop; or use "
+        "scan or fori_loop with bounds that are Python numbers, which store the answers; or "
+        "forward mode (jvp, jacfwd)"
     )

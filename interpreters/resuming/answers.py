@@ -73,8 +73,8 @@ def common_types(
     found = [common_type(a, b) for a, b in zip(one, other, strict=True)]
     if None in found:
         raise TypeError(
-            f"{what}: the answer is {_shown(one)} in one way, and {_shown(other)} in another; all "
-            "clauses, and the result, must give answers of one type"
+            f"{what}: the answer is {_shown(one)} on one path and {_shown(other)} on another; all "
+            "clauses and the result must give answers of one type"
         )
     return [t for t in found if t is not None]
 
@@ -90,8 +90,8 @@ def same_tree(what: str, one: Any, other: Any) -> Any:
     """
     if one != other:
         raise TypeError(
-            f"{what}: the answer is a {one} in one way, and a {other} in another; all clauses, and "
-            "the result, must give answers of one structure"
+            f"{what}: the answer is a {one} on one path and a {other} on another; all clauses and "
+            "the result must give answers of one structure"
         )
     return one
 

@@ -100,7 +100,9 @@ class Clauses:
         both = resuming.keys() & final.keys()
         if both:
             names = ", ".join(sorted(e.name for e in both))
-            raise ResumptionError(f"handle: {names} has a clause, and a final one; give one")
+            raise ResumptionError(
+                f"handle: {names} has both a clause and a final clause; give one of the two"
+            )
         self.resuming = dict(resuming)
         self.final = dict(final)
         self.effects = frozenset((*resuming, *final))
@@ -152,8 +154,8 @@ class Clauses:
         names = ", ".join(sorted(x.name for x in mentioned(e, self.effects)))
         return ResumptionError(
             f"at {e.place}: '{names}' is performed inside of '{e.effect.name}', and its clause "
-            f"can't be given the rest there: {why}. Perform it outside of '{e.effect.name}', or "
-            "answer it in place by a rule of an effax.Interpreter"
+            f"can't be given the rest of the program there: {why}. Perform it outside of "
+            f"'{e.effect.name}', or answer it in place by a rule of an effax.Interpreter"
         )
 
     def joined(self, rest: Rest, types: Sequence[ShapedArray]) -> Joined:
@@ -205,7 +207,7 @@ def _branch(clauses: Clauses, program: Program, context: Context, *values: Any) 
 
 
 def _refuse_rules(clauses: Clauses, e: Equation, operands: Sequence[Any], context: Context) -> Any:
-    raise clauses.refused(e, "its derivative or its batching is given by the user, of the whole")
+    raise clauses.refused(e, "the user gave it a derivative or batching rule as a whole")
 
 
 _through: dict[Effect, Callable[..., Any]] = {

@@ -35,7 +35,10 @@ def through_scan(clauses: Clauses, e: Equation, operands: Sequence[Any], context
     if mentions(e.attributes["body"], clauses.effects) <= clauses.final.keys():
         return _left_early(clauses, e, operands, context)
     if e.attributes["length"] > STEPS:
-        why = f"its {e.attributes['length']} steps would be written out, of at most {STEPS}"
+        why = (
+            f"its {e.attributes['length']} steps would have to be written out, and the limit is "
+            f"{STEPS}"
+        )
         raise clauses.refused(e, why)
     return _written_out(clauses, e, operands, context)
 
@@ -167,7 +170,7 @@ def through_while(clauses: Clauses, e: Equation, operands: Sequence[Any], contex
     if mentions(condition, clauses.effects):
         raise clauses.refused(e, "it is performed by the loop's condition")
     if not mentions(body, clauses.effects) <= clauses.final.keys():
-        raise clauses.refused(e, "nobody knows how many steps follow (a scan's are known)")
+        raise clauses.refused(e, "the number of steps that follow is not known (that of a scan is)")
     n, m = a["cond_consts"], a["body_consts"]
     tests, consts, carry = operands[:n], operands[n : n + m], operands[n + m :]
     leaving = _Leaving(clauses, e, context)

@@ -34,12 +34,11 @@ def transpose_while(cts: Sequence[Any], *operands: Any, **attributes: Any) -> li
     """
     if not attributes.get("checkpoints"):
         raise UnsupportedDerivativeError(
-            "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with a "
-            "traced bound: "
-            "the number of steps is not known, so what the steps leave can't be stored. Say how "
-            "many carries may be kept, while_loop(..., checkpoints=n), and the others are computed "
-            "again; or use scan, or fori_loop with bounds that are Python numbers, or forward "
-            "mode (jvp, jacfwd)"
+            "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with "
+            "a traced bound: the number of steps is not known, so the values that reverse mode "
+            "needs can't be stored. Pass while_loop(..., checkpoints=n) to keep n carries and "
+            "compute the others again; or use scan, or fori_loop with bounds that are Python "
+            "numbers, or forward mode (jvp, jacfwd)"
         )
     n, m = attributes["cond_consts"], attributes["body_consts"]
     body: Program = attributes["body"]

@@ -13,6 +13,6 @@ from effax.interpreters.transpose.linear import rule
 def foreign_transpose(cts: list[Any], *operands: Any, **attributes: Any) -> list[Any]:
     name = attributes.get("target") or attributes["module"].name
     raise UnsupportedDerivativeError(
-        f"{name} is foreign code, of which nothing says that it is linear, so that it can't be "
-        "transposed; wrap its call in a function with `custom_vjp`"
+        f"{name} can't be transposed, as nothing says that this foreign code is linear; wrap its "
+        "call in a function with `custom_vjp`"
     )

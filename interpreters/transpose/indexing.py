@@ -55,7 +55,7 @@ def scatter_transpose(
     """Return the cotangents of a scatter; overwritten elements get zero."""
     if not attributes["unique_indices"] and value_type(updates).size > 1:
         raise NotImplementedError(
-            "scatter is transposed only where no index repeats; if that is so, say "
+            "scatter is transposed only where no index repeats; in that case pass "
             "unique_indices=True"
         )
     x_ct = update_ct = None

@@ -31,12 +31,12 @@ class NotLinearError(MissingRuleError):
 
     def __init__(self, equation: Any, why: str) -> None:
         self.reason = (
-            f"the effect '{equation.effect.name}', performed at {describe(equation.frame)}, is not "
-            f"linear, {why}"
+            f"the effect '{equation.effect.name}', performed at {describe(equation.frame)}, is "
+            f"not linear {why}"
         )
         super().__init__(
-            f"{self.reason}; and a reverse-mode derivative goes through it. Use forward mode (jvp, "
-            "jacfwd), or give it a rule with effax.extend"
+            f"{self.reason}, but a reverse-mode derivative goes through it. Use forward mode "
+            "(jvp, jacfwd), or give it a rule with effax.extend"
         )
 
 
@@ -66,9 +66,13 @@ class Limits:
         """Why the effect is not linear in these operands; nothing where it is."""
         linear = [i for i, x in enumerate(operands) if is_linear(x)]
         if self.one and len(linear) > 1:
-            return "in its operands together: both depend on what is transposed"
+            return "in its operands together, which both depend on the transposed argument"
         found = next((i for i in linear if i in self.fixed), None)
-        return "" if found is None else f"in operand {found}, which depends on what is transposed"
+        return (
+            ""
+            if found is None
+            else (f"in operand {found}, which depends on the transposed argument")
+        )
 
 
 limits: Final[dict[Effect, Limits]] = {}

@@ -12,8 +12,8 @@ WRONG = {
     "donated name": ({"donate_argnames": "zz"}, ValueError, "invalid argnames {'zz'} in donate"),
     "static position": ({"static_argnums": 5}, ValueError, r"static_argnums=\(5,\), but only"),
     "donated position": ({"donate_argnums": 7}, ValueError, r"donate_argnums=\(7,\), but only"),
-    "no position": ({"static_argnums": "a"}, TypeError, "integers; not 'a'"),
-    "no name": ({"static_argnames": 3}, TypeError, "strings; not 3"),
+    "no position": ({"static_argnums": "a"}, TypeError, "must be integers .* got 'a'"),
+    "no name": ({"static_argnames": 3}, TypeError, "must be strings .* got 3"),
     "both": ({"static_argnums": 0, "donate_argnums": 0}, ValueError, "cannot intersect"),
     "both by name": ({"static_argnames": "x", "donate_argnums": 0}, ValueError, "cannot inters"),
 }

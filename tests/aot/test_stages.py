@@ -88,14 +88,14 @@ def test_what_it_was_not_compiled_for_is_refused_by_argument(name):
 def test_transformations_come_before_compiling():
     compiled = effax.jit(jnp.sin).lower(F32).compile()
     for transform in (effax.jit, effax.grad, lambda f: lambda x: effax.vmap(f)(jnp.stack([x]))):
-        with pytest.raises(TypeError, match="a traced value of type"):
+        with pytest.raises(TypeError, match="a traced value"):
             transform(compiled)(jnp.float32(1))
     assert float(effax.jit(effax.grad(jnp.sin)).lower(F32).compile()(0.0)) == 1
 
     def inside(x):
         return effax.jit(lambda y: x * y).lower(F32).compile()(2.0)
 
-    with pytest.raises(TypeError, match=r"closes over .*make that value an argument"):
+    with pytest.raises(TypeError, match=r"closes over .*pass that value as an argument"):
         effax.jit(inside)(1.0)
 
 

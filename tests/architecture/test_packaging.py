@@ -46,7 +46,7 @@ def test_link(name):
 @pytest.mark.parametrize("name", KERNEL)
 def test_module_has_one_name(name):
     """`import effects` from the root would make a second copy of every class."""
-    with pytest.raises(ImportError, match=f"is called effax.{name}"):
+    with pytest.raises(ImportError, match=f"as effax.{name}"):
         runpy.run_path(str(ROOT / name / "__init__.py"), run_name=name)
 
 

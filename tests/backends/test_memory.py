@@ -52,4 +52,4 @@ def test_it_cannot_be_taken_back():
         "try: effax.config.update('keep_freed_memory', False)\n"
         "except RuntimeError as error: print(error)"
     )
-    assert "can't be taken back" in found.stdout
+    assert "can't be switched off again" in found.stdout

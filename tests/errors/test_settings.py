@@ -82,7 +82,7 @@ def test_transfers_that_were_asked_for():
 
 
 def test_a_guard_has_levels():
-    with pytest.raises(ValueError, match="transfer_guard is one of allow, log"):
+    with pytest.raises(ValueError, match="transfer_guard must be one of allow, log"):
         effax.transfer_guard("forbid")
 
 

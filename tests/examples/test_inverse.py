@@ -187,5 +187,5 @@ def test_program(name):
         close(found, x)
         close(ildj, -jnp.linalg.slogdet(fx.jacfwd(f)(x))[1])
         return
-    with pytest.raises(NotInvertibleError, match="the result"):
+    with pytest.raises(NotInvertibleError, match=r"from its result|all of its inputs"):
         inverse(f, x)(f(x))

@@ -184,7 +184,7 @@ def test_interface():
         jet(lambda x: x, ([1.0],), ([1.0],))
     with pytest.raises(TypeError, match="floating-point or complex"):
         jet(lambda x: x, (1,), ([1.0],))
-    with pytest.raises(ValueError, match="order 1 or more"):
+    with pytest.raises(ValueError, match="order must be at least 1"):
         directional_sum(jnp.sin, (1.0,), (jnp.ones(2),), 0)
 
 

@@ -40,7 +40,7 @@ def test_a_layout_is_asked_for_in_a_program():
     assert_array_equal(effax.grad(lambda x: f(x).sum())(X), np.full((2, 3), 2.0))
     assert_array_equal(effax.vmap(f)(X[None]), 2 * X[None] + 1)
     for wrong in (layout.Layout((0,)), layout.Layout((1, 2)), 3):
-        with pytest.raises(ValueError, match="does not order the axes"):
+        with pytest.raises(ValueError, match="expected a Layout of the"):
             layout.with_layout_constraint(X, wrong)
 
 
@@ -128,9 +128,9 @@ def test_another_process_runs_it(tmp_path):
 def test_executables_that_are_none():
     data, in_tree, out_tree = serialize_executable.serialize(compiled(lambda x: x + 1, X))
     for bad in (b"", data[:-1], data[:50] + b"?" + data[51:], data + b"!"):
-        with pytest.raises(ExportError, match="hold no executable"):
+        with pytest.raises(ExportError, match="are not an executable"):
             serialize_executable.deserialize_and_load(bad, in_tree, out_tree)
-    with pytest.raises(ExportError, match="trees are not those"):
+    with pytest.raises(ExportError, match="in_tree and out_tree do not belong"):
         serialize_executable.deserialize_and_load(data, effax.tree.structure(((), {})), out_tree)
     with pytest.raises(TypeError, match="compile"):
         serialize_executable.serialize(effax.jit(jnp.sin))
@@ -138,7 +138,7 @@ def test_executables_that_are_none():
     def asks(x):
         return effax.pure_callback(np.sin, x, x)
 
-    with pytest.raises(ExportError, match="calls back to Python"):
+    with pytest.raises(ExportError, match="calls Python functions"):
         serialize_executable.serialize(compiled(asks, effax.ShapeDtypeStruct((), "float32")))
 
 
@@ -165,11 +165,11 @@ def test_one_process_agrees_with_itself():
     both = multihost_utils.process_allgather({"a": jnp.asarray(X), "b": 1.0})
     assert both["b"].shape == (1,)
     assert_array_equal(multihost_utils.broadcast_one_to_all(jnp.asarray(X)), X)
-    with pytest.raises(ValueError, match="no process is the source"):
+    with pytest.raises(ValueError, match="this process runs alone"):
         multihost_utils.broadcast_one_to_all(X, is_source=False)
     multihost_utils.assert_equal({"a": X}, "differs")
     multihost_utils.sync_global_devices("here")
-    with pytest.raises(TypeError, match="takes a name"):
+    with pytest.raises(TypeError, match="name must be a string"):
         multihost_utils.sync_global_devices(3)
     assert multihost_utils.reached_preemption_sync_point(7) is False
     with multihost_utils.live_devices(effax.devices()) as alive:
@@ -208,7 +208,7 @@ def test_draws_under_jit_count_too():
     drawn = effax.vmap(lambda r: r.uniform(size=(2,)))(rng.split(3))
     assert drawn.shape == (3, 2)
     assert len(np.unique(drawn)) == 6
-    with pytest.raises(ValueError, match="within a map"):
+    with pytest.raises(ValueError, match="inside a vmap"):
         rng.split(3).random()
 
 

@@ -268,11 +268,11 @@ def test_what_can_not_be_exported():
 
     with pytest.raises(NotImplementedError, match="host_callbacks"):
         export.export(effax.jit(asks))(effax.ShapeDtypeStruct((), "float32"))
-    with pytest.raises(ExportError, match="by its type only"):
+    with pytest.raises(ExportError, match="closes over a traced value"):
         effax.jit(lambda x: export.export(effax.jit(lambda y: x + y))(X).call(X))(X)
     with pytest.raises(ExportError, match="references"):
         export.export(effax.jit(lambda r: r[...]))(effax.new_ref(X))
-    with pytest.raises(ValueError, match="vjp_order=-1"):
+    with pytest.raises(ValueError, match="vjp_order must not be negative"):
         export.export(effax.jit(jnp.sin))(X).serialize(vjp_order=-1)
 
 
@@ -321,7 +321,7 @@ def test_damaged_files_are_refused(blob):
     for bad in (b"", b"PK\x03\x04" + bytes(100), blob[:8], blob + blob):
         with pytest.raises(ExportError):
             export.deserialize(bad)
-    with pytest.raises(TypeError, match="from bytes"):
+    with pytest.raises(TypeError, match="expected bytes"):
         export.deserialize("text")
 
 

@@ -223,9 +223,9 @@ def test_answers_of_another_handler_inside_are_kept_in_each_resumption():
 @pytest.mark.parametrize(
     ("f", "why"),
     [
-        (lambda x: lax.while_loop(lambda c: c < 3, lambda c: c + choose(), x), "how many steps"),
+        (lambda x: lax.while_loop(lambda c: c < 3, lambda c: c + choose(), x), "number of steps"),
         (lambda x: lax.while_loop(lambda c: c < choose(), lambda c: c + 1, x), "condition"),
-        (lambda x: lax.fori_loop(0, 2000, lambda i, c: c + choose(), x), "at most 1024"),
+        (lambda x: lax.fori_loop(0, 2000, lambda i, c: c + choose(), x), "limit is 1024"),
     ],
 )
 def test_where_no_rest_is_to_be_had_it_is_refused(f, why):
@@ -316,7 +316,7 @@ def test_custom_rules_are_not_opened_in_silence():
         return x * choose()
 
     f.defjvp(lambda primals, tangents: (f(*primals), tangents[0]))
-    with pytest.raises(ResumptionError, match="given by the user"):
+    with pytest.raises(ResumptionError, match="the user gave it"):
         every(fx.jit(f))(1.0)
 
 

@@ -86,7 +86,7 @@ def test_what_is_written_under_one_key_has_one_type():
         state.seen.append("sin", x)
         return effects.sin(x)
 
-    with pytest.raises(TypeError, match=r"f32\[\] under 'sin', and f32\[2\] is written"):
+    with pytest.raises(TypeError, match=r"f32\[\] under 'sin', but f32\[2\] is written"):
         Kept.transform(lambda x: jnp.sin(x) + jnp.sin(jnp.ones(2)))(1.0)
 
 

@@ -93,7 +93,7 @@ def test_a_state_that_grows_in_each_step_is_refused():
         state.seen = {**state.seen, f"sin {len(state.seen)}": x}
         return effects.sin(x)
 
-    with pytest.raises(FixpointError, match="structure or other types"):
+    with pytest.raises(FixpointError, match="structure or the types"):
         Growing.transform(LOOPS["scan"])(jnp.float32(1.0))
 
 

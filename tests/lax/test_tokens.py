@@ -49,11 +49,15 @@ def test_receiving_what_was_not_sent():
         return effax.vmap(f, axis_name="i")(X)
 
     for receive, error, message in (
-        (lambda x: lax.precv(lax.create_token(), x, "i", RING), ValueError, "no such psend"),
-        (lambda x: lax.precv(lax.psend(x, "i", RING), x, "i", RING[1:]), ValueError, "no such"),
+        (lambda x: lax.precv(lax.create_token(), x, "i", RING), ValueError, "another axis_name"),
+        (
+            lambda x: lax.precv(lax.psend(x, "i", RING), x, "i", RING[1:]),
+            ValueError,
+            "another axis_name",
+        ),
         (lambda x: lax.precv(lax.psend(x, "i", RING), (x, x), "i", RING), TypeError, "was sent"),
         (lambda x: lax.precv(lax.psend(x, "i", RING), X, "i", RING), TypeError, "was sent"),
-        (lambda x: lax.precv(x, x, "i", RING), TypeError, "takes a token"),
+        (lambda x: lax.precv(x, x, "i", RING), TypeError, "must be a token"),
     ):
         with pytest.raises(error, match=message):
             run(receive)

@@ -179,7 +179,7 @@ def test_arrays_are_put_where_a_format_says():
         found = effax.device_put(jnp.ones((2, 3)), Format(layout, place))
         assert found.sharding == place
     assert repr(Format(Layout.AUTO)) == "Format(layout=AUTO, sharding=None)"
-    with pytest.raises(ValueError, match="lie row-major"):
+    with pytest.raises(ValueError, match="are row-major"):
         effax.device_put(jnp.ones((2, 3)), Format(Layout((1, 0)), place))
     with pytest.raises(ValueError, match="concrete"):
         effax.device_put(jnp.ones((2, 3)), Format(Layout.AUTO, place))

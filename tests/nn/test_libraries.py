@@ -64,7 +64,7 @@ def test_optimisers_find_the_bottom_of_a_bowl(make, args):
 
 def test_gradients_of_another_tree_are_refused():
     start, update, _ = optimizers.sgd(0.1)
-    with pytest.raises(TypeError, match="the gradients have the tree"):
+    with pytest.raises(TypeError, match="the gradients must have the tree"):
         update(0, [1.0], start({"a": 1.0}))
 
 

@@ -52,7 +52,7 @@ def test_scaled_dot_that_does_not_fit():
         (SA[0], SB, A, "rank 3, and its scale rank 2"),
         (SA, SB[:, :, :7], A, "RHS dim 2 of size 8"),
         (None, None, A[:, :, :32], "does not match RHS contracting dim"),
-        (None, None, A[0], "of one rank"),
+        (None, None, A[0], "of the same rank"),
     ):
         with pytest.raises(TypeError, match=message):
             lax.scaled_dot(a, B, lhs_scale=sa, rhs_scale=sb)
@@ -143,7 +143,7 @@ def test_configs():
     assert float(config.global_scale[0]) == 1.0
     with pytest.raises(ValueError, match="Unsupported mode: foo"):
         nn.get_scaled_dot_general_config("foo")
-    with pytest.raises(ValueError, match="one number"):
+    with pytest.raises(ValueError, match="must be a scalar"):
         nn.get_scaled_dot_general_config("nvfp4", jnp.ones(2))
     with pytest.raises(ValueError, match="3 configs"):
         nn.scaled_dot_general(L, R, DIMS, configs=[config])

@@ -64,7 +64,7 @@ def test_axes_come_as_a_range():
 
 
 def test_what_is_no_array_has_no_axes():
-    with pytest.warns(DeprecationWarning, match="None is no array"):
+    with pytest.warns(DeprecationWarning, match="None is not an array"):
         assert jnp.shape(None) == ()
     assert not jnp.iscomplexobj(jnp.complex64)
 

@@ -86,7 +86,7 @@ def test_attention_for_a_tpu():
     [
         (((2, 8, 4), (2, 8, 4)), "must be of shape"),
         (((1, 3, 8, 4), (1, 2, 8, 4)), "a multiple of those of key"),
-        (((1, 1, 130, 4), (1, 1, 8, 4)), "no multiples of the blocks"),
+        (((1, 1, 130, 4), (1, 1, 8, 4)), "must be multiples of the block sizes"),
     ],
 )
 def test_attention_refuses_shapes_that_do_not_fit(shapes, match):

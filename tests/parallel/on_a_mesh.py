@@ -348,7 +348,7 @@ ERRORS = {
     "indivisible": (
         lambda: effax.device_put(np.ones(3), over("x")),
         ValueError,
-        "2 pieces, and its length is 3",
+        "2 pieces, but its length is 3",
     ),
     "rank": (lambda: effax.device_put(np.ones(8), over("x", "y")), ValueError, "rank at least 2"),
     "name": (lambda: over("z"), ValueError, "Resource axis: z"),
@@ -392,7 +392,7 @@ ERRORS = {
             + effax.device_put(np.ones(6), NamedSharding(auto_mesh((3, 2), ("c", "d")), P("c")))
         ),
         NotImplementedError,
-        "do not fit into each other",
+        "in incompatible ways",
     ),
 }
 

@@ -143,9 +143,9 @@ REFUSED = [
     (("h:1", 2, None), None, {}, ValueError, "process_id should be defined"),
     (("h:1", 2, 2), None, {}, ValueError, "from 0 to num_processes - 1, got 2 of 2"),
     (("h:1", 2, -1), None, {}, ValueError, "got -1 of 2"),
-    (("h:1", "2", 0), None, {}, TypeError, "num_processes is an int, not '2'"),
+    (("h:1", "2", 0), None, {}, TypeError, "num_processes must be an int, got '2'"),
     (("h", 2, 0), None, {}, ValueError, "'host:port', got 'h'"),
-    (NOTHING, "slurms", SLURM, ValueError, "'slurms' is none of"),
+    (NOTHING, "slurms", SLURM, ValueError, "cluster_detection_method must be .* got 'slurms'"),
     (NOTHING, "slurm", {"SLURM_JOB_ID": "1"}, ValueError, "SLURM_STEP_NODELIST.* not set"),
 ]
 

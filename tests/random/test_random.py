@@ -84,7 +84,11 @@ def test_traced_seeds():
         (lambda: random.choice(KEY, 5, 3), TypeError, "sequence"),
         (lambda: random.choice(KEY, 0, (3,)), ValueError, "greater than 0"),
         (lambda: random.choice(KEY, 3, (4,), replace=False), ValueError, "larger sample"),
-        (lambda: random.choice(KEY, 3, (1,), p=jnp.ones(2)), ValueError, r"must be \(3,\)"),
+        (
+            lambda: random.choice(KEY, 3, (1,), p=jnp.ones(2)),
+            ValueError,
+            r"must have the shape \(3,\)",
+        ),
         (lambda: random.gumbel(KEY, (), mode="x"), ValueError, "valid mode"),
         (lambda: random.dirichlet(KEY, 1.0), ValueError, "alpha.ndim"),
         (

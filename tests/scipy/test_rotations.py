@@ -144,7 +144,7 @@ def test_interpolation():
 
 def test_wrong_shapes():
     for make, n in ((Rotation.from_quat, 3), (Rotation.from_rotvec, 2), (Rotation.from_mrp, 4)):
-        with pytest.raises(ValueError, match="takes vectors"):
+        with pytest.raises(ValueError, match="expected vectors"):
             make(np.ones(n))
     with pytest.raises(ValueError, match="3 x 3"):
         Rotation.from_matrix(np.eye(2))

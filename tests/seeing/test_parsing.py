@@ -110,5 +110,5 @@ def test_functions_are_refused(name):
 
 
 def test_only_text_is_parsed():
-    with pytest.raises(TypeError, match="takes the text of a program"):
+    with pytest.raises(TypeError, match="expected the text of a program"):
         parse(effax.make_program(jnp.sin)(1.0))

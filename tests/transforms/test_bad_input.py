@@ -77,15 +77,15 @@ def test_leaked_carrier():
         return x
 
     effax.jit(f)(1.0)
-    message = refused(UnexpectedTracerError, "Stage|jit", lambda: kept[0] + 1.0)
+    message = refused(UnexpectedTracerError, "a traced value", lambda: kept[0] + 1.0)
     assert HERE in message
     effax.vmap(f)(jnp.ones(3))
-    refused(UnexpectedTracerError, "Dual|Batch|JVP|Stage|jit", lambda: jnp.sin(kept[1]))
+    refused(UnexpectedTracerError, "a value mapped by vmap", lambda: jnp.sin(kept[1]))
     effax.grad(lambda x: f(x) * 1.0)(1.0)
-    refused(UnexpectedTracerError, "Dual|Batch|JVP|Stage|jit", lambda: jnp.sin(kept[2]))
+    refused(UnexpectedTracerError, "a value that is differentiated", lambda: jnp.sin(kept[2]))
     refused(
         UnexpectedTracerError,
-        "Dual|Batch|JVP|Stage|jit",
+        "a traced value",
         lambda: effax.jit(lambda: kept[0] + 1.0)(),
     )
 

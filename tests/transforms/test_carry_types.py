@@ -87,7 +87,7 @@ def test_arguments_of_loops():
     refused("interpreted as an integer", lax.scan, lambda c, x: (c, x), 0.0, X, unroll=1.5)
     assert isinstance(lax.scan(lambda c, x: [c, x], 0.0, X), list)
     assert lax.map(lambda x: 2 * x, X, batch_size=0).tolist() == [0, 2, 4]
-    with pytest.raises(ValueError, match="batch_size=-1"):
+    with pytest.raises(ValueError, match="batch_size must not be negative"):
         lax.map(lambda x: x, X, batch_size=-1)
     assert int(lax.cond(True, lambda x: 1, lambda x: 2, operand=None)) == 1
     refused("positional operands", lax.switch, 0, [jnp.sin], 1.0, operand=1.0)

@@ -317,5 +317,5 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match=r"while_loop\(\.\.\., checkpoints=n\)"):
         effax.grad(f)(1.0)
     for slots in (0, -1):
-        with pytest.raises(ValueError, match=r"at least the first carry"):
+        with pytest.raises(ValueError, match=r"must be at least 1"):
             f(1.0, checkpoints=slots)

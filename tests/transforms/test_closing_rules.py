@@ -206,5 +206,5 @@ hidden.defjvp(_hidden_jvp, symbolic_zeros=True)
 def test_a_tangent_of_each_lane_of_a_result_of_all_is_refused():
     """It was given as one of another shape than the result's."""
     f = fx.vmap(hidden, (None, 0))
-    with pytest.raises(UnsupportedDerivativeError, match="different in each lane"):
+    with pytest.raises(UnsupportedDerivativeError, match="differs between lanes"):
         fx.jvp(lambda x: f(x, X), (2.0,), (1.0,))

@@ -278,7 +278,7 @@ def test_an_effect_that_does_not_say_what_it_performs_is_told_how():
     for run in (unsaid, fx.jit(unsaid)):
         with pytest.raises(fx.errors.UnhandledEffectError, match=told):
             counted(run, jnp.float32(0.5))
-    with pytest.raises(ValueError, match="'sin' has no row"):
+    with pytest.raises(ValueError, match="'sin' is pure"):
         extend.expand(unsaid, performs=[fx.effects.sin])
 
 

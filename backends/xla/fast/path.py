@@ -37,8 +37,8 @@ def taken(name: str) -> bool:
     unknown = {word.removeprefix("-") for word in words} - PATHS.keys()
     if unknown:
         raise ValueError(
-            f"fast_paths={asked!r}: no fast path is called {', '.join(sorted(unknown))}; "
-            f"there are {', '.join(sorted(PATHS))}, and all and none"
+            f"fast_paths={asked!r}: no fast path is called {', '.join(sorted(unknown))}; the "
+            f"names are {', '.join(sorted(PATHS))}, all and none"
         )
     if any(word.startswith("-") for word in words):
         return f"-{name}" not in words

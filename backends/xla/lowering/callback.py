@@ -53,9 +53,8 @@ def call_host(
     operands = [_everywhere(w, x) for x in operands]
     if acts and w.mesh is not None and w.is_partly_mapped:
         raise NotImplementedError(
-            "a callback with effects (debug.print, io_callback) inside a shard_map over some axes "
-            "of its mesh, which XLA does not know where to call: map over all axes, or return the "
-            "value"
+            "a callback with effects (debug.print, io_callback) is not supported inside a "
+            "shard_map over some axes of its mesh: map over all axes, or return the value"
         )
     index = len(w.callbacks)
     w.callbacks.append(lambda *arrays: noted(host, arrays, name))

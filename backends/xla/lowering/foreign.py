@@ -130,8 +130,8 @@ def attribute_text(value: Any) -> str:
     scalar = np.asarray(value) if type(value) in (int, float) else value
     if not isinstance(scalar, np.ndarray | np.generic) or scalar.dtype.kind == "c":
         raise TypeError(
-            f"{value!r} of type {type(value)} is no attribute of a foreign function; give a bool, "
-            "an int, a float, a string, a dtype, a real scalar or an array of NumPy's, or a tuple "
-            "or dict of such"
+            "an attribute of a foreign function must be a bool, an int, a float, a string, a "
+            f"dtype, a real scalar, a NumPy array, or a tuple or dict of these, got {value!r} of "
+            f"type {type(value)}"
         )
     return f"{number(scalar, scalar.dtype)} : {element_name(scalar.dtype)}"

@@ -31,7 +31,7 @@ def _call(
 def _require_32_bits(effect: Any, x: Name) -> None:
     if x.dtype not in (float32, complex64):
         raise UnhandledEffectError(
-            f"{effect.name}: a TPU's compiler has it for float32 and complex64, and the matrix is "
+            f"{effect.name}: the TPU compiler supports float32 and complex64, got "
             f"{x.type.str_short()}: convert it, or compute it on the CPU, with device_put"
         )
 

@@ -52,10 +52,10 @@ def static_positions(
     """
     for n in as_tuple(numbers):
         if isinstance(n, bool) or not hasattr(n, "__index__"):
-            raise TypeError(f"{what}_argnums are positions, integers; not {n!r}")
+            raise TypeError(f"{what}_argnums must be integers (positions of arguments), got {n!r}")
     for name in as_tuple(names):
         if not isinstance(name, str):
-            raise TypeError(f"{what}_argnames are names of arguments, strings; not {name!r}")
+            raise TypeError(f"{what}_argnames must be strings (names of arguments), got {name!r}")
     try:
         signature = inspect.signature(function)
     except (ValueError, TypeError):

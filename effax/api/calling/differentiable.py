@@ -99,9 +99,9 @@ def refuse_references(leaves: Sequence[Any]) -> None:
     for x in leaves:
         if isinstance(x, Ref):
             raise RefError(
-                f"a derivative with respect to {x!r} was asked for, a reference, whose contents "
-                "change as the function runs: differentiate by an array and make the reference of "
-                "it inside; other references the function takes by argnums, or closes over"
+                f"can't differentiate with respect to the reference {x!r}, as its contents change "
+                "while the function runs: differentiate with respect to an array and make the "
+                "reference from it inside; leave references out of argnums, or close over them"
             )
 
 

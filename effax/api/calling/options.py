@@ -13,11 +13,11 @@ def checked_options(options: CompilerOptions | None) -> dict[str, Any]:
     if options is None:
         return {}
     if not isinstance(options, Mapping):
-        raise TypeError(f"compiler_options is a dict of XLA's flags by name, not {options!r}")
+        raise TypeError(f"compiler_options must be a dict of XLA's flags by name, got {options!r}")
     for name, value in options.items():
         if not isinstance(name, str) or not isinstance(value, str | bool | int | float):
             raise TypeError(
-                f"compiler_options: {name!r}: {value!r} is no flag; names are strings, and values "
-                "strings, bools, ints or floats"
+                "compiler_options must map strings to strings, bools, ints or floats, got "
+                f"{name!r}: {value!r}"
             )
     return dict(options)

@@ -145,7 +145,7 @@ def _unequal(was: Any, new: Any) -> str:
         return f"a {type(was).__name__} before, a {type(new).__name__} now"
     if callable(new):
         return "another function object: define it once, outside the call"
-    return f"other objects, that {type(new).__name__}.__eq__ does not call equal"
+    return f"another object, which is not equal by {type(new).__name__}.__eq__"
 
 
 def _changed_leaves(before: dict[str, ShapedArray], now: dict[str, ShapedArray]) -> list[str]:

@@ -87,8 +87,8 @@ class Caches:
         reasons: list[str] = []
         if ended:
             reasons = [
-                "what it closes over is a traced value of a transform that has ended: pass that "
-                "value as an argument"
+                "it closes over a traced value of a transform that has ended: pass that value as "
+                "an argument"
             ]
         elif earlier:
             reasons = nearest(now, earlier)

@@ -41,17 +41,20 @@ def serialize(compiled: Compiled) -> tuple[bytes, Any, Any]:
     Array(3., dtype=float32, weak_type=True)
     """
     if not isinstance(compiled, Compiled):
-        raise TypeError(f"serialize takes jit(f).lower(...).compile(), and not {compiled!r}")
+        raise TypeError(
+            "serialize: expected a compiled function, jit(f).lower(...).compile(), got "
+            f"{compiled!r}"
+        )
     call, executor = compiled._call, compiled.executor
     if asks_the_host(call.program):
         raise ExportError(
-            f"{call.fun_name} calls back to Python, and what it calls lives in this process: leave "
-            "the callbacks out"
+            f"serialize: {call.fun_name} calls Python functions of this process, which another "
+            "process does not have: leave the callbacks out"
         )
     if not call.layout.is_single:
         raise ExportError(
-            f"{call.fun_name} runs on several devices, and executables are kept for one: serialize "
-            "what runs on one, or write the program by effax.export"
+            f"serialize: {call.fun_name} runs on several devices, and only executables for one "
+            "device can be serialized: compile it for one device, or use effax.export"
         )
     captured = [np.ascontiguousarray(np.asarray(x)) for x in call.captured]
     header = {
@@ -104,8 +107,8 @@ def deserialize_and_load(
         raw = reloaded(parts[-1], where)
     except XlaRuntimeError as error:
         raise ExportError(
-            f"the runtime can't load the executable, which jaxlib {header['jaxlib']} compiled, and "
-            f"this is {jaxlib_version}: {error}"
+            f"deserialize_and_load: the executable was compiled by jaxlib {header['jaxlib']} and "
+            f"can't be loaded by jaxlib {jaxlib_version}: {error}"
         ) from error
     in_types, out_types = (list(map(_as_type, header[k])) for k in ("in_types", "out_types"))
     count = header["captured"]
@@ -115,8 +118,8 @@ def deserialize_and_load(
     ]
     if in_tree.num_leaves != len(in_types) - count or out_tree.num_leaves != len(out_types):
         raise ExportError(
-            f"the trees are not those of {header['fun_name']}, which takes {len(in_types) - count} "
-            f"arrays and gives {len(out_types)}"
+            f"deserialize_and_load: in_tree and out_tree do not belong to {header['fun_name']}, "
+            f"which takes {len(in_types) - count} arrays and returns {len(out_types)}"
         )
     specs = [Spec(t, where, c) for t, c in zip(out_types, header["committed"], strict=True)]
     program = Program(
@@ -145,7 +148,8 @@ def _parts(blob: bytes) -> tuple[dict[str, Any], list[bytes]]:
     body, digest = blob[:-32], blob[-32:]
     if not body.startswith(MAGIC) or hashlib.sha256(body).digest() != digest:
         raise ExportError(
-            f"these {len(blob)} bytes hold no executable that effax serialized, or are damaged"
+            f"deserialize_and_load: these {len(blob)} bytes are not an executable serialized by "
+            "effax, or are damaged"
         )
     at, parts = len(MAGIC), []
     while at < len(body):

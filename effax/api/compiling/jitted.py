@@ -167,8 +167,8 @@ class Jit:
             key_use.use(parted.leaves[i], None, self._name, told)
         if traced.mutates and self._shardings is not None:
             raise NotImplementedError(
-                f"jit(in_shardings=..., out_shardings=...) of {self._name}, which takes "
-                "references: they lie where their contents do; put those there (device_put)"
+                f"jit of {self._name}: in_shardings and out_shardings are not supported for a "
+                "function of references; move their contents by device_put before the call"
             )
         if innermost() is bottom:
             if not traced.mutates:

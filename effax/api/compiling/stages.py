@@ -179,8 +179,8 @@ class Traced(_Stage):
             (platform,) = lowering_platforms
         else:
             raise NotImplementedError(
-                f"lowering_platforms={tuple(lowering_platforms)} asks for one module for several "
-                "platforms, and a module here is for one: lower once for each of them"
+                f"lowering_platforms={tuple(lowering_platforms)} is not supported: a module is "
+                "lowered for one platform; lower once for each platform"
             )
         return Lowered(self._call, _module_text(self._call, platform), platform)
 
@@ -240,14 +240,14 @@ class Lowered(_Stage):
         where = call.layout.where
         if self._platform != where.device.platform:
             raise ValueError(
-                f"{call.fun_name} was lowered for {self._platform}, and its arguments are on "
+                f"{call.fun_name} was lowered for {self._platform}, but its arguments are on "
                 f"{where.device.platform}: lower it without lowering_platforms to compile it here"
             )
         traced = [x for x in call.captured if isinstance(x, Carrier)]
         if traced:
             raise TypeError(
-                f"{call.fun_name} closes over {traced[0]!r}, a value known only by its type, so "
-                "that it can't be compiled on its own: make that value an argument"
+                f"{call.fun_name} can't be compiled on its own, as it closes over the traced "
+                f"value {traced[0]!r}: pass that value as an argument"
             )
         program, layout, threads = call.program, call.layout, None
         if takes_references(program):
@@ -365,8 +365,8 @@ class Compiled(_Stage):
         if isinstance(x, Carrier):
             raise TypeError(
                 f"{self._call.fun_name} was lowered and compiled for particular types of arrays, "
-                f"and its argument {name} is {x!r}, a traced value of type {type(x).__name__}: "
-                "transform the function before it is lowered, or call the jitted function"
+                f"and its argument {name} is {x!r}, a traced value: transform the function before "
+                "it is lowered, or call the jitted function"
             )
         try:
             return typeof(x)
@@ -435,8 +435,8 @@ def _dialect(dialect: str | None) -> str:
     if dialect == "hlo":
         return "hlo"
     raise ValueError(
-        f"unknown dialect: {dialect}; there are 'stablehlo' and 'hlo', and compile().as_text() "
-        "gives optimised HLO"
+        f"unknown dialect: {dialect}; it must be 'stablehlo' or 'hlo'. compile().as_text() "
+        "returns optimised HLO"
     )
 
 
@@ -463,6 +463,6 @@ def _other_device(call: StagedCall, leaves: Sequence[Any], array: Array, where: 
     what = "a reference closed over" if at < 0 else f"argument {call.names[at]}"
     return (
         "Compiled object called with input sharding(s) that do not match the sharding(s) it was "
-        f"compiled with: {what} of {call.fun_name} is committed to {array.sharding}, and the "
-        f"executable takes it at {where}; move it with device_put"
+        f"compiled with: {what} of {call.fun_name} is committed to {array.sharding}, but the "
+        f"executable takes it on {where}; move it with device_put"
     )

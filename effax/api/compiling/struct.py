@@ -57,7 +57,9 @@ class ShapeDtypeStruct:
         give("manual_axis_type", manual_axis_type)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise AttributeError(f"a ShapeDtypeStruct does not change: take .update({name}=...) of it")
+        raise AttributeError(
+            f"a ShapeDtypeStruct is immutable: use .update({name}=...), which returns a new one"
+        )
 
     def _parts(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}

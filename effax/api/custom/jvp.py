@@ -104,10 +104,11 @@ def _checked_tangent(primal: Any, tangent: Any, name: str, rule: Any) -> Any:
     if found.shape != expected.shape or found.dtype != expected.dtype:
         wanted = typed(tree_structure(0), [expected])
         raise TypeError(
-            "Custom JVP rule must produce primal and tangent outputs with corresponding shapes and "
-            f"dtypes. Expected {wanted} (tangent type of "
+            "Custom JVP rule must produce primal and tangent outputs with corresponding shapes "
+            f"and dtypes. Expected {wanted} (tangent type of "
             f"{typed(tree_structure(0), [typeof(primal)])}) but got "
-            f"{typed(tree_structure(0), [found])}. It is {name_of(rule)}, for function {name}"
+            f"{typed(tree_structure(0), [found])}. The rule is {name_of(rule)}, for function "
+            f"{name}"
         )
     return tangent
 

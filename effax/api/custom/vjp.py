@@ -128,8 +128,8 @@ class _VjpRule:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
                 f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
-                f"(result, residuals), but got {type(pair).__name__}; residuals are what the "
-                "backward function needs, () if nothing"
+                f"(result, residuals), but got {type(pair).__name__}; residuals are the values "
+                "that the backward function needs, () if there are none"
             )
         outs, out_tree = tree_flatten(pair[0])
         if call.out_tree is None:  # the function itself was not called
@@ -153,7 +153,7 @@ class _VjpRule:
             raise TypeError(
                 f"Custom VJP fwd rule {name_of(self.fwd)} for function {name} must produce a pair "
                 f"(result, residuals): got fwd output type {shown[0]} which doesn't match "
-                f"{shown[1]}, the type of what {name} itself returns"
+                f"{shown[1]}, the type that {name} itself returns"
             )
 
     def backward_of(self, moving: tuple[int, ...], wanted: tuple[bool, ...]) -> _Backward:
@@ -212,7 +212,7 @@ def _checked_ct(ct: Any, type: ShapedArray, rule: _VjpRule, position: int) -> An
         raise ValueError(
             f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the shapes and "
             f"dtypes of the arguments: expected {type.str_short()}, but at output[{position}] the "
-            f"bwd rule produced an output of type {found.str_short()}. Where that is a symbolic "
+            f"bwd rule produced an output of type {found.str_short()}. If that is a symbolic "
             "zero, Consider just returning a None here"
         )
     if is_symbolic(ct):
@@ -299,8 +299,9 @@ class custom_vjp(Generic[P, R]):  # noqa: N801  (JAX's name)
         """
         if optimize_remat and symbolic_zeros:
             raise NotImplementedError(
-                "defvjp: optimize_remat does not go with symbolic_zeros, as the function itself "
-                "can't be told which of its arguments are perturbed; leave one of them out"
+                "defvjp: optimize_remat and symbolic_zeros can't be combined, as the function "
+                "itself can't be told which of its arguments are perturbed; leave one of the two "
+                "out"
             )
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
         self.optimize_remat = optimize_remat

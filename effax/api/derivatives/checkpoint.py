@@ -176,7 +176,9 @@ _MEMORIES = ("device", "pinned_host", "unpinned_host")
 def _offloadable(src: str, dst: str) -> Offloadable:
     for kind in (src, dst):
         if kind not in _MEMORIES:
-            raise ValueError(f"a memory is one of {', '.join(_MEMORIES)}, not {kind!r}")
+            raise ValueError(
+                f"offload_src and offload_dst must be one of {', '.join(_MEMORIES)}, got {kind!r}"
+            )
     return Offloadable(src, dst)
 
 

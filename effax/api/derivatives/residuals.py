@@ -103,7 +103,7 @@ def _origin(x: Any, makers: dict[Variable, tuple[Equation, int]]) -> str:
     if type(result) is not Variable or result not in given:
         return what + _origin(result, _makers(inside))
     if what:
-        return f"{what}what it begins with, in {e.effect.name} from {describe(e.frame)}"
+        return f"{what}its initial value, in {e.effect.name} from {describe(e.frame)}"
     return _origin(e.inputs[given[result]], makers)
 
 

@@ -168,8 +168,8 @@ class VJP(LinearFunction):
         places, tree = tree_flatten(accumulators)
         if tree != self._in_tree:
             raise ValueError(
-                "with_refs takes what has the structure of the function's arguments, "
-                f"{self._in_tree}, but got {tree}; give True where the cotangent is to be returned"
+                f"with_refs: expected the structure of the function's arguments, {self._in_tree}, "
+                f"but got {tree}; pass True for each argument whose cotangent is to be returned"
             )
 
         def accumulate(cotangent: Any) -> Any:
@@ -424,8 +424,8 @@ def _check_linear(types: Sequence[ShapedArray], out_types: Sequence[ShapedArray]
     if not (all(map(is_inexact, dtypes)) or all(map(is_integer, dtypes))):
         ins, outs = ([t.dtype.name for t in ts] for ts in (types, out_types))
         raise TypeError(
-            "linear_transpose only supports functions from floats or complex numbers to such, and "
-            f"from integers to integers; this one is from {ins} to {outs}"
+            "linear_transpose only supports functions between floats or complex numbers, and "
+            f"functions from integers to integers; this one maps {ins} to {outs}"
         )
 
 

@@ -143,8 +143,8 @@ class Pmap:
             and f"axis {self._axis}" in program.row
         ):
             raise NotImplementedError(
-                f"pmap: a collective over the axis {self._axis!r} in a job of several processes, "
-                "of which pmap maps over this one's devices alone: use shard_map over a mesh of "
+                f"pmap: a collective over the axis {self._axis!r} in a job of several processes: "
+                "pmap maps over the devices of this process only; use shard_map over a mesh of "
                 "effax.devices(), or say devices=effax.local_devices()"
             )
         return running.places(size, self._devices, self._backend)
@@ -322,15 +322,17 @@ class LoweredPlaces:
         """
         if compiler_options:
             raise NotImplementedError(
-                f"lower().compile() of a mapped function takes no compiler_options, got "
-                f"{dict(compiler_options)}; compile jit of it with them"
+                "lower().compile() of a mapped function takes no compiler_options, got "
+                f"{dict(compiler_options)}; wrap it in jit and compile that with them"
             )
         return self._compiled(self._spread())
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The module in StableHLO; with `debug_info`, each line with its location."""
         if dialect not in (None, "stablehlo"):
-            raise ValueError(f"lower().as_text has dialect 'stablehlo', not {dialect!r}")
+            raise ValueError(
+                f"pmap(...).lower().as_text: dialect must be 'stablehlo', got {dialect!r}"
+            )
         return self.write(located=debug_info)
 
 

@@ -312,13 +312,13 @@ def _binds(mesh: Mesh, names: frozenset[Any]) -> tuple[Any, ...]:
     done = set(context.manual_axes) if isinstance(context, _Inside) else set()
     if names & done:
         raise ValueError(
-            f"shard_map over the axes {set(names & done)}, which a shard_map around it is over "
+            f"shard_map over the axes {set(names & done)}: an enclosing shard_map is over them "
             "already; name others in axis_names"
         )
     wanted = names or set(mesh.axis_names) - done
     if not wanted:
         raise ValueError(
-            f"shard_map over {mesh}, all of whose axes a shard_map around it is over already"
+            f"shard_map over {mesh}: enclosing shard_maps are over all of its axes already"
         )
     return tuple(name for name in mesh.axis_names if name in wanted)
 
@@ -331,7 +331,7 @@ def _prefix(what: str, specs: Any, full: Any) -> list[PartitionSpec]:
             raise TypeError(
                 f"shard_map {what} argument must be a pytree of `effax.sharding.PartitionSpec` "
                 f"instances, but there is {spec!r} of type {type(spec)} in it; P() is the spec of "
-                "what all places share"
+                "a value that all places share"
             )
         if UNCONSTRAINED in spec:
             raise ValueError(f"shard_map {what}: {spec} must say how each axis is cut")
@@ -447,7 +447,10 @@ def shard_map(
     if mesh is not None and not isinstance(mesh, MeshShape):
         raise TypeError(f"shard_map requires a `effax.sharding.Mesh` instance, got {type(mesh)}")
     if isinstance(axis_names, str):
-        raise TypeError(f"axis_names is a set of names, {{{axis_names!r}}}")
+        raise TypeError(
+            f"shard_map: axis_names must be a set of names, got the string {axis_names!r}; pass "
+            f"{{{axis_names!r}}}"
+        )
     return ShardMap(f, mesh, in_specs, out_specs, frozenset(axis_names), bool(check_vma))
 
 
@@ -492,7 +495,7 @@ def _specs_of_axes(what: str, axes: Any, name: str) -> Any:
         if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int)):
             raise TypeError(f"smap {what} must be integers or None, but got {axis!r}")
         if axis is not None and axis < 0:
-            raise NotImplementedError(f"smap {what}: count axes from the front, not {axis}")
+            raise NotImplementedError(f"smap {what}: axes must not be negative, got {axis}")
     return tree_unflatten(
         tree,
         [

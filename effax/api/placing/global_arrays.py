@@ -62,9 +62,9 @@ def make_array_from_callback(
             piece = data_callback(index)
             if isinstance(piece, Carrier):
                 raise UnexpectedTracerError(
-                    "effax.make_array_from_callback cannot be called within a traced context, of "
-                    f"which its callback gives values: it gave {piece!r}, for elements. Make the "
-                    "array outside, and pass it to the function"
+                    "effax.make_array_from_callback cannot be called within a traced context, but "
+                    f"its callback returned the traced value {piece!r}. Make the array outside, "
+                    "and pass it to the function"
                 )
             if is_keys(piece):
                 implementation, piece = piece.implementation, piece.words
@@ -76,8 +76,8 @@ def make_array_from_callback(
         pieces.append(asarray(made[key], type, single(device)))
     if not pieces and dtype is None:
         raise ValueError(
-            f"make_array_from_callback: none of the devices of {where} is this process's, so that "
-            "no piece says the dtype; give dtype"
+            f"make_array_from_callback: this process has none of the devices of {where}, and so "
+            "no piece that says the dtype; pass dtype"
         )
     if implementation is None:
         return _joined(pieces, lengths, where, canonical_dtype(np.dtype(dtype)))
@@ -95,7 +95,9 @@ def _joined(pieces: Sequence[Array], shape: tuple[int, ...], where: Sharding, dt
     if where.placement().is_single and pieces:
         wanted = where.shard_shape(shape)
         if pieces[0].shape != wanted:
-            raise ValueError(f"the piece of {type} has the shape {wanted}, not {pieces[0].shape}")
+            raise ValueError(
+                f"the piece of {type} must have the shape {wanted}, got {pieces[0].shape}"
+            )
         return device_put(pieces[0], where)
     return from_shards(list(pieces), type, where)
 
@@ -143,8 +145,8 @@ def make_array_from_single_device_arrays(
     if not arrays and dtype is None:
         raise ValueError(
             "If the Array has no addressable shards, `dtype` must be provided via the `dtype` "
-            "argument to `effax.make_array_from_single_device_arrays`. There are no pieces that "
-            f"say it, for {where}"
+            "argument to `effax.make_array_from_single_device_arrays`. This process has no pieces "
+            f"of {where}"
         )
     found: dict[Any, Array] = {}
     for x in arrays:
@@ -226,8 +228,8 @@ def _from_local(sharding: Any, local: Any, given_shape: Any) -> Any:
     if where.is_fully_addressable:
         if lengths != data.shape:
             raise ValueError(
-                f"{_LOCAL}: all devices are this process's: global_shape {lengths} must be the "
-                f"shape of local_data, {data.shape}"
+                f"{_LOCAL}: all devices belong to this process, so global_shape {lengths} must be "
+                f"the shape of local_data, {data.shape}"
             )
         return device_put(data, where)
     found = where.addressable_devices_indices_map(lengths)
@@ -240,8 +242,8 @@ def _from_local(sharding: Any, local: Any, given_shape: Any) -> Any:
         parts = len(starts[axis]) * piece[axis]
         if own not in (length, parts):
             raise ValueError(
-                f"{_LOCAL}: axis {axis} of local_data has the length {own}; the array has "
-                f"{length}, of which {parts} lie on devices of this process; give one or the other"
+                f"{_LOCAL}: axis {axis} of local_data must have the length {length} of the whole "
+                f"array, or the length {parts} of its part on this process's devices, got {own}"
             )
         given.append(own == length)
 

@@ -33,7 +33,9 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) 
     SingleDeviceSharding(device=CpuDevice(id=0))
     """
     if not callable(callback):
-        raise TypeError(f"callback must be a function of a sharding, not {callback!r}")
+        raise TypeError(
+            f"inspect_array_sharding: callback must be a function of a sharding, got {callback!r}"
+        )
     for x in tree_leaves(value):
         if isinstance(x, Carrier):
             debug_callback(x, callback=Inspection(callback), ordered=False)
@@ -83,7 +85,7 @@ def visualize_sharding(
     """
     if len(shape) not in (1, 2):
         raise ValueError(
-            "`visualize_sharding` only works for arrays of one or two axes, and the shape is "
+            "`visualize_sharding` only works for arrays of one or two axes, got shape "
             f"{tuple(shape)}; show a slice, or print the sharding"
         )
     boxes = _boxes(tuple(shape), sharding)

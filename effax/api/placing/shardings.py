@@ -106,8 +106,8 @@ def check_arguments(asked: Leaves, values: Sequence[Any]) -> None:
         if type(x) is Array and x.committed and x.spec.placement is not sharding.placement():
             raise ValueError(
                 "Sharding passed to jit does not match the sharding on the respective arg: in "
-                f"in_shardings it is {sharding}, and the argument of type {x.type.str_short()} was "
-                f"put on {x.sharding}; move it by device_put, or leave in_shardings out"
+                f"in_shardings it is {sharding}, but the argument of type {x.type.str_short()} "
+                f"was put on {x.sharding}; move it by device_put, or leave in_shardings out"
             )
 
 

@@ -128,9 +128,7 @@ def free_ref(ref: Ref) -> None:
     """
     ref_get(ref)
     if not isinstance(ref, OwnedRef):
-        raise RefError(
-            f"free_ref frees a reference where it was made, and {ref!r} was passed to the function"
-        )
+        raise RefError(f"free_ref: {ref!r} was passed to this function; free it where it was made")
     ref.contents = None
 
 
@@ -318,8 +316,8 @@ def refuse_parts(tree: Any, name: str) -> None:
     for x in tree_leaves(tree, is_leaf=lambda x: type(x) is TransformedRef):
         if type(x) is TransformedRef:
             raise TypeError(
-                f"{name}: TransformedRefs are not allowed among the arguments, as {x!r} is; pass "
-                "the reference and take the part of it inside, or close over the part"
+                f"{name}: TransformedRefs are not allowed among the arguments, got {x!r}; pass "
+                "the reference and take its part inside, or close over the part"
             )
 
 
@@ -384,7 +382,7 @@ def _fitting(value: Any, part: ShapedArray, whole: ShapedArray, what: str) -> An
     Raises `RefError`, a `ValueError`, where it is of another; nothing is promoted or broadcast.
     """
     if isinstance(value, (Ref, TransformedRef)):
-        raise TypeError(f"`{what}` takes an array, not {value!r}; read it first: ref[...]")
+        raise TypeError(f"`{what}` expected an array, got {value!r}; read it first: ref[...]")
     t = typeof(value)
     if t.dtype != part.dtype and not (
         t.weak_type and any(kind(t.dtype) and kind(part.dtype) for kind in _KINDS)
@@ -436,7 +434,7 @@ def _length(ref: Ref) -> int:
 def _reduced(ref: Ref) -> tuple[Any, ...]:
     if ref.handler is not bottom:
         raise ConcretizationTypeError(
-            f"pickling {ref!r} asks for the elements of an array that is being traced"
+            f"can't pickle {ref!r}: its elements are not known while it is traced"
         )
     return new_ref, (ref_get(ref),)
 

@@ -32,6 +32,6 @@ def __getattr__(name: str) -> Effect:
             return find_effect(_OTHERS.get(name, name.removesuffix("_p")))
         except KeyError:
             raise AttributeError(
-                f"no effect does what JAX's {name} does by itself; effax.matrix lists the effects"
+                f"no single effect corresponds to JAX's {name}; effax.matrix lists the effects"
             ) from None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,8 +13,8 @@ __dir__ = __all__.copy
 
 def _refuse(what: str) -> NoReturn:
     raise NotImplementedError(
-        f"{what}: Python runs beside devices elsewhere under Pathways alone, which effax has no "
-        f"backend for; pure_callback and io_callback run it on this machine"
+        f"{what}: running Python beside remote devices needs Pathways, for which effax has no "
+        "backend; pure_callback and io_callback run Python on this machine"
     )
 
 

@@ -210,9 +210,9 @@ class KernelCall:
         for i, result in self.aliases:
             if not 0 <= i - scalars < len(ins) or not 0 <= result < len(self.out_types):
                 raise ValueError(
-                    f"pallas_call: input_output_aliases pairs argument {i} with result {result}; "
-                    f"there are {scalars + len(ins)} arguments, of which the first {scalars} are "
-                    f"scalars, and {len(self.out_types)} results"
+                    f"pallas_call: input_output_aliases pairs argument {i} with result {result}, "
+                    f"but there are {scalars + len(ins)} arguments, of which the first {scalars} "
+                    f"are scalars, and {len(self.out_types)} results"
                 )
             one, other = ins[i - scalars], self.out_types[result]
             if one.shape != other.shape or one.dtype != other.dtype:
@@ -342,7 +342,7 @@ def _flat(specs: Any, tree: Any, count: int, what: str, of: str) -> list[BlockSp
         )
     for x in leaves:
         if x is not no_block_spec and not isinstance(x, BlockSpec):
-            raise TypeError(f"pallas_call: {what} holds BlockSpecs, not {x!r}")
+            raise TypeError(f"pallas_call: {what} must hold BlockSpecs, got {x!r}")
     return [BlockSpec() if x is no_block_spec else x for x in leaves]
 
 

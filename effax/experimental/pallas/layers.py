@@ -81,8 +81,8 @@ def attention(
     block_q, block_k = min(block_q, t), min(block_k, s)
     if t % block_q or s % block_k:
         raise ValueError(
-            f"attention: {t} queries and {s} keys are no multiples of the blocks', {block_q} and "
-            f"{block_k}; pad them, or choose other blocks"
+            "attention: the numbers of queries and keys must be multiples of the block sizes "
+            f"{block_q} and {block_k}, got {t} and {s}; pad them, or choose other block sizes"
         )
     factor = 1 / math.sqrt(h) if scale is None else scale
     return _Attention(is_causal, factor, block_q, block_k, interpret)(q, k, v)

@@ -36,7 +36,7 @@ def at(ids: Sequence[Any], grid: tuple[int, ...]) -> Iterator[None]:
 def _axis(axis: int, what: str) -> Point:
     point = _at.get()
     if point is None:
-        raise ValueError(f"{what} is asked in a kernel, or an index map, of pallas_call only")
+        raise ValueError(f"{what} can only be called in a kernel or an index map of pallas_call")
     if not -len(point.grid) <= axis < len(point.grid):
         raise ValueError(f"{what}: axis {axis} is out of bounds for grid {point.grid}")
     return point

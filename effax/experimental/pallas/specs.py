@@ -155,7 +155,8 @@ def _dim(x: Any) -> Blocked | Element | Squeezed:
         return Blocked(operator.index(x))
     except TypeError:
         raise TypeError(
-            f"BlockSpec: a block dimension is an int, None, Blocked, Element or Squeezed, not {x!r}"
+            "BlockSpec: a block dimension must be an int, None, Blocked, Element or Squeezed, got "
+            f"{x!r}"
         ) from None
 
 
@@ -164,7 +165,7 @@ def _space(x: Any) -> str:
         return ""
     if isinstance(x, MemorySpace):
         return x.value
-    raise TypeError(f"BlockSpec: memory_space is a MemorySpace of pallas, not {x!r}")
+    raise TypeError(f"BlockSpec: memory_space must be a MemorySpace of pallas, got {x!r}")
 
 
 class GridSpec:

@@ -29,7 +29,7 @@ class JAXSparse:
 
     def todense(self) -> Array:
         """The dense array, which each format makes in its way."""
-        raise TypeError(f"{type(self).__name__} does not say how it is made dense")
+        raise TypeError(f"{type(self).__name__} does not define todense")
 
     @property
     def ndim(self) -> int:
@@ -54,9 +54,7 @@ class JAXSparse:
             return f"{kind}(<invalid>)"
 
     def __array__(self, *args: Any, **keywords: Any) -> Any:
-        raise TypeError(
-            f"{self!r} is not made dense unasked: write todense() where that is what you mean"
-        )
+        raise TypeError(f"{self!r} is never made dense implicitly: call todense()")
 
 
 @register_pytree_node_class
@@ -102,9 +100,9 @@ class BCOO(JAXSparse):
         )
         if not fits:
             raise ValueError(
-                f"Invalid BCOO: data of shape {data} and indices {self.indices.dtype}"
-                f"{list(indices)} do not fit shape {shape}: they are (*batch, nse, *dense) and "
-                "(*batch, nse, n_sparse)"
+                f"Invalid BCOO: data of shape {data} and indices "
+                f"{self.indices.dtype}{list(indices)} do not fit shape {shape}: their shapes must "
+                "be (*batch, nse, *dense) and (*batch, nse, n_sparse)"
             )
 
     def tree_flatten(self) -> tuple[tuple[Array, Array], Any]:
@@ -219,7 +217,7 @@ class BCOO(JAXSparse):
         from effax.experimental.sparse.rearranging import bcoo_reshape
 
         if order != "C":
-            raise NotImplementedError(f"BCOO.reshape: order={order!r}; elements are in order 'C'")
+            raise NotImplementedError(f"BCOO.reshape: order must be 'C', got {order!r}")
         sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         return bcoo_reshape(self, new_sizes=sizes)
 
@@ -264,8 +262,8 @@ class BCOO(JAXSparse):
     def __pow__(self, power: Any) -> BCOO:
         if jnp.ndim(power) or isinstance(power, JAXSparse) or not power > 0:
             raise NotImplementedError(
-                f"a sparse array to the power of {power!r} is dense, or not of its shape; powers "
-                "are positive numbers"
+                f"the power of a sparse array must be a positive number, got {power!r}; with "
+                "others the result is dense"
             )
         found = self._each_once()
         return found.like(found.data**power)
@@ -305,7 +303,7 @@ class BCOO(JAXSparse):
 
     def __eq__(self, other: object) -> Any:
         raise NotImplementedError(
-            f"{self!r} == ... is dense: compare the dense arrays, by todense()"
+            f"{self!r} == ... would be dense: compare the dense arrays, by todense()"
         )
 
     __ne__ = __eq__

@@ -51,8 +51,8 @@ class BCSR(JAXSparse):
         if not fits:
             raise ValueError(
                 f"Invalid BCSR: data {self.data.shape}, indices {self.indices.shape} and indptr "
-                f"{self.indptr.shape} for a matrix of shape {self.shape}; batch and dense axes are "
-                "those of BCOO"
+                f"{self.indptr.shape} for a matrix of shape {self.shape}; use a BCOO for batch "
+                "and dense axes"
             )
 
     def tree_flatten(self) -> tuple[tuple[Array, Array, Array], Any]:
@@ -85,7 +85,9 @@ class BCSR(JAXSparse):
     def from_bcoo(cls, arr: BCOO) -> BCSR:
         """The matrix that is given by positions."""
         if arr.n_sparse != 2 or arr.n_batch or arr.n_dense:
-            raise NotImplementedError(f"BCSR.from_bcoo({arr!r}): a matrix of two sparse axes")
+            raise NotImplementedError(
+                f"BCSR.from_bcoo: expected a matrix of two sparse axes, got {arr!r}"
+            )
         ordered = bcoo_sum_duplicates(arr, nse=arr.nse)
         rows, columns = ordered.indices.T
         starts = jnp.searchsorted(rows, jnp.arange(arr.shape[0] + 1)).astype(rows.dtype)

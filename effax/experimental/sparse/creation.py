@@ -18,7 +18,7 @@ def _as_format(made: BCOO, sparse_format: str) -> Any:
         return made
     if sparse_format == "bcsr":
         return BCSR.from_bcoo(made)
-    raise ValueError(f"sparse_format={sparse_format!r} not recognized; there are 'bcoo' and 'bcsr'")
+    raise ValueError(f"sparse_format={sparse_format!r} not recognized; it must be 'bcoo' or 'bcsr'")
 
 
 def empty(
@@ -105,7 +105,9 @@ def random_bcoo(
     size = prod(shape)
     count = int(nse * size) if 0 < nse < 1 else int(nse)
     if not 0 <= count <= size:
-        raise ValueError(f"random_bcoo: nse={nse} of {size} elements")
+        raise ValueError(
+            f"random_bcoo: nse must be from 0 to {size}, the number of elements, got {nse}"
+        )
     of_places, of_data = random.split(key)
     places = random.choice(of_places, size, (count,), replace=not unique_indices)
     found = jnp.stack(jnp.unravel_index(places, tuple(shape)), 1)

@@ -123,7 +123,10 @@ def bcoo_fromdense(
     mat = jnp.asarray(mat)
     n_sparse = mat.ndim - n_batch - n_dense
     if n_batch < 0 or n_dense < 0 or n_sparse < 0:
-        raise ValueError(f"bcoo_fromdense: {n_batch=} and {n_dense=} of {mat.ndim} axes")
+        raise ValueError(
+            f"bcoo_fromdense: {n_batch=} and {n_dense=} must not be negative, nor more than the "
+            f"{mat.ndim} axes of mat together"
+        )
     mask = mat != 0
     mask = jnp.any(mask, tuple(range(n_batch + n_sparse, mat.ndim)))
     if nse is None:
@@ -185,7 +188,10 @@ def bcoo_extract(sparr: BCOO, arr: Array, *, assume_unique: bool | None = None) 
     """
     arr = jnp.asarray(arr)
     if arr.shape != sparr.shape:
-        raise ValueError(f"bcoo_extract: {arr.shape} and {sparr.shape} are different shapes")
+        raise ValueError(
+            f"bcoo_extract: arr and sparr must have the same shape, got {arr.shape} and "
+            f"{sparr.shape}"
+        )
     unique = sparr.unique_indices if assume_unique is None else assume_unique
 
     def one(indices: Array, x: Array) -> Array:
@@ -221,8 +227,8 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Array) -> Array:
         return sp_mat.data * v
     if jnp.broadcast_shapes(v.shape, sp_mat.shape) != sp_mat.shape:
         raise ValueError(
-            f"a sparse array of shape {sp_mat.shape} times a dense one of shape {v.shape} is of "
-            "another shape than the first"
+            f"bcoo_multiply_dense: v of shape {v.shape} can't be broadcast to the shape "
+            f"{sp_mat.shape} of sp_mat"
         )
     v = v.reshape((1,) * (sp_mat.ndim - v.ndim) + v.shape)
     lengths = v.shape[sp_mat.n_batch : sp_mat.n_batch + sp_mat.n_sparse]
@@ -275,8 +281,8 @@ def _alike(what: str, lhs: BCOO, rhs: BCOO) -> None:
     same = (lhs.shape, lhs.n_batch, lhs.n_dense) == (rhs.shape, rhs.n_batch, 0)
     if not same:
         raise NotImplementedError(
-            f"bcoo {what}: of {lhs!r} and {rhs!r}; both are of one shape and as many batch axes, "
-            "and without dense ones"
+            f"bcoo {what}: the operands must have the same shape and number of batch axes, and no "
+            f"dense axes, got {lhs!r} and {rhs!r}"
         )
 
 
@@ -285,7 +291,8 @@ def added(lhs: BCOO, rhs: BCOO) -> BCOO:
     """The sum of two sparse arrays: the elements of both."""
     if (lhs.shape, lhs.n_batch, lhs.n_dense) != (rhs.shape, rhs.n_batch, rhs.n_dense):
         raise NotImplementedError(
-            f"the sum of {lhs!r} and {rhs!r}: both are of one shape, and their axes of one kind"
+            "the sum of sparse arrays: the operands must have the same shape and the same kinds "
+            f"of axes, got {lhs!r} and {rhs!r}"
         )
     return BCOO(_joined([lhs, rhs]), shape=lhs.shape)
 
@@ -320,13 +327,18 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     first = operands[0]
     axis = dimension - first.n_batch
     if not 0 <= axis < first.n_sparse:
-        raise NotImplementedError(f"bcoo_concatenate along axis {dimension}, which is not sparse")
+        raise NotImplementedError(
+            f"bcoo_concatenate: dimension must be a sparse axis, got {dimension}"
+        )
     moved, offset = [], 0
     for x in operands:
         rest = [(n, m) for i, (n, m) in enumerate(zip(x.shape, first.shape, strict=True))
                 if i != dimension]  # fmt: skip
         if any(n != m for n, m in rest) or (x.n_batch, x.n_dense) != (first.n_batch, first.n_dense):
-            raise ValueError(f"bcoo_concatenate: {x!r} does not go with {first!r}")
+            raise ValueError(
+                "bcoo_concatenate: the operands must have equal shapes in other axes and the same "
+                f"kinds of axes, got {first!r} and {x!r}"
+            )
         shift = jnp.zeros(x.n_sparse, x.indices.dtype).at[axis].set(offset)
         keep = inside(x.indices, sparse_shape(x))[..., None]
         moved.append(x.like(x.data))

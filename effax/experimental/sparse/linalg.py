@@ -53,7 +53,7 @@ def lobpcg_standard(
         raise ValueError(f"expected search dim * 5 < matrix dim (got {5 * k}, {n})")
     multiply = A if callable(A) else lambda x: _dot(A, x)
     if multiply(X).shape != X.shape:
-        raise ValueError(f"A, of {X.shape}, must give the same shape, got {multiply(X).shape}")
+        raise ValueError(f"A must map shape {X.shape} to the same shape, got {multiply(X).shape}")
     precision = jnp.finfo(X.dtype).eps if tol is None else tol
 
     def residual(theta: Any, u: Any) -> Any:

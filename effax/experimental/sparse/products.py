@@ -67,7 +67,7 @@ def bcoo_dot_general(
         order = (*range(batch), *range(batch + free, out.ndim), *range(batch, batch + free))
         out = out.transpose(*order)
     else:
-        raise TypeError("bcoo_dot_general takes a BCOO at least on one side")
+        raise TypeError("bcoo_dot_general: lhs or rhs must be a BCOO")
     return out if preferred_element_type is None else out.astype(preferred_element_type)
 
 
@@ -78,8 +78,8 @@ def _sparse_dense(x: BCOO, y: Array, dims: Any) -> Array:
         n = len(xb)
         if xb != yb or xb != tuple(range(n)) or x.n_batch < n:
             raise NotImplementedError(
-                f"bcoo_dot_general: batch axes {xb} and {yb} of {x!r}; they are the first ones of "
-                "both, and batch axes of the sparse operand"
+                "bcoo_dot_general: batch axes must be the first axes of both operands, and batch "
+                f"axes of the sparse one, got {xb} and {yb} for {x!r}"
             )
         inner = (tuple(a - n for a in xc), tuple(a - n for a in yc)), ((), ())
 
@@ -91,8 +91,8 @@ def _sparse_dense(x: BCOO, y: Array, dims: Any) -> Array:
         return one(x.data, x.indices, y)
     if x.n_batch or any(a >= x.n_sparse for a in xc):
         raise NotImplementedError(
-            f"bcoo_dot_general: contracted axes {xc} of {x!r}; only sparse ones are contracted, "
-            "and batch axes are batch axes of the product"
+            "bcoo_dot_general: contracted axes must be sparse axes, and batch axes must be batch "
+            f"axes of the product, got contracted axes {xc} of {x!r}"
         )
     free = [a for a in range(x.n_sparse) if a not in xc]
     rows = y.transpose(*yc, *free_dims(y.ndim, yc, ()))
@@ -118,7 +118,8 @@ def _sparse_sparse(x: BCOO, y: BCOO, dims: Any) -> BCOO:
     (xc, yc), (xb, _) = dims
     if xb or x.n_batch or y.n_batch or x.n_dense or y.n_dense:
         raise NotImplementedError(
-            f"bcoo_dot_general of {x!r} and {y!r}: without batch and dense axes; map over batches"
+            f"bcoo_dot_general: two sparse operands must have no batch or dense axes, got {x!r} "
+            f"and {y!r}; use vmap for batches"
         )
     n = x.nse * y.nse
     i, j = jnp.array(xc, int), jnp.array(yc, int)
@@ -149,12 +150,12 @@ def matmul(lhs: Any, rhs: Any) -> Any:
             return NotImplemented
     lhs, rhs = (x if isinstance(x, BCOO) else jnp.asarray(x) for x in (lhs, rhs))
     if not lhs.ndim or not rhs.ndim:
-        raise TypeError("matmul takes arrays with one axis at least")
+        raise TypeError("matmul: operands must have at least one axis")
     batch = max(0, min(lhs.ndim, rhs.ndim) - 2) if lhs.ndim > 1 and rhs.ndim > 1 else 0
     if max(lhs.ndim, rhs.ndim) - 2 > batch and min(lhs.ndim, rhs.ndim) > 1:
         raise NotImplementedError(
-            f"matmul of shapes {lhs.shape} and {rhs.shape}: sparse operands are not broadcast over "
-            "batches; use vmap"
+            f"matmul of shapes {lhs.shape} and {rhs.shape}: batches of sparse operands are not "
+            "broadcast; use vmap"
         )
     contract = ((lhs.ndim - 1,), (max(rhs.ndim - 2, 0),))
     axes = tuple(range(batch))

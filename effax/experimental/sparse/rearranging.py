@@ -31,7 +31,10 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     """
     order = tuple(int(p) % mat.ndim for p in permutation)
     if sorted(order) != list(range(mat.ndim)):
-        raise ValueError(f"bcoo_transpose: {permutation} is no order of {mat.ndim} axes")
+        raise ValueError(
+            f"bcoo_transpose: permutation must have each of the {mat.ndim} axes once, got "
+            f"{permutation}"
+        )
     b, s = mat.n_batch, mat.n_batch + mat.n_sparse
     batch, sparse, dense = order[:b], order[b:s], order[s:]
     if any(p >= b for p in batch) or any(not b <= p < s for p in sparse):
@@ -64,7 +67,9 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     along = {int(a) % mat.ndim for a in axes}
     b, s = mat.n_batch, mat.n_batch + mat.n_sparse
     if any(a < b for a in along):
-        raise NotImplementedError(f"bcoo_reduce_sum of {mat!r} along batch axes")
+        raise NotImplementedError(
+            f"bcoo_reduce_sum: sums along batch axes are not supported, got {mat!r}"
+        )
     kept = [i - b for i in range(b, s) if i not in along]
     data = only_inside(mat).sum(tuple(a - s + b + 1 for a in along if a >= s))
     keep = inside(mat.indices, sparse_shape(mat))[..., None]
@@ -96,7 +101,7 @@ def bcoo_reshape(
     """
     if dimensions is not None or mat.n_batch or mat.n_dense:
         raise NotImplementedError(
-            f"bcoo_reshape of {mat!r}: without batch and dense axes, and without `dimensions`"
+            f"bcoo_reshape: batch axes, dense axes and `dimensions` are not supported, got {mat!r}"
         )
     sizes = [int(n) for n in new_sizes]
     if -1 in sizes:
@@ -147,7 +152,7 @@ def bcoo_slice(
     ]
     for n, (a, z, step) in zip(mat.shape, spans, strict=True):
         if not 0 <= a <= z <= n or step < 1:
-            raise TypeError(f"bcoo_slice: {a}:{z}:{step} is no part of an axis of length {n}")
+            raise TypeError(f"bcoo_slice: {a}:{z}:{step} is outside of an axis of length {n}")
     b, s = mat.n_batch, mat.n_batch + mat.n_sparse
     cuts = [slice(*span) for span in spans]
     data = mat.data[(*cuts[:b], slice(None), *cuts[s:])]
@@ -177,7 +182,7 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
     """
     gone = {int(d) % arr.ndim for d in dimensions}
     if any(arr.shape[d] != 1 for d in gone):
-        raise ValueError(f"bcoo_squeeze: axes {sorted(gone)} of {arr!r} are not all of length 1")
+        raise ValueError(f"bcoo_squeeze: axes {sorted(gone)} of {arr!r} must have length 1")
     b, s = arr.n_batch, arr.n_batch + arr.n_sparse
     data = arr.data.squeeze(tuple(d if d < b else d - s + b + 1 for d in gone if not b <= d < s))
     indices = arr.indices.squeeze(tuple(d for d in gone if d < b))
@@ -210,7 +215,8 @@ def at(mat: BCOO, index: Any) -> BCOO:
             spans.append((start, max(start, stop), step))
         else:
             raise NotImplementedError(
-                f"a sparse array is indexed by integers and slices forwards, and not by {part!r}"
+                "a sparse array can be indexed by integers and slices with positive steps, got "
+                f"{part!r}"
             )
     starts, stops, steps = zip(*spans, strict=True) if spans else ((), (), ())
     found = bcoo_slice(mat, start_indices=starts, limit_indices=stops, strides=steps)

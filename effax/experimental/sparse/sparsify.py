@@ -97,8 +97,8 @@ def _perform(equation: Equation, operands: list[Any]) -> list[Any]:
     rule = RULES.get(name)
     if rule is None or others:
         raise NotImplementedError(
-            f"sparsify: {name} of {others[0] if others else operands}, at {equation.place}, has no "
-            "sparse rule; compute it of dense arrays (todense), or of the data of a BCOO"
+            f"sparsify: {name} of {others[0] if others else operands}, at {equation.place}, has "
+            "no sparse rule; compute it from dense arrays (todense), or from the data of a BCOO"
         )
     return [rule(*operands, **params)]
 

@@ -360,7 +360,7 @@ def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
     if axis is None:
         return aval
     if aval.shape[axis] != size:
-        raise ValueError(f"axis {axis} of {aval} has not the length {size}")
+        raise ValueError(f"axis {axis} of {aval} must have the length {size}")
     rest = [n for i, n in enumerate(aval.shape) if i != axis % aval.ndim]
     return aval.update(shape=tuple(rest))
 

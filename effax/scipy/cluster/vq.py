@@ -42,7 +42,8 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
         raise ValueError("ndim different than 1 or 2 are not supported")
     if x.shape[1] != codes.shape[1]:
         raise BroadcastError(
-            f"observations of {x.shape[1]} dimensions have no distance to codes of {codes.shape[1]}"
+            f"vq: obs and code_book must have the same number of dimensions, got {x.shape[1]} and "
+            f"{codes.shape[1]}"
         )
     distances = jnp.linalg.norm(x[:, None, :] - codes, axis=-1)
     return jnp.argmin(distances, axis=-1), jnp.min(distances, axis=-1)

@@ -23,7 +23,9 @@ def _floats(name: str, x: Any, length: int) -> Array:
     """The vectors of this length that the last axis holds."""
     (value,) = floats(f"Rotation.{name}", jnp.asarray(x))
     if value.ndim < 1 or value.shape[-1] != length:
-        raise ValueError(f"Rotation.{name} takes vectors of {length}, not of shape {value.shape}")
+        raise ValueError(
+            f"Rotation.{name}: expected vectors of length {length}, got shape {value.shape}"
+        )
     return value
 
 
@@ -53,7 +55,7 @@ class Rotation(NamedTuple):
         """From orthogonal matrices of determinant 1."""
         (x,) = floats("Rotation.from_matrix", jnp.asarray(matrix))
         if x.ndim < 2 or x.shape[-2:] != (3, 3):
-            raise ValueError(f"Rotation.from_matrix takes 3 x 3 matrices, not shape {x.shape}")
+            raise ValueError(f"Rotation.from_matrix: expected 3 x 3 matrices, got shape {x.shape}")
         return cls(quaternions.of_matrix(x))
 
     @classmethod
@@ -78,8 +80,8 @@ class Rotation(NamedTuple):
         x = jnp.atleast_1d(x)
         if x.shape[-1] != len(axes):
             raise ValueError(
-                f"Rotation.from_euler: {len(axes)} axes need as many angles along the last axis, "
-                f"not shape {x.shape}"
+                f"Rotation.from_euler: expected {len(axes)} angles along the last axis, one for "
+                f"each axis, got shape {x.shape}"
             )
         return cls(quaternions.of_angles(x, axes, extrinsic, degrees))
 

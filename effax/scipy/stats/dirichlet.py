@@ -39,8 +39,8 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     n = alpha.shape[0]
     if x.ndim < 1 or x.shape[0] not in (n, n - 1):
         raise ValueError(
-            f"dirichlet: alpha has {n} entries, so that the first axis of x has {n}, or {n - 1} "
-            f"where the last is left out; got x.shape={x.shape}"
+            f"dirichlet: alpha has {n} entries, so the first axis of x must have the length {n}, "
+            f"or {n - 1} if the last is left out; got x.shape={x.shape}"
         )
     if x.shape[0] != n:
         x = jnp.concatenate([x, 1 - jnp.sum(x, axis=0, keepdims=True)])

@@ -64,7 +64,7 @@ def _elementwise(function: Callable[P, Array], weak: str, complex: bool) -> Call
         bound.apply_defaults()
         operands: list[Any] = floats(name, *bound.arguments.values())
         if not complex and is_complex(typeof(operands[0]).dtype):
-            raise ComplexError(f"stats.{name} takes real numbers; one of its arguments is complex")
+            raise ComplexError(f"stats.{name}: arguments must be real, got a complex one")
         gap = functools.reduce(operator.or_, map(jnp.isnan, operands[:given]))
         # Added, not selected, so that derivatives of NaN stay what they are.
         value = function(*operands) + jnp.where(gap, math.nan, 0)  # type: ignore[call-arg]

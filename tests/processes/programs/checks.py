@@ -159,7 +159,7 @@ def make_array_from_process_local_data():
     same(effax.make_array_from_process_local_data(NamedSharding(GRID, P("l")), columns), columns)
     refused(
         ValueError,
-        "axis 0 of local_data has the length 3",
+        "axis 0 of local_data must have the length",
         lambda: effax.make_array_from_process_local_data(ROWS, mine[:3], WHOLE.shape),
     )
 
@@ -223,7 +223,7 @@ def local_mesh():
     assert GRID.local_mesh.shape == {"p": 1, "l": LOCAL}
     if LOCAL > 1:
         order = np.array(effax.devices()).reshape(COUNT, LOCAL).T.ravel()
-        refused(ValueError, "are no box", lambda: Mesh(order, ("d",)).local_mesh)
+        refused(ValueError, "do not form a box", lambda: Mesh(order, ("d",)).local_mesh)
 
 
 @check

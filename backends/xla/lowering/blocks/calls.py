@@ -101,7 +101,7 @@ def first_of_steps(w: BlockWriter, kernel: Kernel) -> int:
     order.
     """
     if kernel.program.row:
-        raise w.refuse(f"{sorted(kernel.program.row)} are not performed in a kernel")
+        raise w.refuse(f"the effects {sorted(kernel.program.row)} can't be performed in a kernel")
     first, again = first_step(
         [kernel.maps[k] for k in kernel.results], kernel.grid, kernel.parallel
     )

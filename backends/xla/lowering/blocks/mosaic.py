@@ -118,7 +118,7 @@ class MosaicWriter(BlockWriter):
     def only_scalars(self, dims: Sequence[Dim]) -> None:
         """Raise where more than an element of SMEM is asked for."""
         if any(d.size != 1 for d in dims):
-            raise self.refuse("SMEM is read and written by elements, which has no other rule")
+            raise self.refuse("SMEM can only be read and written by elements")
 
     def only_vmem(self, memory: Memory) -> None:
         """Raise for arrays that were left where they are."""
@@ -257,7 +257,7 @@ def mosaic_dot(
 ) -> Val:
     (ac, bc), (ab, bb) = dimension_numbers
     if len(a.type.shape) < 2 or len(b.type.shape) < 2:
-        raise w.refuse("products of matrices are all that Mosaic has of 'dot_general'")
+        raise w.refuse("Mosaic has only products of matrices of 'dot_general'")
     free = [
         [i for i in range(len(x.type.shape)) if i not in (*c, *batch)]
         for x, c, batch in ((a, ac, ab), (b, bc, bb))

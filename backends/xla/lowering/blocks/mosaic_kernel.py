@@ -130,8 +130,8 @@ def _begin_aliases(
         one, other = kernel.blocks[i], kernel.blocks[k]
         if one.sizes != other.sizes or str(kernel.maps[i]) != str(kernel.maps[k]):
             raise w.refuse(
-                f"result {result}, which begins as argument {i}, is read, and has other blocks; "
-                "that has no rule"
+                f"result {result} begins as argument {i}, is read, and has other blocks, which "
+                "has no rule"
             )
 
         def copy(i: int = i, k: int = k) -> None:

@@ -55,8 +55,8 @@ class TritonWriter(BlockWriter):
         for n in type.shape:
             if n & (n - 1) or not n:
                 raise self.refuse(
-                    f"Triton's tensors have powers of two for lengths, and {type.str_short()} has "
-                    "not: choose other blocks, or mask a larger one"
+                    "the lengths of Triton's tensors must be powers of two, got "
+                    f"{type.str_short()}: choose other blocks, or mask a larger one"
                 )
         return super().op(text, type)
 
@@ -376,7 +376,7 @@ def triton_dot(
 ) -> Val:
     (ac, bc), (ab, bb) = dimension_numbers
     if ab or bb or len(a.type.shape) != 2 or len(b.type.shape) != 2 or len(ac) != 1:
-        raise w.refuse("products of matrices are all that Triton has of 'dot_general'")
+        raise w.refuse("Triton has only products of matrices of 'dot_general'")
     if list(ac) == [0]:
         a = _turned(w, a)
     if list(bc) == [1]:
