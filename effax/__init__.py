@@ -31,7 +31,7 @@ def _finish(names: dict[str, _Any]) -> None:
 _surface = _Surface(globals(), _finish)
 __dir__ = _surface.public
 
-# opt_einsum and its kin look for these in the package that an array's class comes from.
+# opt_einsum and similar libraries look for these in the package of an array's class.
 _FOR_DISPATCHERS = ("einsum", "tensordot", "transpose")
 
 

@@ -157,7 +157,7 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
 
         def one(row: Sequence[Any]) -> Any:
             left = iter(row)
-            return mapped(  # an outer vmap is to go one by one, too
+            return mapped(  # through `mapped` again, so that an outer vmap loops over its lanes too
                 *tree_unflatten(
                     tree, [next(left) if b else x for x, b in zip(leaves, flags, strict=True)]
                 )

@@ -154,7 +154,7 @@ def _flat(value: Any) -> tuple[list[Any], Any]:
     """The leaves of a variable, and its tree; what is no tree is one leaf."""
     try:
         leaves, tree = tree_flatten(value, is_leaf=lambda x: isinstance(x, Iterator))
-    except (TypeError, ValueError):  # a dict, say, whose keys have no order
+    except (TypeError, ValueError):  # for example a dict whose keys have no order
         return tree_flatten(value, is_leaf=lambda x: True)
     return list(leaves), tree
 
@@ -253,7 +253,7 @@ class Session(cmd.Cmd):
             self.say("*** no frames: the breakpoint has num_frames=0")
             return
         scope, names = self.levels[self.at].globals, self.variables[self.at]
-        # Comprehensions and lambdas see globals only.
+        # Comprehensions and lambdas see only globals, so locals are passed as globals.
         together = {**scope, **names}
         runner = _Runner(together, self.say)
         value = runner.evaluate(line)

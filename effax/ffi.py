@@ -37,7 +37,7 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-# What ctypes calls functions of libraries.
+# The classes of functions that ctypes loads.
 _FUNCTION: Final[Any] = ctypes.CFUNCTYPE(None).__mro__[1]
 
 
@@ -193,7 +193,7 @@ def ffi_call(
 
     @filtered
     def called(*args: Any, **attributes: Any) -> Any:
-        # A handler is told the words of a key.
+        # Keys are passed to a handler as their words.
         args = tuple([random.key_data(x) if isinstance(x, KeyArray) else x for x in args])
         if attributes and custom_call_api_version < 4:
             raise ValueError(

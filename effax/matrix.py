@@ -29,7 +29,7 @@ from typing import Any, Final
 
 import attrs
 
-from effax.api.surface import start as start  # the tables are filled at start-up
+from effax.api.surface import start as start  # fills the tables
 from effax.backends.reference import table as reference
 from effax.backends.xla.lowering import writer as lowering
 from effax.effects.columns import load, ready
@@ -171,10 +171,10 @@ def _residual(effect: Effect) -> Cell:
     if effect in planners:
         return RULE
     if effect in opened or effect in meanings:
-        return EXPANDED  # the program of it, or of what it means, is split
+        return EXPANDED  # its program, or its definition's program, is split
     if effect not in JVP.rules and _derived(effect) == EXPANDED:
-        return EXPANDED  # forward mode, which sits on top, has written it out
-    # An effect with programs and a derivative of its own is linear as a whole, or known as a whole.
+        return EXPANDED  # forward mode, which comes first, has expanded it
+    # An effect that holds programs and has its own derivative is recorded or known as a whole.
     return EMPTY if effect.higher_order and effect not in JVP.rules else GENERIC
 
 
@@ -320,7 +320,7 @@ def find_interpreter(name: str) -> type[Interpreter]:
     """
     where, _, attribute = name.rpartition(":")
     if where.endswith(".py"):
-        # Not by its own name, under which others may import the file and know its classes.
+        # Not under the file's own name, by which other modules may import it and use its classes.
         spec = importlib.util.spec_from_file_location(f"{Path(where).stem} of the matrix", where)
         if spec is None or spec.loader is None or not Path(where).exists():
             raise ValueError(f"there is no file {where}")

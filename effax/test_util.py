@@ -20,8 +20,8 @@ _STEP = 1e-4
 _EXACT_STEP = 2.0**-11
 _SEED = 0
 
-# Bounds on the error by the dtype that the differences are taken in: the error of a central
-# difference with the step above is about (unit of rounding) / step, of the size of the values.
+# Error bounds by the dtype in which differences are taken: the error of a central difference with
+# the step above is about (unit of rounding) / step, relative to the size of the values.
 _BOUNDS = {2: 1e-1, 4: 2e-3, 8: 1e-5}
 
 

@@ -105,7 +105,7 @@ class _Scope:
 
     def __init__(self, outer: _Scope | None, own: dict[str, Any]) -> None:
         while outer is not None and not outer.own:
-            outer = outer.outer  # it was left, in another context
+            outer = outer.outer  # this scope was left, in another context
         self.outer: _Scope | None = outer
         self.own: dict[str, Any] = own
         self.overrides = self._merged()
@@ -238,7 +238,7 @@ class Overriding(ContextDecorator):
         for entry in reversed(self.entered):
             try:
                 _scope.reset(entry[0])
-            except ValueError:  # that was in another context
+            except ValueError:  # this scope was entered in another context
                 continue
             self.entered.remove(entry)
             return
@@ -425,7 +425,7 @@ _PRECISIONS: Final = (
 _LEVELS: Final = ("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", None)
 _GUARDS: Final = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 
-# What traces and cached calls depend on (the slots of Settings).
+# Settings that traces and cached calls depend on (the slots of Settings).
 allow_f16_reductions = _switch("allow_f16_reductions", True, "sums of 16-bit floats as they are")
 no_execution = _switch("no_execution", False, "raise where a program would run")
 enable_x64 = _switch("enable_x64", False, "64-bit types; without them 64 bits become 32")
@@ -471,7 +471,7 @@ default_device = Option(
     "default_device", None, "where arrays and results go", lambda value: value, lambda text: text
 )
 
-# What is read when something happens.
+# Settings that are read when something happens.
 use_high_dynamic_range_gumbel = _switch(
     "use_high_dynamic_range_gumbel", False, "Gumbel numbers reach farther, for twice the bits"
 )
@@ -539,7 +539,7 @@ compiler_enable_remat_pass = _switch(
 )
 dump_ir_to = _text("dump_ir_to", None, "write each program compiled into this directory")
 
-# The mesh in context is no option: `set_mesh` says which it is, for a while and for a thread.
+# The mesh in context is not an option: `set_mesh` sets it, for a while and for one thread.
 _values["mesh"] = _defaults["mesh"] = None
 
 _key = _settings({})

@@ -12,7 +12,7 @@ import numpy as np
 
 from effax.effects.config import read, trace_key
 
-__all__ = [  # what `effax.effects.types` offers as its own
+__all__ = [  # the names that `effax.effects.types` re-exports
     "DType",
     "ExtendedDType",
     "as_dtype",
@@ -138,7 +138,7 @@ ELEMENTS: Final[dict[DType, str]] = {
     **{np.dtype(name): element for name, element in _NUMPY.items()},
     **{d: _NARROW_FLOATS[d.name] for d in narrow_floats},
     **{d: _NARROW_INTEGERS[d.name] for d in narrow_integers},
-    float0: "i1",  # never computed with; where one must be stored, zeros of one bit stand for it
+    float0: "i1",  # never computed with; stored as zeros of one bit where it must be
 }
 SHORT: Final[dict[DType, str]] = {
     **{d: e.replace("ui", "u") for d, e in ELEMENTS.items()},

@@ -205,16 +205,17 @@ def cut_at(namespace: dict[str, Any], home: bool = True) -> None:
             or name.startswith("_")
             or function.__code__ in _boundaries
             or not is_library(function.__code__.co_filename)
-            or not function.__module__.startswith("effax.")  # NumPy's own stay as they are
+            or not function.__module__.startswith("effax.")  # NumPy's functions stay as they are
         ):
             continue
         names = vars(sys.modules[function.__module__])
         named: Any = names.get(function.__name__)
         found = named
-        if getattr(found, "__wrapped__", None) is not function:  # else done, under another name
+        # Otherwise it was wrapped under another name.
+        if getattr(found, "__wrapped__", None) is not function:
             found = filtered(function)
             if home:
-                for known in (function.__name__, name):  # the second is another name for it
+                for known in (function.__name__, name):  # the second is an alias
                     if names.get(known) is function:
                         names[known] = found
         namespace[name] = found

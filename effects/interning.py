@@ -17,7 +17,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 LIMIT: Final = 1 << 14
-_lock = threading.RLock()  # reentrant: to make an object may be to intern its parts
+_lock = threading.RLock()  # reentrant: making an object may intern its parts
 
 
 class Referable:
@@ -53,7 +53,7 @@ class Interned(Generic[K, V]):
         """Return the object of a key; what `make()` returns becomes it where there is none."""
         found = self.recent.get(key)
         if found is None:
-            with _lock:  # two threads must not make one each
+            with _lock:  # two threads must not make the same object twice
                 found = self._held.get(key)
                 if found is None:
                     found = make()

@@ -35,7 +35,7 @@ def look(handler: Any, what: str, kept: Collection[Any] = ()) -> None:
     ]
     texts = []
     for i in range(len(carriers)):
-        # Two references are ours: the list's, and the argument of getrefcount.
+        # Two of the references are made here: the list's, and the argument of getrefcount.
         if sys.getrefcount(carriers[i]) - 2 > rightful[id(carriers[i])]:
             allowed |= {id(carriers), id(sys._getframe())}
             texts.append(_text(carriers[i], allowed))
@@ -71,7 +71,8 @@ def _holders(path: tuple[Any, ...], allowed: set[int]) -> Iterator[str]:
             yield named
         elif not isinstance(x, FrameType):
             further = list(_holders((*path, x), seen | {id(path[-1])}))
-            for text in further:  # a function's cells, an object's __dict__: no one thinks of them
+            # Users don't think of cells and of an object's __dict__, so these are not named.
+            for text in further:
                 silent = isinstance(x, CellType) or text.startswith(("the variable", "the attr"))
                 yield text if silent else f"{_article(x)} in {text}"
             if not further and isinstance(x, _CONTAINERS):
@@ -94,7 +95,7 @@ def _named(x: Any, path: tuple[Any, ...]) -> str:
         return _of_function(x, path)
     if isinstance(x, dict):
         names = [str(n) for n, v in x.items() if v is value]
-        if "__builtins__" in x:  # the globals of a module
+        if "__builtins__" in x:  # only the globals of a module have this key
             return f"the global {', '.join(names)} of the module {x.get('__name__')}"
         return ""
     if isinstance(x, (*_CONTAINERS, CellType, MethodType, ModuleType)) or hasattr(x, "handler"):
@@ -123,8 +124,8 @@ def _attributes(x: Any) -> Iterator[str]:
 
 def ended(handler: Any) -> None:
     """Look for carriers of a handler that has just ended, once the outermost transform returns."""
-    # Not held meanwhile, as its state may be values of other handlers, which are looked for first.
-    # Its carriers hold it: where it is gone, so are they.
+    # A weak reference, because the handler's state may hold values of other handlers, which are
+    # looked for first. The carriers hold their handler: once it is gone, so are they.
     found = ref(handler)
 
     def look_again() -> None:

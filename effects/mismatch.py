@@ -65,7 +65,7 @@ def mismatches(
         registry.flatten_one_level_with_keys(first),
         registry.flatten_one_level_with_keys(second),
     )
-    if None in parts:  # a leaf by `is_leaf` against a node of its own type, or the reverse
+    if None in parts:  # one side is a leaf by `is_leaf`, the other a node of the same type
         yield Mismatch(path, "types", str(kinds[0]), str(kinds[1]), "only one of them is a node")
         return
     children = [part[0] for part in parts]

@@ -321,6 +321,7 @@ class Partial(functools.partial):  # type: ignore[type-arg]
 
     def __new__(cls, func: Callable[..., Any], *args: Any, **keywords: Any) -> Partial:
         """Bind arguments to a function."""
-        # functools would merge the arguments of a partial inside; they are not this node's.
+        # functools would merge the arguments of a partial that is wrapped; those belong to its own
+        # node.
         inner = _Wrapped(func) if isinstance(func, functools.partial) else func
         return super().__new__(cls, inner, *args, **keywords)

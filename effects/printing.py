@@ -74,7 +74,7 @@ class Printer:
 
     def program(self, program: Program, indent: str) -> str:
         """The whole program; all lines but the first are indented."""
-        head = self.head(program)  # first, so that inputs have the first names
+        head = self.head(program)  # before the equations, so that inputs have the first names
         equations = [self.equation(e, indent + "  ") for e in program.equations]
         notes = [self.note(e) for e in program.equations]
         if any(notes):
@@ -97,7 +97,7 @@ class Printer:
         if self.shown.source:
             parts.append(describe(e.frame))
         scopes = [e.scope] if e.scope else []
-        if "again" in e.attributes:  # what a checkpointed function does in the backward pass
+        if "again" in e.attributes:  # a checkpointed function's backward pass has this attribute
             scopes.append("rematted_computation")
         if self.shown.scopes and scopes:
             parts.append(f"[{'/'.join(scopes)}]")

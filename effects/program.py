@@ -323,7 +323,7 @@ def without_dead_code(program: Program, keep_outputs: Sequence[bool] | None = No
             if not e.row:
                 continue
         kept.append(e)
-        live.update(e.inputs)  # literals among them do no harm
+        live.update(e.inputs)  # this adds literals too, which does no harm
     kept.reverse()
     if len(kept) == len(program.equations) and keep_outputs is None:
         return program

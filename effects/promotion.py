@@ -49,8 +49,8 @@ class NoPromotionError(TypeError, ValueError):
     `result_type`."""
 
 
-# What stands directly above each node. "small" are the floats narrower than 16 bits and the
-# integers narrower than 8: they meet with weak types, and with nothing else.
+# The dtypes directly above each node. "small" are the floats narrower than 16 bits and the integers
+# narrower than 8: they are promoted with weak types, and with nothing else.
 _ABOVE: Final = {
     "b": "i*",
     "i*": "u8 i8 small_ints",
@@ -71,7 +71,7 @@ _ABOVE: Final = {
     "c64": "c128",
     "c128": "",
 }
-# Without 64-bit types, unsigned 32-bit integers meet signed ones in 32 bits.
+# Without 64-bit types, unsigned and signed 32-bit integers promote to 32 bits.
 _ABOVE_X32: Final = {**_ABOVE, "u32": "u64 i32"}
 _STRICT: Final = {
     "b": "",
@@ -193,7 +193,7 @@ def _meet(pairs: Sequence[tuple[DType, bool]]) -> tuple[DType, bool]:
         return first, False
     settings = trace_key()
     if all_weak and settings.numpy_dtype_promotion != "strict":
-        # Weak types of unusual widths (a weak int16) meet as the strong ones do.
+        # Weak types of unusual widths (a weak int16) are promoted as the strong ones are.
         node, weak = _join([d for d, _ in pairs], settings), True
     else:
         node = _join([_node(d, w) for d, w in pairs], settings)

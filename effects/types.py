@@ -338,7 +338,7 @@ _rules: Final[dict[type, Callable[[Any], ShapedArray]]] = {
     float: _scalar_rule(float64, weak=True),
     complex: _scalar_rule(complex128, weak=True),
     ShapedArray: lambda x: x,
-    # One by one: np.float64 is a Python float too, and must not be weak.
+    # Listed one by one: np.float64 is a subclass of Python's float, but must not be weak.
     **{d.type: _scalar_rule(d, weak=False) for d in ELEMENTS if d is not float0},
 }
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     DeviceLike: TypeAlias = Device | Sharding | str | None
     NumPyScalar: TypeAlias = np.generic
 else:
-    # Annotations are evaluated by tools, when these classes need not have been imported.
+    # Tools evaluate annotations at times when these classes need not have been imported.
     Declared = object
     NumPyArray = np.ndarray
-    NumPyScalar = np.bool_ | np.number  # `isinstance(x, ArrayLike)` is asked: no text, no dates
+    NumPyScalar = np.bool_ | np.number  # for `isinstance(x, ArrayLike)`: no text, no dates
     DeviceLike = OutSharding = PrecisionLike = Any
 
 
@@ -117,7 +117,7 @@ class _OfArrays:
         return getattr(value, self.name)(*arguments)
 
 
-# `jax.Array.item` and its kin are named by programs that wrap or document the class.
+# Programs that wrap or document the class name `jax.Array.item` and its kin.
 for _name in (
     *("addressable_data", "addressable_shards", "committed", "copy_to_host_async", "device"),
     *("global_shards", "is_fully_addressable", "is_fully_replicated", "item", "sharding"),

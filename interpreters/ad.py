@@ -65,7 +65,7 @@ class UndefinedPrimal:
     aval: ShapedArray
 
 
-# Both have no leaves in trees, so that functions of trees pass over what is not there.
+# Neither has leaves in trees, so functions of trees skip values that are absent.
 for _kind in (Zero, UndefinedPrimal):
     register_pytree_node(_kind, lambda held: ((), held), lambda held, _: held)
 

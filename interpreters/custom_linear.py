@@ -101,7 +101,8 @@ def closed(operands: Sequence[Any], attributes: dict[str, Any]) -> tuple[Any, di
     back = _staged(attributes["backward"], types[:n], out_types, types[n:], known)
     if _is_closed(back) and not known:
         return operands, attributes
-    if any(isinstance(x, Ref) for x in back.captured):  # no residual, and it outlives the trace
+    # A reference can't be a residual, as it outlives the trace.
+    if any(isinstance(x, Ref) for x in back.captured):
         return operands, attributes
     told = {"residuals": len(back.captured) + n, "backward": ClosedBackward(back.program)}
     return (*back.captured, *operands), {**attributes, **told}

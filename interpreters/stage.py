@@ -106,7 +106,7 @@ class Stage(Handler):
         equations are not all there is to it: the function returns None, asks for elements, uses
         arrays, variables, references or scopes of its own, or performs what can be observed.
         """
-        if self.__class__.perform is not _perform:  # someone watches, or records other things
+        if self.__class__.perform is not _perform:  # a subclass watches, or records in another way
             return None
         types = [x.type if type(x) is Variable else typeof(x) for x in values]
         full = trace_key(), key, *types
@@ -120,7 +120,7 @@ class Stage(Handler):
             return None
         used, steps, outputs, beside = found
         known = list(values)
-        for i in used:  # in the order in which the function would capture them
+        for i in used:  # in the order in which the function itself would capture them
             x = values[i]
             if type(x) is not Variable or x.handler is not self:
                 known[i] = self.atom(x)
@@ -132,7 +132,7 @@ class Stage(Handler):
             made = [Variable(self, t, frame) for t in out_types]
             self.equations.append(Equation(effect, given, attributes, made, frame, scope))
             known += made
-        n = len(values)  # a value that is passed on stays what it is, elements and all
+        n = len(values)  # a value that is passed on unchanged keeps its elements too
         return [values[i] if i < n else known[i] for i in outputs], beside
 
     def _template(self, function: Callable[..., Any], types: Sequence[ShapedArray]) -> Any:
@@ -144,7 +144,7 @@ class Stage(Handler):
         """
         inputs = [Variable(self, t) for t in types]
         start, before, captured = len(self.equations), source.at, dict(self.captured)
-        source.at = None  # lines inside of programs that a rule makes are the rule's
+        source.at = None  # equations inside programs that a rule makes have the rule's own lines
         try:
             found = function(*inputs)
         except ELEMENTS_ASKED:

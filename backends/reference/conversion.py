@@ -22,7 +22,7 @@ def reference_convert(x: Array, *, dtype: Any, weak_type: bool = False) -> Array
     if is_complex(x.dtype) and not is_complex(dtype) and dtype.kind != "b":
         x = x.real
     if is_float(x.dtype) and is_integer(dtype):
-        # XLA takes the nearest integer there is, and zero for NaN.
+        # XLA converts to the nearest representable integer, and NaN to zero.
         limits = np.iinfo(dtype)
         with np.errstate(all="ignore"):
             whole = np.trunc(x.astype(np.float64))
@@ -55,7 +55,8 @@ def reference_reduce_precision(x: Array, *, exponent_bits: int, mantissa_bits: i
         digits = mantissa_bits + 1
         rounded = np.ldexp(np.rint(np.ldexp(significand, digits)), exponent - digits)
         largest = 1 << (exponent_bits - 1)
-        beyond, tiny = np.ldexp(1.0, largest), np.ldexp(1.0, 2 - largest)  # infinity, of 11 bits
+        # The first power of two that is infinite, and the least normal number, of that format.
+        beyond, tiny = np.ldexp(1.0, largest), np.ldexp(1.0, 2 - largest)
     size = np.abs(rounded)
     rounded = np.where(size >= beyond, np.copysign(np.inf, wide), rounded)
     rounded = np.where(size < tiny, np.copysign(0.0, wide), rounded)

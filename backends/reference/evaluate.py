@@ -48,7 +48,7 @@ def evaluate_effect(
     the rule gives something of another type than typing says.
     """
     rule = _rule(effect)
-    with np.errstate(all="ignore"):  # infinities and NaN are values here, and integers wrap
+    with np.errstate(all="ignore"):  # infinities and NaN are valid values here, and integers wrap
         result = rule(*operands, **attributes)
     results = result if effect.multiple else (result,)
     if len(results) != len(types):

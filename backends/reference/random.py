@@ -19,7 +19,7 @@ def _rotate_left(x: Words, bits: int) -> Words:
 @rule(random.threefry2x32)
 def threefry2x32_reference(k1: Words, k2: Words, x1: Words, x2: Words) -> list[Words]:
     keys = (k1, k2, k1 ^ k2 ^ np.uint32(random.PARITY))
-    with np.errstate(over="ignore"):  # sums are modulo 2³²
+    with np.errstate(over="ignore"):  # sums wrap modulo 2³²
         x1, x2 = x1 + keys[0], x2 + keys[1]
         for group in range(5):
             for bits in random.ROTATIONS[group % 2]:
@@ -40,7 +40,7 @@ _WEYL = (np.uint32(0x9E3779B9), np.uint32(0xBB67AE85))
 
 
 def _philox4x32(counter: list[Words], key: list[Words]) -> list[Words]:
-    with np.errstate(over="ignore"):  # sums and products are modulo 2³² and 2⁶⁴
+    with np.errstate(over="ignore"):  # sums and products wrap modulo 2³² and 2⁶⁴
         for _ in range(10):
             products = [
                 x.astype(np.uint64) * m
@@ -74,7 +74,7 @@ def rng_bit_generator_reference(
         count = wide[1] + np.arange(blocks, dtype=np.uint64)
         after = wide.copy()
         after[1] += np.uint64(blocks)
-    # Of 128 bits, the key is the upper half of the counter too, as XLA has it.
+    # In a state of 128 bits the key is the upper half of the counter too, as in XLA.
     top = wide[-1 if len(wide) == 3 else 0] + (count < wide[1])
     if len(wide) == 3:
         after[2] += after[1] < wide[1]

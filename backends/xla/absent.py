@@ -119,7 +119,7 @@ def check_libtpu() -> None:
     wanted = LIBTPU.get(jaxlib_version)
     try:
         found = metadata.version("libtpu")
-    except metadata.PackageNotFoundError:  # a library that TPU_LIBRARY_PATH names
+    except metadata.PackageNotFoundError:  # libtpu is then a file that TPU_LIBRARY_PATH names
         return
     if wanted is not None and not (found + ".").startswith(wanted + "."):
         raise RuntimeError(

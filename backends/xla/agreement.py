@@ -156,13 +156,14 @@ def _meet(
     """
     named = _NAME.search(text)
     name = named[1].removeprefix("jit_").replace("_lambda_", "<lambda>") if named else "a program"
-    # Where it was written may be told by another path on another machine.
+    # Leave out source locations: the same file may have another path on another machine.
     plain = _LOCATION.sub("", _NAME.sub("module", text, count=1))
     plain += f"devices {[device.id for device in placement.devices]}\n{dict(options)}"
     digest = hashlib.sha256(plain.encode()).hexdigest()
     program = f"{digest[:16]} {name}"
     if digest in _agreed or job.index not in group:
-        # Compiled anew where the first executable was thrown away: others may have it still.
+        # A program that was agreed on is compiled again where its executable was evicted; the other
+        # processes may still have theirs and would not answer.
         return program
     try:
         different = job.compare("program", program, among=group)
@@ -180,7 +181,7 @@ def _meet(
     if job.index in different:
         job.put_bytes(f"text/{number}/{job.index}", zlib.compress(plain.encode())[:_LARGEST])
     texts = [job.get_bytes(f"text/{number}/{index}", _SECONDS) for index in (leader, other)]
-    job.wait("texts", _SECONDS, group)  # the first that ends is a reason for others to end
+    job.wait("texts", _SECONDS, group)  # the first process to raise makes the others end
     names = [different[index].partition(" ")[2] for index in (leader, other)]
     raise ProgramDisagreementError(
         f"processes are about to run different programs over the same devices. "
@@ -257,5 +258,5 @@ def _first_difference(leader: int, other: int, texts: Sequence[bytes | None]) ->
 
 
 def _lines(text: bytes | None) -> list[str]:
-    # The end of a long one was not sent.
+    # A long text was cut at its end.
     return [] if text is None else zlib.decompressobj().decompress(text).decode().splitlines()

@@ -35,7 +35,7 @@ class Array(Value):
 
     __slots__ = ("__dict__", "__weakref__", "_host", "buffer", "spec")
 
-    # NumPy's operators leave the work to ours.
+    # A high priority makes NumPy's operators defer to these.
     __array_priority__ = 100
 
     def __init__(self, buffer: Any, spec: Spec) -> None:
@@ -154,7 +154,7 @@ class Array(Value):
         shape = self.spec.type.shape
         if not shape:
             raise TypeError("iteration over a 0-d array")
-        # `x[i]` is written in the object language and installed by the top layer.
+        # The surface defines and installs `x[i]`, in terms of effects.
         return (self[i] for i in range(shape[0]))
 
     __hash__ = None  # type: ignore[assignment]
@@ -185,7 +185,7 @@ class Array(Value):
         if not spec and not self.spec.placement.is_whole_here:
             return repr(self)
         host = self.host()
-        # NumPy formats scalars, and refuses arrays of rank 0.
+        # NumPy formats scalars, but not arrays of rank 0.
         return format(host if host.ndim else host[()], spec)
 
     # -- the buffer

@@ -25,7 +25,7 @@ def array_text(host: np.ndarray[Any, Any], type: ShapedArray) -> str:
             host, prefix="Array(", suffix=",", separator=", ", max_line_width=width
         )
     last = f"dtype={type.dtype.name}{', weak_type=True' if type.weak_type else ''})"
-    # As JAX does, down to the character: examples are compared by their text.
+    # Exactly as JAX prints arrays, since doctests compare the text.
     used = len(text) - text.rfind("\n") + 1
     gap = " " if used + len(last) + 1 <= width else "      "
     return f"Array({text},{gap}{last}"

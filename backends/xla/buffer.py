@@ -50,8 +50,8 @@ def without_jax(function: Callable[[], R]) -> R:
         return function()
     thread = threading.get_ident()
     with _no_jax.lock:
-        # Put in once and left there: to take a hook out would make another thread that is just
-        # walking down the list miss the one after it.
+        # Inserted once and never removed: removing the hook would make another thread that is
+        # iterating over `sys.meta_path` skip an entry.
         if _no_jax not in sys.meta_path:
             sys.meta_path.insert(0, _no_jax)
     _no_jax.threads.add(thread)
@@ -87,8 +87,8 @@ def put(x: Any, type: ShapedArray, placement: Placement, copy: bool = True) -> A
     else:
         x = np.asarray(x)
         shards, devices = [], []
-        # The runtime notices pieces in the same memory, and where only some are it fails with
-        # "bad_function_call": then each gets memory of its own, which nobody else can write to.
+        # If only some pieces share memory, the runtime fails with "bad_function_call". So each
+        # piece gets memory of its own, which nobody else can write to.
         partial = placement.copies > 1 and bool(placement.split)
         if partial:
             semantics = _KEEP
@@ -144,7 +144,7 @@ def get(buffer: Any, type: ShapedArray, placement: Placement) -> np.ndarray[Any,
     if placement.is_single and placement.device.is_addressable:
         if placement.on_cpu and type.dtype.isbuiltin == 1:
             found = np.asarray(buffer)
-            if found.dtype == object:  # NumPy drops the error, and wraps the buffer itself
+            if found.dtype == object:  # NumPy hides the error and wraps the buffer itself
                 buffer.block_until_ready()
             return found
         return _get_one(buffer)
@@ -180,7 +180,7 @@ def _get_one(buffer: Any) -> np.ndarray[Any, Any]:
     else:
         array = without_jax(buffer._single_device_array_to_np_array_did_copy)[0]
     if array.flags.writeable:
-        # A copy of the runtime's own, which nobody else has.
+        # A copy that only the runtime holds.
         array.flags.writeable = False
     return array
 
@@ -192,7 +192,7 @@ def shards(buffer: Any, type: ShapedArray, placement: Placement) -> list[Any]:
     piece = type.update(shape=placement.shard_shape(type.shape))
     parts = [part for part in placement.parts() if part.device.is_addressable]
     raw = without_jax(lambda: buffer._arrays)
-    # What comes out has no type without jax, and jax's type with it: it is given ours.
+    # Without jax the runtime's pieces have no Python type, with it they have jax's: wrap them anew.
     return [result_handler(piece, part)(array) for array, part in zip(raw, parts, strict=True)]
 
 

@@ -175,7 +175,7 @@ def _start() -> None:
         if _backends:
             return
         if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
-            # Each client announces itself on stderr otherwise.
+            # Otherwise each client announces itself on stderr.
             utils.absl_set_min_log_level(1)
         asked = config.read("platforms")
         started = _start_asked(asked) if asked else _start_found()
@@ -186,7 +186,7 @@ def _start() -> None:
             os.register_at_fork(before=_warn_of_fork, after_in_child=_forget_compiled)
         for name, made in started.items():
             _log.info("started the back-end %s: %d devices", name, made.client.device_count())
-        # Published last and at once: another thread sees all of the back-ends or none.
+        # Published last and at once, so that another thread sees all back-ends or none.
         _backends.update(started)
 
 
@@ -300,9 +300,9 @@ def _cpu_client() -> Any:
     asynchronous = bool(config.read("cpu_enable_async_dispatch"))
     if n == 1:
         return _jax.get_tfrt_cpu_client(asynchronous=asynchronous, **options)
-    # A collective occupies a thread of the pool per device until all have come; with fewer than
-    # two threads a device, two launches in flight wait for each other for ever. The pool is sized
-    # here, so that child processes need not see the variable.
+    # A collective occupies one thread of the pool per device until all devices have joined. With
+    # fewer than two threads per device, two launches in flight wait for each other forever. The
+    # pool is sized here, so that child processes need not see the variable.
     before = os.environ.get("NPROC")
     os.environ["NPROC"] = str(max(32, 4 * n))
     try:

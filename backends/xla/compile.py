@@ -24,7 +24,8 @@ from effax.effects.runtime import _jax
 
 Options = Mapping[str, bool | int | float | str]
 
-# Half the compile time of a small program. Newer versions have neither the flag nor the need.
+# These passes take half the compile time of a small program. Newer versions have neither the flag
+# nor the need for it.
 _QUICK: Final[Options] = {"xla_cpu_use_fusion_emitters": False} if VERSION < (0, 11) else {}
 _UNOPTIMIZED: Final[Options] = {
     "xla_llvm_disable_expensive_passes": True,
@@ -49,7 +50,7 @@ def compile_options(placement: Placement, options: Options) -> Any:
         build = made.executable_build_options
         build.use_spmd_partitioning = True
         build.use_shardy_partitioner = bool(config.read("use_shardy_partitioner"))
-        # Results that the program does not place lie as suits their computation.
+        # The compiler chooses the sharding of results that the program does not place.
         build.allow_spmd_sharding_propagation_to_output = [True]
     if not config.read("compiler_enable_remat_pass"):
         options = {"xla_disable_hlo_passes": "rematerialization", **options}
@@ -103,7 +104,7 @@ def load(
             )
         return _timed(lambda: client.compile(parse(text), devices, made))
     if host_callbacks:
-        # The one case in which the compiler wants a parsed module.
+        # Only here does the compiler need a parsed module.
         callbacks = list(host_callbacks)
         return _timed(lambda: client.compile_and_load(parse(text), devices, made, callbacks))
     store = None
@@ -165,7 +166,8 @@ def _find_or_compile(
         try:
             payload = client.serialize_executable(executable)
         except XlaRuntimeError:
-            # Some programs can't be kept (those with custom calls of another plugin, say).
+            # Some executables can't be serialized, such as those with custom calls of another
+            # plugin.
             return executable, seconds, False
         if always or len(payload) >= config.read("persistent_cache_min_entry_size_bytes"):
             store.store(key, payload)
@@ -258,7 +260,7 @@ def mlir_context() -> Any:
     context = ir.Context()
     context.append_dialect_registry(registry)
     context.load_all_available_dialects()
-    # Its threads would outlive the parse of one small module.
+    # MLIR's threads would outlive the parsing of one small module.
     context.enable_multithreading(False)
     for dialect in (stablehlo, sdy, chlo):
         dialect.register_dialect(context, load=True)

@@ -55,7 +55,8 @@ class Device:
         return stats
 
     def __getattr__(self, name: str) -> Any:
-        # What only some platforms have: `coords` and `core_on_chip` of a TPU, `slice_index`, ...
+        # Attributes of some platforms only: `coords` and `core_on_chip` of a TPU, `slice_index`,
+        # ...
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.raw, name)

@@ -45,7 +45,8 @@ class DiskCache:
     def __init__(self, directory: Path, limit: int | None = None) -> None:
         self.directory = directory
         self.limit = limit
-        # Processes that write little sweep seldom, and not all at the same entry.
+        # Start at a number of its own, so that short-lived processes sweep too, and not all
+        # together.
         self.writes = os.getpid() % _SWEEP_EVERY
         self.unswept = 0
         self.trusted = False
@@ -72,13 +73,14 @@ class DiskCache:
         if head != _MAGIC + _seal(key, payload):
             self.discard(key, "its contents do not fit their digest")
             return None
-        with suppress(OSError):  # a directory that can only be read is a good cache too
-            os.utime(path)  # so that what is used stays
+        with suppress(OSError):  # a read-only directory is a valid cache too
+            os.utime(path)  # sweeps keep entries that were used recently
         return payload
 
     def store(self, key: str, payload: bytes) -> None:
         """Keep bytes under a key. Where the directory can't be written to, log that once."""
-        from tempfile import mkstemp  # with four ways to compress, which reading needs not
+        # tempfile imports four compression modules, which reading an entry does not need.
+        from tempfile import mkstemp
 
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -97,7 +99,7 @@ class DiskCache:
             return
         self.writes += 1
         self.unswept += len(payload)
-        # Large entries pass the limit long before there are many.
+        # A few large entries pass the limit long before there are many.
         much = self.limit is not None and self.unswept * 8 > self.limit
         if much or self.writes % _SWEEP_EVERY == 0:
             self.unswept = 0
@@ -106,7 +108,7 @@ class DiskCache:
     def discard(self, key: str, reason: str) -> None:
         """Drop an entry that is of no use, and say so."""
         path = self.path(key)
-        with suppress(OSError):  # or it is ignored again
+        with suppress(OSError):  # an entry that stays will be ignored again
             path.unlink(missing_ok=True)
         message = f"the cached executable {path} is ignored: {reason}"
         if config.read("raise_persistent_cache_errors"):
@@ -120,7 +122,7 @@ class DiskCache:
         for path in self.directory.glob(f"{_WRITING}*"):
             with suppress(OSError):
                 if path.stat().st_mtime < time.time() - _ABANDONED:
-                    path.unlink()  # its writer died
+                    path.unlink()  # the process that wrote it died
         entries = []
         for path in self.directory.glob(f"*{_SUFFIX}"):
             try:
@@ -169,7 +171,7 @@ class _UntrustedError(Exception):
 def _objection(status: os.stat_result) -> str:
     """Why the owner or the mode of a file or directory is no reason for trust; "" if it is one."""
     if not hasattr(os, "geteuid"):
-        return ""  # Windows keeps access in lists that `stat` doesn't show
+        return ""  # Windows keeps permissions in access lists, which `stat` does not show
     if status.st_uid not in (os.geteuid(), 0):
         return f"it belongs to user {status.st_uid}"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -179,7 +181,7 @@ def _objection(status: os.stat_result) -> str:
 
 def _read(path: Path) -> bytes:
     """The bytes of a regular file; raises `_UntrustedError` if others may have written them."""
-    # A link could lead out of the directory, and opening a pipe would wait for its writer.
+    # A link could lead out of the directory, and opening a pipe would block until someone writes.
     flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, os.O_RDONLY | flags), "rb") as file:
         status = os.fstat(file.fileno())
@@ -197,7 +199,7 @@ def _seal(key: str, payload: bytes) -> bytes:
 
 
 def _sha256(content: bytes = b"") -> Any:
-    from hashlib import sha256  # OpenSSL, that is
+    from hashlib import sha256  # hashlib imports OpenSSL, which takes time
 
     return sha256(content)
 
@@ -225,7 +227,7 @@ def _machine() -> str:
                 if name in ("model name", "flags", "Features", "CPU part"):
                     facts.append(line.strip())
                 elif not name and len(facts) > 3:
-                    break  # the first processor says it for all
+                    break  # the facts of the first processor are enough
     except OSError:
         facts.append(platform.processor())
     return "\n".join(facts)
@@ -258,7 +260,7 @@ def _user_directory() -> str:
     if not hasattr(os, "geteuid"):
         return os.path.join(os.path.expanduser("~"), ".cache", "effax")
     home = _absolute("HOME")
-    if home and home != "/":  # containers give `/` to users that they don't know
+    if home and home != "/":  # containers give `/` to unknown users
         return os.path.join(home, ".cache", "effax")
     from tempfile import gettempdir
 

@@ -86,9 +86,9 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
             specs.append(x.spec)
         else:
             if effect.literals and type(x) in LITERALS:
-                literal.append(i)  # part of the key: an array of rank 0 has the same spec
+                literal.append(i)  # the key needs this: an array of rank 0 has the same spec
             _enter(x, effect, operands, buffers, specs)
-    # Executables of a higher-order effect live as long as the first of its programs.
+    # The executables of a higher-order effect live as long as the first of its programs.
     cache = next(programs_in(attributes)).memo if effect.higher_order else _singles
     key = (trace_key(), effect, *specs, *literal, *attributes.items())
     launch = cache.get(key)
@@ -203,7 +203,7 @@ def compile_program(
             out_types=program.out_types,
             donate=tuple(donate),
             host_callbacks=tuple(callbacks),
-            # A process must not end while several devices are in the middle of a callback.
+            # The process must not exit while several devices are in the middle of a callback.
             effectful="callback" in program.row or bool(callbacks and not where.is_single),
             ordered=has_ordered(program),
             single_op=single_op,

@@ -38,7 +38,7 @@ def from_dlpack(x: Any, device: Device | None = None, *, copy: bool | None = Non
                 return result if device is None else device_put(result, device)
             reason = f"{type.dtype} becomes {canonical_dtype(type.dtype)} here"
         except (XlaRuntimeError, BufferError) as error:
-            # Memory that isn't aligned, or mustn't be written to, or lies in an odd order.
+            # Memory that is not aligned, not writable, or in another order than row-major.
             reason = str(error)
         if copy is False:
             raise ValueError(f"from_dlpack needs a copy, but copy=False forbids it: {reason}")

@@ -73,7 +73,7 @@ class Executable:
             results: list[Any] = self.run(buffers).consume_with_handlers(self.handlers)
             return results
         if self.ordered:
-            effects_barrier()  # its effects come after those of programs called before
+            effects_barrier()  # order its effects after those of programs called before
         outcome = self.run(buffers, with_tokens=True)
         _remember(outcome.consume_token())
         results = outcome.consume_with_handlers(self.handlers)
@@ -229,7 +229,7 @@ def _remember(token: Any) -> None:
     if not _exit_hooked.is_set():
         _exit_hooked.set()
         atexit.register(effects_barrier)
-        if hasattr(os, "register_at_fork"):  # a child would wait for threads that it hasn't got
+        if hasattr(os, "register_at_fork"):  # a child would wait for threads that it does not have
             os.register_at_fork(after_in_child=_pending.clear)
     _pending.append(token)
     if len(_pending) > _LIMIT:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from effax.effects.frames import user_part
 
-# A program that fails reports one exception; what others raised meanwhile is not kept for ever.
+# A failing program reports one exception; the others of the same time are dropped eventually.
 _raised: Final[deque[BaseException]] = deque(maxlen=16)
 _log: Final = logging.getLogger("effax")
 
@@ -27,7 +27,8 @@ def noted(host: Callable[..., Any], arrays: Sequence[Any], name: str = "a callba
         return host(*arrays)
     except Exception as error:
         _raised.append(error)
-        if not isinstance(error, bdb.BdbQuit):  # the user has just typed `quit`
+        # A debugger that ends at the user's `quit` needs no traceback.
+        if not isinstance(error, bdb.BdbQuit):
             where = user_part(error.__traceback__)
             _log.error("effax.%s failed", name, exc_info=(type(error), error, where))
         raise

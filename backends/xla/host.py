@@ -24,7 +24,7 @@ def call_at_once(
     *operands: Any, callback: Any, result_types: Any = (), ordered: bool = False, **_: Any
 ) -> list[Array]:
     """Ask the callback. What it raises is the cause of a `JaxRuntimeError`, as in a program."""
-    arrays = [as_numpy(x) for x in operands]  # what is no array is refused as anywhere
+    arrays = [as_numpy(x) for x in operands]  # refuses values that are not arrays, as anywhere else
     try:
         return show_at_once(*arrays, callback=callback, result_types=result_types, ordered=ordered)
     except UnexpectedTracerError:

@@ -25,7 +25,7 @@ def ensure_registered() -> None:
 
         _lapack.initialize()
         targets = lapack.registrations()["cpu"] + cpu_sparse.registrations()["cpu"]
-        # jax in the same process may have been first; registering twice the same is an error.
+        # jax in the same process may have registered them; registering twice is an error.
         known = set(_jax.custom_call_targets("Host"))
         for name, target, version in targets:
             if name not in known:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import ctypes
 from typing import Final
 
-# mallopt's names (malloc.h) of: bytes at the top that are kept; how many blocks are mapped; arenas.
+# mallopt's parameters (malloc.h): bytes kept at the top, number of mapped blocks, number of arenas.
 _SETTINGS: Final = {-1: 1 << 30, -4: 0, -8: 1}
 
 

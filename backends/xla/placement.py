@@ -323,7 +323,7 @@ def tiled(
         pieces = pieces[:-1]
     n = len(devices)
     positions = tuple(range(n)) if order is None or not pieces else tuple(order)
-    if copies > 1 and pieces:  # copies of a piece have no order
+    if copies > 1 and pieces:  # the copies of a piece have no order
         rows = [sorted(positions[i : i + copies]) for i in range(0, n, copies)]
         positions = tuple(position for row in rows for position in row)
     key = (devices, pieces, copies, positions)
@@ -492,6 +492,6 @@ def result_handler(type: ShapedArray, placement: Placement) -> Any:
     """
     sharding = placement.runtime(len(type.shape))
     if VERSION < (0, 11):
-        # The fourth argument skips a check that only jax could do.
+        # The fourth argument skips a check that only jax can do.
         return _jax.array_result_handler(type, sharding, True, True)
     return _jax.array_result_handler(type, sharding, True)

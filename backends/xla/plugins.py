@@ -23,7 +23,7 @@ _CUDA_TARGETS: Final = (
     "_hybrid",
     "_triton",
 )
-# Wheels of NVIDIA that the plugin links to, dependencies first.
+# NVIDIA's wheels that the plugin links to, dependencies first.
 _CUDA_LIBRARIES: Final = (
     ("cuda_runtime", "libcudart.so"),
     ("cu13", "libcudart.so"),
@@ -84,7 +84,7 @@ def _load_cuda_libraries() -> None:
             try:
                 ctypes.cdll.LoadLibrary(str(path))
             except OSError:
-                # The plugin says better what it misses when it is loaded itself.
+                # The plugin, when it is loaded, names the missing library in a better message.
                 continue
 
 
@@ -175,7 +175,7 @@ def load_tpu() -> None:
 def tpu_client(distributed: Mapping[str, Any]) -> Any:
     """A client of TPU. Raises `RuntimeError` where there is no chip."""
     if not has_tpu():
-        # Without chips the library would ask the cloud's metadata server, and wait.
+        # Without chips the library would query the cloud's metadata server, and wait.
         os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
     load_tpu()
     return _client("tpu", {}, distributed)

@@ -32,7 +32,7 @@ def quiet(level: int) -> None:
 def serve(address: str, count: int, heartbeat: int, shutdown: int) -> Any:
     """Start the coordination service of a job of `count` processes; its `shutdown` ends it."""
     quiet(2)
-    # Recoverable: a process that is lost is reported by `alive`, and does not abort the others.
+    # Recoverable: a lost process is reported by `alive`, and does not abort the others.
     return _jax.get_distributed_runtime_service(
         address,
         count,
@@ -210,7 +210,7 @@ class Job:
     def reached_preemption(self, step: int) -> bool:
         """Whether this is the step at which all processes save, one having been told to leave."""
         if self._preemption is None:
-            # Made when it is first asked for: from then on SIGTERM does not end the process.
+            # Made on first use, because from then on SIGTERM does not end the process.
             self._preemption = _jax.create_preemption_sync_manager()
             self._preemption.initialize(self.client)
         return bool(self._preemption.reached_sync_point(step))

@@ -30,7 +30,7 @@ _state: Final = _State()
 
 def start(directory: str, options: Any = None) -> None:
     """Begin to record. Raises `RuntimeError` where that is going on."""
-    backends()  # so that the profilers of all platforms are there
+    backends()  # starts the profilers of all platforms
     with _state.lock:
         if _state.session is not None:
             raise RuntimeError(
@@ -66,7 +66,7 @@ def stop_serving() -> None:
     with _state.lock:
         if _state.server is None:
             raise ValueError("No active profiler server.")
-        _state.server = None  # it stops when no one holds it
+        _state.server = None  # the server stops when nothing refers to it
 
 
 def memory(platform: str | None = None) -> bytes:

@@ -69,6 +69,6 @@ setters: Final[dict[str, Callable[[Any], None]]] = {
 def _ask(setting: str, values: set[str]) -> None:
     _asked[setting] = values
     if any(_asked.values()):
-        _log.addHandler(_handler)  # once, however often it is asked for
+        _log.addHandler(_handler)  # has no effect if it was added before
     else:
         _log.removeHandler(_handler)

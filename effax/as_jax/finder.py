@@ -39,7 +39,7 @@ class Jax(ModuleType):
             return import_module("jax._src")
         found = getattr(effax, name)
         if isinstance(found, ModuleType):
-            # `import jax` loads JAX's modules, and programs look for them there.
+            # `import jax` loads JAX's modules, and programs look for them in `sys.modules`.
             sys.modules.setdefault(f"jax.{name}", found)
         return found
 
@@ -73,7 +73,7 @@ class Finder(MetaPathFinder, Loader):
                 f"{spec.name}: {MEANINGLESS[spec.name]} (effax stands for jax here)", name=spec.name
             )
         found = _found(spec.name)
-        assert found is not None  # or there is no spec
+        assert found is not None  # otherwise there would be no spec
         module = found if isinstance(found, ModuleType) else import_module(found)
         _own_specs[spec.name] = getattr(module, "__spec__", None)
         return module

@@ -117,7 +117,7 @@ class _Typed(type):
     """A class of JAX's typed numbers, which nothing here is an instance of."""
 
 
-# module -> name -> what it is, or where it is: `module:name`, or `module:` for a module.
+# module -> name -> the object itself, or its place: `module:name`, or `module:` for a module.
 _NAMES: Final[dict[str, dict[str, Any]]] = {
     "": {},
     "api": {  # JAX's page on primitives

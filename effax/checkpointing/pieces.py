@@ -70,7 +70,7 @@ def own_pieces(leaf: Leaf, x: Any) -> Iterator[tuple[str, tuple[int, ...], np.nd
         if shard.replica_id == 0:
             box = bounds(shard.index, leaf.shape)
             ranges = ", ".join(f"{a}:{b}" for a, b in box)
-            # A copy: the memory may be given away before it is written.
+            # A copy, because the memory may be donated before it is written to the file.
             yield f"{leaf.path}[{ranges}]", tuple(a for a, _ in box), np.array(shard.data)
 
 

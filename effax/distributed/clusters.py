@@ -125,7 +125,7 @@ def _workers(environment: Environment) -> list[str]:
     if named is not None:
         return named.split(",")
     told = (metadata("worker-network-endpoints", environment) or "").split(",")
-    # Hosts, or of old name:number:address.
+    # Each entry is a host, or in older metadata name:number:address.
     return [worker.rpartition(":")[2] for worker in told]
 
 
@@ -234,7 +234,7 @@ CLUSTERS: Final = (
         "OMPI_COMM_WORLD_SIZE",
         "OMPI_COMM_WORLD_RANK",
         _of_launcher,
-        # Its number of a job is a multiple of 4096.
+        # Open MPI's job numbers are multiples of 4096.
         lambda environment: _spread_port(
             int(environment["OMPI_MCA_orte_hnp_uri"].partition(".")[0]) // 4096
         ),

@@ -202,7 +202,7 @@ def _leave(job: processes.Job, orderly: bool = True) -> None:
         job.leave()
     finally:
         if watchdog is not None:
-            # A thread that comes out of the runtime when Python has ended would abort the process.
+            # A thread that returns from the runtime after Python has ended would abort the process.
             watchdog.join(_IN_EXIT)
         _end_service(now=orderly)
 
@@ -244,14 +244,15 @@ def _at_exit() -> None:
     if job is None:
         return
     if _lost():
-        # Programs that wait for the lost process never end, and Python would wait for them.
+        # Programs that wait for the lost process never end, and the interpreter's exit would wait
+        # for them.
         assert _membership.watchdog is not None
         _membership.watchdog.exit()
     if not _membership.failed:
         try:
             shutdown()
         except ProgramDisagreementError as error:
-            # What was computed is wrong: that must not look like a success.
+            # The results are wrong, so the process must not exit with success.
             sys.stdout.flush()
             print(f"effax.errors.ProgramDisagreementError: {error}", file=sys.stderr, flush=True)
             os._exit(1)
@@ -260,6 +261,6 @@ def _at_exit() -> None:
         return
     import faulthandler
 
-    # The others do not come to a barrier. What is still under way may never be done.
+    # The others do not reach a barrier, and running programs may never end.
     faulthandler.dump_traceback_later(_IN_EXIT, exit=True)
     _leave(job, orderly=False)

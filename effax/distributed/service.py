@@ -44,7 +44,7 @@ class Service:
     ) -> None:
         linger = heartbeat + _AFTERWARDS if survives else 0
         numbers = map(str, (count, heartbeat, shutdown, linger))
-        # The child finds effax where this process did.
+        # The child must find effax in the same place.
         path = os.pathsep.join(part or os.getcwd() for part in sys.path)
         self._child = subprocess.Popen(
             [sys.executable, "-m", "effax.distributed.service", address, *numbers],
@@ -80,8 +80,7 @@ class Service:
 
 def main(address: str, count: str, heartbeat: str, shutdown: str, linger: str) -> None:
     """Serve until the standard input ends."""
-    # What ends a job's processes from outside (a terminal, a scheduler) reaches this one, too; it
-    # ends after them.
+    # A terminal or a scheduler sends this process the signals of its job too; it must end last.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     try:
@@ -90,7 +89,7 @@ def main(address: str, count: str, heartbeat: str, shutdown: str, linger: str) -
         print(str(error).partition("\n")[0], flush=True)
         return
     print(_READY, flush=True)
-    # Who reads what the job prints must not wait for this process, which may stay for a while.
+    # A reader of the job's output must not wait for this process, which may run longer.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)

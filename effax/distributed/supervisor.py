@@ -99,7 +99,7 @@ class Supervisor:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={"PYTHONUNBUFFERED": "1", **os.environ, **{k: str(v) for k, v in told.items()}},
-            start_new_session=True,  # what a process starts is ended with it
+            start_new_session=True,  # processes that it starts are ended with it
             preexec_fn=_die_with_parent if sys.platform == "linux" else None,
         )
 
@@ -137,7 +137,7 @@ class Supervisor:
         failed = [(i, c.returncode) for i, c in enumerate(children) if c.returncode]
         if not failed:
             return 0
-        # Of several that are found at once, one that was not ended by the loss of another.
+        # Of several failures, report one that is not due to the loss of another process.
         index, code = min(failed, key=lambda found: found[1] == LOST)
         signalled = code < 0
         how = (

@@ -122,7 +122,7 @@ class Watchdog:
             main = threading.main_thread()
             if _raise_in(main, type(error), str(error)).wait(HEARING):
                 main.join(GRACE)
-            # Also where it has ended: what is left of the process may wait for the lost one.
+            # Exit even if the main thread has ended: other threads may wait for the lost process.
             self.exit()
 
     def exit(self) -> NoReturn:
@@ -162,7 +162,7 @@ def _raise_in(thread: threading.Thread, kind: type[EffaxError], message: str) ->
             super().__init__(message)
             heard.set()
 
-    # The interpreter makes the exception itself, of a class alone.
+    # The interpreter itself makes the exception, from a class without arguments.
     RaisedError.__name__ = RaisedError.__qualname__ = kind.__name__
     RaisedError.__module__ = "effax.errors"
     identity = ctypes.c_ulong(thread.ident or 0)

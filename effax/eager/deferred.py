@@ -56,7 +56,7 @@ def may_defer() -> bool:
     settings = trace_key()
     return (
         innermost() is bottom
-        and bottom.perform is evaluate  # else someone watches, or another back-end computes
+        and bottom.perform is evaluate  # else another handler watches, or another back-end computes
         and settings.fast_paths != "none"
         and not (settings.debug_nans or settings.debug_infs or settings.debug_key_reuse)
         and not (settings.disable_jit or settings.check_tracer_leaks)
@@ -139,7 +139,7 @@ class DeferredJVP(Stage):
             return self.perform(effect, operands, attributes)
         if STILL not in effect.facts and moves(result.type):
             return result
-        del self.equations[before:]  # a result that does not move is an array, at once
+        del self.equations[before:]  # a result without a tangent is computed at once
         ready = [self._computed(x) if m else x for x, m in zip(operands, own, strict=True)]
         return bottom.perform(effect, tuple(ready), attributes)
 
@@ -160,9 +160,7 @@ class DeferredJVP(Stage):
         elements = self.elements
         for x, variable in self.captured.values():
             if variable not in elements:
-                if isinstance(
-                    x, np.generic
-                ):  # its buffer is shared: for compiled code only
+                if isinstance(x, np.generic):  # compiled code alone may use its buffer
                     constant = number(x)
                     elements[variable] = Array(constant.buffer, constant.spec)
                 else:
@@ -233,7 +231,7 @@ class DeferredJVP(Stage):
                 return done
         start = time.perf_counter()
         self.catch_up()
-        plan.spent += 2 * (time.perf_counter() - start)  # backwards takes as long
+        plan.spent += 2 * (time.perf_counter() - start)  # the backward pass takes as long
         return None
 
     def recorded(self, results: Sequence[Any]) -> tuple[list[Any], list[tuple[Any, Any]], Tape]:
@@ -267,13 +265,13 @@ class DeferredJVP(Stage):
         )
         try:
             found = _plans.get(key)
-        except TypeError:  # attributes that can't be hashed
+        except TypeError:  # unhashable attributes
             return None
         if found is None:
             while len(_plans) >= _LIMIT:
                 del _plans[next(iter(_plans))]
             found = _plans[key] = GradientPlan()
-        elif len(_plans) > _LIMIT // 2:  # what is used stays
+        elif len(_plans) > _LIMIT // 2:  # recently used plans stay
             _plans[key] = _plans.pop(key)
         return found
 
@@ -329,7 +327,7 @@ class GradientPlan:
         moving = len(program.inputs) - still_ones
         lifted = lift(program, JVP(bottom), (PLAIN,) * still_ones + (DUAL,) * moving)
         parts = split(lifted.program, (False,) * still_ones + (False, True) * moving)
-        # A rule of the user's that captures may read another thing next time.
+        # A user's rule that captures values may read others next time, so its plan can't be kept.
         if lifted.captured or not first or program.out_types[0].shape:
             return
         unknown, known, primals, at = iter(parts.unknown_outputs), 0, [], []

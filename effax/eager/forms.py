@@ -84,7 +84,7 @@ _PIECES: Final = {
         "__p{i}({a})",
     ),
     ENTERED: _Piece("__s{i}, __b{i} = __enter({a})", "__s{i}", "__b{i}"),
-    # The key has the getter: one object for the same keys, in whatever order the dict has them.
+    # The key holds the getter, which is one object for the same keys in any order.
     DICT: _Piece(
         "if __type({a}) is not __dict: raise __TypeError\n"
         "__g{i} = __getters[(*{a},)]; __l{i} = __g{i}({a})",
@@ -165,7 +165,7 @@ class CallForm:
         self.kinds = kinds
         self.names = names
         space = dict(_SPACE)
-        # A file of the library's, so that its frames are left out of tracebacks.
+        # A file name inside the library, so that tracebacks leave its frames out.
         file = os.path.join(os.path.dirname(__file__), f"<a call of {len(kinds)} arguments>")
         exec(compile(_text(kinds, names), file, "exec"), space)
         self._bind: Callable[..., Callable[..., Any]] = space["bind"]
@@ -300,7 +300,7 @@ def find(
         return None
     try:
         launch = entries.get(key)
-    except Exception as error:  # whatever a user's __eq__ raises
+    except Exception as error:  # a user's __eq__ may raise anything
         raise ValueError(
             "static arguments should be comparable using __eq__, as compiled code is found by "
             f"them, and comparing one failed: {type(error).__name__}: {error}"

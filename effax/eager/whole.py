@@ -134,7 +134,7 @@ def opened(x: Any) -> Any:
     >>> opened([Three(), 1]), opened((2,))
     ([3, 1], (2,))
     """
-    if isinstance(x, Value):  # most are
+    if isinstance(x, Value):  # most arguments are arrays
         return x
     kind = type(x)
     if kind is list or kind is tuple:

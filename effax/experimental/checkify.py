@@ -229,7 +229,7 @@ def checkify(
     @wearing(f, annotated=False)
     @filtered
     def checked(*args: P.args, **kwargs: P.kwargs) -> tuple[Error, Out]:
-        # NumPy would compute with its own arrays, unseen.
+        # NumPy arrays would be computed by NumPy, where checks can't see it.
         args, kwargs = tree_map(_on_device, (args, kwargs))
         handler = Checkify(kinds=errors)
         out = handler.run(f, *args, **kwargs)
@@ -360,7 +360,7 @@ def check_error(error: Error) -> None:
             another = broadcast_in_dim(holds, shape=site.lanes, dims=())
             holds = or_(another, not_(mask))
         effects.check(holds, *_unstored(site, leaves), site=site.in_lanes(()))
-    if len(of_lanes) > 1:  # lanes may fail elsewhere than where the first of all did
+    if len(of_lanes) > 1:  # each lane may fail at another place
         for holds, payload, site in of_lanes:
             effects.check(holds, *payload, site=site)
 

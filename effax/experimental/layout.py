@@ -59,7 +59,7 @@ def _laid_out(order: tuple[int, ...], x: Any) -> Any:
         types = (typeof(x).strong(),)
         return foreign_call(x, target=target, result_types=types, vmap_method="broadcast_all")[0]
 
-    # As a linear map it is the identity.
+    # It is linear: the identity.
     made = custom_vjp(constrained)
     made.defvjp(lambda x: (made(x), None), lambda _, ct: (ct,))
     return made(x)

@@ -20,7 +20,7 @@ __all__ = ["odeint"]
 __dir__ = __all__.copy
 
 
-# Dormand & Prince 1980: where the slopes are taken, from which others, and two solutions of them.
+# Dormand & Prince 1980: the times of the slopes, their weights, and two solutions made of them.
 _TIMES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 _STAGES = (
     (1 / 5,),

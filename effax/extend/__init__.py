@@ -103,12 +103,12 @@ __dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("core", "linear_util", "source_info_util"):  # by JAX's names, and on demand
+    if name in ("core", "linear_util", "source_info_util"):  # with JAX's names, and on demand
         return import_module(f"effax.extend.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# Rules from outside come after the library's own, so that they may replace them; so do effects.
+# The library's own effects and rules are loaded first, so that rules from outside replace them.
 ready()
 for _column in ("effax.effects", "effax.backends.reference", "effax.backends.xla.lowering"):
     load(_column)

@@ -149,7 +149,7 @@ def _filled(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
         raise _inconvertible(function.__name__, value.dtype, dtype)
     if like:
         lengths = np.shape(given[like]) if given.get("shape") is None else given["shape"]
-        if is_keys(given[like]):  # of keys, only the shape counts from here on
+        if is_keys(given[like]):  # only the shape of these keys matters from here on
             given[like] = np.broadcast_to(np.uint32(), np.shape(given[like]))
         given["shape"] = lengths
     if type(dtype) is not KeyType:

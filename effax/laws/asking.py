@@ -207,7 +207,7 @@ def _called_without_answers(c: Case, xs: Sequence[Any]) -> list[Any]:
 def told_once_by_checkpoints(c: Case) -> Any:
     def f(*xs: Any) -> tuple[Any, ...]:
         def step(state: Any) -> Any:
-            ask()  # the way back does not need the answer
+            ask()  # the backward pass does not need the answer
             return state[0] + 1, tuple(c.loop(*state[1]))
 
         start = c.lift(np.int32(0)), xs

@@ -146,7 +146,8 @@ def cases(
     if "no while" in needs:
         control = control - {"while"}
     if "text" in needs:
-        control = control - {"rules", "policy", "host", "kernel"} - {"solving"}  # a root has rules
+        # A root has rules, which text can't hold.
+        control = control - {"rules", "policy", "host", "kernel"} - {"solving"}
     seed = draw(st.integers(0, 99))
     kinds = mixed_programs if "mixed" in needs else programs
     f = draw(kinds(control=control, ending=ending, dtype=dtype))
@@ -301,7 +302,7 @@ class Recorded:
             return True
         if isinstance(error, Exception):
             if isinstance(error, Violation) and not self.exact and not is_continuous(self.case):
-                raise UnsatisfiedAssumption from None  # as `assume` does, but outside tests, too
+                raise UnsatisfiedAssumption from None  # as `assume` does, but outside of tests too
             label = "" if isinstance(error, Violation) else f"{kind.__name__}: "
             self.count.broken = f"{label}{error}\nin\n{self.case!r}"
         return False

@@ -32,7 +32,7 @@ DOMAINS: Final = {
 """Intervals that operands can be brought into by smooth functions."""
 
 _STEEP: Final = 100.0
-# Not differentiable in every operand, or of no use in a random program.
+# Effects that are not differentiable in each operand, or of no use in a random program.
 _LEFT_OUT: Final = frozenset(
     {
         "clamp",  # its bounds may not meet
@@ -49,7 +49,7 @@ _LEFT_OUT: Final = frozenset(
         "zeta",
     }
 )
-# Finite everywhere, with a slope that is not.
+# Finite everywhere, but with a slope that is not.
 _NARROWER: Final = {"cbrt": ("positive",), "abs": ("any",)}
 
 
@@ -93,7 +93,7 @@ def _ask(effect: Effect, domains: Sequence[str]) -> Pointwise | None:
     try:
         values = evaluate_effect(effect, grid, [result], {})[0]
     except TypeError:
-        return None  # it has attributes after all
+        return None  # the effect needs attributes
     dtypes = (float64,) * len(grid)
     if not is_float(result.dtype):
         return Pointwise(effect, dtypes, tuple(domains), result.dtype, 1.0, False)

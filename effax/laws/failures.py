@@ -179,10 +179,11 @@ def checks_find_failures(c: Case) -> Any:
         name = one.step.effect.name
         try:
             nan = _any_nan(one.perform(*one.arrays))
-        except (ValueError, np.linalg.LinAlgError):  # LAPACK takes no such matrix
+        except (ValueError, np.linalg.LinAlgError):  # LAPACK refuses such a matrix
             continue
         found = _found(NaNError, one)
-        # NaN that is moved, or chosen, need not be found again; one that is not there may not be.
+        # A NaN that is only moved or chosen may be left unreported, but a reported one must be
+        # there.
         due = nan if found or _makes_numbers(c, one) else False
         zero, beyond = _divides_by_zero(one), _outside(c, one)
         said.append((name, found, _found(DivisionByZeroError, one), _found(OOBError, one)))

@@ -61,7 +61,7 @@ def programs(
         GRAMMAR.holding[ending][0](builder)
     floats = builder.of(lambda k: is_float(k.type.dtype))
     if results is not None:
-        # The newest first, so that what was built is used.
+        # The newest values first, so that earlier steps are used.
         fitted = [builder.fitted(floats[i % len(floats)], t) for i, t in enumerate(results)]
         return builder.sketch([builder.small(x, 2.0) for x in fitted])
     outputs = [floats[0]]

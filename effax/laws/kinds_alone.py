@@ -295,7 +295,7 @@ def random_bits(b: Builder) -> None:
     if x is None:
         return
     whole = _whole(b, x)
-    # XLA takes a negative integer made of a float for itself, though it was made unsigned.
+    # XLA treats a negative integer converted from a float as itself, even in an unsigned type.
     positive = b.perform(elementwise.mul, whole, whole)
     words = b.perform(conversion.convert_element_type, positive, dtype=uint32)
     if b.draw(st.booleans()):

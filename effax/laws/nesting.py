@@ -95,7 +95,7 @@ def laws_of_nesting(t: Described) -> list[Law]:
         "T (grad f) = grad f": (of_grad, ("no while",)),
         "T (cond i fs) = f of i": (of_branches, ("loop", "branches")),
     }
-    if t.oracle is not None:  # what T computes is not what f does
+    if t.oracle is not None:  # the transform computes something else than f
         for name in ("T (vmap f) = vmap f", "T (jvp f) = jvp f", "T (grad f) = grad f"):
             del stated[name]
         del stated["T (cond i fs) = f of i"]

@@ -114,7 +114,7 @@ def one_step(draw: Draw, effect: Effect, kinds: Sequence[Kind], floats: bool = F
         made = _made_by(effect, b)
         if made:
             break
-    else:  # the environment has no operands for it
+    else:  # the environment has no operands for this effect
         reject()
     if floats:
         made = [x for k in made for x in _as_floats(b, k)]

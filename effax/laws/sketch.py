@@ -86,7 +86,7 @@ class Sketch:
         for step in self.steps:
             starts.append(n)
             n += step.results
-        # A step that may write a reference is needed where the reference is.
+        # A step that may write a reference is needed wherever the reference is used.
         refs = {i for i, t in enumerate(self.types) if isinstance(t, AbstractRef)}
         live = {x.number for x in self.outputs} | refs
         refs |= {at for at, e in zip(starts, self.steps, strict=True) if e.effect is new_ref}

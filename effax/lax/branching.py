@@ -147,7 +147,7 @@ def _branch(
 ) -> Any:
     leaves, tree = tree_flatten(tuple(operands))
     refuse_aliases(what, branches[-1], tuple(operands), leaves)
-    distinct = {id(b): b for b in branches}.values()  # what is given twice is staged once
+    distinct = {id(b): b for b in branches}.values()  # a branch that is given twice is staged once
     key = key_of(tree, leaves)
     found = {id(b): find_trace(b, key) for b in distinct}
     if None in found.values():

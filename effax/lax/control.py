@@ -73,7 +73,7 @@ def while_loop(
             f"carry, got {checkpoints}; leave it out if you need no reverse mode"
         )
     if settings.read("disable_jit"):
-        with suppress(ConcretizationTypeError):  # a mapped condition has no one verdict
+        with suppress(ConcretizationTypeError):  # a mapped condition has no single truth value
             return _while_in_python(cond_fun, body_fun, init_val)
     leaves, carry_tree = tree_flatten(init_val)
     types = [typeof(x) for x in leaves]

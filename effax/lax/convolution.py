@@ -220,7 +220,7 @@ def conv_general_dilated(
         kernel = [
             dilated(k, d) for k, d in zip(_spatial(rhs, numbers.rhs_spec), of_rhs, strict=False)
         ]
-        # Where the strides are too few, typing says so.
+        # Typing reports strides that are too few.
         enough = strides if len(strides) == n else (1,) * n
         padding = padtype_to_pads(_spatial(lhs, numbers.lhs_spec), kernel, enough, padding)
     return _conv(

@@ -75,7 +75,7 @@ def triangular_solve(
     """
     dtype = typeof(a).dtype
     if dtype.name in ("float16", "bfloat16") and typeof(b).dtype == dtype:
-        a, b = (convert_element_type(x, dtype=float32) for x in (a, b))  # LAPACK has none narrower
+        a, b = (convert_element_type(x, dtype=float32) for x in (a, b))  # LAPACK's narrowest
     rank = typeof(a).ndim
     vector = typeof(b).ndim == rank - 1
     if vector:

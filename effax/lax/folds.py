@@ -64,7 +64,7 @@ def from_front(axis: Any, ndim: int) -> int:
     return python_operator.index(axis)
 
 
-# Reductions whose results are not weak, as JAX's.
+# Reductions whose results are not weak, as in JAX.
 _STRONG = {"reduce_and", "reduce_or", "reduce_xor"}
 
 
@@ -198,7 +198,7 @@ def monoid(computation: Any, inits: Sequence[Any], dtypes: Sequence[Any], folds:
     """The effect that does the same as folding by one of lax's operators from its identity."""
     if len(inits) != 1 or len(dtypes) != 1:
         return None
-    # The public function may be an entry point around the one that the table knows.
+    # The public function may wrap the one that the table holds.
     found = folds.get(computation) or folds.get(getattr(computation, "__wrapped__", None))
     if found is None or not _is_number(inits[0]):
         return None

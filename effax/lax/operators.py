@@ -51,7 +51,7 @@ def _named(
     )
 
 
-# The elements that functions take, where these are not floats or complex numbers.
+# The dtypes that functions take, if not floats or complex numbers.
 _ELEMENTS = {
     "numbers": "neg sign square add sub div",
     "signed numbers": "abs",
@@ -106,7 +106,7 @@ def _operands(name: str, arity: int) -> str:
     )
 
 
-# Dtypes that an effect would take, and JAX's function of its name does not.
+# Dtypes that the effect accepts, but JAX's function of that name does not.
 _REFUSED: dict[str, Callable[[Any], bool]] = {
     "abs": is_unsigned,
     "is_finite": lambda dtype: not is_inexact(dtype),

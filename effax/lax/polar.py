@@ -81,7 +81,7 @@ def qdwh(
 
     first = (asarray(0), start, smallest, shape.full((), False, bool_))
     steps, u, _, converged = while_loop(going, iterate, first)
-    # Half a step of Newton and Schulz's takes away what rounding has left.
+    # Half a Newton-Schulz step removes the rounding errors that are left.
     product = matrices.product
     u = 1.5 * u - 0.5 * product(u, product(matrices.adjoint(u), u))
     h = product(matrices.adjoint(u), matrix)

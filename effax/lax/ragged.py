@@ -224,7 +224,7 @@ def _parted(x: Array, sizes: Array, axis: int, outer: tuple[int, ...]) -> Array:
     ends = cumsum(sizes, sizes.ndim - 1)[..., None]
     places = iota(ends.dtype, x.shape[axis]).reshape([1] * sizes.ndim + [-1])
     inside = (places >= ends - sizes[..., None]) & (places < ends)
-    # Its axes are `outer`, groups, `axis`; x has them in order, between others of length 1.
+    # Its axes are `outer`, groups, `axis`; x has them in this order, among others of length 1.
     order = sorted(range(len(axes)), key=axes.__getitem__)
     at = [i if i < len(axes) - 1 else i + 1 for i in order]
     inside = inside.transpose([len(axes) - 1, *at])

@@ -185,7 +185,8 @@ def custom_root(
 
         return flat(tangent_solve(g, tree_unflatten(tree, b)), "tangent_solve")
 
-    # Staged here, where what `tangent_solve` closes over is active: in the rule it may be no more.
+    # Staged here, where the values that `tangent_solve` closes over are active: in the rule they
+    # may no longer be.
     given = [*(typeof(p) for p in zero.captured), *finds.out_types[:size]]
     system = stage(tangent, [*given, *is_zero.out_types], "tangent_solve")
     solves = system.program

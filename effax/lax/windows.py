@@ -105,7 +105,7 @@ def reduce_window(
         "window_strides": strides,
         "padding": _padding(
             padding,
-            lengths,  # "SAME" is said of the operand as it is given, as JAX's
+            lengths,  # "SAME" refers to the operand as it is given, as in JAX
             [window.dilated(n, h) for n, h in zip(sizes, holes, strict=True)],
             strides,
         ),

@@ -285,7 +285,7 @@ def _above(x: Array, bound: float) -> Array:
 
 def _elu(x: Array, alpha: Any) -> Array:
     positive = _above(x, 0.0)
-    # The unused side is kept where its derivative is finite.
+    # The side that is not used gets an argument at which its derivative is finite.
     below = transcendental.expm1(select_n(positive, x, 0.0))
     return select_n(positive, elementwise.mul(below, alpha), x)
 
@@ -451,7 +451,7 @@ def log1mexp(x: ArrayLike) -> Array:
     """
     x = _inexact("log1mexp", _no_bool("log1mexp", x))
     small = comparison.lt(x, math.log(2.0))
-    # Each formula sees only numbers at which its derivative is finite.
+    # Each formula gets only arguments at which its derivative is finite.
     near = select_n(small, 0.5, x)
     far = select_n(small, x, 1.0)
     by_expm1 = transcendental.log(elementwise.neg(transcendental.expm1(elementwise.neg(near))))

@@ -291,7 +291,7 @@ def standardize(
     if algorithm not in ("fast", "stable"):
         raise ValueError(f"Unknown algorithm '{algorithm}'. Expected 'fast' or 'stable'.")
     given, (x, axes) = x, _prepared("standardize", x, axis, where)
-    if mean is not None and variance is not None:  # nothing is computed of it: weakness may stay
+    if mean is not None and variance is not None:  # nothing is computed from x, so it may stay weak
         x = broadcast(asarray(given), typeof(x).shape)
     centre = _mean(x, axes, where) if mean is None else asarray(mean)
     x, centred = _difference(x, centre)

@@ -99,7 +99,7 @@ def _initializer(default: Any, make: Make, *parameters: Any) -> Initializer:
 
     def init(key: ArrayLike, shape: Any, dtype: Any = default, out_sharding: Any = None) -> Array:
         lengths, kind = canonical_shape(shape), _dtype_of(dtype)
-        if trace_key().debug_key_reuse:  # a compiled call would look at the key once only
+        if trace_key().debug_key_reuse:  # a compiled call would check the key only once
             weights = make(key, lengths, kind, *parameters)
         else:
             weights = _made(key, lengths, kind, make, parameters)
@@ -313,7 +313,7 @@ def _variance_scaling(
     return _drawn(key, shape, dtype, distribution, scale / divisors[mode])
 
 
-# Standard deviations of the normal distributions cut off at 2, real and complex.
+# Standard deviations of the normal distribution truncated at 2, real and complex.
 _CUT_REAL = 0.87962566103423978
 _CUT_COMPLEX = 0.95311164380491208
 

@@ -195,8 +195,8 @@ def _differentiable(dims: Any, dtype: Any, configs: Sequence[BlockScaleConfig]) 
         return made(lhs, rhs), (lhs, rhs)
 
     def backward(operands: tuple[Array, Array], ct: Array) -> tuple[Array, Array]:
-        # The transposes of dot_general, of operands that were made narrow along the axes that
-        # these contract: those of the other operand's free axes.
+        # The transposes of dot_general. Their operands are quantized along the axes that they
+        # contract: the other operand's free axes.
         from effax.api.derivatives.reverse import linear_transpose
 
         lhs, rhs = operands
@@ -237,7 +237,7 @@ def _quantized(
         scales = jnp.clip(wanted / level, 0, largest).astype(of_scales)
         factors = scales.astype("float32") * level
     else:
-        # A power of two, rounded up, so that nothing in the block is too large for the dtype.
+        # A power of two, rounded up, so that no element of the block overflows the dtype.
         mantissa, exponent = jnp.frexp(wanted)
         exponent = jnp.where(mantissa == 0.5, exponent - 1, exponent)
         factors = jnp.ldexp(jnp.ones_like(wanted), jnp.clip(exponent, -126, 127))

@@ -46,7 +46,7 @@ def _accumulated(
         kind = default_int() if is_bool(given) else given
         kind = wide_integer(kind) if promote_integers else kind
     if is_bool(kind):
-        # Whether an element so far (for products: each) is other than zero.
+        # Whether an element up to here (for products: each) is nonzero.
         a = cast(cast(a, kind), default_int())
         return cast(effect(a, axis=axis, reverse=False), kind)
     return effect(cast(a, kind), axis=axis, reverse=False)

@@ -118,7 +118,8 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     quotient = elementwise.div(x1, x2)
     if is_unsigned(dtype):
         return quotient
-    # Signs, not < 0: of a division by zero XLA's quotient is -1, and JAX's result -2 or -1.
+    # Compare signs, not `< 0`: in a division by zero XLA's quotient is -1, and JAX's result -2 or
+    # -1.
     differ = comparison.ne(elementwise.sign(x1), elementwise.sign(x2))
     inexact = logical.and_(differ, comparison.ne(elementwise.rem(x1, x2), 0))
     return choose(inexact, elementwise.sub(quotient, 1), quotient)
@@ -154,7 +155,7 @@ def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     if is_unsigned(typeof(rest).dtype):
         return rest
     if type(x2) in LITERALS:
-        # The sign of the divisor is known.
+        # The sign of a literal divisor is known.
         known: Any = x2
         wrong = comparison.lt(rest, 0) if known >= 0 else comparison.gt(rest, 0)
     else:
@@ -225,7 +226,7 @@ def _integer_power(x: Any, n: int) -> Any:
 def _power(x1: Any, x2: Any) -> Any:
     x1, x2 = arraylike("power", x1, x2)
     if type(x2) is float and type(x1) not in LITERALS and is_inexact(typeof(x1).dtype):
-        return elementwise.pow(x1, x2)  # the exponent stays a literal: known when rules run
+        return elementwise.pow(x1, x2)  # the exponent stays a literal, which rules can look at
     x, n = promote_numeric(x1, x2, name="power", arrays=True)
     if is_integer(typeof(x).dtype):
         return _power_of_integers(x, n)

@@ -211,8 +211,8 @@ def _rolled_by(a: Any, shift: Any, axis: int) -> Any:
     if n == 0:
         return a
     counting = position_dtype(n)
-    # Narrow integers can't hold n, nor unsigned ones what is less than 0; as in NumPy a float
-    # counts without its fraction.
+    # Narrow integers can't hold n, and unsigned ones can't hold negative shifts. A float loses its
+    # fraction, as in NumPy.
     if not is_integer(typeof(shift).dtype):
         shift = cast(shift, default_int())
     if bit_width(typeof(shift).dtype) < bit_width(counting):
@@ -349,7 +349,7 @@ def _repeat_unknown(a: Any, repeats: Any, axis: int | None, total: int) -> Any:
     a, axis = _along(a, axis)
     n = shape_of(a)[axis]
     if not n and total:
-        return a  # as in JAX: there is nothing to repeat
+        return a  # as in JAX, there is nothing to repeat
     counts = broadcast(cast(repeats, int32), (n,))
     ends = cumsum(counts, axis=0, reverse=False)
     marks = indexing.scatter_add(
@@ -529,7 +529,7 @@ def _insert(arr: Any, places: Any, values: Any, axis: int | None, scalar: bool) 
     places = selection.select_n(comparison.lt(places, 0), places, elementwise.add(places, n))
     rows = values if len(shape_of(values)) else reshape(values, (1,))
     if scalar:
-        # One position: all the values go there, the axis of the result being their first.
+        # A single position: all values are inserted there, along the first axis of the result.
         rows = effects.reshape(
             rows, shape=(1,) * (len(lengths) - len(shape_of(rows))) + shape_of(rows)
         )

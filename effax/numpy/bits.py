@@ -121,7 +121,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     Array(6, dtype=int32, weak_type=True)
     """
     x1, x2 = _integers("gcd", x1, x2, any_rank=True)
-    # The least integer has no absolute value: what it is reduced to may be negative.
+    # The least integer has no absolute value, so its remainder may be negative.
     return absolute(_common_divisor(absolute(x1), absolute(x2)))
 
 

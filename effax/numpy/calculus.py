@@ -206,7 +206,7 @@ def _slope(f: Any, axis: int, h: Any) -> Any:
     if not gaps:
         inside = elementwise.mul(elementwise.add(before, after), 0.5)
     else:
-        # Slopes to both sides, the nearer point counting more.
+        # The slopes to both sides, weighted so that the nearer point counts more.
         left = shape.slice_axis(width, axis, 0, n - 2)
         right = shape.slice_axis(width, axis, 1, n - 1)
         inside = elementwise.div(
@@ -240,12 +240,13 @@ def trapezoid(
         y, x = promote_dtypes_inexact(y, x)
         along = 0 if len(shape_of(x)) == 1 else canonical_axis(axis, len(shape_of(x)))
         width = steps(x, along)
-        if 1 < len(shape_of(x)) != len(shape_of(y)):  # their other axes meet from the last one on
+        # Broadcasting aligns the other axes of x and y from the last one.
+        if 1 < len(shape_of(x)) != len(shape_of(y)):
             width, y, axis = moveaxis(width, along, -1), moveaxis(y, axis, -1), -1
     axis = canonical_axis(axis, len(shape_of(y)))
     n = shape_of(y)[axis]
     if len(shape_of(width)) == 0 and n >= 2:
-        # One sum of the array as it lies is several times faster than one of its neighbours' sums.
+        # One sum of the array in place is several times faster than a sum of pairs of neighbours.
         ends = [shape.squeeze(shape.slice_axis(y, axis, i, i + 1), (axis,)) for i in (0, n - 1)]
         inside = reduction.reduce_sum(shape.slice_axis(y, axis, 1, n - 1), axes=(axis,))
         total = elementwise.add(inside, elementwise.mul(elementwise.add(*ends), 0.5))
@@ -369,7 +370,7 @@ def _interp(x: Any, xp: Any, fp: Any, values: Any, period: Any, ways: tuple[Any,
     start = pick(xp, elementwise.sub(place, 1), 0)
     run = elementwise.sub(pick(xp, place, 0), start)
     beyond = elementwise.sub(x, start)
-    # Where two samples lie at one place the line is upright: the later sample counts.
+    # Two samples at one place make a vertical step: the later sample counts.
     epsilon = shape.full(lengths, np.spacing(np.finfo(_real(run)).eps), typeof(run).dtype)
     upright = comparison.le(elementwise.abs(run), epsilon)
     share = elementwise.div(

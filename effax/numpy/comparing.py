@@ -126,7 +126,7 @@ def truth(x: Any) -> Any:
 
 def _truths(name: str, *xs: Any) -> tuple[Any, ...]:
     opened = arraylike(name, *xs)
-    lattice_result([typeof(x) for x in opened])  # dtypes that don't meet are refused
+    lattice_result([typeof(x) for x in opened])  # raises for dtypes that can't be promoted together
     truths = [truth(array(x)) for x in opened]
     return broadcast_to_common(*truths, name=name)
 
@@ -336,7 +336,7 @@ def isclose(
     bound = elementwise.mul(*allowed)
     bound = elementwise.add(*promote(atol, bound, name="isclose"))
     near = comparison.le(*promote(distance, bound, name="isclose"))
-    # Within any distance of infinity is infinity only; the comparison above says otherwise.
+    # An infinite value is close only to the same infinity, but `<=` holds for any two.
     finite = logical.and_(isfinite(a), isfinite(b))
     near = logical.and_(*broadcast_to_common(near, finite))
     near = logical.or_(*broadcast_to_common(near, comparison.eq(exact_a, exact_b)))

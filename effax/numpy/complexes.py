@@ -96,9 +96,9 @@ def iscomplexobj(x: Any) -> bool:
     (True, False)
     """
     if isinstance(x, list | tuple):
-        return any(map(iscomplexobj, x))  # its elements may be traced
+        return any(map(iscomplexobj, x))  # elements may be traced
     if isinstance(x, str | np.ndarray | type | np.dtype) or x is None:
-        return np.asarray(x).dtype.kind == "c"  # NumPy's objects and strings are no arrays here
+        return np.asarray(x).dtype.kind == "c"  # objects and text are no effax arrays
     return bool(is_complex(typeof(x).dtype))
 
 

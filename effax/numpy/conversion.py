@@ -142,7 +142,7 @@ def _number(x: Any, wanted: Any) -> Any:
             return device_array(x, type_.update(dtype=wanted, weak_type=False))
         if kind_fits:
             if isinstance(x, float) and is_integer(wanted):
-                int(x)  # raises for NaN and infinities, as where nothing is traced
+                int(x)  # raises for NaN and infinities, as it does eagerly
             return conversion.convert_element_type(x, dtype=wanted, weak_type=False)
     if current.get() is bottom:
         return device_array(x)

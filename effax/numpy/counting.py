@@ -97,7 +97,7 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
         check_arrays("bincount", x, weights)
         if shape_of(weights) != (n,):
             raise ValueError("shape of weights must match shape of x.")
-    x = x if typeof(x).dtype.kind in "iu" else cast(x, int32)  # no index has four bits
+    x = x if typeof(x).dtype.kind in "iu" else cast(x, int32)  # four-bit integers can't be indices
     if not is_unsigned(typeof(x).dtype):
         x = elementwise.max(x, 0)
     kind = typeof(weights).dtype

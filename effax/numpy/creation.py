@@ -62,20 +62,20 @@ _hosts: dict[Any, Any] = remembered()
 
 def _everywhere(name: str, value: int, lengths: Any, dtype: Any, device: Any) -> Any:
     """An array of one number everywhere; how small ones are made is remembered."""
-    if dtype is float0:  # tangents of integers: they have no elements, and no number
+    if dtype is float0:  # tangents of integers have neither elements nor a fill value
         return np.zeros(_shape(name, lengths), float0)
     if device is not None or current.get() is not bottom or config.guarded:
         return filled(_shape(name, lengths, dtype), value, _dtype(name, dtype), device)
     kinds = tuple(map(type, lengths)) if type(lengths) is tuple else type(lengths)
     key: Any = None
-    try:  # the classes, since 2 == 2.0 == True
+    try:  # compare classes too, since 2 == 2.0 == True
         key = config.trace_key(), value, lengths, kinds, dtype
         found = _hosts.get(key)
     except TypeError:
         key = found = None
     if found is None:
         made = filled(_shape(name, lengths, dtype), value, _dtype(name, dtype))
-        # A dtype that becomes another is told each time.
+        # A dtype that is converted must warn each time, so it is not kept.
         if key is not None and made.size <= _KEPT and _is(dtype, made.dtype):
             kept = np.full(made.shape, value, made.dtype), made.spec
             keep(_hosts, key, kept, _REMEMBERED)

@@ -94,9 +94,9 @@ def _text(subscripts: Any, operands: Sequence[Any]) -> tuple[str, tuple[Any, ...
                 text += letters.setdefault(a, get_symbol(len(letters)))
         return text
 
-    # Letters in the order of the labels, since an implicit result has its axes in order.
+    # Assign letters in the order of labels, since an implicit result has its axes in that order.
     labels = list(dict.fromkeys(a for axes in lists for a in axes if a is not Ellipsis))
-    with suppress(TypeError):  # labels of several kinds stay in the order of their appearance
+    with suppress(TypeError):  # labels of several types stay in the order of appearance
         labels.sort()
     for a in labels:
         letters[a] = get_symbol(len(letters))
@@ -151,7 +151,7 @@ def einsum(
     elif isinstance(optimize, list):
         optimize = tuple(tuple(x) if isinstance(x, list) else x for x in optimize)
     if isinstance(optimize, tuple):
-        # A path, as einsum_path gives it.
+        # A path as returned by einsum_path.
         steps = [x for x in optimize if not isinstance(x, str)]
         terms, result, _ = _planned(text, tuple(typeof(x).shape for x in arrays), _DEFAULT_PATH)
         path = tuple(tuple(sorted(step, reverse=True)) for step in steps)

@@ -198,7 +198,7 @@ def sinc(x: ArrayLike, /) -> Array:
     """
     angle = _times(unary_inexact("sinc", x), math.pi)
     near = comparison.lt(elementwise.abs(angle), 0.1)
-    # Near zero the series, which has the right derivatives there too.
+    # Near zero use the series, whose derivatives are right there too.
     power = elementwise.square(choose(near, angle, 0.0))
     series = elementwise.mul(power, -1 / math.factorial(11))
     for n in (9, 7, 5, 3, 1):
@@ -225,7 +225,7 @@ def i0(x: ArrayLike, /) -> Array:
     x = unary_inexact("i0", x)
     if is_complex(typeof(x).dtype):
         raise ValueError(f"Unsupported input type to jnp.i0: {typeof(x).dtype}")
-    # As the larger of x and -x, the absolute value has the derivative 0 at zero.
+    # The absolute value as the larger of x and -x has the derivative 0 at zero.
     size = elementwise.max(x, elementwise.neg(x))
     return elementwise.mul(transcendental.exp(size), special.bessel_i0e(x))
 

@@ -279,7 +279,7 @@ def geomspace(
     working = inexact_dtype(result_type(start, stop) if kind is None else kind)
     lengths = common_shape(shape_of(start), shape_of(stop))
     first, last = (broadcast(cast(x, working), lengths) for x in (start, stop))
-    # The direction of the start is divided out, so that negative numbers have logarithms.
+    # Divide by the sign of the start, so that negative numbers have logarithms.
     turn = elementwise.sign(first)
     logs = [transcendental.log(elementwise.div(x, turn)) for x in (first, last)]
     axis = canonical_axis(axis, len(lengths) + 1)

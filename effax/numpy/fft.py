@@ -417,7 +417,7 @@ def _frequencies(d: ArrayLike, n: int, half: bool, dtype: Any) -> Array:
     if not half:
         places = jnp.where(places < (n + 1) // 2, places, places - n)
     quotients = jnp.true_divide(places.astype(dtype), jnp.asarray(d, dtype) * n)
-    # Of integers, the quotients of a full transform are cut, as JAX does.
+    # A full transform truncates the quotients of integers, as JAX does.
     return quotients if half and dtype.kind in "iu" else strong(quotients.astype(dtype))
 
 

@@ -46,7 +46,7 @@ def running(effect: Effect, pair: Effect) -> Callable[..., Any]:
         axis = canonical_axis(axis, len(shape_of(a)))
         kind = typeof(a).dtype if dtype is None else dtype
         if is_bool(kind):
-            # Truths are ordered as the numbers 0 and 1 are.
+            # Booleans are ordered like 0 and 1.
             return cast(effect(cast(a, "int8"), axis=axis, reverse=False), kind)
         return effect(cast(a, kind), axis=axis, reverse=False)
 
@@ -122,7 +122,7 @@ def logarithm_of_sum(unit: float) -> Callable[..., Any]:
         axes = canonical_axes(axis, len(lengths))
         size = complexes.real(a) if is_complex(kind) else a
         highest = reductions.max(size, axes, keepdims=True, initial=-math.inf, where=where)
-        # Infinities are left where they are.
+        # Infinities stay where they are.
         highest = select_n(elementwise.is_finite(highest), 0.0, highest)
         highest = cast(highest, kind)
         apart = elementwise.sub(a, broadcast(highest, lengths))

@@ -259,7 +259,7 @@ def _expanded(item: Any) -> list[Any]:
         return _positions(item)
     if not is_integer(dtype):
         _refuse_dtype(dtype)
-    if dtype.kind not in "iu":  # of four bits, or two: no index for XLA
+    if dtype.kind not in "iu":  # XLA has no indices of four or two bits
         item = convert_element_type(item, dtype=int32)
     return [item]
 

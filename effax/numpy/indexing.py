@@ -261,7 +261,7 @@ def _gather_with(
     entries = skeleton.entries
     if is_box(entries, mode, reading=True):
         return _read_box(x, entries, values, wrap)
-    # The slices first; what is left are integers, arrays, and whole axes.
+    # Apply the slices first; integers, arrays and whole axes are left.
     x = read_slices(x, entries)
     plan = planned(typeof(x).shape, without_slices(entries), values, skeleton.together, wrap)
     if 0 in plan.shape:

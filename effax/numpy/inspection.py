@@ -340,7 +340,7 @@ def load(file: str | os.PathLike[str] | Any, *args: Any, **kwargs: Any) -> Array
     if isinstance(found, np.ndarray):
         from effax.numpy.conversion import array
 
-        if found.dtype == "V2":  # what NumPy makes of bfloat16
+        if found.dtype == "V2":  # NumPy loads bfloat16 as this
             found = found.view(dtypes.bfloat16)
         if found.dtype == "V1":
             raise TypeError(

@@ -41,7 +41,7 @@ def apply_along_axis(
     def function(x: Any) -> Any:
         return func1d(x, *args, **kwargs)
 
-    # The axes after it from the last on, which go to the end; then those before it.
+    # First the axes after `axis`, from the last on, which go to the end; then those before it.
     for i in range(1, ndim - axis):
         function = vmap(function, in_axes=i, out_axes=-1)
     for _ in range(axis):

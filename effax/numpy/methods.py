@@ -94,8 +94,8 @@ def _accepts(x: Any) -> bool:
     return isinstance(x, _KNOWN) or hasattr(x, "__jax_array__") or hasattr(x, "__effax_array__")
 
 
-# Refused here rather than by Python, which would compare these with an array by identity, and
-# repeat a list or tuple as often as an integer of rank 0 says.
+# Refused here, because Python would compare these with an array by identity, and would repeat a
+# list or tuple as often as an integer array of rank 0 says.
 _CONTAINERS: Final = (list, tuple, set, dict)
 
 
@@ -199,7 +199,7 @@ def install(numpy: ModuleType) -> None:
     put("conjugate", _method, "conj")
     _install_shapes(numpy)
     _install_indexing()
-    installed: Any = Value  # what is declared is not assigned to, for a type checker
+    installed: Any = Value  # typed Any, since type checkers refuse to assign declared methods
     installed.__array_priority__ = 100
 
 
@@ -296,7 +296,7 @@ def _install_shapes(numpy: Any) -> None:
         setattr(Value, method.__name__, filtered(method))
     installed: Any = Value
     installed.T = property(lambda self: numpy.transpose(self))
-    # NumPy's iterator, for reading: the elements in order, along one axis.
+    # A read-only counterpart of NumPy's iterator: the elements in order, along one axis.
     installed.flat = property(lambda self: numpy.ravel(self))
     installed.mT = property(lambda self: numpy.matrix_transpose(self))
     installed.real = property(lambda self: numpy.real(self))

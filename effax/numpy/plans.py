@@ -161,7 +161,7 @@ def planned(
     block = _block_shape(parts) if advanced else ()
     first = next((i for i, e in enumerate(entries) if type(e) in kinds), -1)
     place = (first if together else 0) if advanced else -1
-    # Each component of an index: the axis it counts along, its value, the batch axes of that.
+    # For each index component: the axis that it indexes, its value, and its batch axes.
     components: list[tuple[int, Any, tuple[int, ...]]] = []
     batch: list[int] = []
     result: list[int] = []
@@ -171,7 +171,7 @@ def planned(
     sizes: list[int] = []
     truths: list[int] = []
     own_lengths = iter(lengths)
-    end = 0  # of the block, among the batch axes
+    end = 0  # the end of the indexed block among the batch axes
     for i, (e, value) in enumerate(parts):
         if i == place:
             batch.extend(block)

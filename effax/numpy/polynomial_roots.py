@@ -64,7 +64,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
 def _companion_roots(p: Array, at_zero: int) -> Array:
     """The zeros, and so many more at 0."""
     n = max(length_of(p) - 1, 0)
-    # Without zeros it is about the dtype alone, and there are no half complex numbers.
+    # With no roots only the dtype matters, and there are no half-precision complex numbers.
     nothing = np.result_type(typeof(p).dtype, np.float32) if n == 0 else None
     zeros = eigvals(_companion(p) if nothing is None else shape.full((1, 1), 0, nothing))
     more = shape.full((at_zero,), 0, typeof(zeros).dtype)
@@ -88,7 +88,8 @@ def _all_roots(p: Array) -> Array:
         return _companion_roots(zeros_of(0, p), 0)
     missing = argmin(equal(p, 0))
     zeros = eigvals(_companion(roll(p, negative(missing))))
-    # Turned to the end, leading zeros are factors x: as many zeros at 0 too many.
+    # Rolling the leading zero coefficients to the end multiplies by powers of x, which adds that
+    # many spurious roots at 0.
     zeros = take(zeros, argsort(equal(zeros, 0)))
     place = shape.iota(dtype=int32, shape=(n,), dimension=0)
     unknown = complex(np.nan, np.nan)

@@ -196,7 +196,8 @@ def _divided(u: Array, v: Array) -> tuple[Array, Array]:
         digit = elementwise.mul(scale, shape.slice_axis(here, 0, 0, 1))
         product = elementwise.mul(broadcast(digit, (n,)), v)
         here = elementwise.sub(here, product)
-        # The first goes exactly, whatever the rounding; NaN where the product is infinite.
+        # The leading coefficient cancels exactly, whatever the rounding; NaN if the product is
+        # infinite.
         first = shape.slice_axis(product, 0, 0, 1)
         first = elementwise.sub(first, first)
         here = shape.concatenate(first, shape.slice_axis(here, 0, 1, n), axis=0)
@@ -235,7 +236,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     (p,) = promote_dtypes_inexact(p)
     p = expand_dims(p, 0) if not shape_of(p) else p
     n = max(length_of(p) - m, 0)
-    # The power i + m becomes (i + m) ... (i + 1) times the power i.
+    # The coefficient of power i + m is multiplied by (i + m) ... (i + 1) and moves to power i.
     factors = [factorial(i + m) // factorial(i) for i in reversed(range(n))]
     return cast(_along_first(shape.slice_axis(p, 0, 0, n), factors), typeof(p).dtype)
 
@@ -267,7 +268,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
         return p
     n = length_of(p)
     together = shape.concatenate(p, broadcast(constants, (m,)), axis=0)
-    # The power i comes from i - m, or from a constant integrated i times.
+    # Power i comes from power i - m, or from an integration constant integrated i times.
     divisors = [factorial(i) // factorial(max(i - m, 0)) for i in reversed(range(n + m))]
     return divide(together, np.asarray(divisors, typeof(p).dtype))
 
@@ -430,7 +431,7 @@ def _fitted(
     if w is not None:
         powers = multiply(powers, expand_dims(w, 1))
         y = multiply(y, w if len(shape_of(y)) == 1 else expand_dims(w, 1))
-    # Columns of length 1 have the better condition.
+    # Columns scaled to length 1 have a better condition number.
     lengths = elementwise.sqrt(sum(multiply(powers, powers), 0))
     powers = divide(powers, lengths)
     fit, residuals, rank, values = lstsq(powers, y, rcond)

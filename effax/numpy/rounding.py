@@ -218,7 +218,7 @@ def spacing(x: ArrayLike, /) -> Array:
     dtype = typeof(x).dtype
     if is_complex(dtype):
         raise ValueError("jnp.spacing is not defined for complex inputs.")
-    if dtype == np.float16:  # NumPy looks upwards for this one dtype
+    if dtype == np.float16:  # NumPy takes the upper neighbour for this one dtype
         return elementwise.sub(elementwise.nextafter(x, math.inf), x)
     outwards = copysign(math.inf, x)
     result = elementwise.sub(elementwise.nextafter(x, outwards), x)
@@ -292,7 +292,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         raise ValueError(f"ldexp not supported for input types {given}")
     x1, n = broadcast_to_common(unary_inexact("ldexp", x1), cast(x2, int32), name="ldexp")
     info = finfo(typeof(x1).dtype)
-    # Beyond this every result is zero or infinite, and three powers of two reach this far.
+    # Beyond this every result is zero or infinite, and three factors of two reach this far.
     limit = 3 * (int(info.maxexp) - 2)
     return _scaled(x1, elementwise.min(elementwise.max(n, -limit), limit), 3)
 

@@ -30,7 +30,7 @@ class ScalarType(type):
         return array(x, dtype=canonical_dtype(cls.dtype))
 
     def __eq__(cls, other: object) -> bool:
-        # Only dtypes and scalar classes are compared: np.dtype would read "a, b" as a structure.
+        # Compare dtypes and scalar classes only: np.dtype would read "a, b" as a structure.
         if isinstance(other, ScalarType):
             return cls.dtype == other.dtype
         if isinstance(other, np.dtype):

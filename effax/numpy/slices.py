@@ -37,7 +37,7 @@ class Slice:
         return False
 
 
-# A start that is known stays part of the tree, as it is of the program.
+# A static start stays in the tree's structure, as it does in the program.
 registry.register_node(
     Slice,
     lambda s: ((s.start,), (s.size, s.stride)) if s.is_dynamic_start else ((), s),

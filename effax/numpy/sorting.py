@@ -105,7 +105,7 @@ def order_of(a: Any, axis: int, stable: bool = True, descending: bool = False) -
     dtype = default_position_dtype(lengths[axis])
     positions = shape.iota(dtype=dtype, shape=lengths, dimension=axis)
     if descending:
-        # Sorted backwards and read backwards, so that of equals the first still comes first.
+        # Sort the reversed array and reverse the result, so that equal elements keep their order.
         a, positions = shape.rev(a, dims=(axis,)), shape.rev(positions, dims=(axis,))
     _, places = sorting.sort(a, positions, dimension=axis, is_stable=stable, num_keys=1)
     return shape.rev(places, dims=(axis,)) if descending else places
@@ -169,7 +169,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     check_arrays("partition", a)
     axis = canonical_axis(axis, len(shape_of(a)))
     _checked_kth(kth, shape_of(a)[axis])
-    # XLA has no selection that is quicker than its sort.
+    # XLA has no selection that is faster than its sort.
     return sorting.sort(a, dimension=axis, is_stable=True, num_keys=1)[0]
 
 
@@ -306,7 +306,7 @@ def _by_bisection(a: Any, v: Any, side: str, unrolled: bool) -> Any:
 
     def halve(_: Any, bounds: Any) -> Any:
         low, high = bounds
-        # Their sum may be more than an int32, their difference is not.
+        # The sum of the two may overflow an int32, but their difference can't.
         middle = elementwise.add(low, elementwise.div(elementwise.sub(high, low), 2))
         behind = _behind(pick(a, middle, 0), v, side)
         return (
@@ -314,7 +314,7 @@ def _by_bisection(a: Any, v: Any, side: str, unrolled: bool) -> Any:
             selection.select_n(behind, middle, high),
         )
 
-    # A range of n + 1 places has been halved to one after this many steps.
+    # This many halvings reduce a range of n + 1 places to one.
     steps = n.bit_length()
     dtype = position_dtype(n)
     bounds = tuple(broadcast(position(x, dtype), lengths) for x in (0, n))

@@ -240,7 +240,7 @@ def _variance(
         centre = _mean(a, axes, working, keepdims=True, where=where)
     apart = combine(elementwise.sub, a, cast(centre, working))
     if where is not None:
-        # Elements left out are zeros before they are squared: the derivative of the square of a
+        # Replace the omitted elements by zeros before squaring: the derivative of the square of a
         # NaN is NaN times a zero cotangent, which is NaN again.
         apart = masked(name, where, apart, 0)
     if is_complex(working):

@@ -156,7 +156,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
         )
     if x.shape[-1] not in (1, 2):
         return SlogdetResult(*_slogdet(x))
-    # So small a determinant needs no decomposition: it has all dtypes, and keeps a weak type.
+    # A determinant this small needs no decomposition: it takes all dtypes, and keeps a weak type.
     wide = x if bit_width(x.dtype) >= 32 else x.astype(float32)
     sign, logarithm = _slogdet(wide)
     weak = typeof(x).weak_type
@@ -197,7 +197,7 @@ def _adjugate_product(x: Array, b: Array) -> tuple[Array, Array]:
     y = linalg.triangular_solve(scaled, y, lower=True, unit_diagonal=True, **solving)
     y = jnp.where(row, y, y * value[..., None, None])
     y = linalg.triangular_solve(scaled, y, **solving)
-    # Of rank n - 2 and less: all cofactors are zero.
+    # At rank n - 2 or less all cofactors are zero.
     return value, jnp.where((others == 0)[..., None, None], 0, y)
 
 
@@ -267,7 +267,7 @@ def pinv(
         x = (x + matrices.adjoint(x)) / 2
     bounds = jnp.asarray(rtol, dtype=real_dtype(x.dtype))
     lead = jnp.broadcast_shapes(bounds.shape, x.shape[:-2])
-    if bounds.ndim > x.ndim - 2:  # several bounds for one matrix
+    if bounds.ndim > x.ndim - 2:  # several bounds per matrix
         x = jnp.broadcast_to(x, (*lead, m, n))
     return _pinv(x, jnp.broadcast_to(bounds, lead), hermitian)
 

@@ -147,7 +147,7 @@ def _take_along_axis(
     """Axes in which both are long are batching axes; an index axis of length 1 takes all."""
     lengths, rows = typeof(arr).shape, typeof(indices).shape
     ndim = len(lengths)
-    # An axis of the array of length 1 under a longer one of the indices is no axis of a slice.
+    # An axis of length 1 that is broadcast against the indices is not a slice axis.
     gone = tuple(i for i in range(ndim) if i != axis and lengths[i] == 1 and rows[i] != 1)
     whole_axes = tuple(i for i in range(ndim) if i != axis and rows[i] == 1)
     paired = tuple(i for i in range(ndim) if i != axis and i not in gone and i not in whole_axes)

@@ -61,7 +61,7 @@ class _Concatenation:
         given = len(shape_of(array))
         missing = ndmin - given
         if missing > 0:
-            # The array's own axes come at place `trans1d` among those of the result.
+            # The array's own axes start at axis `trans1d` of the result.
             array = expand_dims(array, tuple(range(given, ndmin)))
             place = trans1d if trans1d >= 0 else trans1d + missing + 1
             array = moveaxis(array, tuple(range(given)), tuple(range(place, place + given)))

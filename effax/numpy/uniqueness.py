@@ -61,7 +61,8 @@ class UniqueInverse(NamedTuple):
 def in_order(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
     """Rows in lexicographic order, which of them are new, how many are, and where rows were."""
     n, width = shape_of(rows)
-    if is_complex(typeof(rows).dtype):  # one NaN for all: they sort by their parts, far apart
+    # Complex NaNs sort by their parts, far apart, so make all of them alike.
+    if is_complex(typeof(rows).dtype):
         type = typeof(rows)
         rows = selection.select_n(
             comparison.ne(rows, rows), strong(rows), shape.full(type.shape, np.nan, type.dtype)

@@ -82,7 +82,7 @@ class ufunc(partial):  # type: ignore[type-arg]  # noqa: N801
         if call is None:
             call = _refusing(partial(_map_over_all, func, title), title)
         self = super().__new__(cls, call)
-        # What is set on a ufunc describes that ufunc, not the one that is made of it.
+        # Attributes set on a ufunc describe that ufunc, not the one made of it here.
         update_wrapper(self, func, updated=() if isinstance(func, ufunc) else ("__dict__",))
         self.__name__ = title
         self.nin, self.nout = operator.index(nin), operator.index(nout)
@@ -108,7 +108,7 @@ class ufunc(partial):  # type: ignore[type-arg]  # noqa: N801
         return hash(self._key)
 
     def __reduce__(self) -> str:
-        # By name, as functions are pickled.
+        # Pickle by name, as Python pickles functions.
         return str(self.__qualname__)
 
     def _check(self, method: str, out: Any) -> None:
@@ -447,7 +447,7 @@ def _combined_at(function: ufunc, a: Array, indices: Any, b: Any) -> Array:
         return strong(ArrayAt(a)[indices].apply(function))
     lengths, size = shape_of(a), typeof(a).size
     numbers = shape.reshape(shape.iota(dtype=int32, shape=(size,), dimension=0), shape=lengths)
-    # Positions outside become one that no element has.
+    # Positions outside of the array become `size`, which no element has.
     positions = ArrayAt(numbers)[indices].get(mode="fill", fill_value=size)
     return _combined_in_turn(function, a, positions, b)
 

@@ -131,7 +131,7 @@ def promote(
     result = list(xs)
     literals = [type(x) in LITERALS and not arrays for x in xs]
     if all(literals):
-        literals[0] = False  # an array among them, to give the others their type
+        literals[0] = False  # one of them becomes an array, to give the others their type
     for i, literal in enumerate(literals):
         if literal:
             result[i] = literal_of(xs[i], dtype)

@@ -15,7 +15,7 @@ from effax.random.bits import float_dtype, result_shape, shape_of, spread
 from effax.random.keys import split_words, twin, words_of
 from effax.random.samplers import uniform_words
 
-# What Stirling's formula is short of log k! by, for k = 0, ..., 9.
+# The error of Stirling's formula for log k!, for k = 0, ..., 9.
 _TAILS: Final = (
     0.0810614667953272,
     0.0413406959554092,

@@ -32,7 +32,7 @@ from effax.random.bits import UNSIGNED, int_dtype, random_bits, result_shape, sh
 from effax.random.keys import split_words, words_of
 from effax.random.samplers import gumbel_mode, gumbel_words, uniform_words
 
-# How many sorts make a permutation: an analysis in tf2xla's random_ops.cc asks for this exponent.
+# The exponent in the number of sorts of a permutation, from an analysis in tf2xla's random_ops.cc.
 _EXPONENT: Final = 3
 
 
@@ -56,13 +56,13 @@ def _randint(words: Any, minval: Any, maxval: Any, shape: tuple[int, ...], dtype
     minval, maxval = _integers(minval), _integers(maxval)
     result, info = dtype, iinfo(dtype)
     if info.bits < 32:
-        # The bias of a remainder would show in fewer bits.
+        # With fewer bits the bias of the remainder would be visible.
         dtype = int32
         least, most = int(info.min), int(info.max)
         minval = jnp.clip(lax.convert_element_type(minval, int32), least, most)
         maxval = jnp.clip(lax.convert_element_type(maxval, int32), least, most + 1)
         info = iinfo(dtype)
-    # One above the largest integer stands for "all there are".
+    # A maxval of one above the largest integer means that all integers may be drawn.
     largest = min(int(info.max), int(iinfo(maxval.dtype).max))
     above = jnp.broadcast_to(maxval > np.array(largest, maxval.dtype)[()], shape)
     low = jnp.broadcast_to(_clip_and_convert(minval, dtype), shape)
@@ -73,7 +73,7 @@ def _randint(words: Any, minval: Any, maxval: Any, shape: tuple[int, ...], dtype
     span = lax.convert_element_type(high - low, unsigned)
     one = lax.full_like(span, 1)
     span = lax.select(high <= low, one, span)
-    # The span of all integers wraps to zero, by which remainders leave a number as it is.
+    # The span of all integers wraps to zero, and a remainder by zero leaves a number unchanged.
     span = lax.select(above & (high > low), lax.add(span, one), span)
     half = lax.rem(lax.full_like(span, 2 ** (info.bits // 2)), span)
     multiplier = lax.rem(lax.mul(half, half), span)
@@ -117,7 +117,7 @@ def randint(
     words = words_of("randint", key)
     asked = int_dtype("randint", dtype, TypeError)
     if type(minval) is int and type(maxval) is int:
-        bounds = np.array((minval, maxval), default_int())  # one operand is cheaper than two
+        bounds = np.array((minval, maxval), default_int())  # one operand costs less than two
         return _randint_between(words, bounds, shape=canonical_shape(shape), dtype=asked)
     found = result_shape("randint", shape, shape_of(minval), shape_of(maxval))
     return _randint(words, minval, maxval, shape=found, dtype=asked)

@@ -141,7 +141,8 @@ def _key_words(function: str, seed: Any, implementation: str) -> Any:
     if isinstance(seed, KeyArray):
         raise TypeError(f"{function} accepts a scalar seed, but was given a PRNG key.")
     if isinstance(seed, int):
-        # Python's ints are taken modulo the width of the default integer, as hashes are larger.
+        # Python integers are reduced modulo the width of the default integer, as hashes may be
+        # larger.
         seed = np.int64(seed).astype(canonical_dtype(int64))
     elif isinstance(seed, list | tuple):
         seed = np.asarray(seed)

@@ -305,7 +305,7 @@ def chisquare(
 
 @whole("shape", "dtype")
 def _f(words: Any, dfnum: Any, dfden: Any, shape: tuple[int, ...], dtype: DType) -> Any:
-    keys = split_words(words, shape=(2,))  # the denominator's first
+    keys = split_words(words, shape=(2,))  # the denominator's key comes first
     numerator = _chisquare(keys[1], dfnum, shape=shape, dtype=dtype) / spread(dfnum, shape, dtype)
     return numerator / (
         _chisquare(keys[0], dfden, shape=shape, dtype=dtype) / spread(dfden, shape, dtype)

@@ -86,7 +86,7 @@ def uniform(
     asked = float_dtype("uniform", dtype)
     try:
         found = result_shape("uniform", shape, shape_of(minval), shape_of(maxval))
-    except ValueError as error:  # of this class in JAX, for this sampler alone
+    except ValueError as error:  # JAX raises this class for this one sampler
         raise TypeError(str(error)) from None
     if type(minval) is float and minval == 0 and type(maxval) is float and maxval == 1:
         return _uniform_unit(words, shape=found, dtype=asked)
@@ -155,7 +155,7 @@ def _truncated_normal(
         words, lax.erf(lower / sqrt2), lax.erf(upper / sqrt2), shape=shape, dtype=dtype
     )
     out = sqrt2 * lax.erf_inv(u)
-    # Rounding must not leave the open interval.
+    # Clip, so that rounding does not leave the open interval.
     low = lax.stop_gradient(lower)
     high = lax.stop_gradient(upper)
     low = lax.nextafter(low, lax.full_like(low, np.inf))

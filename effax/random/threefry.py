@@ -19,7 +19,7 @@ def counts(shape: tuple[int, ...]) -> tuple[Any, Any]:
     """
     size = int(np.prod(shape, dtype=object))
     if size > 1 << 32:
-        with enable_x64(True):  # 64 bits are needed within, whatever the caller computes in
+        with enable_x64(True):  # 64 bits are needed here, whatever the caller's setting
             return _counts(shape, wide=True)
     return _counts(shape, wide=False)
 

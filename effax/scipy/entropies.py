@@ -110,7 +110,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     """
     p, q = real("rel_entr", p, q)
     both, safe_p, safe_q = _safe(p, q)
-    # The difference of two close numbers is exact, and that of their logarithms is not.
+    # The difference of two close numbers is exact; that of their logarithms is not.
     close = (safe_p < 2 * safe_q) & (safe_q < 2 * safe_p)
     near = jnp.log1p(jnp.where(close, safe_p - safe_q, 0) / safe_q)
     value = safe_p * jnp.where(close, near, jnp.log(safe_p) - jnp.log(safe_q))

@@ -65,7 +65,7 @@ def faddeeva(z: Array) -> Array:
     near = jnp.where(far, 1j, up)
     value = _rational(near, -1j * near, _bits(z.real))
     value = jnp.where(far, 1j / _ROOT_PI / jnp.where(far, up, 1), value)
-    # On the real axis the real part is much the smaller one far out, and known.
+    # On the real axis the real part is known exactly; far out it is much smaller than the other.
     on_axis = z.imag == 0
     flat = jnp.exp(-jnp.square(jnp.where(on_axis, z.real, 0)))
     value = jnp.where(on_axis, lax.complex(flat, value.imag), value)

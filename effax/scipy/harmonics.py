@@ -28,7 +28,7 @@ def bernoulli(n: int) -> Array:
     if last < 0:
         raise ValueError("n must be a non-negative integer.")
     numbers = [1.0, -0.5] + [0.0] * last
-    # Of even index 2 (2k)! zeta(2k) / (2 pi)^(2k), with alternating signs.
+    # Those of even index are 2 (2k)! zeta(2k) / (2 pi)^(2k), with alternating signs.
     size = 2.0
     for k in range(2, last + 1, 2):
         size *= k * (k - 1) / (4 * math.pi**2)
@@ -78,7 +78,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     steps = jnp.arange(start, 0, -1)
     (_, _, total, scalings), (values, before) = lax.scan(down, first, steps)
     values, before = values[::-1][: orders + 1], before[::-1][: orders + 1]
-    # What was kept early has been scaled down since.
+    # Values that were stored early lack the scalings that were done later.
     missing = (scalings - before).astype(wide.dtype)
     values = values * jnp.exp(-missing * math.log(limit)) / total
     at_zero = (jnp.arange(orders + 1) == 0).reshape(-1, *(1,) * wide.ndim)
@@ -123,7 +123,7 @@ def _sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_
     degrees = jnp.minimum(degrees, n_max)
     size = jnp.abs(orders).astype(polar.dtype)
     cosine, sine = jnp.cos(polar), jnp.sin(polar)
-    sine = jnp.where(sine < 0, -sine, sine)  # a function of the cosine alone, beyond pi too
+    sine = jnp.where(sine < 0, -sine, sine)  # depends on the cosine alone, beyond pi too
 
     def up(state: Any, degree: Array) -> Any:
         """Legendre's functions, normalised, of one more degree: up to the order, then above it."""

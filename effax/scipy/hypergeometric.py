@@ -34,7 +34,7 @@ def _by_forward_mode(function: Callable[..., Array]) -> Callable[..., Array]:
         value = known(*primals)
         total = jnp.zeros_like(value)
         for i, tangent in enumerate(tangents):
-            # Known in the same way, for derivatives of any order.
+            # Differentiated in the same way, so that derivatives of any order exist.
             partial = _by_forward_mode(functools.partial(_partial, function, i))
             total = total + tangent * partial(*primals)
         return value, total
@@ -60,7 +60,7 @@ def _series(ratio: Callable[[Array], Array], like: Array, active: Array) -> Arra
     def add(state: Any) -> Any:
         step, total, term, size, _ = state
         factor = ratio(jnp.asarray(step, like.dtype))
-        # A series that has ended stays so, whatever its ratios are; its derivatives go on.
+        # A series that has ended stays ended, whatever its later ratios are; its derivatives go on.
         term = jnp.where((term == 0) & ~jnp.isfinite(factor), 0, term * factor)
         following = total + term
         length = lax.stop_gradient(jnp.abs(factor))
@@ -88,7 +88,7 @@ def _is_negative_integer(x: Array) -> Array:
 
 
 def _kummer(a: Array, b: Array, x: Array) -> Array:
-    # Negative arguments by Kummer's transformation, unless the series ends by itself.
+    # For negative arguments use Kummer's transformation, unless the series ends by itself.
     ends = _is_negative_integer(a)
     turn = (x < 0) & ~ends
     top, at = jnp.where(turn, b - a, a), jnp.where(turn, -x, x)
@@ -97,13 +97,14 @@ def _kummer(a: Array, b: Array, x: Array) -> Array:
     near = jnp.where(far | jnp.isnan(at), 0, at)
     bad = _is_negative_integer(b) & ~(ends & (top >= b))
     base = jnp.where(bad, 1, b)
-    # All terms but the first have 1 / b, and may overflow with both signs: it is taken out.
+    # All terms but the first have the factor 1 / b, and may overflow with both signs, so it is
+    # taken out.
     tiny = (jnp.abs(base) < 1e-30) & (base != 0)
 
     def ratio(k: Array) -> Array:
         k = k + jnp.where(tiny, 1, 0)
         below = base + k
-        met = below == 0  # only after the last term, where the numerator is zero too
+        met = below == 0  # only after the last term, whose numerator is zero too
         return jnp.where(met, 0, (top + k) / jnp.where(met, 1, below)) * (near / (k + 1))
 
     series = _series(ratio, near, ~bad & ~far)
@@ -145,7 +146,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     2.718
     """
     a, b, x = real("hyp1f1", a, b, x)
-    endless = jnp.isinf(b)  # all terms but the first are 0
+    endless = jnp.isinf(b)  # then all terms but the first are 0
     value = _by_forward_mode(_kummer)(
         widened(a), widened(jnp.where(endless, 1, b)), widened(jnp.where(endless, 0, x))
     )
@@ -166,7 +167,7 @@ def _around_one(a: Array, b: Array, c: Array, y: Array, active: Array) -> Array:
     first = g(-d) * _plain(a, b, 1 - d, y, active) * g(c - a) * g(c - b)
     second = g(d) * _plain(c - a, c - b, 1 + d, y, active) * g(a) * g(b)
     power = jnp.exp(d * jnp.log(jnp.where(active, y, 0.5)))
-    # gamma(d) gamma(-d) is -pi / (d sin(pi d)), which saves both from overflow.
+    # gamma(d) gamma(-d) = -pi / (d sin(pi d)), which avoids the overflow of both factors.
     both = -math.pi / (d * jnp.sin(math.pi * jnp.where(active, d, 0.5)))
     return both * (first * jnp.where(active, 1, 0) + power * second) / g(c)
 
@@ -208,7 +209,7 @@ def _around_one_logarithmic(a: Array, b: Array, m: Array, y: Array, active: Arra
 
 def _gauss(a: Array, b: Array, c: Array, x: Array) -> Array:
     ends = _is_negative_integer(a) | _is_negative_integer(b)
-    # Of two parameters at which the series ends, the one where it ends first.
+    # If both parameters end the series, take the one that ends it first.
     length = jnp.minimum(
         jnp.where(_is_negative_integer(a), -a, math.inf),
         jnp.where(_is_negative_integer(b), -b, math.inf),
@@ -216,7 +217,7 @@ def _gauss(a: Array, b: Array, c: Array, x: Array) -> Array:
     bad = _is_negative_integer(c) & ~(ends & (length < -c + 1))
     gap = jnp.isnan(a) | jnp.isnan(b) | jnp.isnan(c) | jnp.isnan(x)
     c = jnp.where(bad, 1, c)
-    # Negative arguments by Pfaff's transformation, to between 0 and 1.
+    # Map negative arguments to [0, 1] by Pfaff's transformation.
     turn = (x < 0) & ~ends
     second, at = jnp.where(turn, c - b, b), jnp.where(turn, x / (x - 1), x)
     at = jnp.where(turn & jnp.isinf(x), 1, at)

@@ -93,7 +93,7 @@ def _expi(x: Array) -> Array:
     inverse, total = 1 / large, jnp.zeros_like(x)
     for k in range(38, 0, -1):
         total = (1 + total) * k * inverse
-    # The exponential in two halves, since it overflows before its quotient does.
+    # Multiply by the exponential in two halves, since it overflows before the product does.
     half = jnp.exp(0.5 * jnp.minimum(large, 2e3))
     beyond = jnp.where(jnp.isinf(large), math.inf, half * (inverse * (1 + total)) * half)
     value = jnp.where(far, beyond, series)
@@ -129,7 +129,7 @@ def _expn(n: Array, x: Array) -> Array:
         return total, power * -small / (k + 1), harmonic
 
     zero, one = jnp.zeros_like(small), jnp.ones_like(small)
-    # 40 terms for the series; the harmonic sum, which needs n, matters while its power does.
+    # The series needs 40 terms; the harmonic sum needs n of them, as long as its power matters.
     total, _, harmonic = lax.fori_loop(0, 60, add, (zero, one, zero))
     power = jnp.exp((n - 1) * jnp.log(small) - lax.lgamma(jnp.maximum(n, 1)))
     sign = 1 - 2 * jnp.abs((n - 1) % 2)
@@ -279,7 +279,7 @@ def fresnel(x: ArrayLike) -> tuple[Array, Array]:
     return function(x)
 
 
-# Bernoulli's numbers of even index over factorials: of u / (exp(u) - 1), integrated term by term.
+# Bernoulli numbers of even index over factorials: of u / (exp(u) - 1), integrated term by term.
 _DEBYE = [
     1 / 36,
     -1 / 3600,

@@ -13,14 +13,14 @@ import effax.numpy as jnp
 from effax import lax
 from effax.effects.value import Array
 
-# Bernoulli's numbers B2, B4, ..., as numerators and denominators.
+# The Bernoulli numbers B2, B4, ..., as numerators and denominators.
 _BERNOULLI = (
     *((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510)),
     *((43867, 798), (-174611, 330)),
 )
-# From here on Stirling's series is exact to rounding, in each direction but the negative one.
+# From here on Stirling's series is exact to rounding, in all directions but the negative one.
 _FAR = 7
-# Around 1 and 2: within this the terms of Taylor's series vanish after so many.
+# Within this distance of 1 and 2, Taylor's series needs this many terms.
 _NEAR, _TERMS = 0.25, 28
 
 
@@ -90,7 +90,7 @@ def complex_loggamma(z: Array) -> Array:
     value = jnp.where(one, _around_one(jnp.where(one, z - 1, 0)), value)
     w = jnp.where(two, z - 2, 0)
     value = jnp.where(two, _around_one(w) + jnp.log1p(w), value)
-    # Along the reflection the logarithm of the sine winds once in two units.
+    # In the reflection formula the logarithm of the sine winds once in two units.
     winds = jnp.where(jnp.signbit(y), -1, 1) * 2 * math.pi * jnp.floor(0.5 * x + 0.25)
     sine = jnp.log(_sine_of_pi(jnp.where(turned, z, 0.5)))
     reflected = lax.complex(jnp.full_like(x, math.log(math.pi)), winds) - sine - value

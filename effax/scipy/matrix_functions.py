@@ -19,7 +19,7 @@ from effax.lax.decompositions import solve
 from effax.numpy.decompositions import floats, floats_or_lists
 from effax.scipy.reduced_forms import rsf2csf
 
-# Coefficients of Padé's approximation of degree 13, and the norm up to which it serves
+# Coefficients of the Padé approximation of degree 13, and the largest norm that it is accurate for
 # (Higham 2005, "The scaling and squaring method for the matrix exponential revisited").
 _PADE = [
     math.factorial(26 - j)
@@ -177,7 +177,7 @@ def _sqrtm(x: Array) -> Array:
         system = system + jnp.where(none, 1, 0)[..., None] * matrices.identity_like(t)
         side = jnp.where(places < j, jnp.take(t, j, axis=-1), 0)[..., None]
         found = linalg.triangular_solve(system, side, left_side=True)[..., 0]
-        # Two zero eigenvalues have a root between them only if nothing joins them.
+        # Between two zero eigenvalues there is a root only if the element that joins them is zero.
         found = jnp.where(none & (found != 0), math.nan, found)
         found = jnp.where(here, corner[..., None], found)
         return jnp.where(here, found[..., None], root)
@@ -226,7 +226,7 @@ def funm(
     (x,) = floats_or_lists("scipy.linalg.funm", A)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
         raise ValueError("expected square array_like input")
-    # Of a real matrix the real form, whose eigenvalues are real or exactly conjugate pairs.
+    # A real matrix uses the real form, whose eigenvalues are real or exact conjugate pairs.
     form, vectors = linalg.schur(x)
     t, q = rsf2csf(form, vectors)
     n = t.shape[0]

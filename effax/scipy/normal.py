@@ -21,7 +21,7 @@ _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 def spread(name: str, *xs: ArrayLike) -> list[Array]:
     """The operands as floats of one dtype and one shape."""
     found = floats(name, *xs)
-    broadcast_shapes(name, [typeof(x).shape for x in found])  # of ranks that may meet
+    broadcast_shapes(name, [typeof(x).shape for x in found])  # raises for ranks that may not mix
     return jnp.broadcast_arrays(*found)
 
 
@@ -65,7 +65,7 @@ def _log_ndtr(x: Array, order: int) -> Array:
     wide = bit_width(x.dtype) > 32
     lower, upper = (-20.0, 8.0) if wide else (-10.0, 5.0)
     inside = jnp.maximum(x, lower)
-    # The logarithm of a number close to 1 is that of what is missing.
+    # The logarithm of a number close to 1 is computed from its difference from 1.
     left, right = jnp.minimum(inside, 0), jnp.maximum(inside, 0)
     middle = jnp.where(x > 0, jnp.log1p(-_ndtr(-right)), jnp.log(_ndtr(left)))
     far = jnp.minimum(x, lower)
@@ -127,7 +127,7 @@ def ndtri(p: ArrayLike) -> Array:
             value = _log_ndtr(x, 3)
             slope = jnp.exp(-0.5 * x * x - _LOG_ROOT_2PI - value)
             x = x - (value - logarithm) / slope
-        # Near the median the logarithm says little, and `2 * p - 1` is exact.
+        # Near the median the logarithm carries little information, and `2 * p - 1` is exact.
         middle = math.sqrt(2) * special.erf_inv(jnp.where(tail > 0.25, 2 * tail - 1, 0))
         x = jnp.where(tail > 0.25, middle, x)
         x = jnp.where(inside, x, jnp.where(tail == 0, -math.inf, math.nan))

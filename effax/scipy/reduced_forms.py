@@ -93,12 +93,12 @@ def _without_blocks(t: Array, z: Array) -> tuple[Array, Array]:
         block = lax.dynamic_slice(t, (first, first), (2, 2))
         (a, _), (c, d) = block
         small = jnp.abs(c) <= jnp.finfo(wide).eps * (jnp.abs(a) + jnp.abs(d))
-        shift = jnp.linalg.eigvals(block)[0] - d  # of the two, the one that LAPACK puts first
+        shift = jnp.linalg.eigvals(block)[0] - d  # the first of the two in LAPACK's order
         length = jnp.sqrt(jnp.abs(shift) ** 2 + jnp.abs(c) ** 2)
         length = jnp.where(small, 1, length)
         turn = jnp.array([[jnp.conj(shift), c], [-c, shift]]) / length
         turn = jnp.where(small, jnp.eye(2, dtype=wide), turn)
-        # What is below the blocks stays: there is something where T was no Schur form.
+        # Elements below the blocks stay: they are nonzero if T was not a Schur form.
         rows = lax.dynamic_slice_in_dim(t, first, 2, 0)
         rows = jnp.where(places >= first, matrices.product(turn, rows), rows)
         t = lax.dynamic_update_slice_in_dim(t, rows, first, 0)
@@ -150,7 +150,7 @@ def hessenberg(
     if not calc_q:
         return h
     q = matrices.identity_like(h)
-    if x.shape[-1] > 1:  # of two complex rows, too, a reflection makes the subdiagonal real
+    if x.shape[-1] > 1:  # even two complex rows need a reflection, which makes the subdiagonal real
         inner = linalg.householder_product(packed[..., 1:, :-1], taus)
         q = q.at[..., 1:, 1:].set(inner)
     return h, q
@@ -251,7 +251,7 @@ def qr_multiply(
         )
     sides = (y, q) if mode == "right" else (q, y)
     rest = done[1:]
-    if y.ndim > x.ndim:  # r, and the order of columns, for each matrix of c's stack
+    if y.ndim > x.ndim:  # repeat r and the column order for each matrix of c's stack
         lead = jnp.broadcast_shapes(x.shape[:-2], y.shape[:-2])
         rest = tuple(jnp.broadcast_to(z, (*lead, *z.shape[x.ndim - 2 :])) for z in rest)
     return jnp.matmul(*sides, precision="highest"), *rest
@@ -347,7 +347,7 @@ def eigh_tridiagonal(
         if not 0 <= first <= last < n:
             raise ValueError(f"select_range {select_range} is not within 0 to {n - 1}")
         chosen = slice(first, last + 1)
-    # Both halves, of which one is read: derivatives are those of the whole matrix.
+    # Fill both halves, of which one is read, so that derivatives are those of the whole matrix.
     x = jnp.diag(jnp.real(d).astype(d.dtype)) + jnp.diag(e, -1) + jnp.diag(jnp.conj(e), 1)
     v, w = linalg.eigh(x, symmetrize_input=False)
     return w[chosen] if eigvals_only else (w[chosen], v[:, chosen])

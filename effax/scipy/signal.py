@@ -239,7 +239,7 @@ def _by_fft(x: Array, y: Array, mode: str, axes: Sequence[int]) -> Array:
         for i, n in zip(axes, lengths, strict=True):
             shape[i] = max(n, 0)
         return jnp.zeros(shape, dtype)
-    # Along an axis of length 1 the product is exact, and leaves infinite elements where they are.
+    # Along an axis of length 1 use the product, which is exact and keeps infinities in place.
     long = [
         (i, n) for i, n in zip(axes, lengths, strict=True) if x.shape[i] != 1 and y.shape[i] != 1
     ]

@@ -106,8 +106,8 @@ __all__ = [
 __dir__ = __all__.copy
 
 
-# The docstring's `Args` of a function that is one effect, by its arity. Two arguments are those of
-# the incomplete gamma functions, three of the incomplete beta function.
+# `Args` of the docstring of a function that is one effect, by its arity: two are those of the
+# incomplete gamma functions, three those of the incomplete beta function.
 _ARGUMENTS = (
     "x: array_like of real numbers.",
     "a: array_like, the shape parameter, positive.\n"
@@ -414,7 +414,7 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
     """
     z, m = _real("poch", z, m)
     ratio = gammasgn(z + m) * gammasgn(z) * jnp.exp(_lgamma(z + m) - _lgamma(z))
-    # At a pole of gamma the ratio is not defined. Elsewhere it is 1 too, and has a derivative.
+    # At a pole of gamma the ratio is undefined. Elsewhere use 1, which has a derivative.
     defined = (jnp.isfinite(z) & (z > 0)) | (z != jnp.floor(z)) & (z == z)
     return jnp.where((m == 0) & ~defined, 1, ratio)
 
@@ -432,7 +432,7 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
     >>> float(special.multigammaln(3.0, 1))
     0.693...
     """
-    a, _ = _real("multigammaln", a, d)  # Booleans meet integers before they are floats
+    a, _ = _real("multigammaln", a, d)  # promote Booleans with integers before they become floats
     constant = 0.25 * d * (d - 1) * math.log(math.pi)
     steps = jnp.arange(d) / 2
     return jnp.sum(_lgamma(a[..., None] - steps.astype(a.dtype)), axis=-1) + constant
@@ -462,7 +462,7 @@ def logit(x: ArrayLike) -> Array:
     odds = jnp.log(x / (1 - x))
     if is_complex(x.dtype):
         return firm(odds)
-    # Near 1/2 the odds are near 1, and rounding them would cost all digits of their logarithm.
+    # Near 1/2 the odds are near 1, where rounding would cost all digits of their logarithm.
     middle = jnp.abs(x - 0.5) < 0.25
     inside = jnp.where(middle, x, 0.5)
     return firm(jnp.where(middle, jnp.log1p((2 * inside - 1) / (1 - inside)), odds))

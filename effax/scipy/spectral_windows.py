@@ -61,7 +61,7 @@ def _exponential(t: Array, n: int, center: None = None, tau: float = 1.0) -> Arr
     return jnp.exp(-jnp.abs(t) * (n - 1) / 2 / tau)
 
 
-# Functions of the place, from -1 to 1, of the number of places, and of parameters.
+# Functions of the place, from -1 to 1, of the number of places, and of the parameters.
 _SHAPES: dict[str, Callable[..., Array]] = {
     "triang": lambda t, n: 1 - jnp.abs(t) * (n - 1) / (n + 1 if n % 2 else n),
     "bartlett": lambda t, n: 1 - jnp.abs(t),

@@ -64,7 +64,7 @@ def _by_diagonals(first: Array, second: Array, place: Any) -> Array:
         ],
         axis=-1,
     )
-    both = lax.convert_element_type(both, both.dtype)  # strongly typed, whatever was given
+    both = lax.convert_element_type(both, both.dtype)  # strongly typed, whatever the operands are
     if n == 0 or m == 0:
         return jnp.zeros((*batch, n, m), both.dtype)
     return both[..., place(*_grid(n, m), n)]
@@ -245,7 +245,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
     if size == 0:
         return jnp.zeros((0, 0), wanted)
     i, j = _grid(size, size)
-    # Reduced to one turn while still integers.
+    # Reduce the angles to one turn while they are still integers.
     turns = ((i * j) % size).astype(jnp.finfo(wanted).dtype) * (-2 * math.pi / size)
     made = lax.complex(jnp.cos(turns), jnp.sin(turns))
     return made / {None: 1, "sqrtn": math.sqrt(size), "n": size}[scale]
@@ -358,7 +358,7 @@ def pascal(n: int, kind: str | None = None) -> Array:
     if n == 0:
         return jnp.zeros((0, 0))
     if kind == "symmetric":
-        # Row after row of sums.
+        # Each row is the cumulative sum of the row before.
         ones = jnp.ones(n, "float32")
         return lax.scan(lambda row, _: (jnp.cumsum(row), row), ones, None, length=n)[1]
     lower = _binomials(n).astype("float32")

@@ -188,13 +188,13 @@ class EffectLog:
         """Let a handler perform an effect, and write down what becomes of it."""
         opened_last = self._open[-1] if self._open else None
         if opened_last is not None and opened_last._key is attributes:
-            # The same call, met further out: who was asked first has passed it on.
+            # The same call met further out: the handler that was asked first has passed it on.
             if opened_last.installed is not handler:
                 self._pass_on(opened_last, handler)
             return perform(effect, operands, attributes)
         if opened_last is not None:
             if opened_last.installed is bottom:
-                return perform(effect, operands, attributes)  # how the backend computes
+                return perform(effect, operands, attributes)  # the backend's own entry
             self._settle(opened_last)
         event = Performed(effect, operands, attributes, handler)
         self._open.append(event)
@@ -352,7 +352,7 @@ def explain(
         print(line, file=file or sys.stdout)
 
     ready()
-    load("effax.interpreters.checkify")  # classes that come later would not be watched
+    load("effax.interpreters.checkify")  # classes that are loaded later would not be watched
     log = EffectLog(limit, wanted, None if quiet else out)
     _watch(log)
     token = put(_log, log)

@@ -112,7 +112,7 @@ def _assign_rows(
         box.row = max((b.row + 1 for b in up[box]), default=start)
     for box in boxes:
         if not up[box] and box not in fixed and down[box]:
-            box.row = min(b.row for b in down[box]) - 1  # made where it is needed
+            box.row = min(b.row for b in down[box]) - 1  # just above its first use
     bottom = max((b.row + 1 for b in boxes if b not in set(last)), default=0)
     for box in last:
         box.row = bottom

@@ -349,7 +349,7 @@ def _word(word: str, name: str) -> Any:
 
 def _dtype(name: str) -> Any:
     try:
-        # NumPy evaluates other strings, "(2,3)f4" or "032", as Python's literals.
+        # NumPy evaluates other strings, such as "(2,3)f4" or "032", as Python literals.
         return np.dtype(name) if name.isidentifier() else None
     except TypeError:
         return None

@@ -71,7 +71,7 @@ def _while_type(
     )
     match_types("the operands of a loop's body", body.in_types, operands[cond_consts:])
     match_types("the results of a loop's body", carry, body.out_types)
-    along = cond.out_types[0].varying  # places may leave the loop after different steps
+    along = cond.out_types[0].varying  # places may leave the loop after different numbers of steps
     return [t.vary(t.varying | along) for t in body.out_types] if along else body.out_types
 
 

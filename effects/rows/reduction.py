@@ -54,7 +54,7 @@ def _outermost(dtype: Any, sign: int) -> Any:
             value = np.asarray(sign * inf).astype(dtype)
         if np.isinf(value.astype(np.float32)):
             return value[()]
-    limits = finfo(dtype) if is_float(dtype) else iinfo(dtype)  # a float type without infinities
+    limits = finfo(dtype) if is_float(dtype) else iinfo(dtype)  # some floats have no infinities
     return limits.max if sign > 0 else limits.min
 
 

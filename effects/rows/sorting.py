@@ -118,7 +118,8 @@ def _total_keys(xs: Sequence[Any]) -> list[Any]:
 
 
 def _one_zero_one_nan(x: Any) -> Any:
-    if bit_width(typeof(x).dtype) < 16:  # the one NaN of some is where -0 is: before all numbers
+    # Some narrow floats have a single NaN with the bits of -0, which would sort before all numbers.
+    if bit_width(typeof(x).dtype) < 16:
         x = convert_element_type(x, dtype=float32)
     number = selection.select_n(comparison.eq(x, 0.0), x, 0.0)
     return selection.select_n(comparison.ne(x, x), number, float("nan"))

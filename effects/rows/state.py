@@ -98,7 +98,7 @@ class Ref:
     handler: Any
     type: AbstractRef
 
-    if TYPE_CHECKING:  # given by effax.api.references.references, in the object language
+    if TYPE_CHECKING:  # effax.api.references.references defines these, in terms of effects
         at: Any
         shape: tuple[int, ...]
         dtype: Any

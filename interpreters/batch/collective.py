@@ -94,7 +94,7 @@ def all_to_all_batch(
             ),
             many,
         )
-    pieces = _cut(x if many else repeat(x, size), split + 1, size)  # (to, from, ...)
+    pieces = _cut(x if many else repeat(x, size), split + 1, size)  # axes (to, from, ...)
     return _merged(move_axis(pieces, 1, 0), concat + 1), True
 
 
@@ -109,7 +109,7 @@ def ppermute_batch(
     source = {d: s for s, d in perm}
     pieces: list[Any] = []
     start = 0
-    while start < size:  # runs of places that come from places next to each other
+    while start < size:  # one piece per run of neighbouring places whose sources are neighbours too
         end = start + 1
         first = source.get(start)
         while end < size and (

@@ -230,12 +230,12 @@ def _lifted(
         try:
             found = _batched_by(handler, values, batched, answer)
         except UnsupportedDerivativeError:
-            # Asked to move every operand, the rule refuses some, as the state of an interpreter.
-            # Which results it makes batched is unknown then, and all of them may be.
+            # The rule refuses to have some operands differentiated, such as an interpreter's state.
+            # Without it the batched results are not known, so all count as batched.
             found = [True] * len(program.outputs)
         except Exception:
-            # Nobody has taken a derivative yet, and a rule may refuse to have one taken. What it
-            # raises here, it raises again when it is asked in earnest.
+            # Nobody has taken a derivative yet, and the rule may refuse to have one taken. An error
+            # that it raises here it will raise again when its derivative is needed.
             found = [False] * len(program.outputs)
         raised = tuple(
             BATCHED if many and moves else mode

@@ -57,7 +57,7 @@ def gather_batch(
     if batched == [True, False]:
         dims, sizes = _operand_batched(dimension_numbers), (handler.size, *slice_sizes)
     elif batched == [False, True]:
-        # Rows of the indices may repeat and go back between members of the batch.
+        # Across the batch, rows of the indices may repeat, and need not be in order.
         indices_are_sorted = unique_indices = False
         sizes = slice_sizes
         dims = dimension_numbers._replace(

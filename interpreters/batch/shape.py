@@ -88,5 +88,5 @@ def iota_batch(handler: Batch, values: list[Any], batched: list[bool], **attribu
     return shape.iota(**attributes), False
 
 
-# Rules whose attribute is called `shape` hide the module of that name; they use these.
+# Rules with a parameter called `shape` can't see the module of that name; they use these.
 broadcast_in_dim, reshape = shape.broadcast_in_dim, shape.reshape

@@ -47,9 +47,9 @@ def kernel_check(
 ) -> list[Any]:
     if OOBError in handler.kinds and points(attributes["grid"]):
         _note_bounds(handler, operands, attributes)
-        if not attributes["program"].row:  # what it performs would be performed twice
+        if not attributes["program"].row:  # looking for races runs the program again
             _note_races(handler, operands, attributes)
-    if NaNError in handler.kinds:  # what nobody wrote is no failure until it is used
+    if NaNError in handler.kinds:  # an element that nobody wrote is an error only where it is used
         attributes = {**attributes, "unset": "zero"}
     with outside(handler):
         return interpret(*operands, **attributes)
@@ -132,7 +132,7 @@ def _note_bounds(handler: Checkify, operands: Sequence[Any], attributes: dict[st
     """Note the first block of each array that has no element inside of it."""
     cutting = Cutting.of(attributes)
     told = operands[: cutting.scalars]
-    sizes = [2 + len(b.sizes) for b in cutting.blocks]  # a flag, a point, a position
+    sizes = [2 + len(b.sizes) for b in cutting.blocks]  # a flag, a point, a position in the block
 
     def step(fixed: Sequence[Any], carry: Sequence[Any], ids: Sequence[Any]) -> list[Any]:
         after = []

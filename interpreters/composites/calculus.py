@@ -232,7 +232,7 @@ def _incomplete_beta_dx(ans: Any, a: Any, b: Any, x: Any) -> Any:
     return exp(sub(powers, log_beta))
 
 
-# Bernoulli's numbers of even index over factorials, as in the formula of Euler and Maclaurin.
+# Bernoulli numbers of even index over factorials, as in the Euler-Maclaurin formula.
 _CORRECTIONS: Final = (
     1 / 12,
     -1 / 720,
@@ -328,7 +328,7 @@ _TRANSCENDENTAL: Final[Table] = {
     acos: (lambda ans, x: neg(rsqrt(sub(1.0, square(x)))),),
     atan: (over(lambda ans, x: add(square(x), 1.0)),),
     atan2: (_atan2_dx, _atan2_dy),
-    # hyperbolic; 1 - tanh^2 and 1 - x^2 as products, which lose nothing near one
+    # hyperbolic; 1 - tanh^2 and 1 - x^2 are written as products, which are accurate near one
     sinh: (lambda ans, x: cosh(x),),
     cosh: (lambda ans, x: sinh(x),),
     tanh: (lambda ans, x: mul(sub(1.0, ans), add(ans, 1.0)),),

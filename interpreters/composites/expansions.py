@@ -237,7 +237,7 @@ def _beta_fraction(a: Any, b: Any, x: Any, active: Any) -> Any:
 def expand_incomplete_beta(a: Any, b: Any, x: Any) -> Any:
     """The regularised incomplete beta function, by its continued fraction at x or at 1 - x."""
     infinity = float("inf")
-    at_zero = or_(eq(a, 0.0), eq(b, infinity))  # all mass at zero
+    at_zero = or_(eq(a, 0.0), eq(b, infinity))  # all mass is at zero
     at_one = or_(eq(b, 0.0), eq(a, infinity))
     wrong = either(lt(a, 0.0), lt(b, 0.0), lt(x, 0.0), gt(x, 1.0), nan(a), nan(b), nan(x))
     wrong = or_(wrong, and_(at_zero, at_one))
@@ -250,7 +250,7 @@ def expand_incomplete_beta(a: Any, b: Any, x: Any) -> Any:
     active = not_(either(wrong, none, every))
     fraction = _beta_fraction(p, q, y, active)
     ratio = sub(lgamma(q), lgamma(add(p, q)))
-    # gamma(p) p is gamma(p + 1), which stays finite as p goes to zero.
+    # p gamma(p) is gamma(p + 1), which stays finite as p goes to zero.
     log_scale = sub(mul(log1p(neg(y)), q), add(ratio, lgamma(add(p, 1.0))))
     scale = exp(add(mul(log(y), p), log_scale))
     result = mul(scale, fraction)

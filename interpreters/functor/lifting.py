@@ -155,7 +155,7 @@ class Lifting(Handler):
         lifting = self.overrides.get(effect) or functor.get(effect)
         if lifting is None:
             return self.missing(effect, operands, attributes)
-        if effect.functions:  # they may run the user's code, which has scopes of its own
+        if effect.functions:  # its functions may run user code, which has its own name scopes
             return lifting(self, effect, operands, attributes)
         return labelled(self, lifting, effect, operands, attributes)
 
@@ -250,7 +250,7 @@ def _lift(
     token = put(current, recorder)
     try:
         inner = handler.fresh(recorder)
-        recorder.scoped = inner  # the equation that holds the program says what was done to it
+        recorder.scoped = inner  # records where the equation that holds the program is made
         values = []
         for i, (variable, mode) in enumerate(zip(program.inputs, in_modes, strict=True)):
             if i == state_at:

@@ -37,11 +37,11 @@ class CarriedForm:
     ) -> CarriedForm:
         """The form with these leaves and statics."""
         key: Any = present
-        if statics:  # 1 == 1.0 == True
+        if statics:  # compare types too, as 1 == 1.0 == True
             key = present, statics, tuple(map(type, statics))
         try:
             found = interpreter._forms.get(key)
-        except TypeError:  # a static that has no hash
+        except TypeError:  # an unhashable static
             return CarriedForm(interpreter, present, statics)
         if found is None:
             if len(interpreter._forms) >= _LIMIT:

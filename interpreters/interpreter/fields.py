@@ -125,7 +125,7 @@ def _declared(annotation: Any, owner: type) -> Any:
         scope = vars(module) if module else {}
         try:
             annotation = eval(annotation, dict(scope), dict(vars(owner)))
-        except (NameError, TypeError):  # names of a function's scope, or of type checkers only
+        except (NameError, TypeError):  # names of a local scope, or of type checkers only
             last = annotation.replace(" ", "").removesuffix("|None").rpartition(".")[2]
             found = {
                 "Leaf": Leaf(),

@@ -49,7 +49,7 @@ def fused(
             types = tuple([effect.operand_type(y) for y in operands])
             codes.append(_NUMBER)
             values.append(scalar(x, effect.literal_type(x, types).dtype))
-        else:  # numbers are written into programs
+        else:  # other literals are part of the program
             codes.append((type(x), distinct(x)))
 
     def flat(*leaves: Any) -> tuple[list[Any], Any] | None:

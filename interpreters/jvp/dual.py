@@ -90,7 +90,7 @@ class JVP(Lifting):
         """The pair, or the primal alone when there is no tangent."""
         if tangent is None:
             return primal
-        if self.in_pieces:  # places that differ in their value move each for itself
+        if self.in_pieces:  # the primal differs between places, so each has its own tangent
             tangent = widened(tangent, typeof(primal))
         return Dual(self, primal, tangent)
 
@@ -120,7 +120,7 @@ class JVP(Lifting):
         if self.outer is bottom and not effect.multiple:
             primal, tangent = _at_once(rule, effect, primals, tangents, attributes)
         elif self.outer.records and source.at is None and not effect.higher_order:
-            # The line is looked for once, from near it, and not by each effect of the rule.
+            # Find the user's source line once per rule, not once per effect the rule performs.
             source.at = Origin(user_frame(), "", None)
             try:
                 primal, tangent = rule(primals, tangents, **attributes)

@@ -148,7 +148,7 @@ def _extremum_jvp(effect: Any, primals: list[Any], tangents: list[Any], **attrib
     kept = selection.select_n(comparison.eq(x, primal), nothing, one)
     won = selection.select_n(comparison.eq(updates, reached), no_update, one_update)
     many = indexing.scatter_add(kept, indices, won, **attributes)
-    # Where nothing is written the old value stays, alone: one contender.
+    # Where nothing is written, the old value is the only contender.
     many = elementwise.max(many, 1)
     if is_complex(type.dtype):
         kept, won, many = (convert_element_type(n, dtype=type.dtype) for n in (kept, won, many))

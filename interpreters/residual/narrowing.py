@@ -115,7 +115,7 @@ def _scan(e: Equation, used: Sequence[bool]) -> Equation:
 
 
 def _while(e: Equation, used: Sequence[bool]) -> Equation:
-    if "trail" in e.attributes:  # what was stored on the way is of this very carry
+    if "trail" in e.attributes:  # the stored trail holds this very carry
         return e
     attributes, kept = narrowed_while(e.attributes, used)
     if attributes["body"] is e.attributes["body"]:

@@ -20,7 +20,7 @@ def flattened(program: Program) -> Program:
     places call stay programs of their own.
     """
     uses = _uses(program)
-    standing: dict[Any, Any] = {}  # what stands for a variable of a program that is written out
+    standing: dict[Any, Any] = {}  # by variable of a program written out: its replacement
     equations: list[Equation] = []
     open_calls: list[tuple[Iterator[Equation], Equation | None]] = [(iter(program.equations), None)]
     while open_calls:

@@ -33,7 +33,7 @@ def _share(
     dimension_numbers, order = _axes(x.ndim, other_type.ndim, contracted, batch, first)
     if typeof(ct).dtype != other_type.dtype:
         other = conversion.convert_element_type(other, dtype=typeof(ct).dtype)
-    # With the cotangent on the side where the result's axes are met in order.
+    # The cotangent goes on the side that gives the result's axes in order.
     out = contraction.dot_general(
         ct,
         other,
@@ -56,7 +56,7 @@ def _axes(ndim: int, other: int, contracted: Pair, batch: Pair, first: bool) -> 
     in_ct = tuple(range(len(xb)))
     start = len(xb) + (len(x_free) if first else 0)
     y_in_ct = tuple(range(start, start + len(y_free)))
-    # The axes: batch, the operand's free ones, and the contracted ones in the other's order.
+    # The result's axes: batch, the operand's free axes, the contracted ones in the other's order.
     by_other = [xc[yc.index(j)] for j in sorted(yc)]
     have = (*xb, *x_free, *by_other)
     order = tuple(have.index(i) for i in range(ndim))

@@ -121,7 +121,7 @@ def transpose_cond(
     linear = tuple(map(is_linear, operands))
     mask = tuple(ct is not None for ct in cts)
     along = typeof(index).varying
-    if along:  # not all places take the branch: sums over them are left to what is around it
+    if along:  # not all places take the branch: sums over these axes are done outside of it
         branches = tuple(_apart(branch, along) for branch in branches)
     done = [transpose_program(b, linear, mask, full=True) for b in branches]
     results = control.cond(

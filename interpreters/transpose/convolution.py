@@ -21,7 +21,7 @@ def _regrouped(x: Any, source: int, target: int, groups: int) -> Any:
     lengths = list(typeof(x).shape)
     split = (*lengths[:source], groups, lengths[source] // groups, *lengths[source + 1 :])
     x = shape.reshape(x, shape=split)
-    # Axis numbers in the array that has the groups as an axis of their own, at `source`.
+    # Positions of the axes in `x`, whose groups are an axis of their own at `source`.
     rest = [i for i in range(len(split)) if i != source]
     at = rest.index(target if target < source else target + 1)
     rest.insert(at, source)
@@ -63,7 +63,8 @@ def conv_general_dilated_transpose(
     out_lengths = _lengths(typeof(ct), out_spec, window_strides)
     groups = feature_group_count * batch_group_count
     if is_linear(lhs):
-        # The cotangent convolved with the flipped kernel, ins and outs exchanged in each group.
+        # Convolve the cotangent with the flipped kernel, input and output features exchanged per
+        # group.
         kernel = shape.rev(rhs, dims=rhs_spec[2:])
         if groups > 1:
             kernel = _regrouped(kernel, rhs_spec[0], rhs_spec[1], groups)

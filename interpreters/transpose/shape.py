@@ -91,5 +91,5 @@ def slice_transpose(
     return shape.pad(ct, shape.scalar(0, x.dtype), config=tuple(config))
 
 
-# Rules whose attribute is called `shape` hide the module of that name; they use this.
+# Rules with a parameter called `shape` can't see the module of that name; they use this.
 reshape = shape.reshape

@@ -61,7 +61,7 @@ def select_and_gather_add_transpose(
         )
     spread = base_dilation != (1,) * len(base_dilation)
     if spread:
-        # Put back into the dilated array, whose own elements are then taken out again.
+        # Scatter into the dilated array first, then take the elements of the array out of it.
         dtype = typeof(x).dtype
         last = shape.scalar((lowest if select == "ge" else highest)(dtype), dtype)
         x = shape.pad(x, last, config=tuple((0, 0, d - 1) for d in base_dilation))

@@ -148,5 +148,5 @@ _along(cumulative.cumprod, elementwise.mul, lambda _: 1, exact=False)
 _along(cumulative.cummax, elementwise.max, lowest, exact=True)
 _along(cumulative.cummin, elementwise.min, highest, exact=True)
 
-# Chosen when it is staged, in effax/lax/associative.py: what it folds by is no effect.
+# effax/lax/associative.py chooses this path when it stages, as a fold is not an effect.
 PATHS["associative_scan"] = control.scan

@@ -68,11 +68,12 @@ TINY: Final = 2.0**-126
 """The least normal number; what is below has no exponent of its own."""
 
 _MANTISSA = 23
-# The bits of sqrt(1/2): mantissas are taken from there to sqrt(2), where the logarithm is small.
+# The bits of sqrt(1/2): mantissas are reduced to [sqrt(1/2), sqrt(2)), where the logarithm is
+# small.
 _HALF_ROOT = 0x3F3504F3
-# log2((1 + s)/(1 - s)) = s (c0 + c1 s^2 + ...); at s = 0.172 the first one left out is 1e-12.
+# log2((1 + s)/(1 - s)) = s (c0 + c1 s^2 + ...); at s = 0.172 the first omitted term is 1e-12.
 _LOGARITHM = [2 / math.log(2) / (2 * n + 1) for n in range(7)]
-# 2^f = 1 + c1 f + c2 f^2 + ...; at f = 1/2 the first one left out is 2e-10.
+# 2^f = 1 + c1 f + c2 f^2 + ...; at f = 1/2 the first omitted term is 2e-10.
 _EXPONENTIAL = [math.log(2) ** n / math.factorial(n) for n in range(9)]
 
 

@@ -32,7 +32,7 @@ def taken(name: str) -> bool:
     asked = str(config.trace_key().fast_paths)
     if asked in ("all", "none"):
         return asked == "all"
-    load("effax.backends.xla.fast")  # all names are known, then
+    load("effax.backends.xla.fast")  # afterwards PATHS has all names
     words = {word.strip() for word in asked.split(",")}
     unknown = {word.removeprefix("-") for word in words} - PATHS.keys()
     if unknown:

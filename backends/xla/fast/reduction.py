@@ -53,7 +53,8 @@ def _large(x: Name, *, axis: int, index_dtype: Any) -> bool:
     if type.size < LARGE:
         return False
     if inner == 1:
-        copied = type.dtype == bool_ and n % _block(n)  # twice, where no block divides a row
+        # XLA copies Booleans twice if no block divides a row.
+        copied = type.dtype == bool_ and n % _block(n)
         return n >= LONG and not copied
     return inner >= WIDE and n >= ROWS
 
@@ -85,7 +86,8 @@ def _by_value(x: Any, extremum: Effect, index_dtype: Any) -> Any:
         rest = extremum(shape.slice_axis(x, axis, whole, n), axes=(axis,))
         best = shape.concatenate(best, shape.expand_dims(rest, (axis,)), axis=axis)
     block = _first(best, extremum(best, axes=(axis,)), index_dtype)
-    # The last block is read from where a full one ends with the row: it may begin too early.
+    # The last block may start too late for a full one; read it from where a full block ends the
+    # row.
     start = elementwise.min(elementwise.mul(block, width), n - width)
     within = shape.iota(dtype=index_dtype, shape=(*lengths[:-1], width), dimension=axis)
     spread = shape.broadcast_in_dim(start, shape=(*lengths[:-1], width), dims=tuple(range(axis)))
@@ -120,7 +122,7 @@ def _by_rows(x: Any, axis: int, better: Callable[[Any, Any], Any], index_dtype: 
     rows = shape.transpose(x, permutation=order)
     n, *rest = typeof(rows).shape
     row = ShapedArray(rest, typeof(x).dtype)
-    if row.dtype == bfloat16:  # XLA would widen all rows to float32 beforehand
+    if row.dtype == bfloat16:  # otherwise XLA widens all rows to float32 beforehand
         rows = bitcast_convert_type(rows, dtype=int16)
     index = ShapedArray((), index_dtype)
 
@@ -140,7 +142,7 @@ def _by_rows(x: Any, axis: int, better: Callable[[Any, Any], Any], index_dtype: 
         first,
         shape.full(tuple(rest), 0, index_dtype),
         shape.iota(dtype=index_dtype, shape=(n,), dimension=0),
-        rows,  # the first once more, since XLA would copy all that are left without it
+        rows,  # the first row again: without it XLA would copy all the other rows
         body=stage(step, types, "step").program,
         consts=0,
         carry=2,

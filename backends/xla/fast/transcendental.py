@@ -42,10 +42,10 @@ TINY = 2.0**-12
 
 _HALF_PI = (1.57079632673412561417, 6.07710050650619224932e-11)
 
-# 1/3!, 1/5!, ... and 1/2!, 1/4!, ...: at pi/4 the first terms left out are 7e-12 and 1e-10.
+# 1/3!, 1/5!, ... and 1/2!, 1/4!, ...: at pi/4 the first omitted terms are 7e-12 and 1e-10.
 _SINE = [(-1) ** n / math.factorial(2 * n + 1) for n in range(1, 6)]
 _COSINE = [(-1) ** n / math.factorial(2 * n) for n in range(1, 6)]
-# 1/3, 1/5, ...: at tan(pi/8) the first term left out is 6e-11.
+# 1/3, 1/5, ...: at tan(pi/8) the first omitted term is 6e-11.
 _ARCTANGENT = [(-1) ** n / (2 * n + 1) for n in range(1, 12)]
 
 

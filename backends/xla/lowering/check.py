@@ -81,7 +81,7 @@ def _ask_again(
     Time does not matter there, but the length of the program does: for arrays of one shape a
     single loop computes them, and a bit for each.
     """
-    if w.mesh is not None:  # numbers whose bits are flags are not combined between CPUs
+    if w.mesh is not None:  # CPUs of a mesh can't combine integers whose bits are flags
         return _if_any(
             w,
             flags,
@@ -132,7 +132,7 @@ def _bits(w: Writer, xs: Sequence[Name], what: Sequence[str]) -> Name:
             f"stablehlo.select {found!s}, {bit!s}, {zero!s} : {found.text}, {zero.text}", words
         )
         total = bit if total is None else w.same("stablehlo.or", (total, bit), words)
-    assert total is not None  # of no arrays nothing is asked
+    assert total is not None  # the caller gives at least one array
     return total
 
 
@@ -165,7 +165,7 @@ def _if_any(
         if flag.type.ndim:
             flag = _reduce(w, "or", flag, w.constant(False, yes), 0, yes)
         total = flag if total is None else w.simple("or", [total, flag], yes)
-    assert total is not None  # what covers is among them
+    assert total is not None  # the covering site is among them
     none = w.simple("not", [total], yes)
     index = ShapedArray((), int32)
     which = w.op(f"stablehlo.convert {none} : ({none.text}) -> {tensor(index)}", index)
@@ -185,7 +185,7 @@ def _branch(
 def _any(w: Writer, type: ShapedArray, x: Name, what: str, lanes: int) -> Name:
     """Whether an element of x is what is looked for, over all but the first axes."""
     bits = x.type.update(dtype=bool_, weak_type=False)
-    # Not by the maximum, which XLA:CPU takes in kernels that lose a NaN among many elements.
+    # Not the maximum: XLA:CPU's kernels lose a NaN among many elements.
     how, other = ("NE", x) if what == NAN else ("EQ", w.constant(0, x.type))
     found = _compare(w, how, x, other, bits)
     if x.type.ndim == lanes:

@@ -84,7 +84,7 @@ def _reduction(effect: Any, operation: str) -> None:
         found = _all_reduce(w, x, groups, operation)
         if w.platform != "cpu" or operation == "add" or not is_float(x.dtype):
             return found
-        # XLA's exchange between CPUs compares as C++ does, and loses NaN.
+        # XLA's collectives between CPUs compare as C++ does, and lose NaN.
         bits = x.type.update(dtype=bool_, weak_type=False)
         nan = w.op(f"stablehlo.compare NE, {x}, {x} : ({x.text}, {x.text}) -> {tensor(bits)}", bits)
         some = _all_reduce(w, nan, groups, "or")

@@ -112,7 +112,7 @@ def lower_tridiagonal_solve(
     """By elimination with exchanges of rows on the CPU and GPU, without them (Thomas) elsewhere."""
     if perturb_singular:
         require_cpu(w, condensed.tridiagonal_solve)
-    if is_gpu(w) and b.shape[-2] > 2 and 0 not in b.shape:  # cuSPARSE takes three rows or more
+    if is_gpu(w) and b.shape[-2] > 2 and 0 not in b.shape:  # cuSPARSE needs three rows or more
         return foreign(w, "cusparse_gtsv2_ffi", [dl, d, du, b], types, len(b.shape) - 2, alias=3)[0]
     if w.platform != "cpu" or 0 in b.shape:
         return w.performed(_eliminate, dl, d, du, b)

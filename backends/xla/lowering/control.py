@@ -33,7 +33,8 @@ def lower_remat(
     again: bool = False,
     **_: Any,
 ) -> list[Name]:
-    if again and prevent_cse and operands:  # nothing else has a first computation to merge with
+    # Without operands there is no first computation that this one could be merged with.
+    if again and prevent_cse and operands:
         ins = ", ".join(x.text for x in operands)
         operands = tuple(
             w.ops(
@@ -121,7 +122,7 @@ def lower_scan(
 ) -> list[Name]:
     fixed, rest = operands[:consts], operands[consts:]
     init, xs = rest[:carry], rest[carry:]
-    # A loop of more turns than an int32 counts would never end.
+    # With an int32 counter a loop of more turns than it can count would never end.
     counter = _INDEX.update(dtype=position_dtype(length))
     turns = length - length % unroll if unroll < length else 0
 

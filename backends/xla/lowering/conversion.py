@@ -69,13 +69,13 @@ def _read_as_unsigned(w: Writer, x: Truncated, type: ShapedArray) -> Name:
     width, given = bit_width(type.dtype), bit_width(x.dtype)
     if width < 32 or width > given or (width < given and not small):
         return wrapped
-    if small:  # so that the bound below is none of its infinities
+    if small:  # so that the bound below is finite
         floats = w.simple("convert", [floats], floats.type.update(dtype=float32))
     lowest = w.constant(2.0 ** (width - 1), floats.type)
     size = w.simple("minimum", [w.simple("negate", [floats], floats.type), lowest], floats.type)
     opposite = w.simple("negate", [w.simple("convert", [size], type)], type)
     below = compare(w, "LE", floats, w.constant(-1.0, floats.type))
-    if width < given:  # of the lowest integer of 64 bits nothing is left in 32
+    if width < given:  # the lowest 64-bit integer has only zeros in its lower 32 bits
         inside = compare(w, "GT", floats, w.constant(-math.inf, floats.type))
         below = w.simple("and", [below, inside], below.type)
     return w.simple("select", [below, opposite, wrapped], type)
@@ -99,5 +99,5 @@ def lower_reduce_precision(
     )
     if mantissa_bits:
         return rounded
-    # Without a mantissa XLA makes NaN infinite.
+    # XLA makes NaN infinite in a format without a mantissa.
     return w.simple("select", [compare(w, "NE", x, x), x, rounded], types[0])

@@ -49,7 +49,7 @@ _OPERATIONS: Final[dict[Effect, str]] = {
 def operation(name: str) -> Callable[..., Name]:
     """The rule of an effect that is one operation, whose operands and result have one type."""
     if name.startswith("chlo."):
-        # CHLO allows results of other types, so it spells them out.
+        # CHLO allows results of other types, so their types are spelled out.
         def write(w: Writer, types: Sequence[ShapedArray], *xs: Name, **_: Any) -> Name:
             text = tensor(types[0])
             ins = ", ".join([text] * len(xs))
@@ -172,7 +172,7 @@ def compare(w: Writer, direction: str, x: Name, y: Name, total: bool = False) ->
 def _extreme(w: Writer, type: ShapedArray, x: Name, y: Name, operation: str, first: str) -> Name:
     if not is_complex(type.dtype):
         return w.simple(operation, [x, y], type)
-    # Complex numbers: by real parts, and where these are equal, by imaginary parts.
+    # Complex numbers are compared by real parts, and where these are equal, by imaginary parts.
     part = type.update(dtype=real_dtype(type.dtype))
     (xr, yr), (xi, yi) = ([w.simple(p, [z], part) for z in (x, y)] for p in ("real", "imag"))
     truth = type.update(dtype=bool_)

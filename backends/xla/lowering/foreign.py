@@ -63,7 +63,7 @@ def _lower_target(acts: bool) -> Any:
         ]
         if target.aliases:
             given.append(f"output_operand_aliases = [{', '.join(_aliases(target, len(types)))}]")
-        if target.api_version >= 4:  # XLA reads a dictionary of this name as a call of version 4
+        if target.api_version >= 4:  # XLA reads a dictionary under this name as a call of version 4
             attributes = _entries(target.attributes)
             given.append(f'backend_config = "", mhlo.backend_config = {attributes}')
         else:

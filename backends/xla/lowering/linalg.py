@@ -371,7 +371,7 @@ def lower_svd(
     m, n = x.shape[-2:]
     k = min(m, n)
     values = x.type.strong().update(shape=(*x.shape[:-2], k), dtype=real_dtype(x.dtype))
-    if not k:  # LAPACK refuses a matrix without elements
+    if not k:  # LAPACK refuses an empty matrix
         zeros = [w.constant(0, t) for t in types]
         return [zeros[0], *[w.performed(identity_like, y) for y in zeros[1:]]]
     if w.platform == "tpu":

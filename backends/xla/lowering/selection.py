@@ -17,7 +17,7 @@ def lower_select_n(w: Writer, types: Sequence[ShapedArray], which: Name, *cases:
         return cases[0]
     if is_bool(which.dtype):
         return w.simple("select", [which, cases[1], cases[0]], type)
-    # The last case takes all indices that are too large, the first those below zero.
+    # Indices that are too large choose the last case, negative ones the first.
     result = cases[0]
     for i, case in enumerate(cases[1:], 1):
         reached = compare(w, "GE", which, w.constant(i, which.type))
@@ -31,7 +31,7 @@ def lower_clamp(w: Writer, types: Sequence[ShapedArray], lo: Name, x: Name, hi: 
     ordered = not is_bool(type.dtype) and not is_complex(type.dtype)
     if ordered and lo.shape == hi.shape == ():
         return w.simple("clamp", [lo, x, hi], type)
-    # StableHLO wants both bounds scalar or both full.
+    # StableHLO requires both bounds to be scalars, or both to be full arrays.
     lo, hi = (
         b
         if b.shape == type.shape

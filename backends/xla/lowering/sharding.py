@@ -59,9 +59,9 @@ def lower_shard_map(
     try:
         manual = [] if w.mesh is None else w.mesh.labels(_digits(mesh, binds))
         if w.mesh is None or not manual:
-            return w.body(program, operands, name)  # every piece is the whole
+            return w.body(program, operands, name)  # each piece is the whole array
         with w.scope() as inner:
-            w.constants = {}  # the region sees nothing of what is around it
+            w.constants = {}  # the region can't use constants from outside
             names = [w.fresh(t) for t in program.in_types]
             results = w.body(program, names, name)
             lines = list(inner.lines())

@@ -88,5 +88,5 @@ def _place(i: Any, q: Any) -> Any:
 def _with_term(i: Any, s: Any, q: Any, total: Any, term: Any) -> Any:
     sign = where(even(s), like(s, 1.0), where(eq(floor(s), s), like(s, -1.0), like(s, math.nan)))
     signed = mul(where(eq(i, 1), sign, neg(sign)), term)
-    more = and_(_far(q), gt(s, 1.0))  # at 1 each is infinite
+    more = and_(_far(q), gt(s, 1.0))  # at s = 1 every term is infinite
     return where(eq(i, 0), term, where(more, add(total, signed), total))

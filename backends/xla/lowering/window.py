@@ -178,5 +178,5 @@ def _reshaped(w: Writer, x: Name, shape: Sequence[int]) -> Name:
     return w.simple("reshape", [x], x.type.update(shape=tuple(shape)))
 
 
-# Rules whose attribute is called `select` hide the function of that name; they use this.
+# Rules with a parameter called `select` can't see the function of that name; they use this.
 choose = select

@@ -35,7 +35,7 @@ def tensor(type: ShapedArray) -> str:
     found = _texts.get(type)
     if found is None:
         size = math.prod(type.shape) * max(1, type.dtype.itemsize)
-        # XLA multiplies without looking, before it meets a length of 0.
+        # XLA multiplies the lengths without checking for overflow, even if a later one is 0.
         if size >= 2**63 or max(type.shape, default=0) >= 2**63:
             raise ArraySizeError.of(type, size)
         dims = "".join(f"{n}x" for n in type.shape)
@@ -210,7 +210,7 @@ class Writer:
     def constant(self, value: Any, type: ShapedArray) -> Name:
         """A splat: the scalar everywhere in a tensor of that type."""
         key: Any = value, type
-        # Zero may be -0.0, and a Boolean is equal to a number.
+        # Compare bits and types: zero may be -0.0, and a Boolean equals a number.
         plain = value.__class__ in _PLAIN and value
         if plain and key in self.constants:
             return self.constants[key]
@@ -324,7 +324,7 @@ class Writer:
         self.lines, self.counter, self.constants = [], 0, {}
         locations = self.locations
         if locations is not None:
-            # A private function's paths begin at its calls: XLA puts theirs before them.
+            # XLA puts the path of the call before the paths inside of a private function.
             before, locations.prefix = (
                 locations.prefix,
                 "" if visibility == "private" else (f"jit({program.name})"),
@@ -346,7 +346,7 @@ class Writer:
         return f"func.func {visibility} @{name}({ins}) -> ({outs}) {{\n{lines}\n}}"
 
     def _name(self, wanted: str) -> str:
-        # MLIR spells names in ASCII; Python doesn't: `def σ(x)`.
+        # MLIR's names are ASCII; Python's need not be: `def σ(x)`.
         base = re.sub(r"[^A-Za-z0-9_]", "_", wanted) or "f"
         base = f"_{base}" if base[0].isdigit() else base
         name, n = base, 0

@@ -170,7 +170,8 @@ def wearing(
         WRAPPER_ASSIGNMENTS if annotated else ("__name__", "__doc__", "__module__")
     )
 
-    if not isinstance(getattr(function, "__name__", ""), str):  # a callable that has its own idea
+    # A callable may define __name__ as something else.
+    if not isinstance(getattr(function, "__name__", ""), str):
         assigned = tuple(x for x in assigned if x not in ("__name__", "__qualname__"))
 
     def dressed(wrapper: _Wrapper) -> _Wrapper:

@@ -64,7 +64,7 @@ class CallArguments(Arguments):
 def require_static(value: Any, at: int | str, how: str, option: str) -> None:
     """Raise `ValueError` unless compiled code can be found by a static argument's value."""
     reason = ""
-    if isinstance(value, Carrier):  # it hashes by identity
+    if isinstance(value, Carrier):  # hashable, but by identity
         reason = "its elements are not known while a function is transformed"
     else:
         try:

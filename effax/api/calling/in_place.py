@@ -32,7 +32,7 @@ def run_in_place(
     pure, written = discharged(program)
     places = [i for i, x in enumerate(operands) if isinstance(x, Ref)]
     donate = pick(places, written, True)
-    # What fails in the middle, or after it has run, must leave the contents as they were.
+    # A program that fails, midway or afterwards, must leave the contents as they were.
     risky = asks_the_host(pure)
     arrays = [
         (_given(x, i in donate, risky) if isinstance(x, Ref) else asarray(x))
@@ -62,6 +62,6 @@ def asks_the_host(program: Program) -> bool:
 def _given(ref: Ref, donated: bool, risky: bool) -> Any:
     """The contents of a reference; of their own memory where that will be given away."""
     if not isinstance(ref, OwnedRef) or ref.handler is not bottom:
-        return ref_get(ref)  # refuses
+        return ref_get(ref)  # raises the error of a freed reference
     contents = asarray(ref.held())
     return copy(contents) if donated and (ref.shared or risky) else contents

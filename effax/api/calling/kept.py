@@ -39,7 +39,7 @@ def key_of(tree: Any, leaves: Sequence[Any], statics: Sequence[tuple[Any, Any]] 
     settings = trace_key()
     if settings.debug_key_reuse or not REFERENCES.isdisjoint(map(type, leaves)):
         return None
-    if any(isinstance(x, Carrier) for _, x in statics):  # it hashes by identity
+    if any(isinstance(x, Carrier) for _, x in statics):  # a carrier hashes by identity
         return None
     told = tuple([(at, type(x), x) for at, x in statics])
     try:
@@ -83,7 +83,7 @@ def _referred(function: FunctionType) -> list[Any] | None:
     for cell in function.__closure__ or ():
         try:
             found.append(cell.cell_contents)
-        except ValueError:  # not bound yet
+        except ValueError:  # a cell that is not bound yet
             found.append(_UNSET)
     spaces = function.__globals__
     found += [spaces.get(name, _UNSET) for name in _names(function.__code__)]

@@ -83,7 +83,7 @@ class AtOnce(Handler):
         where = bottom
         if owners:
             with outside(self.around):
-                # A handler may own values through another, that is not on the stack itself.
+                # A handler on the stack may own values through another one that is not on it.
                 where = next((h for h in stack() if h in owners), self.around)
         with outside(where):
             return where.perform(effect, operands, attributes)

@@ -58,7 +58,7 @@ def leaf_names(parameters: Parameters, tree: Any, statics: Iterable[Any] = ()) -
     dynamic = [n for i, n in enumerate(parameters.first(count)) if i not in fixed]
     names = []
     for path, x in tree_flatten_with_path(filled)[0]:
-        if is_nothing(x):  # part of the tree, until it is filled
+        if is_nothing(x):  # an empty place counts as part of the tree until it is filled
             continue
         inside, first, *rest = path
         if inside.idx == 0:

@@ -64,7 +64,8 @@ class Caches:
         """Forget what was staged and compiled."""
         self.traces.clear()
         self.signatures.clear()
-        for found in self.entries.values():  # themselves kept: functions for calls hold them
+        # Emptied, not replaced: the functions written for calls hold these dicts.
+        for found in self.entries.values():
             found.clear()
         self.cleared = True
 
@@ -75,7 +76,7 @@ class Caches:
 
         `ended` says that there was one, whose captured values can't be used any more.
         """
-        earlier = list(self.signatures)  # a copy: other threads may add to these
+        earlier = list(self.signatures)  # a copy, as other threads may add to it
         now = Signature(
             Parameters.of(function),
             trace_key(),
@@ -122,7 +123,8 @@ def caches_of(function: Any, options: Any) -> tuple[Caches, bool]:
     With them comes whether the function object was not seen before.
     """
     if type(function) is not FunctionType:
-        return Caches(), True  # compared by what they hold, or dead at once: a bound method
+        # Such as a bound method, which is made anew at each access, or compares by its parts.
+        return Caches(), True
     new = function not in _caches
     return _caches.setdefault(function, {}).setdefault(options, Caches()), new
 

@@ -67,7 +67,8 @@ def serialize(compiled: Compiled) -> tuple[bytes, Any, Any]:
         "out_types": [_of_type(t) for t in call.program.out_types],
         "committed": [bool(spec.committed) for spec in executor.specs],
     }
-    # What was read is kept as it was: written again by jaxlib 0.10, it lacks its kernels.
+    # A loaded executable is written from the bytes it was read from: jaxlib 0.10 would drop its
+    # kernels when serializing it again.
     payload = call.program.memo.get("serialized") or executor.executable.serialize()
     parts = [json.dumps(header).encode(), *(x.tobytes() for x in captured), payload]
     body = MAGIC + b"".join(_SIZE.pack(len(part)) + part for part in parts)

@@ -26,8 +26,8 @@ class Jitted(Protocol[P, R_co]):
     def __call__(self, *args: P.args, **keywords: P.kwargs) -> R_co:
         """The function's value."""
 
-    # A method takes anything: mypy does not know the parameters of `partial(jit, ...)(f)`, and
-    # without the first of them it has no positional ones left.
+    # A method accepts any parameters: mypy does not know those of `partial(jit, ...)(f)`, and
+    # dropping the first of them would leave no positional ones.
     @overload
     def __get__(self, instance: None, owner: Any = ...) -> Self: ...
     @overload

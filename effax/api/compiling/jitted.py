@@ -56,8 +56,9 @@ class _Signature:
 
     def __get__(self, instance: Any, owner: Any = None) -> inspect.Signature:
         if instance is None:
-            raise AttributeError("__signature__")  # the class is called otherwise
-        # Kept, as `inspect` asks each function of a chain of wrappers twice: 2^n times in all.
+            raise AttributeError("__signature__")  # the class itself has another signature
+        # Cached, because `inspect` asks each function of a chain of wrappers twice: 2^n times in
+        # all.
         found = inspect.signature(instance._function)
         instance.__dict__["__signature__"] = found
         return found

@@ -23,7 +23,7 @@ class ShapeDtypeStruct:
     """
 
     __slots__ = ("dtype", "manual_axis_type", "shape", "sharding", "weak_type")
-    # Not by `attrs`: to other libraries of trees such a class is a node of its fields.
+    # Not an `attrs` class: other libraries of trees would take it for a node with fields.
 
     shape: tuple[int, ...]
     dtype: Any

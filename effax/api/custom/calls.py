@@ -29,7 +29,7 @@ def by_position(
     import inspect
 
     signature = inspect.signature(function)
-    if isinstance(function, partial):  # whose own keywords would look like keyword-only arguments
+    if isinstance(function, partial):  # its keywords would look like keyword-only parameters
         signature = _without(signature, function.keywords)
     try:
         bound = signature.bind(*args, **keywords)

@@ -49,7 +49,7 @@ def meaning_of(leaves: Sequence[Any], functions: Sequence[Any], kind: str) -> Me
             leaves = _unbatched(handler, leaves)
             closed = [_unbatched(handler, values) for values in closed]
         elif isinstance(handler, Record):
-            if owned:  # a linear function, written out as it is linear itself
+            if owned:  # the function is linear, and is recorded as it is
                 return Meaning.FUNCTION
         else:
             asking = closed if owned else closed[:1]
@@ -69,7 +69,7 @@ def _closed_over(function: Any) -> list[Any]:
     """The leaves of what a function closes over."""
     found: list[Any] = []
     for cell in getattr(function, "__closure__", None) or ():
-        with suppress(ValueError):  # a name that is not bound yet
+        with suppress(ValueError):  # a name that is not bound yet has an empty cell
             found += tree_flatten(cell.cell_contents)[0]
     return found
 

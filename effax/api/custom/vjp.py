@@ -322,7 +322,8 @@ class custom_vjp(Generic[P, R]):  # noqa: N801  (JAX's name)
         meaning = meaning_of(call.leaves, (self.fun, self.fwd, self.bwd), "custom_vjp")
         if meaning is Meaning.FUNCTION:
             return called(call)
-        if self.optimize_remat:  # the function stands for the forward one where that is not needed
+        # Without a derivative the function itself is called, in place of the forward rule.
+        if self.optimize_remat:
             meaning = Meaning.PROGRAM
         captured, program = staged(call, meaning)
         rule = _VjpRule(

@@ -101,7 +101,8 @@ def vjp(
     leaves, tree = tree_flatten((primals, {}))
     value_only, aux = split_aux(fun, has_aux)
     flat, out = flat_function(value_only, tree)
-    if not REFERENCES.isdisjoint(map(type, leaves)):  # of two mistakes, the one that has names
+    # Checked first, because this error names the arguments.
+    if not REFERENCES.isdisjoint(map(type, leaves)):
         distinct(leaves, name_of(fun), lambda: leaf_names(Parameters.of(fun), tree))
     done = Linearized(flat, leaves)
     out_tree = out[0]
@@ -306,7 +307,7 @@ def _linearized(
 def _one(type: ShapedArray) -> Any:
     """The cotangent of a scalar by itself."""
     if innermost() is not bottom:
-        # Strong, it is a literal in the equations that use it; gradients get weak in the end.
+        # A strong 1 is a literal in the equations that use it; gradients become weak in the end.
         return number(1, type.strong())
     key = trace_key(), type
     found = _ones.get(key)

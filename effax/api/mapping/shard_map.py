@@ -324,7 +324,7 @@ def _binds(mesh: Mesh, names: frozenset[Any]) -> tuple[Any, ...]:
 
 
 def _prefix(what: str, specs: Any, full: Any) -> list[PartitionSpec]:
-    # An argument or a result that is None has no spec; but in_specs=None is a forgotten P().
+    # None has no spec where an argument or a result is None, but in_specs=None is a forgotten P().
     forgotten = [specs] if specs is None and what == "in_specs" else []
     for spec in (*forgotten, *tree_flatten(specs)[0]):
         if not isinstance(spec, PartitionSpec):

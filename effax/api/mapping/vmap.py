@@ -113,7 +113,7 @@ def mapped_over(
         else:
             axes = _flat_axes("vmap in_axes", (in_axes, 0), (args, keywords))
             axes = _axes_of_words("vmap in_axes", axes, (args, keywords), 0)
-        # What is not mapped is passed on as it is: it need be no array.
+        # Arguments that are not mapped are passed on unchanged, and need not be arrays.
         types = [
             None if a is None or type(x) is Held else typeof(x)
             for a, x in zip(axes, leaves, strict=True)
@@ -225,7 +225,7 @@ def _flat_axes(what: str, prefix: Any, tree: Any) -> list[Any]:
 
 def _axes_of_words(what: str, axes: list[Any], tree: Any, more: int) -> list[Any]:
     """Axes of arrays of keys, of which the words have one more, the last; others as they are."""
-    tops = tree_leaves(tree, is_leaf=is_keys)  # keys have one leaf each: their words
+    tops = tree_leaves(tree, is_leaf=is_keys)  # an array of keys has one leaf: its words
     return [
         axis_of_words(a, x.ndim + more, what) if is_keys(x) else a
         for a, x in zip(axes, tops, strict=True)
@@ -267,7 +267,7 @@ def _batched(handler: Batch, x: Any, axis: Any) -> Any:
         return element(partial(_batched, handler), x.value, axis)
     if isinstance(x, Ref):
         return _window(handler, x, axis)
-    if is_nothing(x):  # the same for every one of the batch
+    if is_nothing(x):  # a symbolic zero, the same in all lanes
         return float0_zeros((*x.shape[:axis], *x.shape[axis + 1 :]))
     return Batched(handler, move_axis(_ready(x), axis, 0))
 

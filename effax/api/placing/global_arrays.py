@@ -233,7 +233,7 @@ def _from_local(sharding: Any, local: Any, given_shape: Any) -> Any:
             )
         return device_put(data, where)
     found = where.addressable_devices_indices_map(lengths)
-    # Along each axis: where the parts of this process begin, and how much of the axis it gives.
+    # For each axis, the starts of this process's parts, and their total length.
     begin = [[start for start, _ in bounds(index, lengths)] for index in found.values()]
     starts = [sorted(set(along)) for along in zip(*begin, strict=True)]
     piece = where.shard_shape(lengths)

@@ -48,13 +48,13 @@ def noted_imports(module: str) -> dict[str, Home]:
     homes = SimpleNamespace()
 
     def note(home: str, _: Any, __: Any, names: tuple[str, ...], ___: int) -> SimpleNamespace:
-        for name in names:  # which the statement reads from the object it is given, at once
+        for name in names:  # the import statement reads these names at once
             setattr(homes, name, (home, name))
         return homes
 
-    made = module_from_spec(spec)  # not in `sys.modules`: an import of it is a real one
+    made = module_from_spec(spec)  # not in `sys.modules`: a real import still runs it
     found = vars(made)
-    # The second is what import statements call in Python 3.15 where all imports are made lazy.
+    # Python 3.15 calls `__lazy_import__` for import statements if all imports are lazy.
     found["__builtins__"] = {"__import__": note, "__lazy_import__": note}
     spec.loader.exec_module(made)
     return {n: home for n, home in found.items() if type(home) is tuple and not n.startswith("_")}
@@ -88,8 +88,8 @@ class Surface:
         if name in self.homes:
             home, inner = self.homes[name]
             if home == self.package:
-                return import_module(f"{home}.{inner}")  # which binds it
-            module = import_module(home)  # not under the lock: modules have locks of their own
+                return import_module(f"{home}.{inner}")  # sets the parent's attribute too
+            module = import_module(home)  # without the lock, since modules have their own locks
             self._bind(home, vars(module))
             return self.namespace[name]
         if name == "__all__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.backends.xla import host as host  # answers of its own for what is not staged
+from effax.backends.xla import host as host  # answers effects outside of programs
 from effax.backends.xla.array import asarray
 from effax.backends.xla.dispatch import evaluate
 from effax.backends.xla.mesh import NamedSharding, with_devices

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from effax.api import references as references  # the methods of references
+from effax.api import references as references  # installs the methods of references
 from effax.api.calling.arguments import name_of, wearing
 from effax.api.calling.differentiable import as_value, typeof_like
 from effax.effects.config import trace_key
@@ -332,7 +332,7 @@ def _flat(specs: Any, tree: Any, count: int, what: str, of: str) -> list[BlockSp
     if specs is no_block_spec:
         return [BlockSpec()] * count
     forms = [specs]
-    if isinstance(specs, list | tuple):  # lists and tuples are told apart nowhere here
+    if isinstance(specs, list | tuple):  # a list may stand for a tuple, and the reverse
         forms += [tuple(specs), list(specs)]
     flat = [tree_flatten(x, is_leaf=_is_spec) for x in forms]
     leaves = next((found for found, shape in flat if shape == tree), None)

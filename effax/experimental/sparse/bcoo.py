@@ -50,7 +50,7 @@ class JAXSparse:
             batch = f", n_batch={self.n_batch}" if self.n_batch else ""  # type: ignore[attr-defined]
             dense = f", n_dense={self.n_dense}" if self.n_dense else ""  # type: ignore[attr-defined]
             return f"{kind}({self.dtype}{list(self.shape)}, nse={self.nse}{batch}{dense})"
-        except AttributeError:  # of a tree that holds other things than arrays
+        except AttributeError:  # in a tree that holds other leaves than arrays
             return f"{kind}(<invalid>)"
 
     def __array__(self, *args: Any, **keywords: Any) -> Any:
@@ -150,7 +150,7 @@ class BCOO(JAXSparse):
         }
         return BCOO((data, self.indices), **known | changed)
 
-    # What follows is written in elements.py and products.py.
+    # The operations below are defined in elements.py and products.py.
 
     @classmethod
     def fromdense(

@@ -16,7 +16,7 @@ def compiled(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def body(*args: Any, **keywords: Any) -> Any:
-            # The setting is about the ranks that users mix; in here the library mixes them.
+            # The setting is about ranks that users mix; this code mixes ranks on purpose.
             with numpy_rank_promotion("allow"):
                 return function(*args, **keywords)
 

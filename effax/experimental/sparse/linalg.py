@@ -66,7 +66,7 @@ def lobpcg_standard(
 
     def step(state: Any) -> Any:
         i, theta, u, p = state
-        # Householder's Q is orthonormal whatever the rank, and its first k columns span u.
+        # Householder's Q is orthonormal for any rank, and its first k columns span u.
         basis, _ = jnp.linalg.qr(jnp.concatenate([u, residual(theta, u), p], 1))
         values, rotation = jnp.linalg.eigh(_dot(basis.T, multiply(basis)))
         chosen = rotation[:, ::-1][:, :k]

@@ -81,14 +81,15 @@ def search(
         outwards = jnp.where(s.steps == 0, first, 2 * s.before.step)
         here = along(jnp.where(s.zooming, _between(s.low, s.high), outwards))
         good = low_enough(here) & flat_enough(here)
-        up = ~low_enough(here)  # NaN too
-        # Outwards: an interval is found where the function rises, or its slope has turned.
+        up = ~low_enough(here)  # NaN counts as too high
+        # Outwards: an interval is found when the function rises, or its slope changes sign.
         rising = up | ((s.steps > 0) & (here.value >= s.before.value))
         turned = ~rising & (here.slope >= 0)
         opened = ~s.zooming & (rising | turned)
         low = _either(opened & turned, here, _either(opened, s.before, s.low))
         high = _either(opened & turned, s.before, _either(opened, here, s.high))
-        # Inwards: the lower end is the best yet; the other is on the side where the slope falls.
+        # Inwards: the lower end is the best point so far; the slope there falls towards the other
+        # end.
         worse = up | (here.value >= s.low.value)
         flipped = here.slope * (s.high.step - s.low.step) >= 0
         inner_high = _either(worse, here, _either(flipped, s.low, s.high))

@@ -79,7 +79,7 @@ def _solved(
     types = [typeof(x) for x in tree_flatten(b)[0]]
     _check_result(matvec, b, types)
     if maxiter is None:
-        maxiter = 10 * sum(t.size for t in types)  # what SciPy has for cg
+        maxiter = 10 * sum(t.size for t in types)  # SciPy's default for cg
 
     def solve(better: Any, x0: Any, matvec: Any, b: Any) -> Any:
         flat, back = ravel_pytree(b)
@@ -103,7 +103,7 @@ def _solved(
         symmetric=symmetric and real,
     )
     leaves, tree = tree_flatten(found)
-    # As weak as b, whatever the method did to it.
+    # The result is as weak as b, whatever the method returned.
     return tree_unflatten(
         tree,
         [

@@ -34,7 +34,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLik
     outside = (y < 0) | (y > n)
     y = jnp.where(outside, 0, y)
     ways = -jnp.log1p(n) - special.betaln(n - y + 1, y + 1)
-    # Of no draws all have the one result; the terms cancel up to rounding only.
+    # With n = 0 the probability is 1; the terms would cancel only up to rounding.
     value = ways + special.betaln(y + a, n - y + b) - special.betaln(a, b)
     value = jnp.where(n == 0, 0, value)
     return defined(jnp.where(outside, -math.inf, value), n >= 0, a > 0, b > 0)

@@ -35,7 +35,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
     outside = (y < 0) | (y > n)
     y = jnp.where(outside, 0, y)
     ways = special.gammaln(n + 1) - special.gammaln(y + 1) - special.gammaln(n - y + 1)
-    ways = jnp.where((y == 0) | (y == n), 0, ways)  # there is one, and no rounding
+    ways = jnp.where((y == 0) | (y == n), 0, ways)  # exactly one way, without rounding
     value = ways + special.xlogy(y, p) + special.xlog1py(n - y, -p)
     # For many trials these terms are large and cancel (Loader 2000, "Fast and accurate computation
     # of binomial probabilities").

@@ -66,7 +66,7 @@ def _elementwise(function: Callable[P, Array], weak: str, complex: bool) -> Call
         if not complex and is_complex(typeof(operands[0]).dtype):
             raise ComplexError(f"stats.{name}: arguments must be real, got a complex one")
         gap = functools.reduce(operator.or_, map(jnp.isnan, operands[:given]))
-        # Added, not selected, so that derivatives of NaN stay what they are.
+        # Added, not selected, so that derivatives of NaN are NaN.
         value = function(*operands) + jnp.where(gap, math.nan, 0)  # type: ignore[call-arg]
         if weak == "kept":
             kept = all(typeof(x).weak_type for x in operands)
@@ -105,7 +105,7 @@ def _derived(
 
     module = function.__module__.rpartition(".")[2]
     derived.__name__ = derived.__qualname__ = name
-    # The arguments are those of the function, so its docstring is the one place that names them.
+    # The arguments are the function's own, and only its docstring names them.
     named = (inspect.getdoc(function) or "").partition("Args:\n")[2].partition("\n\n")[0]
     named = textwrap.indent(f"Args:\n{named}\n\n", "    ")
     imported = "    >>> import effax.numpy as jnp\n" if "jnp." in args else ""
@@ -119,7 +119,7 @@ def _derived(
 def log1mexp(x: Array) -> Array:
     """Return `log(1 - exp(-x))` for x >= 0, exact for small x and for large: -inf at 0."""
     small = x < math.log(2)
-    # Not of a 0 itself, whose derivative would be NaN by way of 0 * inf.
+    # Never of 0 itself, whose derivative would be NaN, as 0 * inf.
     near, far = jnp.where(small & (x != 0), x, 1), jnp.where(small, 1, x)
     value = jnp.where(small, jnp.log(-jnp.expm1(-near)), jnp.log1p(-jnp.exp(-far)))
     return jnp.where(x == 0, -math.inf, value)

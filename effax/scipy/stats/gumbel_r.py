@@ -35,7 +35,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """
     z = (x - loc) / scale
     value = -jnp.log(scale) - (z + jnp.exp(-z))
-    # At an infinity z and exp(-z) may be opposite ones; the density there is 0.
+    # At an infinity z and exp(-z) may be infinities of opposite signs; the density there is 0.
     return defined(jnp.where(jnp.isinf(z), -math.inf, value), scale > 0)
 
 

@@ -65,8 +65,8 @@ def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     return jnp.where(n < 0, 0, special.gammaincc(jnp.floor(jnp.where(n < 0, 0, n)) + 1, mu))
 
 
-# Of the expansion of the entropy in powers of 1 / mu (Evans & Boersma 1988, "The entropy of a
-# Poisson distribution"), after `log(2 * pi * e * mu) / 2`.
+# Coefficients of the entropy's expansion in powers of 1 / mu (Evans & Boersma 1988, "The entropy of
+# a Poisson distribution"), after `log(2 * pi * e * mu) / 2`.
 _ENTROPY = (-1 / 12, -1 / 24, -19 / 360, -9 / 80, -863 / 2520)
 _FEW, _MANY = 100, 220
 
@@ -86,7 +86,7 @@ def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     few = mu < _FEW
     small = jnp.where(few & (mu >= 0), mu, 1)[..., None]
     k = jnp.arange(_MANY).astype(mu.dtype)
-    # XLA's gammaln is 5e-7 at 1 and 2, which is all that is left of the sum at mu = 0.
+    # XLA's gammaln has an error of 5e-7 at 1 and 2, which is all of the sum at mu = 0.
     factorials = jnp.asarray([math.lgamma(n + 1) for n in range(_MANY)], mu.dtype)
     logarithm = special.xlogy(k, small) - factorials - small
     summed = -jnp.sum(jnp.where(jnp.isinf(logarithm), 0, jnp.exp(logarithm) * logarithm), axis=-1)

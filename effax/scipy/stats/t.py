@@ -30,7 +30,7 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
     """
     z = (x - loc) / scale
     more = 0.5 * (df + 1)
-    # By betaln: the difference of two gammaln has no digits left for large df.
+    # Use betaln: the difference of two gammaln loses all digits for large df.
     constant = special.betaln(0.5 * df, 0.5) + 0.5 * jnp.log(df) + jnp.log(scale)
     return -constant - more * jnp.log1p(z * z / df)
 

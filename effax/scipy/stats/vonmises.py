@@ -28,7 +28,7 @@ def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
     >>> round(float(vonmises.logpdf(1.0, 2.0)), 3)
     -1.581
     """
-    # i0e holds exp(-kappa); 1 - cos x by the half angle, exact where x is small.
+    # i0e includes exp(-kappa); 1 - cos x is computed by the half angle, exact for small x.
     half = jnp.sin(0.5 * x)
     value = -2 * kappa * half * half - jnp.log(2 * math.pi * special.i0e(kappa))
     return defined(value, kappa >= 0)

@@ -30,7 +30,7 @@ def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
     -1.783
     """
     outside = (x < 0) | (x > 2 * math.pi)
-    # 1 + c**2 - 2 * c * cos(x), of positive terms.
+    # 1 + c**2 - 2 * c * cos(x), written as a sum of positive terms.
     below = jnp.square(1 - c) + 4 * c * jnp.square(jnp.sin(0.5 * x))
     value = jnp.log((1 - c) * (1 + c) / (2 * math.pi * below))
     value = jnp.where(outside, -math.inf, value)

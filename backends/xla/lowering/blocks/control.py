@@ -37,7 +37,7 @@ def stays(program: Program, i: int, k: int) -> bool:
         elif e.effect is shape.pad or (
             e.effect is shape.slice and e.outputs[0].type.shape == lengths
         ):
-            whole.add(e.outputs[0])  # room behind the end of an array, put and taken
+            whole.add(e.outputs[0])  # room behind the end of an array, added and removed
         elif e.effect not in _READS:
             return False
     return program.outputs[k] in whole

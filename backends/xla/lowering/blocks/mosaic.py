@@ -222,7 +222,7 @@ def _fill_reduction(effect: Effect, kinds: tuple[str, str, Any]) -> None:
     ) -> Val:
         y = wide(w, x)[0] if is_float(x.type.dtype) else x
         out = types[0].update(dtype=y.type.dtype)
-        if not out.shape:  # a scalar is taken out of a vector of one element
+        if not out.shape:  # Mosaic reads a scalar from a vector of one element
             y = w.cast(y, (1, *y.type.shape))
             axes = tuple(a + 1 for a in axes)
             out = out.update(shape=(1,))
