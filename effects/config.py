@@ -364,9 +364,7 @@ def _number(name: str, default: float, text: str) -> Option:
         try:
             return kind(value)
         except (TypeError, ValueError):
-            raise ValueError(
-                f"{name} must be a number of type {kind.__name__}, got {value!r}"
-            ) from None
+            raise ValueError(f"{name} must be of type {kind.__name__}, got {value!r}") from None
 
     return Option(name, default, text, check, lambda text: text)
 

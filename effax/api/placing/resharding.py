@@ -108,8 +108,8 @@ def moved(x: Any, sharding: Sharding, function: str) -> Any:
         )
         if manual:
             raise ValueError(
-                f"{function}: {sharding.spec} refers to the mesh axes {manual}, "
-                "which a shard_map around is over: a value there is one piece along them"
+                f"{function}: {sharding.spec} refers to the mesh axes {manual}, but an enclosing "
+                "shard_map is over them: a value inside is one piece along them"
             )
         traced = isinstance(x, Carrier) or innermost() is not bottom
         if traced and sharding.mesh.explicit_axes:
