@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -141,7 +142,10 @@ def backward(
 def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool) -> None:
     """`tracks` says that types tell along which axes of a mesh values may differ."""
     owns = tape.owns
+    cut: dict[Variable, list[Piece]] = {}
     for e in reversed(tape.equations):
+        if cut:
+            _join(cut, e.outputs, cotangents, tracks)
         outs = [cotangents.pop(x, None) for x in e.outputs]
         if not any([ct is not None for ct in outs]):
             continue
@@ -161,6 +165,9 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool
             if refusal:
                 raise NotLinearError(e, refusal)
         source.at = transposed(e) if e.scope and not inside else e
+        if e.effect is shape.slice:
+            cut.setdefault(e.inputs[0], []).append((outs[0], e.attributes))
+            continue
         given = transpose(outs if e.effect.multiple else outs[0], *operands, **e.attributes)
         for x, ct in zip(e.inputs, given, strict=True):
             if ct is not None and owns(x):
@@ -168,6 +175,66 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool
                 if untyped or (mesh is not None and typeof(ct).cut is not x.type.cut):
                     ct = cut_as(ct, x.type, mesh)
                 cotangents[x] = add_cotangents(cotangents.get(x), ct)
+    if cut:
+        _join(cut, [*cut], cotangents, tracks)
+
+
+Piece = tuple[Any, dict[str, Any]]
+"""The cotangent of a slice, and the slice's attributes."""
+
+
+def _join(
+    cut: dict[Variable, list[Piece]],
+    variables: Sequence[Variable],
+    cotangents: dict[Variable, Any],
+    tracks: bool,
+) -> None:
+    """Add to the cotangents of variables those of their slices, which were kept till now."""
+    for x in variables:
+        pieces = cut.pop(x, None)
+        if pieces is not None:
+            ct = _beside(pieces, x.type)
+            if ct is None:
+                for one, attributes in pieces:
+                    (share,) = rules[shape.slice](one, Linear(x.type), **attributes)
+                    ct = add_cotangents(ct, share)
+            ct = along(ct, x.type) if tracks else ct
+            cotangents[x] = add_cotangents(cotangents.get(x), ct)
+
+
+def _beside(pieces: Sequence[Piece], type: ShapedArray) -> Any:
+    """The cotangents of slices side by side, with zeros between; None where they are not.
+
+    Parts of an array, as `split` gives them, are put together by one operation.
+    """
+    whole = tuple((0, n) for n in type.shape)
+    places = []
+    for ct, attributes in pieces:
+        box = tuple(zip(attributes["start"], attributes["limit"], strict=True))
+        axes = [i for i, ends in enumerate(box) if ends != whole[i]]
+        if len(axes) != 1 or any(n != 1 for n in attributes.get("strides") or ()):
+            return None
+        places.append((axes[0], *box[axes[0]], ct))
+    axis = places[0][0]
+    places.sort(key=operator.itemgetter(1, 2))
+    ends = [0, *(stop for _, _, stop, _ in places)]
+    apart = all(start >= end for (_, start, _, _), end in zip(places, ends, strict=False))
+    if len(places) < 2 or not apart or any(other != axis for other, *_ in places):
+        return None
+    parts = []
+    for (_, start, _, ct), end in zip(places, ends, strict=False):
+        parts += [_zeros(ct, axis, start - end), ct]
+    parts.append(_zeros(places[0][-1], axis, type.shape[axis] - ends[-1]))
+    return shape.concatenate(*(x for x in parts if x is not None), axis=axis)
+
+
+def _zeros(like: Any, axis: int, length: int) -> Any:
+    """Zeros with another length along an axis; None of no length."""
+    if not length:
+        return None
+    found = typeof(like)
+    lengths = (*found.shape[:axis], length, *found.shape[axis + 1 :])
+    return shape.broadcast_in_dim(number(0, found), shape=lengths, dims=())
 
 
 def _opened(x: Any) -> Any:

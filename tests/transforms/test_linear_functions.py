@@ -93,3 +93,31 @@ def test_what_is_linear_in_one_operand_only_is_refused_in_two():
     ):
         with pytest.raises(MissingRuleError, match="is not linear"):
             effax.linear_transpose(f, ones)(f(ones))
+
+
+@pytest.mark.parametrize(
+    "parts, pads, joined",
+    [
+        (lambda x: jnp.split(x, 3, 1), 0, 1),
+        (lambda x: [x[:, 1:3], x[:, 4:]], 0, 1),
+        (lambda x: [x[:1], x[1:], x[:, :2]], 3, 0),
+        (lambda x: [x[:, 2:], x[:, :4]], 2, 0),
+        (lambda x: [x[:, ::2], x[:, 1::2]], 2, 0),
+        (lambda x: [x[:, 2:]], 1, 0),
+    ],
+    ids=["split", "with gaps", "two axes", "overlapping", "strided", "one"],
+)
+def test_slices_side_by_side_are_transposed_by_one_concatenate(parts, pads, joined):
+    """Pads and their sums would be as many passes over the whole array as there are parts."""
+    x = np.arange(24, dtype="float32").reshape(4, 6)
+
+    def f(x):
+        return sum(jnp.sum(part * (k + 2)) for k, part in enumerate(parts(x)))
+
+    wanted = sum(
+        effax.vjp(lambda x, k=k: parts(x)[k], x)[1](np.full(part.shape, k + 2, "float32"))[0]
+        for k, part in enumerate(parts(x))
+    )
+    np.testing.assert_array_equal(effax.grad(f)(x), wanted)
+    text = effax.jit(effax.grad(f)).lower(x).as_text()
+    assert (text.count("stablehlo.pad"), text.count("stablehlo.concatenate")) == (pads, joined)
