@@ -1,8 +1,12 @@
 """Compile every program for every chip, and write what became of them into docs/accelerators.md.
 
     python -m tests.accelerators [linalg indexing ...] [--into docs/accelerators.md] [--every N]
+                                 [--only cells|public] [--rival PYTHON]
 
-Ends with a status of 1 where a program failed: neither compiled nor refused by name.
+The cells of the matrix are compiled by effax alone; programs of the public surface are compared
+with JAX's, which `--rival` records anew with a Python that has jax beside libtpu and CUDA's plugin
+(`tests/goldens/accelerators.json`). Ends with a status of 1 where a program failed, neither
+compiled nor refused by name, or costs more than JAX's without a recorded reason.
 """
 
 from __future__ import annotations
@@ -14,11 +18,13 @@ from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 
+from effax.backends.xla.gpu_models import target_config
+from tests.accelerators import ratios
 from tests.accelerators.compiling import CHIPS, COMPILED, FAILED, REFUSED, Outcome, outcomes
 from tests.accelerators.programs import Sample, samples
+from tests.accelerators.public import programs
+from tests.accelerators.worker import Result, Worker, report
 
-BEGIN = "<!-- accelerators: written by python -m tests.accelerators --into -->"
-END = "<!-- end of accelerators -->"
 Found = dict[tuple[str, str], list[tuple[Sample, str, Outcome]]]
 """The outcomes by family and chip: the program, "value" or "gradient", what became of it."""
 
@@ -69,13 +75,51 @@ def reasons(found: Found) -> list[str]:
     return lines
 
 
-def write_into(page: Path, found: Found) -> None:
-    """Put the tables between their marks on a page."""
+def write_into(page: Path, name: str, lines: list[str]) -> None:
+    """Put tables between their marks on a page."""
+    begin, end = (
+        f"<!-- {name}: written by python -m tests.accelerators -->",
+        f"<!-- end of {name} -->",
+    )
     text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    tables = "\n".join([*rows(found), "", *reasons(found)])
-    page.write_text(f"{before}{BEGIN}\n{tables}\n{END}{after}", encoding="utf-8")
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    inside = "\n".join(lines)
+    page.write_text(f"{before}{begin}\n{inside}\n{end}{after}", encoding="utf-8")
+
+
+def cells(given: argparse.Namespace, at: int) -> int:
+    """Compile the cells of the matrix; how many failed."""
+    chosen = [x for x in samples() if not given.families or x.family in given.families]
+    found = ask(chosen[at % given.every :: given.every])
+    print("\n".join(rows(found)))
+    if given.into:
+        write_into(given.into, "cells", [*rows(found), "", *reasons(found)])
+    return sum(result.word == FAILED for every in found.values() for _, _, result in every)
+
+
+def public(given: argparse.Namespace, at: int) -> int:
+    """Compile programs of the public surface; how many failed, or cost more without a reason."""
+    config = target_config("h200")
+    if given.rival:
+        ratios.record(ratios.rival(given.rival, config, given.families))
+    theirs = ratios.recorded()
+    chosen = [x for x in programs() if not given.families or x.family in given.families]
+    worker = Worker("effax", config)
+    ours: list[Result] = []
+    for program in chosen[at % given.every :: given.every]:
+        for chip in CHIPS:
+            ours += worker.ask(program, chip)
+    above = ratios.excesses(ours, theirs)
+    failed = [x for x in ours if x.word == FAILED]
+    print("\n".join(ratios.rows(ours, theirs)))
+    for x in (*failed, *ratios.behind(ours, theirs)):
+        print(f"{x.chip}: {x.which} of {x.name}: {x.word}: {x.why}")
+    for excess in above:
+        print(report(excess.result), excess.figure, f"{excess.ratio:.2f}", excess.reason, sep=": ")
+    if given.into:
+        write_into(given.into, "public", [*ratios.rows(ours, theirs), "", *ratios.reasons(above)])
+    return len(failed) + sum(not excess.reason for excess in above)
 
 
 def main() -> int:
@@ -83,14 +127,12 @@ def main() -> int:
     parser.add_argument("families", nargs="*", help="by default all")
     parser.add_argument("--into", type=Path, help="the page whose tables are written")
     parser.add_argument("--every", type=int, default=1, help="one of so many, another each day")
+    parser.add_argument("--only", choices=["cells", "public"], help="by default both")
+    parser.add_argument("--rival", help="a Python with jax, by which its figures are recorded anew")
     given = parser.parse_args()
     today = date.today().toordinal()
-    chosen = [x for x in samples() if not given.families or x.family in given.families]
-    found = ask(chosen[today % given.every :: given.every])
-    print("\n".join(rows(found)))
-    if given.into:
-        write_into(given.into, found)
-    return int(any(result.word == FAILED for every in found.values() for _, _, result in every))
+    parts = {"cells": cells, "public": public}
+    return int(any([f(given, today) for name, f in parts.items() if given.only in (None, name)]))
 
 
 if __name__ == "__main__":
