@@ -59,7 +59,7 @@ def callback(
         `callback(ordered=True)(f, x)`.
       *args: its arguments: trees of arrays; what is no array is passed as it is.
       ordered: whether calls happen in the order of the program's text, also between programs.
-      partitioned: accepted for JAX's sake.
+      partitioned: accepted for JAX's sake; whole arrays are handed over, and once, in any case.
       **kwargs: its arguments by keyword.
 
     >>> import effax, numpy as np
@@ -194,7 +194,7 @@ def print(
         `print(ordered=True)("x is {}", x)`.
       *args: values for it.
       ordered: whether lines appear in the order of the program's text, also between programs.
-      partitioned: accepted for JAX's sake.
+      partitioned: accepted for JAX's sake; whole arrays are handed over, and once, in any case.
       skip_format_check: leave arguments that the format does not mention unnoticed.
       **kwargs: values by name.
 
@@ -224,7 +224,7 @@ def log(
       fmt: a format string, as of `str.format`; without it, the result takes it.
       *args: values for it.
       ordered: whether lines appear in the order of the program's text, also between programs.
-      partitioned: accepted for JAX's sake.
+      partitioned: accepted for JAX's sake; whole arrays are handed over, and once, in any case.
       skip_format_check: leave arguments that the format does not mention unnoticed.
       **kwargs: values by name.
 

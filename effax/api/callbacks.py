@@ -9,6 +9,7 @@ import attrs
 
 from effax.backends.xla.array import asarray
 from effax.backends.xla.executable import effects_barrier as effects_barrier
+from effax.backends.xla.placement import SingleDeviceSharding
 from effax.effects.frames import filtered
 from effax.effects.rows import callback as effects
 from effax.effects.rows.callback import VMAP_METHODS
@@ -46,6 +47,17 @@ def _result_types(announced: Any) -> tuple[tuple[ShapedArray, ...], PyTreeDef]:
     return tuple(types), tree
 
 
+def _refuse_sharding(name: str, sharding: Any) -> None:
+    """A callback is called once, in this process, wherever its operands are."""
+    if sharding is None:
+        return
+    if not isinstance(sharding, SingleDeviceSharding) or not sharding.is_fully_addressable:
+        raise NotImplementedError(
+            f"{name}: sharding must be None, or the SingleDeviceSharding of a device of this "
+            f"process, got {sharding!r}; a callback is called once, in this process"
+        )
+
+
 @filtered
 def pure_callback(
     callback: Callable[..., Any],
@@ -64,7 +76,8 @@ def pure_callback(
       callback: a function of trees of arrays that gives a tree of arrays.
       result_shape_dtypes: a tree of the results' shapes and dtypes (`ShapeDtypeStruct`, arrays).
       *args: its arguments, trees of arrays.
-      sharding: accepted for JAX's sake; the callback runs in this process.
+      sharding: None, or the `SingleDeviceSharding` of a device of this process, in which the
+        callback runs.
       vmap_method: what `vmap` makes of it. "sequential": the function is called for each lane;
         "expand_dims": once, batched arguments with one more axis in front, the others with an axis
         of length 1; "broadcast_all": once, all arguments with the batch axis.
@@ -75,7 +88,7 @@ def pure_callback(
 
     Raises:
       ValueError: under differentiation (wrap it in `custom_jvp`), or for an unknown vmap_method.
-      NotImplementedError: under `vmap` without vmap_method.
+      NotImplementedError: under `vmap` without vmap_method, and for another sharding.
       TypeError: for results that differ from those announced.
 
     >>> import effax, numpy as np
@@ -90,6 +103,7 @@ def pure_callback(
             f"vmap_method must be one of the allowed methods {list(VMAP_METHODS)}, but got: "
             f"{vmap_method}"
         )
+    _refuse_sharding("pure_callback", sharding)
     leaves, tree = tree_flatten((args, kwargs))
     types, out_tree = _result_types(result_shape_dtypes)
     results = effects.pure_callback(
@@ -116,7 +130,8 @@ def io_callback(
       callback: a function of trees of arrays that gives a tree of arrays.
       result_shape_dtypes: a tree of the results' shapes and dtypes; None for no results.
       *args: its arguments, trees of arrays.
-      sharding: accepted for JAX's sake; the callback runs in this process.
+      sharding: None, or the `SingleDeviceSharding` of a device of this process, in which the
+        callback runs.
       ordered: whether calls happen in the order of the program's text. Such a callback can't be
         batched.
       **kwargs: its arguments by keyword.
@@ -126,6 +141,7 @@ def io_callback(
 
     Raises:
       ValueError: under differentiation, or under `vmap` when ordered.
+      NotImplementedError: for another sharding.
 
     >>> import effax, numpy as np
     >>> log = []
@@ -136,6 +152,7 @@ def io_callback(
     >>> log
     [3]
     """
+    _refuse_sharding("io_callback", sharding)
     leaves, tree = tree_flatten((args, kwargs))
     types, out_tree = _result_types(result_shape_dtypes)
     results = effects.io_callback(

@@ -18,7 +18,7 @@ from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.elementwise import div
 from effax.effects.rows.selection import select_n
 from effax.effects.tree import tree_map
-from effax.effects.types import int32, is_bool, is_inexact, typeof
+from effax.effects.types import int32, is_bool, is_inexact, typeof, uint8
 from effax.effects.value import Array
 from effax.operands.promoting import asarray
 
@@ -388,15 +388,27 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
       axis_name: a name or a tuple of names.
       source: the index of the place whose value is sent.
 
+    Raises:
+      ValueError: where there is no such place.
+
     >>> import effax, effax.numpy as jnp
     >>> effax.vmap(lambda x: effax.lax.pbroadcast(x, "i", 1), axis_name="i")(jnp.arange(3)).tolist()
     [1, 1, 1]
     """
+    size = axis_size(axis_name)
+    if not 0 <= source < size:
+        raise ValueError(
+            f"pbroadcast: source must be the index of one of the {size} places along "
+            f"{axis_name!r}, got {source}"
+        )
     here = comparison.eq(axis_index(axis_name), source)
 
     def leaf(y: Any) -> Any:
         y = asarray(y)
         t = typeof(y)
+        if t.dtype.kind == "b":
+            sent = leaf(convert_element_type(y, dtype=uint8, weak_type=False))
+            return convert_element_type(sent, dtype=t.dtype, weak_type=False)
         mask = shape.broadcast_in_dim(here, shape=t.shape, dims=()) if t.shape else here
         return psum(select_n(mask, shape.full(t.shape, 0, t.dtype), y), axis_name)
 

@@ -138,13 +138,13 @@ def scaled_dot_general(
       preferred_element_type: the dtype of the result.
       configs: for lhs, rhs and cotangents, of `get_scaled_dot_general_config`; None for a plain
         `dot_general`.
-      implementation: must be None or 'cudnn', and is not looked at.
+      implementation: must be None or "cudnn", for which XLA chooses its own way too.
 
     Returns:
       The product, of the shape that `dot_general` gives.
 
     Raises:
-      ValueError: for other than three configs.
+      ValueError: for other than three configs, and for another implementation.
 
     >>> import effax.numpy as jnp
     >>> x = jnp.arange(8.0).reshape(2, 4)
@@ -152,6 +152,10 @@ def scaled_dot_general(
     >>> scaled_dot_general(x, x, (((1,), (1,)), ((), ())), configs=configs)[0].tolist()
     [14.0, 38.0]
     """
+    if implementation not in (None, "cudnn"):
+        raise ValueError(
+            f"scaled_dot_general: implementation must be None or 'cudnn', got {implementation!r}"
+        )
     (contract, batch) = dimension_numbers
     dims: Any = tuple(tuple(map(tuple, pair)) for pair in (contract, batch))
     dtype = jnp.dtype(preferred_element_type)

@@ -437,8 +437,8 @@ def delete(
 
     Args:
       arr: array_like.
-      obj: an integer, a slice, an array of positions or a Boolean mask. An integer may be traced,
-        and so may positions with `assume_unique_indices`.
+      obj: an integer, a slice, an array or sequence of positions, or a Boolean mask. An integer may
+        be traced, and so may an array of positions with `assume_unique_indices`.
       axis: the axis to delete along; None for the flattened array.
       assume_unique_indices: promise that all positions are different.
 
@@ -447,6 +447,10 @@ def delete(
     """
     check_arrays("delete", arr)
     n, axis = _length(arr, axis)
+    if isinstance(obj, list | tuple):
+        from effax.numpy.conversion import asarray as made
+
+        obj = made(obj) if obj else np.zeros(0, np.int32)
     if isinstance(obj, slice):
         kept = np.delete(np.arange(n), obj)
     elif isinstance(obj, Carrier):
@@ -454,6 +458,11 @@ def delete(
             raise ConcretizationTypeError(
                 "delete: the number of different positions, and so the length of the result, is "
                 "not known while tracing; pass assume_unique_indices=True if all are different"
+            )
+        if not is_integer(typeof(obj).dtype):
+            raise ConcretizationTypeError(
+                f"delete: while tracing, positions must be integers, got {typeof(obj).dtype}; of a "
+                "Boolean mask the length of the result is not known"
             )
         return _delete_unknown(arr, obj, axis)
     else:
@@ -504,6 +513,9 @@ def insert(
       values: array_like, cast to the dtype of `arr` and broadcast to the inserted elements.
       axis: the axis to insert along; None for the flattened array.
 
+    Raises:
+      ValueError: for positions that are no integers.
+
     >>> insert(np.arange(3), 1, 9).tolist()
     [0, 9, 1, 2]
     """
@@ -511,7 +523,11 @@ def insert(
     n, axis = _length(arr, axis)
     if isinstance(obj, slice):
         obj = np.arange(*obj.indices(n))
+    elif isinstance(obj, list | tuple):
+        obj = np.asarray(obj) if obj else np.zeros(0, np.int32)
     scalar = isinstance(obj, int) or len(np.shape(obj)) == 0
+    if not is_integer(typeof(obj).dtype):
+        raise ValueError(f"insert: positions must be integers, got {typeof(obj).dtype}")
     if not isinstance(obj, Carrier):
         places = np.atleast_1d(np.asarray(obj))
         obj = constant(places.astype(np.int32))

@@ -183,14 +183,17 @@ def copy(a: ArrayLike, order: str | None = None) -> Value:
 
     Args:
       a: array_like.
-      order: ignored; the layout is XLA's.
+      order: None, "C", "A" or "K", which are the same: the layout is XLA's.
+
+    Raises:
+      NotImplementedError: for another order.
 
     >>> import effax.numpy as jnp
     >>> jnp.copy(jnp.ones(2))
     Array([1., 1.], dtype=float32)
     """
     check_arrays("copy", a)
-    return elementwise.copy(_array(a, copy=False))
+    return elementwise.copy(_array(a, copy=False, order=order))
 
 
 @converts_keys

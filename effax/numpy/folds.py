@@ -36,8 +36,8 @@ largest = extremum(reductions.max)
 smallest = extremum(reductions.min)
 
 
-def running(effect: Effect, pair: Effect) -> Callable[..., Any]:
-    """`accumulate` for a cumulative effect on numbers; `pair` does the same for Booleans."""
+def running(effect: Effect) -> Callable[..., Any]:
+    """Return the method `accumulate` for a cumulative effect on numbers."""
 
     @whole("axis", "dtype")
     def accumulate(a: Any, *, axis: Any, dtype: Any) -> Any:
@@ -53,8 +53,8 @@ def running(effect: Effect, pair: Effect) -> Callable[..., Any]:
     return accumulate
 
 
-running_largest = running(cumulative.cummax, elementwise.max)
-running_smallest = running(cumulative.cummin, elementwise.min)
+running_largest = running(cumulative.cummax)
+running_smallest = running(cumulative.cummin)
 
 
 def update(

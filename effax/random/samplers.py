@@ -455,9 +455,12 @@ def weibull_min(
 
     Args:
       key: a random key (or its words).
-      scale, concentration: array_like, the parameters; they broadcast against `shape`.
-      shape: the shape of the draws.
-      dtype: the float dtype of the draws; by default float32 (float64 with x64).
+      scale, concentration: array_like, the parameters, which broadcast to `shape`.
+      shape: the shape of the result.
+      dtype: the float dtype of the result; by default float32 (float64 with x64).
+
+    Raises:
+      ValueError: where the parameters don't broadcast to `shape`: a draw would serve several.
 
     >>> from effax import random
     >>> random.weibull_min(random.key(0), 1.0, 2.0, (3,)).round(2)
@@ -465,7 +468,7 @@ def weibull_min(
     """
     words = words_of("weibull_min", key)
     asked = float_dtype("weibull_min", dtype)
-    found = canonical_shape(shape)
+    found = result_shape("weibull_min", shape, shape_of(scale), shape_of(concentration))
     return _weibull_min(words, scale, concentration, shape=found, dtype=asked)
 
 

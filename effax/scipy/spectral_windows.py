@@ -57,8 +57,9 @@ def _general_gaussian(t: Array, n: int, power: float, deviation: float) -> Array
     return jnp.exp(-0.5 * jnp.abs(t * (n - 1) / 2 / deviation) ** (2 * power))
 
 
-def _exponential(t: Array, n: int, center: None = None, tau: float = 1.0) -> Array:
-    return jnp.exp(-jnp.abs(t) * (n - 1) / 2 / tau)
+def _exponential(t: Array, n: int, center: float | None = None, tau: float = 1.0) -> Array:
+    away = 0.0 if center is None else center - (n - 1) / 2
+    return jnp.exp(-jnp.abs(t * (n - 1) / 2 - away) / tau)
 
 
 # Functions of the place, from -1 to 1, of the number of places, and of the parameters.

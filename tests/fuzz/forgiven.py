@@ -330,6 +330,7 @@ TABLE = [
         "jnp.lexsort*|jnp.delete*|jnp.piecewise*|lax.associative_scan*|jax.ops.segment_*",
         "accepts",
     ),
+    Forgiven("NumPy takes lists of places", "jnp.insert*", "accepts", code=r"\[|\(\)"),
     Forgiven("NumPy takes lists of counts", "jsp.stats.multinomial.*", "accepts", why="TypeError$"),
     Forgiven(
         "a NaN is the last of all, where JAX sorts its bits before those of all numbers",

@@ -306,7 +306,7 @@ TABLE: dict[str, Entry] = {
     "jnp.tile": Entry(calls("a, 2", "a, (2, 1)", "a, (1, 2, 1)", "a, ()", "a, 0", "a, (2, -1)")),
     "jnp.repeat": Entry(repeats),
     "jnp.resize": Entry(calls("a, (2, 2)", "a, 7", "a, ()", "a, (0,)", "a, (-1,)", "a, (3, 1, 2)")),
-    "jnp.delete": Entry(deletes),
+    "jnp.delete": Entry(deletes, more="sequences of places, as in NumPy"),
     "jnp.insert": Entry(inserts, more="positions in a list"),
     "jnp.append": Entry(appends),
     "jnp.trim_zeros": Entry(

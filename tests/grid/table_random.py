@@ -157,6 +157,7 @@ TABLE = {
         DRAWS._replace(draw=plain("fffci")),
     ),
     **dict.fromkeys(named(" ".join(PARAMETERS), "random"), DRAWS),
+    "random.weibull_min": DRAWS._replace(less="a draw would serve several parameters"),
     "random.bits": DRAWS._replace(draw=plain("iiif")),
     "random.rademacher": DRAWS._replace(draw=plain("iifc")),
     "random.randint": DRAWS._replace(draw=integers),

@@ -103,6 +103,7 @@ WINDOWS = [
     *("bartlett", "barthann", "bohman", "cosine", "lanczos", "parzen", "tukey", "exponential"),
     *(("tukey", 0.3), ("kaiser", 8.6), 5.0, ("gaussian", 3.0), ("general_gaussian", 1.5, 4.0)),
     *(("general_hamming", 0.6), ("general_cosine", (0.5, 0.3, 0.2))),
+    *(("exponential", 2.0), ("exponential", 3.0, 2.5), ("exponential", None, 2.0)),
 ]
 
 

@@ -14,7 +14,7 @@ from effax.effects.frames import filtered
 from effax.effects.program import Program
 from effax.effects.rows import contraction, control, convolution
 from effax.effects.rows.naming import named
-from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
+from effax.effects.tree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from effax.interpreters.residual.saving import Offloadable
 
 P = ParamSpec("P")
@@ -37,7 +37,8 @@ def checkpoint(
     Args:
       fun: the function.
       prevent_cse: keep the compiler from merging the second computation with the first. Inside a
-        loop it can't, and False is cheaper. One bool per argument counts as True if any is.
+        loop it can't, and False is cheaper. A sequence has a bool for each argument, or a tree of
+        them above the argument's arrays; if any is True, all arguments are kept from it.
       policy: which results are stored after all: a member of `checkpoint_policies`, or a function
         `policy(effect, *types, **attributes)` that says whether an operation's results are.
       static_argnums: positions of arguments that are no arrays.
@@ -50,7 +51,11 @@ def checkpoint(
     """
     if policy is not None and not callable(policy):
         raise TypeError(f"checkpoint: policy must be a function, not {policy!r}")
-    prevented = any(prevent_cse) if isinstance(prevent_cse, Sequence) else bool(prevent_cse)
+    if not isinstance(prevent_cse, bool | list | tuple):
+        raise TypeError(
+            f"checkpoint: prevent_cse must be a bool, or a sequence of them, got {prevent_cse!r}"
+        )
+    prevented = any(tree_leaves(prevent_cse))
     numbers, names = as_tuple(static_argnums) or None, as_tuple(static_argnames) or None
     places, fixed_names = static_positions(fun, numbers, names)
 
@@ -64,6 +69,8 @@ def checkpoint(
             {k: v for k, v in keywords.items() if k not in static},
         )
         leaves, tree = tree_flatten(moving)
+        if not isinstance(prevent_cse, bool):
+            broadcast_prefix(tuple(prevent_cse), tuple(moving[0]))
         statics = [(i, args[i]) for i in sorted(fixed)] + sorted(static.items())
         key = key_of(tree, leaves, statics)
         found = find_trace(fun, key)

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @filtered
 def device_put(
-    x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: Any = None
+    x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
 ) -> Any:
     """Put the arrays of a tree on a device, or shard them over several.
 
@@ -49,34 +49,37 @@ def device_put(
       device: a device, a sharding, a spec over the mesh in context, or a tree of these above the
         arrays; with None arrays stay where they are and other values go to the default device.
       src: accepted for JAX's sake.
-      donate: whether the arrays are given up; they are kept all the same.
-      may_alias: whether the result may share memory with `x`; by default it may.
+      donate: whether the arrays are given up, or a tree of bools above the arrays; they are kept
+        all the same, as by JAX on a CPU.
+      may_alias: whether the result may share memory with `x`, or a tree of bools above the arrays;
+        by default it may.
 
     Raises:
-      ValueError: for a sharding that can't cut an array, and where both `donate` and `may_alias`
-        are true.
+      ValueError: for a sharding that can't cut an array, for trees that are not above the arrays,
+        and where both `donate` and `may_alias` are true of an array.
 
     >>> import effax
     >>> effax.device_put(1.0, effax.devices("cpu")[0])
     Array(1., dtype=float32, weak_type=True)
     """
     leaves, tree = tree_flatten(x)
-    if device is None or not isinstance(device, (tuple, list, dict)):
-        places = [device] * len(leaves)
-    else:
-        places = _places(device, x)
-    if may_alias and donate:
+    places = _each(device, x, len(leaves), "device")
+    given = _each(donate, x, len(leaves), "donate")
+    shared = _each(may_alias, x, len(leaves), "may_alias")
+    if any(g and s for g, s in zip(given, shared, strict=True)):
         raise ValueError(
             "device_put: may_alias and donate cannot be True at the same time. A donated array may "
             "be overwritten, so the result can't share its memory with it"
         )
-    alias = True if may_alias is None else bool(may_alias)
     if has_joined():
         _compare_among_processes(leaves, places)
     with guard.asked_for():
         return tree_unflatten(
             tree,
-            [_put(v, d, alias) for v, d in zip(leaves, places, strict=True)],
+            [
+                _put(v, d, s is None or bool(s))
+                for v, d, s in zip(leaves, places, shared, strict=True)
+            ],
         )
 
 
@@ -98,14 +101,16 @@ def _compare_among_processes(leaves: list[Any], places: list[Any]) -> None:
         agreement.refuse_different_values(checked)
 
 
-def _places(device: Any, x: Any) -> list[Any]:
-    """Find each leaf's place in a prefix of the tree. Raises `ValueError` for another tree."""
+def _each(given: Any, x: Any, count: int, name: str) -> list[Any]:
+    """Find what is given for each leaf by a prefix of the tree, or raise `ValueError`."""
+    if not isinstance(given, (tuple, list, dict)):
+        return [given] * count
     try:
-        return list(broadcast_prefix(device, x, is_leaf=lambda d: d is None))
+        return list(broadcast_prefix(given, x, is_leaf=lambda d: d is None))
     except ValueError:
         raise ValueError(
-            "device_put device specification must be a tree prefix of the corresponding value. "
-            + mismatch_details("device_put device", device, x)
+            f"device_put {name} specification must be a tree prefix of the corresponding value. "
+            + mismatch_details(f"device_put {name}", given, x)
         ) from None
 
 
