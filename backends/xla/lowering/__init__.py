@@ -1,1 +1,1 @@
-"""StableHLO for every effect: one file a family, all of them imported by `table`."""
+"""StableHLO for every effect: one file for each family, imported when the family is first used."""
