@@ -1,5 +1,7 @@
 """Programs lowered for accelerators, examined without the accelerators' compilers."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -123,3 +125,65 @@ def test_windows_with_axes_put_before_scatter_to_the_same_places(sizes):
     given = [jnp.asarray(y).buffer for y in (source, x)]
     (found,) = made.execute(given)
     np.testing.assert_array_equal(np.asarray(found), fx.jit(scattered)(source, x))
+
+
+def printed(x):
+    fx.debug.print("{}", x[0])
+    return x * 2
+
+
+@pytest.mark.parametrize(
+    "f, sends, receives",
+    [
+        (printed, 1, 0),
+        (lambda x: fx.pure_callback(np.sin, x, x), 1, 1),
+        (lambda x: fx.experimental.io_callback(np.sin, x, x, ordered=True), 2, 2),
+        (lambda x: (fx.debug.callback(lambda: None), x)[1], 1, 0),
+        (lambda x: fx.pure_callback(lambda x, y: (y, x), (x[:0], x), x, x[:0])[1], 1, 1),
+    ],
+    ids=["print", "pure", "ordered io", "no operand", "no elements"],
+)
+def test_callbacks_on_a_tpu_send_and_receive(f, sends, receives):
+    text = for_tpu(f, S((4,), "float32"))
+    assert text.count("stablehlo.send") == sends
+    assert text.count("stablehlo.recv") == receives
+    assert "custom_call" not in text
+    channels = re.findall(r"handle = (\d+), type = ([23])", text)
+    assert len({number for number, _ in channels}) == len(channels) == sends + receives
+
+
+class Client:
+    """A client that keeps what it is given to call."""
+
+    def make_python_callback_from_host_send_and_recv(self, *given):
+        self.given = given
+        return self
+
+
+def test_the_host_is_called_with_what_was_sent():
+    """A TPU sends no arrays without elements, and something where there is no operand."""
+    from effax.backends.xla.lowering.callback import call_host
+    from effax.backends.xla.lowering.writer import Writer, named
+    from effax.effects.types import ShapedArray
+
+    seen = []
+
+    def host(*arrays):
+        seen.append([x.shape for x in arrays])
+        return tuple(2 * x for x in arrays)
+
+    types = [ShapedArray(shape, np.dtype("float32")) for shape in ((2,), (0, 3), ())]
+    w = Writer("tpu")
+    call_host(w, types, [named(f"%{i}", t) for i, t in enumerate(types)], host, True, "f")
+    call_host(w, [], [], host, True, "f")
+    client = Client()
+    assert w.callbacks[0].registered(client) is client
+    function, operands, results, sending, receiving = client.given
+    assert [x.dimensions() for x in operands] == [x.dimensions() for x in results] == [(2,), ()]
+    assert (sending, receiving) == ([1, 2], [3, 4])
+    found = function(np.ones(2, "float32"), np.float32(3))
+    np.testing.assert_array_equal(found[0], [2, 2])
+    assert found[1] == 6
+    assert w.callbacks[1].registered(client) is client
+    assert client.given[0](np.zeros(1, "float32")) == ()
+    assert seen == [[(2,), (0, 3), ()], []]

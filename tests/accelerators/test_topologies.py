@@ -93,14 +93,6 @@ def test_nothing_is_put_there_or_run(chip):
 
 
 @needs_compilers
-def test_callbacks_are_refused():
-    for chip in CHIPS:
-        lowered = fx.jit(lambda x: fx.pure_callback(np.sin, x, x))
-        with pytest.raises((NotImplementedError, fx.errors.UnhandledEffectError), match="callback"):
-            lowered.lower(on(chip, 3)).compile()
-
-
-@needs_compilers
 @pytest.mark.parametrize(
     "name, options",
     [
@@ -152,3 +144,22 @@ def test_types_of_64_bits_are_those_of_32_unless_allowed():
 def test_donation_stands_in_the_text():
     lowered = fx.jit(lambda x: x + 1, donate_argnums=0).lower(jnp.ones(3))
     assert "jax.buffer_donor = true" in lowered.as_text()
+
+
+@needs_compilers
+@chips
+def test_callbacks_are_compiled_for_one_chip_and_for_many(chip):
+    def f(x):
+        fx.debug.print("{}", jnp.sum(x))
+        return fx.pure_callback(np.sin, x, x)
+
+    name, options = CHIPS[chip]
+    options = {**options, "topology": "1x1x4"} if options else {}
+    mesh = topologies.make_mesh(topologies.get_topology_desc(name, **options), (4,), ("x",))
+    cut = fx.ShapeDtypeStruct((8, 4), "float32", sharding=NamedSharding(mesh, P("x")))
+    mapped = fx.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+    for function, x in ((f, on(chip, 8, 4)), (f, cut), (mapped, cut)):
+        compiled = fx.jit(function).lower(x).compile()
+        assert compiled.as_text().startswith("HloModule")
+        with pytest.raises(ValueError, match="leave the callbacks out"):
+            serialize_executable.serialize(compiled)

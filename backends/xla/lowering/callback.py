@@ -8,7 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from effax.backends.xla.execution_errors import noted
-from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.backends.xla.host_transfer import HostTransfer
+from effax.backends.xla.lowering.writer import Name, Writer, named, rule, tensor
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.rows.callback import (
     TOKEN,
@@ -20,7 +21,7 @@ from effax.effects.rows.callback import (
     pure_callback,
     sequenced_callback,
 )
-from effax.effects.types import ShapedArray
+from effax.effects.types import ShapedArray, float32
 
 TARGETS: Final = {
     "cpu": "xla_ffi_python_cpu_callback",
@@ -45,10 +46,10 @@ def call_host(
     `name` is the public function that asked for it.
     """
     target = TARGETS.get(w.platform)
-    if target is None:
+    if target is None and w.platform != "tpu":
         raise UnhandledEffectError(
             f"callbacks need a backend that calls Python, and {w.platform} does not; run this "
-            "program on one of " + ", ".join(TARGETS)
+            "program on one of " + ", ".join((*TARGETS, "tpu"))
         )
     operands = [_everywhere(w, x) for x in operands]
     if acts and w.mesh is not None and w.is_partly_mapped:
@@ -56,8 +57,15 @@ def call_host(
             "a callback with effects (debug.print, io_callback) is not supported inside a "
             "shard_map over some axes of its mesh: map over all axes, or return the value"
         )
+
+    def called(*arrays: Any) -> tuple[Any, ...]:
+        return noted(host, arrays, name)
+
+    if target is None:
+        found = _by_transfers(w, types, operands, called)
+        return [_everywhere(w, x) for x in found]
     index = len(w.callbacks)
-    w.callbacks.append(lambda *arrays: noted(host, arrays, name))
+    w.callbacks.append(called)
     ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
     result = outs if len(types) == 1 else f"({outs})"
     found = w.ops(
@@ -69,6 +77,75 @@ def call_host(
         types,
     )
     return [_everywhere(w, x) for x in found]
+
+
+_HANDLER: Final = '_xla_host_transfer_handler_name = "pjrt_rendezvous"'
+_SEND, _RECEIVE = 2, 3
+"""StableHLO's numbers for channels to the host, and from it."""
+
+
+def _by_transfers(
+    w: Writer, types: Sequence[ShapedArray], operands: Sequence[Name], host: Callable[..., Any]
+) -> list[Name]:
+    """Send the operands to the host, and receive the results: a TPU's program calls no functions.
+
+    Arrays without elements are not transferred. The host's function is called when all it is sent
+    is there, so a call without operands sends a number.
+    """
+    sent = [x for x in operands if 0 not in x.shape]
+    received = [t for t in types if 0 not in t.shape]
+    given = [x.type for x in operands]
+
+    def called(*arrays: Any) -> tuple[Any, ...]:
+        rest = iter(arrays)
+        results = host(*(np.zeros(t.shape, t.dtype) if 0 in t.shape else next(rest) for t in given))
+        return tuple(y for y in results if 0 not in np.shape(y))
+
+    token = _token(w, '"stablehlo.create_token"() : () -> !stablehlo.token')
+    sending: list[int] = []
+    receiving: list[int] = []
+    for x in sent or [w.constant(0.0, ShapedArray((1,), float32))]:
+        how = _channel(w, sending, _SEND, 1)
+        token = _token(
+            w,
+            f'"stablehlo.send"({x}, {token}) {how} : ({x.text}, !stablehlo.token) -> '
+            "!stablehlo.token",
+        )
+    found = []
+    for t in received:
+        how = _channel(w, receiving, _RECEIVE, 2)
+        both = _token(
+            w,
+            f'"stablehlo.recv"({token}) {how} : (!stablehlo.token) -> '
+            f"({tensor(t)}, !stablehlo.token)",
+            2,
+        )
+        found.append(named(f"{both}#0", t))
+        token = f"{both}#1"
+    arguments = [x.type for x in sent] or [ShapedArray((1,), float32)]
+    w.callbacks.append(HostTransfer(called, arguments, received, sending, receiving))
+    rest = iter(found)
+    return [w.constant(0, t) if 0 in t.shape else next(rest) for t in types]
+
+
+def _token(w: Writer, text: str, results: int = 1) -> str:
+    """Write an operation with a token among its results; the name of these."""
+    w.counter += 1
+    name = f"%{w.counter}"
+    w.lines.append(f"{name}{f':{results}' if results > 1 else ''} = {text}")
+    return name
+
+
+def _channel(w: Writer, channels: list[int], kind: int, results: int) -> str:
+    """The attributes of a transfer over a new channel."""
+    w.channels += 1
+    channels.append(w.channels)
+    rendezvous = f'_xla_host_transfer_rendezvous = "{w.channels}"'
+    return (
+        f"{{channel_handle = #stablehlo.channel_handle<handle = {w.channels}, type = {kind}>, "
+        f"is_host_transfer = true, mhlo.frontend_attributes = {{{_HANDLER}, {rendezvous}}}"
+        f"{_on_one(w, results)}}}"
+    )
 
 
 def _everywhere(w: Writer, x: Name) -> Name:
