@@ -68,6 +68,18 @@ class AbstractRef:
             setattr(made, name, getattr(inner_aval, name))
         return made
 
+    def cut_by(self, cut: Any) -> AbstractRef:
+        """The type of references to arrays that are cut in this way."""
+        return AbstractRef(self.inner_aval.cut_by(cut), self.constant)
+
+    def row(self) -> AbstractRef:
+        """The type of references to one row of the arrays."""
+        return AbstractRef(self.inner_aval.row(), self.constant)
+
+    def stacked(self, length: Any) -> AbstractRef:
+        """The type of references to so many of the arrays, one after the other."""
+        return AbstractRef(self.inner_aval.stacked(length), self.constant)
+
     def update(self, **parts: Any) -> AbstractRef:
         """The type with some parts of the array's replaced."""
         return AbstractRef(self.inner_aval.update(**parts), self.constant)
