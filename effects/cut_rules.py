@@ -450,7 +450,9 @@ BY_NAME: Final[dict[str, Rule]] = {
     **dict.fromkeys(("reduce_window_sum", "reduce_window_max", "reduce_window_min"), kept),
     **dict.fromkeys(("psum", "pmax", "pmin", "ppermute"), pointwise),
     **dict.fromkeys(("check", "debug_check", "detect", "dce_sink", "rng_bit_generator"), fresh),
-    **dict.fromkeys(("custom_linear", "linear_solve", "unstored", "parallel"), own),
+    **dict.fromkeys(
+        ("custom_linear", "linear_solve", "unstored", "parallel", "exported_call"), own
+    ),
     **dict.fromkeys(("with_sharding_constraint", "reshard", "opened", "shard_map"), own),
 }
 """The rules of single effects."""

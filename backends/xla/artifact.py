@@ -30,14 +30,17 @@ def custom_calls(text: str) -> set[str]:
     return {name.strip('"') for name in _CUSTOM_CALL.findall(text)}
 
 
-def to_artifact(text: str) -> bytes:
-    """The portable form of a module. Raises `ExportError` where it has operations without one."""
+def to_artifact(text: str, sharded: bool = False) -> bytes:
+    """The portable form of a module. Raises `ExportError` where it has operations without one.
+
+    A `sharded` one keeps Shardy's operations and attributes as they are.
+    """
     from effax.effects.runtime import stablehlo
 
     requirement = stablehlo.StablehloCompatibilityRequirement.WEEK_4
     version = stablehlo.get_version_from_compatibility_requirement(requirement)
     try:
-        found: bytes = _jax.mlir.serialize_portable_artifact(parse(text), version)
+        found: bytes = _jax.mlir.serialize_portable_artifact(parse(text), version, sharded)
     except (ValueError, XlaRuntimeError) as error:
         raise ExportError(f"the program has no portable form: {error}") from error
     return found
@@ -71,6 +74,8 @@ def functions(artifact: bytes, fresh: Callable[[str], str]) -> tuple[list[str], 
             new = fresh(old)
             ir.SymbolTable.set_symbol_name(op, new)
             ir.SymbolTable.replace_all_symbol_uses(old, new, module.operation)
+            if op.operation.name == "sdy.mesh":
+                continue
             op.attributes["sym_visibility"] = ir.StringAttr.get("private")
             if old == "main":
                 entry = new

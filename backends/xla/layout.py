@@ -217,6 +217,7 @@ def shapes_in(program: Program) -> tuple[Any, ...]:
             over = getattr(e.attributes.get("sharding"), "mesh", None)
             if over is not None:
                 seen[over.abstract_mesh] = None
+            seen.update(dict.fromkeys(getattr(e.attributes.get("module"), "meshes", ())))
             if e.effect.higher_order:
                 for part in programs_in(e.attributes):
                     seen.update(dict.fromkeys(shapes_in(part)))

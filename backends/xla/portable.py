@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from effax.backends.xla.dispatch import check_row
+from effax.backends.xla.layout import ModuleMesh, ProgramLayout
 from effax.backends.xla.lowering.arrays import array_constant
-from effax.backends.xla.lowering.writer import Name, Writer, named, tensor, written
+from effax.backends.xla.lowering.writer import Name, Writer, cut_attributes, named, tensor, written
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray
 from effax.interpreters.functor.ordering import in_order
@@ -18,32 +19,49 @@ _PLATFORM: Final = ShapedArray((), np.dtype(np.int32))
 
 
 def module_text(
-    program: Program, captured: Sequence[Any], platforms: Sequence[str]
+    program: Program, captured: Sequence[Any], platforms: Sequence[str], layout: ProgramLayout
 ) -> tuple[str, list[Callable[..., Any]]]:
     """A program as a module, and the host functions it calls; what it captured are constants.
 
-    For several platforms `main` takes, before its operands, which of them it runs on.
+    For several platforms `main` takes, before its operands, which of them it runs on. For several
+    devices it says how operands and results are cut among them, as the layout does.
     """
     check_row(program)
     ordered = in_order(program)
+    mesh = None if layout.is_single else ModuleMesh.of(layout, ordered)
 
     def write(w: Writer) -> str:
         w.taken.add("main")
+        if mesh is not None:
+            w.declare(mesh)
         entries = []
         for platform in platforms:
             w.platform, w.function_names = platform, {}
             entries.append(w.function(ordered))
-        return w.module(_main(w, ordered, captured, entries), w._name(f"jit_{program.name}"))
+        text = _main(w, ordered, captured, entries, layout)
+        return w.module(text, w._name(f"jit_{program.name}"))
 
     return written(write, platforms[0])
 
 
-def _main(w: Writer, program: Program, captured: Sequence[Any], entries: Sequence[str]) -> str:
+def _main(
+    w: Writer,
+    program: Program,
+    captured: Sequence[Any],
+    entries: Sequence[str],
+    layout: ProgramLayout,
+) -> str:
     types = program.in_types[len(captured) :]
+    ins, outs_cut = [""] * len(types), [""] * len(program.out_types)
+    if w.mesh is not None:
+        given, told = cut_attributes(w.mesh, layout, program)
+        ins = [f" {{{text}}}" for text in given[len(captured) :]]
+        outs_cut = [f" {{{text}}}" if text else "" for text in told]
     w.lines = []
     operands = [array_constant(w, np.asarray(x)) for x in captured]
     operands += [named(f"%a{i}", t) for i, t in enumerate(types)]
-    head = [f"{x}: {x.text}" for x in operands[len(captured) :]]
+    own = operands[len(captured) :]
+    head = [f"{x}: {x.text}{cut}" for x, cut in zip(own, ins, strict=True)]
     if len(entries) == 1:
         results = w.call(entries[0], operands, program.out_types)
     else:
@@ -52,6 +70,8 @@ def _main(w: Writer, program: Program, captured: Sequence[Any], entries: Sequenc
     outs = ", ".join(map(tensor, program.out_types))
     w.lines.append(f"return {', '.join(results)} : {outs}" if results else "return")
     body = "\n".join(w.lines)
+    pairs = zip(program.out_types, outs_cut, strict=True)
+    outs = ", ".join(f"{tensor(t)}{cut}" for t, cut in pairs)
     return f"func.func public @main({', '.join(head)}) -> ({outs}) {{\n{body}\n}}"
 
 

@@ -13,14 +13,14 @@ Array([2., 6.], dtype=float32)
 
 from effax.export.exported import DisabledSafetyCheck as DisabledSafetyCheck
 from effax.export.exported import Exported as Exported
-from effax.export.exported import default_export_platform as default_export_platform
-from effax.export.exported import export as export
 from effax.export.exported import (
     maximum_supported_calling_convention_version as maximum_supported_calling_convention_version,
 )
 from effax.export.exported import (
     minimum_supported_calling_convention_version as minimum_supported_calling_convention_version,
 )
+from effax.export.exporting import default_export_platform as default_export_platform
+from effax.export.exporting import export as export
 from effax.export.loading import deserialize as deserialize
 from effax.export.symbolic import SymbolicScope as SymbolicScope
 from effax.export.symbolic import is_symbolic_dim as is_symbolic_dim

@@ -1,4 +1,4 @@
-"""`export`: a jitted function as a module for some types, and `Exported`, what it becomes."""
+"""`Exported`: a function as a module for some types, cut loose from Python."""
 
 from __future__ import annotations
 
@@ -8,55 +8,27 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from effax.api.compiling.jitted import Jit
-from effax.api.compiling.stages import Traced
 from effax.api.custom.vjp import custom_vjp
-from effax.api.derivatives.reverse import vjp
-from effax.backends.xla import artifact, portable
-from effax.backends.xla.device import default_backend
+from effax.backends.xla import artifact
+from effax.backends.xla.mesh import NamedSharding
 from effax.effects.errors import ExportError
 from effax.effects.frames import filtered
-from effax.effects.handler import Carrier, bottom, innermost
+from effax.effects.handler import bottom, innermost
 from effax.effects.mismatch import mismatches
-from effax.effects.program import Program
-from effax.effects.rows.control import call
 from effax.effects.rows.foreign import Module, exported_call
 from effax.effects.rows.shape import full
-from effax.effects.rows.state import takes_references
 from effax.effects.tree import (
     keystr,
     registry,
     tree_flatten,
     tree_flatten_with_path,
-    tree_structure,
     tree_unflatten,
 )
-from effax.effects.types import ShapedArray, float0, tangent_type, typeof
+from effax.effects.types import ShapedArray, float0, typeof
 from effax.export.files import written
-from effax.interpreters.stage import stage
 
 minimum_supported_calling_convention_version: Final = 9
 maximum_supported_calling_convention_version: Final = 10
-
-_STABLE: Final = (
-    "lapack_",
-    "cusolver_",
-    "cublas_",
-    "cu_threefry2x32",
-    "hipsolver_",
-    "hipblas_",
-    "annotate_device_placement",
-    "mhlo.",
-    "Sharding",
-    "TopK",
-    "Eigh",
-    "Qr",
-    "ProductOfElementaryHouseholderReflectors",
-    "LuDecomposition",
-    "ApproxTopK",
-    "PartialReduce",
-)
-"""Beginnings of the targets that jaxlib and XLA keep for modules made by earlier versions."""
 
 
 @attrs.frozen(slots=True)
@@ -115,6 +87,8 @@ class Exported:
     nr_devices: int = 1
     """The number of devices that it runs on."""
     _vjp: Callable[[], Exported] | None = None
+    _in_named_shardings: tuple[NamedSharding | None, ...] | None = None
+    _out_named_shardings: tuple[NamedSharding | None, ...] | None = None
     _module: Module = attrs.field(init=False)
 
     @_module.default
@@ -123,10 +97,13 @@ class Exported:
         return Module(
             self.fun_name,
             self.mlir_module_serialized,
-            tuple(map(_carried, self.in_avals)),
-            tuple(map(_carried, self.out_avals)),
+            tuple(map(carried, self.in_avals)),
+            tuple(map(carried, self.out_avals)),
             self.platforms,
             str(DisabledSafetyCheck.platform()) in disabled,
+            self.nr_devices,
+            self._in_named_shardings or (),
+            self._out_named_shardings or (),
         )
 
     @property
@@ -141,21 +118,33 @@ class Exported:
 
     @property
     def in_shardings_hlo(self) -> tuple[None, ...]:
-        """The shardings of the arguments: none."""
+        """None for each argument, as in JAX now; `in_shardings_jax` has the shardings."""
         return (None,) * len(self.in_avals)
 
     @property
     def out_shardings_hlo(self) -> tuple[None, ...]:
-        """The shardings of the results: none."""
+        """None for each result, as in JAX now; `out_shardings_jax` has the shardings."""
         return (None,) * len(self.out_avals)
 
-    def in_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
-        """Return the shardings of the arguments over a mesh: none."""
-        return self.in_shardings_hlo
+    def in_shardings_jax(self, mesh: Any) -> tuple[NamedSharding | None, ...]:
+        """Return the shardings of the leaves of the arguments, None where one was not given.
 
-    def out_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
-        """Return the shardings of the results over a mesh: none."""
-        return self.out_shardings_hlo
+        Args:
+          mesh: a mesh with the axes of that which the function was exported for, with devices or
+            without.
+
+        Raises:
+          ValueError: for a mesh with other axes.
+        """
+        return _over(mesh, self._in_named_shardings or self.in_shardings_hlo)
+
+    def out_shardings_jax(self, mesh: Any) -> tuple[NamedSharding | None, ...]:
+        """Return the shardings of the leaves of the results, None where the compiler chose.
+
+        Args:
+          mesh: as for `in_shardings_jax`.
+        """
+        return _over(mesh, self._out_named_shardings or self.out_shardings_hlo)
 
     @property
     def ordered_effects(self) -> tuple[()]:
@@ -216,7 +205,7 @@ class Exported:
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self.in_tree:
             raise ExportError(self._other_tree((args, kwargs)))
-        values = [_without_float0(x) for x in leaves]
+        values = [without_float0(x) for x in leaves]
         self._check(values)
         if innermost() is bottom or self._vjp is None:
             results = exported_call(*values, module=self._module)
@@ -285,6 +274,16 @@ class Exported:
         )
 
 
+def _over(mesh: Any, shardings: Sequence[NamedSharding | None]) -> tuple[NamedSharding | None, ...]:
+    for s in shardings:
+        if s is not None and s.mesh.shape_tuple != mesh.shape_tuple:
+            raise ValueError(
+                f"NamedSharding new mesh {mesh} does not match the mesh used for export {s.mesh}; "
+                "give one with the same axes"
+            )
+    return tuple(None if s is None else s.update(mesh=mesh) for s in shardings)
+
+
 def _named(path: Sequence[Any]) -> str:
     if not path:
         return "(args, kwargs)"
@@ -294,179 +293,13 @@ def _named(path: Sequence[Any]) -> str:
 _FALSE: Final = np.dtype(np.bool_)
 
 
-def _carried(type: ShapedArray) -> ShapedArray:
+def carried(type: ShapedArray) -> ShapedArray:
     """The type by which a module takes values: those of `float0` go as booleans."""
     return ShapedArray(type.shape, _FALSE) if type.dtype == float0 else type.strong()
 
 
-def _without_float0(x: Any) -> Any:
+def without_float0(x: Any) -> Any:
+    """The value by which a module takes another one: zeros that are False for `float0`."""
     if getattr(x, "dtype", None) == float0:
         return full(x.shape, False, _FALSE)
     return x
-
-
-# ------------------------------------------------------------------------------------- exporting
-
-
-def default_export_platform() -> str:
-    """The platform that `export` lowers for when not told: that of the default device.
-
-    >>> default_export_platform() in ("cpu", "cuda", "rocm", "tpu")
-    True
-    """
-    return artifact.canonical_platform(default_backend())
-
-
-def export(
-    fun_jit: Any,
-    *,
-    platforms: Sequence[str] | None = None,
-    disabled_checks: Sequence[DisabledSafetyCheck] = (),
-) -> Callable[..., Exported]:
-    """A function that stages and lowers `fun_jit` for its arguments, as an `Exported`.
-
-    Args:
-      fun_jit: a function made by `effax.jit`.
-      platforms: what to lower for: some of "cpu", "cuda", "rocm" and "tpu"; by default the
-        platform of the default device.
-      disabled_checks: what not to insist on.
-
-    Returns:
-      A function of arrays or `ShapeDtypeStruct`s. Of static arguments, the values are kept, and
-      they are left out of calls.
-
-    Raises:
-      ValueError: for a function that is not jitted, and for a module that calls targets that no
-        one promises to keep; when the function is given its arguments.
-      NotImplementedError: for one that calls back to Python.
-
-    >>> import effax
-    >>> exported = export(effax.jit(lambda x: 2 * x))(effax.ShapeDtypeStruct((3,), "int32"))
-    >>> exported.in_avals, exported.platforms
-    ((i32[3],), ('cpu',))
-    """
-    if not isinstance(fun_jit, Jit):
-        raise ExportError(f"Function to be exported must be the result of `jit` but is: {fun_jit}")
-    checks = _checked(disabled_checks)
-    names = _platforms(platforms)
-
-    @filtered
-    def exporting(*args: Any, **kwargs: Any) -> Exported:
-        traced: Traced = fun_jit.trace(*args, **kwargs)
-        if takes_references(traced.program):
-            raise ExportError(
-                f"{traced.fun_name} takes or closes over references, which an exported function "
-                "can't write: pass their contents as arguments, and return the new ones"
-            )
-        if any(isinstance(x, Carrier) for x in traced.captured):
-            raise ExportError(
-                f"{traced.fun_name} can't be exported, as it closes over a traced value: pass "
-                "that value as an argument"
-            )
-        return _exported(
-            traced.program, traced.captured, traced.in_tree, traced.out_tree, names, checks
-        )
-
-    return exporting
-
-
-def _checked(disabled: Sequence[Any]) -> tuple[DisabledSafetyCheck, ...]:
-    for x in disabled:
-        if not isinstance(x, DisabledSafetyCheck):
-            raise TypeError(f"disabled_checks must be of class DisabledSafetyCheck, got {x!r}")
-    return tuple(disabled)
-
-
-def _platforms(asked: Sequence[str] | None) -> tuple[str, ...]:
-    if asked is None:
-        return (default_export_platform(),)
-    if isinstance(asked, str):
-        asked = (asked,)
-    found = tuple(dict.fromkeys(map(artifact.canonical_platform, asked)))
-    unknown = [x for x in found if x not in ("cpu", "cuda", "rocm", "tpu")]
-    if unknown or not found:
-        raise ExportError(
-            "platforms must be one or several of 'cpu', 'cuda', 'rocm' and 'tpu', got "
-            f"{tuple(asked)}"
-        )
-    return found
-
-
-def _exported(
-    program: Program,
-    captured: Sequence[Any],
-    in_tree: Any,
-    out_tree: Any,
-    platforms: tuple[str, ...],
-    checks: tuple[DisabledSafetyCheck, ...],
-) -> Exported:
-    text, callbacks = portable.module_text(program, captured, platforms)
-    if callbacks:
-        raise NotImplementedError(
-            f"serialization of host_callbacks is not yet implemented: {program.name} calls Python "
-            "functions, which an exported module can't hold; leave the callbacks out"
-        )
-    _check_targets(text, program.name, checks)
-
-    def derived() -> Exported:
-        return _exported_vjp(program, captured, platforms, checks)
-
-    return Exported(
-        program.name,
-        in_tree,
-        program.in_types[len(captured) :],
-        out_tree,
-        program.out_types,
-        platforms,
-        checks,
-        artifact.to_artifact(text),
-        vjp=derived,
-    )
-
-
-def _check_targets(text: str, name: str, checks: Sequence[DisabledSafetyCheck]) -> None:
-    allowed = {x.is_custom_call() for x in checks}
-    strange = [
-        target
-        for target in sorted(artifact.custom_calls(text))
-        if not target.startswith(_STABLE) and target not in allowed
-    ]
-    if strange:
-        raise ExportError(
-            "Cannot serialize code with custom calls whose targets have no compatibility "
-            f"guarantees: {name} calls {', '.join(strange)}. If the module's readers have these, "
-            "pass disabled_checks=[DisabledSafetyCheck.custom_call(name), ...]"
-        )
-
-
-def _exported_vjp(
-    program: Program,
-    captured: Sequence[Any],
-    platforms: tuple[str, ...],
-    checks: tuple[DisabledSafetyCheck, ...],
-) -> Exported:
-    in_types = program.in_types[len(captured) :]
-    cotangent_types = [tangent_type(t) for t in program.out_types]
-
-    def function(*leaves: Any) -> list[Any]:
-        return list(call(*captured, *leaves, program=program, name=program.name))
-
-    def flat(*values: Any) -> list[Any]:
-        given = [
-            np.zeros(t.shape, float0) if t.dtype == float0 else x
-            for x, t in zip(values[len(in_types) :], cotangent_types, strict=True)
-        ]
-        _, pull = vjp(function, *values[: len(in_types)])
-        return [_without_float0(x) for x in pull(given)]
-
-    avals = (*in_types, *cotangent_types)
-    staged = stage(flat, [_carried(t) for t in avals], f"{program.name}_vjp")
-    made = _exported(
-        staged.program,
-        staged.captured,
-        tree_structure((tuple(avals), {})),
-        tree_structure(tuple(in_types)),
-        platforms,
-        checks,
-    )
-    return attrs.evolve(made, in_avals=avals, out_avals=tuple(map(tangent_type, in_types)))

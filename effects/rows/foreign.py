@@ -34,13 +34,26 @@ class Module:
     platforms: tuple[str, ...]
     any_platform: bool = False
     """Whether it may run where it was not made for: as for the first of its platforms."""
+    nr_devices: int = 1
+    """The number of devices that it runs on."""
+    in_shardings: tuple[Any, ...] = ()
+    out_shardings: tuple[Any, ...] = ()
+    """Shardings of operands and results over meshes without devices, or None, if there are any."""
+
+    @property
+    def meshes(self) -> tuple[Any, ...]:
+        """The meshes of its shardings."""
+        told = (*self.in_shardings, *self.out_shardings)
+        return tuple(dict.fromkeys(s.mesh for s in told if s is not None))
 
     def __str__(self) -> str:
         return self.name
 
 
 def _module_type(*operands: ShapedArray, module: Module) -> Sequence[ShapedArray]:
-    match_types(f"the operands of the exported {module.name}", module.in_types, operands)
+    match_types(
+        f"the operands of the exported {module.name}", module.in_types, operands, cuts=False
+    )
     return module.out_types
 
 

@@ -358,10 +358,12 @@ def test_files_that_are_whole_but_strange_are_refused(blob, monkeypatch):
         {"in_avals": 7},
         {"platforms": None},
         {"nr_devices": "many"},
+        {"nr_devices": 4},
+        {"nr_devices": 4, "in_shardings": [None], "out_shardings": []},
     ):
         with pytest.raises(ExportError):
             export.deserialize(signed({**good, **change}))
-    for whole in (signed([]), signed({}), signed(good, version=2)):
+    for whole in (signed([]), signed({}), signed(good, version=3)):
         with pytest.raises(ExportError):
             export.deserialize(whole)
     with pytest.raises(ExportError, match="can't be read as a portable artifact"):

@@ -176,6 +176,20 @@ def test_another_mesh_over_the_same_devices():
     np.testing.assert_array_equal(out, HOST * 2)
 
 
+def test_references_to_arrays_that_are_cut():
+    x = put("x")
+    ref = effax.new_ref(x)
+
+    @effax.jit
+    def double(ref):
+        assert str(effax.typeof(ref[...])) == "float32[8@x,4]"
+        ref[...] = ref[...] * 2
+
+    double(ref)
+    assert str(effax.typeof(ref[...])) == "float32[8@x,4]"
+    np.testing.assert_array_equal(ref[...], HOST * 2)
+
+
 def test_arrays_keep_their_types_where_there_is_no_mesh_in_context():
     with effax.set_mesh(None):
         x = effax.device_put(HOST, NamedSharding(MESH, P("x")))

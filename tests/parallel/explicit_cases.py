@@ -16,14 +16,19 @@ ELEMENTS = 7
 def answers(library, only=None):
     """The type of each program's result and the sum of its elements, or the refusal, by name."""
     found = {}
-    for name, program in programs(library).items():
-        if only is not None and name not in only:
-            continue
-        try:
-            found[name] = described(library, program())
-        except Exception as error:  # whatever it is, it is the answer
-            found[name] = f"refused: {type(error).__name__}"
+    with library.set_mesh(mesh_of(library)):
+        for name, program in programs(library).items():
+            if only is not None and name not in only:
+                continue
+            try:
+                found[name] = described(library, program())
+            except Exception as error:  # whatever it is, it is the answer
+                found[name] = f"refused: {type(error).__name__}"
     return found
+
+
+def mesh_of(library):
+    return library.make_mesh((4, 2), ("x", "y"))
 
 
 def described(library, result):
@@ -40,8 +45,7 @@ def programs(jax):
     """The programs, by name; each is a function without arguments."""
     jnp, lax, nn, P = jax.numpy, jax.lax, jax.nn, jax.P
     auto_axes, explicit_axes = jax.sharding.auto_axes, jax.sharding.explicit_axes
-    mesh = jax.make_mesh((4, 2), ("x", "y"))
-    jax.set_mesh(mesh)
+    mesh = mesh_of(jax)
 
     def put(shape, *spec, dtype="float32"):
         values = np.arange(int(np.prod(shape))) % ELEMENTS + 1

@@ -28,7 +28,8 @@ def run(*what):
 
 
 @pytest.mark.parametrize(
-    "file", ["on_a_mesh.py", "in_pieces.py", "batches_of_matrices.py", "explicit_axes.py"]
+    "file",
+    ["on_a_mesh.py", "in_pieces.py", "batches_of_matrices.py", "explicit_axes.py", "leaving.py"],
 )
 def test_on_eight_devices(file):
     run(HERE / file, "-m", "not slow")

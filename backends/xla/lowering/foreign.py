@@ -9,6 +9,7 @@ import numpy as np
 
 from effax.backends.xla import artifact
 from effax.backends.xla.lowering.callback import layout
+from effax.backends.xla.lowering.sharding import lower_constraint
 from effax.backends.xla.lowering.writer import Name, Writer, nested, number, rule, tensor
 from effax.effects.rows.foreign import (
     Module,
@@ -33,6 +34,13 @@ def lower_exported_call(
             f"used on '{platform}'. Export it for that platform too (export(..., platforms=...)), "
             "or with disabled_checks=[DisabledSafetyCheck.platform()]"
         )
+    devices = 1 if w.mesh is None else w.mesh.size
+    if module.nr_devices > 1 and module.nr_devices != devices:
+        raise ValueError(
+            f"Function '{module.name}' was exported for {module.nr_devices} devices and is used "
+            f"with {devices} devices. Put its arguments on a mesh of {module.nr_devices} devices "
+            "(Exported.in_shardings_jax), or call it under effax.set_mesh"
+        )
     entry = w.function_names.get(module)
     if entry is None:
         texts, entry = artifact.functions(
@@ -42,8 +50,21 @@ def lower_exported_call(
         w.function_names[module] = entry
     if len(module.platforms) > 1:
         index = module.platforms.index(platform) if platform in module.platforms else 0
-        operands = (w.constant(index, _PLATFORM), *operands)
-    return w.call(entry, operands, types)
+        given: tuple[Name, ...] = (w.constant(index, _PLATFORM),)
+    else:
+        given = ()
+    given += tuple(_placed(w, operands, module.in_shardings))
+    return _placed(w, w.call(entry, given, types), module.out_shardings)
+
+
+def _placed(w: Writer, values: Sequence[Name], shardings: Sequence[Any]) -> list[Name]:
+    """Values of a module for several devices, cut among them as it says."""
+    if w.mesh is None or not shardings:
+        return list(values)
+    return [
+        x if where is None else lower_constraint(w, [x.type], x, sharding=where)
+        for x, where in zip(values, shardings, strict=True)
+    ]
 
 
 def _lower_target(acts: bool) -> Any:

@@ -154,6 +154,15 @@ class Writer:
         self.found_nan = False
         self.careless = False
 
+    def declare(self, mesh: ModuleMesh) -> None:
+        """Write the module for all devices of a mesh."""
+        self.mesh = mesh
+        self.functions.append(mesh.text)
+        self.module_attributes += [
+            f"mhlo.num_partitions = {mesh.size} : i32",
+            "mhlo.num_replicas = 1 : i32",
+        ]
+
     @property
     def is_partly_mapped(self) -> bool:
         """Whether the lines now written are for places along some axes of the mesh, not all."""
@@ -468,20 +477,15 @@ def module_text(
         w.taken.add("main")
         attributes: tuple[Sequence[str] | None, Sequence[str] | None] = argument_attributes, None
         if mesh is not None and layout is not None:
-            w.mesh = mesh
-            w.functions.append(mesh.text)
-            w.module_attributes += [
-                f"mhlo.num_partitions = {mesh.size} : i32",
-                "mhlo.num_replicas = 1 : i32",
-            ]
-            attributes = _cut(mesh, layout, program)
+            w.declare(mesh)
+            attributes = cut_attributes(mesh, layout, program)
         text = w.function_text(program, "main", "public", *attributes)
         return w.module(text, w._name(f"jit_{program.name}"))
 
     return written(write, platform, located)
 
 
-def _cut(
+def cut_attributes(
     mesh: ModuleMesh, layout: ProgramLayout, program: Program
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Return the attributes of the operands and results of a program over a mesh."""

@@ -167,6 +167,11 @@ class Traced(_Stage):
         """The values from outside that the function mentions."""
         return self._call.captured
 
+    @property
+    def layout(self) -> ProgramLayout:
+        """The devices of the program, and how its operands and results lie on them."""
+        return self._call.layout
+
     @filtered
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """Go on to StableHLO, for the platform of the arguments or the one that is named.

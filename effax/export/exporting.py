@@ -1,0 +1,271 @@
+"""`export`: a jitted function as a module for some types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import attrs
+import numpy as np
+
+from effax.api.compiling.jitted import Jit
+from effax.api.compiling.stages import Traced
+from effax.api.derivatives.reverse import vjp
+from effax.backends.xla import artifact, portable
+from effax.backends.xla.device import default_backend
+from effax.backends.xla.layout import ProgramLayout
+from effax.backends.xla.mesh import NamedSharding
+from effax.effects.errors import ExportError
+from effax.effects.frames import filtered
+from effax.effects.handler import Carrier
+from effax.effects.program import Program
+from effax.effects.rows.control import call
+from effax.effects.rows.state import takes_references
+from effax.effects.tree import tree_structure
+from effax.effects.types import float0, tangent_type
+from effax.export.exported import DisabledSafetyCheck, Exported, carried, without_float0
+from effax.interpreters.stage import stage
+
+_STABLE: Final = (
+    "lapack_",
+    "cusolver_",
+    "cublas_",
+    "cu_threefry2x32",
+    "hipsolver_",
+    "hipblas_",
+    "annotate_device_placement",
+    "mhlo.",
+    "Sharding",
+    "TopK",
+    "Eigh",
+    "Qr",
+    "ProductOfElementaryHouseholderReflectors",
+    "LuDecomposition",
+    "ApproxTopK",
+    "PartialReduce",
+)
+"""Beginnings of the targets that jaxlib and XLA keep for modules made by earlier versions."""
+
+
+def default_export_platform() -> str:
+    """The platform that `export` lowers for when not told: that of the default device.
+
+    >>> default_export_platform() in ("cpu", "cuda", "rocm", "tpu")
+    True
+    """
+    return artifact.canonical_platform(default_backend())
+
+
+def export(
+    fun_jit: Any,
+    *,
+    platforms: Sequence[str] | None = None,
+    disabled_checks: Sequence[DisabledSafetyCheck] = (),
+) -> Callable[..., Exported]:
+    """A function that stages and lowers `fun_jit` for its arguments, as an `Exported`.
+
+    Args:
+      fun_jit: a function made by `effax.jit`.
+      platforms: what to lower for: some of "cpu", "cuda", "rocm" and "tpu"; by default the
+        platform of the default device.
+      disabled_checks: what not to insist on.
+
+    Returns:
+      A function of arrays or `ShapeDtypeStruct`s. Of static arguments, the values are kept, and
+      they are left out of calls.
+
+    Raises:
+      ValueError: for a function that is not jitted, and for a module that calls targets that no
+        one promises to keep; when the function is given its arguments.
+      NotImplementedError: for one that calls back to Python.
+
+    >>> import effax
+    >>> exported = export(effax.jit(lambda x: 2 * x))(effax.ShapeDtypeStruct((3,), "int32"))
+    >>> exported.in_avals, exported.platforms
+    ((i32[3],), ('cpu',))
+    """
+    if not isinstance(fun_jit, Jit):
+        raise ExportError(f"Function to be exported must be the result of `jit` but is: {fun_jit}")
+    checks = _checked(disabled_checks)
+    names = _platforms(platforms)
+
+    @filtered
+    def exporting(*args: Any, **kwargs: Any) -> Exported:
+        traced: Traced = fun_jit.trace(*args, **kwargs)
+        if takes_references(traced.program):
+            raise ExportError(
+                f"{traced.fun_name} takes or closes over references, which an exported function "
+                "can't write: pass their contents as arguments, and return the new ones"
+            )
+        if any(isinstance(x, Carrier) for x in traced.captured):
+            raise ExportError(
+                f"{traced.fun_name} can't be exported, as it closes over a traced value: pass "
+                "that value as an argument"
+            )
+        return _exported(
+            traced.program,
+            traced.captured,
+            traced.in_tree,
+            traced.out_tree,
+            names,
+            checks,
+            traced.layout,
+        )
+
+    return exporting
+
+
+def _checked(disabled: Sequence[Any]) -> tuple[DisabledSafetyCheck, ...]:
+    for x in disabled:
+        if not isinstance(x, DisabledSafetyCheck):
+            raise TypeError(f"disabled_checks must be of class DisabledSafetyCheck, got {x!r}")
+    return tuple(disabled)
+
+
+def _platforms(asked: Sequence[str] | None) -> tuple[str, ...]:
+    if asked is None:
+        return (default_export_platform(),)
+    if isinstance(asked, str):
+        asked = (asked,)
+    found = tuple(dict.fromkeys(map(artifact.canonical_platform, asked)))
+    unknown = [x for x in found if x not in ("cpu", "cuda", "rocm", "tpu")]
+    if unknown or not found:
+        raise ExportError(
+            "platforms must be one or several of 'cpu', 'cuda', 'rocm' and 'tpu', got "
+            f"{tuple(asked)}"
+        )
+    return found
+
+
+def _exported(
+    program: Program,
+    captured: Sequence[Any],
+    in_tree: Any,
+    out_tree: Any,
+    platforms: tuple[str, ...],
+    checks: tuple[DisabledSafetyCheck, ...],
+    layout: ProgramLayout,
+) -> Exported:
+    text, callbacks = portable.module_text(program, captured, platforms, layout)
+    if callbacks:
+        raise NotImplementedError(
+            f"serialization of host_callbacks is not yet implemented: {program.name} calls Python "
+            "functions, which an exported module can't hold; leave the callbacks out"
+        )
+    _check_targets(text, program.name, checks)
+
+    def derived() -> Exported:
+        return _exported_vjp(program, captured, platforms, checks, layout)
+
+    several = not layout.is_single
+    return Exported(
+        program.name,
+        in_tree,
+        program.in_types[len(captured) :],
+        out_tree,
+        program.out_types,
+        platforms,
+        checks,
+        artifact.to_artifact(text, several),
+        nr_devices=len(layout.where.devices),
+        vjp=derived,
+        in_named_shardings=_ins(program, captured, layout) if several else None,
+        out_named_shardings=_outs(program, layout) if several else None,
+    )
+
+
+def _ins(
+    program: Program, captured: Sequence[Any], layout: ProgramLayout
+) -> tuple[NamedSharding, ...]:
+    """The shardings of the arguments, in the words of their meshes without the devices."""
+    found = []
+    n = len(captured)
+    for place, type in zip(layout.ins[n:], program.in_types[n:], strict=True):
+        named = layout.name(place, type.ndim)
+        if not isinstance(named, NamedSharding):
+            raise NotImplementedError(
+                f"export of {program.name}: an argument of type {type.str_short()} lies as "
+                f"{place}, which no mesh has words for; put it on a mesh first (device_put)"
+            )
+        found.append(named.update(mesh=named.mesh.abstract_mesh))
+    return tuple(found)
+
+
+def _outs(program: Program, layout: ProgramLayout) -> tuple[NamedSharding | None, ...]:
+    asked = layout.outs or (None,) * len(program.out_types)
+    return tuple(
+        s.update(mesh=s.mesh.abstract_mesh)
+        if isinstance(s, NamedSharding) and not s.is_constraint
+        else None
+        for s in asked
+    )
+
+
+def _check_targets(text: str, name: str, checks: Sequence[DisabledSafetyCheck]) -> None:
+    allowed = {x.is_custom_call() for x in checks}
+    strange = [
+        target
+        for target in sorted(artifact.custom_calls(text))
+        if not target.startswith(_STABLE) and target not in allowed
+    ]
+    if strange:
+        raise ExportError(
+            "Cannot serialize code with custom calls whose targets have no compatibility "
+            f"guarantees: {name} calls {', '.join(strange)}. If the module's readers have these, "
+            "pass disabled_checks=[DisabledSafetyCheck.custom_call(name), ...]"
+        )
+
+
+def _exported_vjp(
+    program: Program,
+    captured: Sequence[Any],
+    platforms: tuple[str, ...],
+    checks: tuple[DisabledSafetyCheck, ...],
+    layout: ProgramLayout,
+) -> Exported:
+    in_types = program.in_types[len(captured) :]
+    cotangent_types = [tangent_type(t) for t in program.out_types]
+
+    def function(*leaves: Any) -> list[Any]:
+        return list(call(*captured, *leaves, program=program, name=program.name))
+
+    def flat(*values: Any) -> list[Any]:
+        given = [
+            np.zeros(t.shape, float0) if t.dtype == float0 else x
+            for x, t in zip(values[len(in_types) :], cotangent_types, strict=True)
+        ]
+        _, pull = vjp(function, *values[: len(in_types)])
+        return [without_float0(x) for x in pull(given)]
+
+    avals = (*in_types, *cotangent_types)
+    staged = stage(flat, [carried(t) for t in avals], f"{program.name}_vjp")
+    made = _exported(
+        staged.program,
+        staged.captured,
+        tree_structure((tuple(avals), {})),
+        tree_structure(tuple(in_types)),
+        platforms,
+        checks,
+        _layout_of_vjp(layout, len(captured), len(staged.captured), len(program.out_types)),
+    )
+    return attrs.evolve(made, in_avals=avals, out_avals=tuple(map(tangent_type, in_types)))
+
+
+def _layout_of_vjp(layout: ProgramLayout, before: int, captured: int, outs: int) -> ProgramLayout:
+    """The layout of a derivative: cotangents lie as their values do, where that is known."""
+    asked = layout.outs or (None,) * outs
+    own = layout.ins[before:]
+    known = [s is not None and not getattr(s, "is_constraint", False) for s in asked]
+    cotangents = [
+        s.placement() if s is not None and k else layout.where
+        for s, k in zip(asked, known, strict=True)
+    ]
+    named = dict.fromkeys(
+        [*layout.known, *(s for s in asked if isinstance(s, NamedSharding) and not s.is_constraint)]
+    )
+    return attrs.evolve(
+        layout,
+        ins=(*[layout.where] * captured, *own, *cotangents),
+        outs=None if layout.is_single else own,
+        known=tuple(named),
+    )
