@@ -198,7 +198,7 @@ def _join(
                 for one, attributes in pieces:
                     (share,) = rules[shape.slice](one, Linear(x.type), **attributes)
                     ct = add_cotangents(ct, share)
-            ct = along(ct, x.type) if tracks else ct
+            ct = cut_to(along(ct, x.type) if tracks else ct, x.type)
             cotangents[x] = add_cotangents(cotangents.get(x), ct)
 
 
