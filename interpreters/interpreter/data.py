@@ -22,35 +22,46 @@ from effax.interpreters.stage import stage
 
 @dataclass_transform(eq_default=False)
 class Interpreter(Data):
-    """A transform: fields, rules, `transform`.
+    """The base class of transforms: a subclass declares fields, and gives rules for effects.
 
-    Fields are declared by `Leaf` (an array), `Leaf | None` (one that may be absent), `Static`
-    (hashable data), `State` (a value of the handler's), `Log` (what rules write) and `Setting`
-    (what is fixed for one installation). The first leaf has the type of the value it stands for,
-    unless the class defines `type`. The constructor takes the fields in order, by position or by
-    name; instances are pytrees of their leaves.
+    A field is a `Leaf` (an array), a `Leaf | None` (an array that may be absent), a `Static`
+    (hashable data), a `State` (arrays that rules read and assign), a `Log` (arrays that rules
+    append) or a `Setting` (hashable data that the caller fixes). The first leaf has the type of the
+    value that the data stands for, unless the class defines `type`. The constructor takes the
+    fields in order, by position or by name. Instances are pytrees of their leaves.
 
-    A class without leaves owns no values: its rules take and give plain ones. With `every=True`
-    among the class's arguments, effects on plain values are answered too, if there is a rule for
-    them or a default; else only those are that have an operand of the interpreter's own, or a
-    `row` that a rule is for.
+    A class without leaves owns no values: its rules take and return plain ones. The interpreter
+    answers an effect if it owns an operand, or has a rule for an effect with a `row`.
 
-    A program may bring rules of its own: `custom_jvp`, `custom_vjp`, `custom_vmap`, `custom_root`,
-    `custom_linear_solve`. They are kept for a leaf that is declared `Leaf(primal=True)`, and for
-    plain values; other leaves and states are differentiated through what the interpreter makes of
-    the program's body. Where no leaf is primal, a derivative of the result is refused, unless
-    `open_rules=True` among the class's arguments says that it is that of the body.
+    A program may contain custom rules (`custom_jvp`, `custom_vjp`, `custom_vmap`, `custom_root`,
+    `custom_linear_solve`). They apply to plain values, and to a leaf that is declared
+    `Leaf(primal=True)`. Other leaves and states are differentiated through the program's body under
+    the interpreter. If no leaf is primal, a derivative of the result is refused.
 
-    `pure=True` among the class's arguments promises that rules only perform effects, the same ones
-    for the same attributes, types and settings: they read nothing that changes, and do nothing each
-    time. Un-jitted, what a rule performs is then compiled as one operation, and the rule is called
-    once for all operands of the same types. While a program is recorded the rule is called twice
-    for the same types; from then on, the equations that it recorded are copied. Rules that ask for
-    elements, for a state or for their place are called each time as ever.
+    Override `lift(value)` if the leaf of a plain value is not the value itself. `lift`,
+    `join_static` and `widen` may have a parameter `settings`, the settings of the installation, and
+    `lift` a parameter `mode`, the requested `Mode`.
 
-    Override `lift(value)` where a plain value is not its own leaf, every time. `lift`,
-    `join_static` and `widen` are told more if they have parameters for it: `settings`, those of the
-    installation; and `lift` also `mode`, the `Mode` that is wanted.
+    Arguments of the class statement, as in `class Cost(Interpreter, every=True)`:
+
+    every: answer effects on plain values too, if there is a rule for them or a default.
+    open_rules: where no leaf is primal, the derivative of a custom rule is that of its body.
+    pure: a promise that rules only perform effects, the same ones for the same attributes, types
+      and settings. Outside of `jit`, a rule is called once for operands of the same types, and its
+      effects are compiled as one operation. While a program is recorded, a rule is called twice for
+      the same types; later its equations are copied. A rule that reads elements, a state or its
+      place is called each time nevertheless.
+
+    >>> from effax import Interpreter, Leaf, effects
+    >>> class Doubled(Interpreter):
+    ...     value: Leaf
+    ...     twice: Leaf
+    >>> @Doubled.rule(effects.neg)
+    ... def negated(x):
+    ...     return Doubled(-x.value, -x.twice)
+    >>> found = Doubled.transform(lambda x: -x)(Doubled(1.0, 2.0))
+    >>> float(found.value), float(found.twice)
+    (-1.0, -2.0)
     """
 
     _fields: ClassVar[Fields] = Fields({}, (), (), ())
@@ -142,8 +153,11 @@ class Interpreter(Data):
         """The data of a plain value: each leaf is the value, optional ones are absent.
 
         Without leaves, it is the value. An override may have a parameter `settings`, to read the
-        settings by name, and a parameter `mode`: what the others in a rule, a branch or a loop are
-        like, a `Mode`; None where nothing is known.
+        settings by name, and a parameter `mode`: the `Mode` of the other operands of a rule, or of
+        the other branch or step; None if nothing is known.
+
+        Args:
+          value: a plain value.
         """
         if not cls._fields.leaves:
             return value
@@ -163,9 +177,17 @@ class Interpreter(Data):
 
     @classmethod
     def join_static(cls, name: str, one: Any, other: Any) -> Any:
-        """The least of what two branches, or two steps of a loop, know of a static field.
+        """The least value of a static field above those of two branches, or two steps of a loop.
 
-        Override it where statics are ordered. Raises `TypeError`: by default they must agree.
+        Override it where statics are ordered. By default they must agree.
+
+        Args:
+          name: the name of the field.
+          one: its value in one branch or step.
+          other: its value in the other.
+
+        Raises:
+          TypeError: by default, always; it is not called for equal values.
         """
         raise TypeError(
             f"{cls.__name__}.{name} is {one!r} in one branch or step of a loop and {other!r} in "
@@ -174,10 +196,17 @@ class Interpreter(Data):
 
     @classmethod
     def widen(cls, name: str, one: Any, other: Any) -> Any:
-        """A static field that holds for all later steps of a loop, where joins go on growing.
+        """A value of a static field that holds for all later steps of a loop.
 
-        It is asked when a static of one carry has grown in 32 steps, with its last two values.
-        Raises `FixpointError`: by default there is none.
+        It is called when the field of one carry has grown in 32 steps, with its last two values.
+
+        Args:
+          name: the name of the field.
+          one: its value in the last step but one.
+          other: its value in the last step.
+
+        Raises:
+          FixpointError: by default, always.
         """
         raise FixpointError(
             f"{cls.__name__}.{name} of a loop's carry grows in each step, last from {one!r} to "
@@ -189,17 +218,23 @@ class Interpreter(Data):
     def rule(
         cls, *effects: Effect, lift: bool | None = None, pure: bool | None = None
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Give the rule for some effects.
+        """Decorate the rule for some effects.
 
-        The rule is called with the operands' data and the attributes by name, and returns data
-        (a sequence of it for effects of several results); a result of another kind is plain, not
-        the interpreter's own. It runs outside the interpreter. A parameter named `effect` is
-        told which effect it is, `state` gives states, settings and logs, `run(program, *operands)`
-        runs a program under the interpreter, and `place` is the user's line that asked. Operands
-        that are plain are lifted, unless `lift` is False; the default lifts them except for effects
-        that hold programs. `pure` is that of the class, for this rule. A rule that returns
-        NotImplemented leaves the effect as if it had none: written out in terms of others where
-        there is a definition, lifted where it holds programs.
+        The rule is called with the operands' data and the attributes by name. It returns data, or a
+        sequence of data for an effect of several results. A result of another kind is plain: not
+        the interpreter's own. The rule runs outside the interpreter. A rule that returns
+        NotImplemented leaves the effect as if it had no rule: it is written out in terms of others
+        if there is a definition, and lifted if it holds programs.
+
+        A rule may have further parameters, by name: `effect` is the effect, `state` gives access to
+        states, settings and logs, `run(program, *operands)` runs a program under the interpreter,
+        and `place` is the user's line.
+
+        Args:
+          effects: the effects to which the rule applies.
+          lift: whether operands that are plain are lifted; by default they are, except for effects
+            that hold programs.
+          pure: the promise `pure` of the class, for this rule alone.
         """
 
         known = cls._handler.pure if pure is None else pure
@@ -217,7 +252,7 @@ class Interpreter(Data):
 
     @classmethod
     def answered(cls) -> frozenset[str]:
-        """The entries of rows that this interpreter answers, owned operand or not.
+        """The entries of rows that this interpreter answers, also if it owns no operand.
 
         `make_program(f)(*args).row - T.answered()` is what `T.transform(f)` leaves to be answered.
         """
@@ -225,10 +260,12 @@ class Interpreter(Data):
 
     @classmethod
     def default(cls, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Give the rule for first-order effects that have none.
+        """Decorate the rule for first-order effects that have none.
 
-        It is called as `rule(effect, *operands, **attributes)`; where it returns NotImplemented,
-        the effect is written out in terms of others (`traits.composite`), or refused.
+        Args:
+          function: called as `function(effect, *operands, **attributes)`. If it returns
+            NotImplemented, the effect is written out in terms of others (`traits.composite`), or
+            refused.
         """
         cls._handler.catch_all = CatchAll(function, True, cls._handler.pure)
         cls._handler.version += 1
@@ -236,7 +273,11 @@ class Interpreter(Data):
 
     @classmethod
     def leafwise(cls, *effects: Effect) -> None:
-        """Some effects happen to each leaf on its own, as reshaping does."""
+        """Give a rule that performs an effect on each leaf on its own, as for reshaping.
+
+        Args:
+          effects: the effects to which it applies.
+        """
 
         def leafwise_rule(*operands: Any, effect: Effect, **attributes: Any) -> Any:
             return cls.map(effect, *operands, **attributes)
@@ -245,7 +286,13 @@ class Interpreter(Data):
 
     @classmethod
     def map(cls, effect: Effect, *operands: Any, **attributes: Any) -> Any:
-        """The effect on each leaf on its own; optional leaves where any operand has them."""
+        """Perform an effect on each leaf on its own, and return the data.
+
+        Args:
+          effect: the effect.
+          operands: data. An optional leaf that some operands lack is filled there.
+          attributes: the attributes of the effect.
+        """
         columns: dict[str, Sequence[Any]] = {}
         for name, leaf in cls._fields.leaves.items():
             parts = [getattr(x, name) for x in operands]
@@ -269,7 +316,13 @@ class Interpreter(Data):
 
     @classmethod
     def forward(cls, effect: Effect, *operands: Any, **attributes: Any) -> Any:
-        """Perform an effect on what the operands stand for: the first leaf of each."""
+        """Perform an effect on the values that the operands stand for: the first leaf of each.
+
+        Args:
+          effect: the effect.
+          operands: data, or plain values.
+          attributes: the attributes of the effect.
+        """
         return effect(*map(cls._plain, operands), **attributes)
 
     @classmethod
@@ -278,12 +331,15 @@ class Interpreter(Data):
 
     @classmethod
     def transform(cls, function: Callable[..., Any], /, **given: Any) -> Callable[..., Any]:
-        """The function under this interpreter: takes and gives pytrees in which its data stand.
+        """The function under this interpreter, which takes and returns pytrees with data in them.
 
-        Data among the arguments are this interpreter's values; all else is plain. A result that
-        does not depend on any of them comes back plain. With `State` and `Log` fields, the result
-        is a pair of the function's result and a dict of them. What is given by name is a setting,
-        or a state at the start.
+        Data among the arguments are this interpreter's values, and all else is plain. A result that
+        does not depend on data is plain too. With `State` and `Log` fields, the result is a pair:
+        the function's result, and a dict of the final states and logs.
+
+        Args:
+          function: a function of pytrees.
+          given: settings, and states at the start, by name.
         """
         if not callable(function):
             raise TypeError(f"Expected a callable value, got {function}")
