@@ -379,7 +379,7 @@ def gathered(told: Cutting) -> Sequence[Entries]:
     )
     if not clear:
         raise told.refuse(
-            "the sharding of what is gathered could not be resolved unambiguously (or would "
+            "the sharding of the gathered array could not be resolved unambiguously (or would "
             "require collectives on inputs)",
             "Use `.at[...].get(out_sharding=)` to provide it",
         )

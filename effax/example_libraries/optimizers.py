@@ -127,8 +127,8 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
             for before, after in zip(opt_state.subtree_defs, done.subtree_defs, strict=True):
                 if before != after:
                     raise TypeError(
-                        f"optimizers: an update of a state with the tree {before} gave one with "
-                        f"the tree {after}; it must keep the tree"
+                        f"optimizers: an update must keep the tree of the state, {before}, but "
+                        f"returned {after}"
                     )
             return done
 

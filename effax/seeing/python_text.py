@@ -63,12 +63,12 @@ def read_type(text: Any) -> Any:
     name, bracket, lengths = strong.rstrip("]").partition("[")
     dtype: Any = _LONG.get(name, name)
     if not bracket or not strong.endswith("]") or not name.isidentifier():
-        raise ValueError(f"a type is written as f32[2,3], not {text!r}")
+        raise ValueError(f"expected a type such as f32[2,3], got {text!r}")
     try:
         shape = tuple(int(n) for n in lengths.split(",") if n)
         return ShapedArray(shape, float0 if name == "float0" else np.dtype(dtype), weak)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"a type is written as f32[2,3], not {text!r}: {error}") from None
+        raise ValueError(f"expected a type such as f32[2,3], got {text!r}: {error}") from None
 
 
 def variable_name(index: int) -> str:

@@ -202,5 +202,5 @@ def test_types_are_read_back(text):
 def test_what_is_no_type_is_refused(text):
     from effax.seeing.python_text import read_type
 
-    with pytest.raises(ValueError, match="a type is written as"):
+    with pytest.raises(ValueError, match="expected a type such as"):
         read_type(text)

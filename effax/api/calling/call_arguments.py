@@ -101,7 +101,8 @@ def _leaf_types(
                 raise ValueError(
                     "Triggering __jax_array__() during abstractification is no longer supported. "
                     f"The argument {path(i)} of the jitted function {jit._name}, of type "
-                    f"{type(x)}, is no array but becomes one: pass what its __jax_array__() returns"
+                    f"{type(x)}, is not an array, but converts to one: pass what its "
+                    "__jax_array__() returns"
                 ) from None
             raise TypeError(
                 f"Error interpreting argument to the jitted function {jit._name} as an abstract "

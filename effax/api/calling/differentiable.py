@@ -75,9 +75,9 @@ def check_tangent(primal: ShapedArray, tangent: Any) -> Any:
     if actual.dtype != expected.dtype or actual.shape != expected.shape:
         refuse = TypeError if actual.dtype != expected.dtype else ValueError
         raise refuse(
-            "primal and tangent arguments to jvp do not match; dtypes and shapes must be "
-            f"equal: the primal is {primal.str_short()}, its tangent should be "
-            f"{expected.str_short()}, and is {actual.str_short()}"
+            "primal and tangent arguments to jvp do not match; dtypes and shapes must be equal: "
+            f"the primal is {primal.str_short()}, its tangent should be {expected.str_short()}, "
+            f"but is {actual.str_short()}"
         )
     return as_value(tangent)
 

@@ -370,8 +370,8 @@ def _inferred(x: Any, mesh: Mesh) -> PartitionSpec:
     if isinstance(where, NamedSharding) and where.mesh == mesh:
         return where.spec
     raise NotImplementedError(
-        "shard_map without in_specs takes them from arrays that lie on its mesh, and an argument "
-        f"({typeof(x).str_short()}) is not known to: pass in_specs"
+        "shard_map without in_specs takes them from arrays on its mesh, but an argument of type "
+        f"{typeof(x).str_short()} is not known to be on it: pass in_specs"
     )
 
 

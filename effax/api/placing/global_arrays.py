@@ -140,7 +140,7 @@ def make_array_from_single_device_arrays(
         )
     if isinstance(arrays, Array) or not all(isinstance(x, Array) for x in arrays):
         raise TypeError(
-            f"make_array_from_single_device_arrays takes a sequence of arrays, not {arrays!r}"
+            f"make_array_from_single_device_arrays: expected a sequence of arrays, got {arrays!r}"
         )
     if not arrays and dtype is None:
         raise ValueError(

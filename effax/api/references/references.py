@@ -66,7 +66,7 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
             "arrays do"
         )
     if kind not in (None, "no_grad_no_remat"):
-        raise ValueError(f"new_ref: kind is None or 'no_grad_no_remat', not {kind!r}")
+        raise ValueError(f"new_ref: kind must be None or 'no_grad_no_remat', got {kind!r}")
     if kind is not None and not isinstance(init_val, Ref):
         init_val = stop_gradient(init_val)
     ref = _new_ref(init_val if isinstance(init_val, Ref) else _as_array(init_val))
@@ -416,7 +416,7 @@ def _refuse_conversion(ref: Ref) -> NoReturn:
 
 
 def _refuse_iteration(ref: Ref) -> NoReturn:
-    raise TypeError(f"{ref!r} can't be iterated over; iterate over what it holds, ref[...]")
+    raise TypeError(f"{ref!r} can't be iterated over; iterate over its contents, ref[...]")
 
 
 def _text(ref: Ref) -> str:

@@ -187,7 +187,7 @@ def lower_scan(
     **_: Any,
 ) -> list[Value]:
     if len(types) > carry:
-        raise w.refuse("a scan that stacks what its steps give has no rule")
+        raise w.refuse("a scan that stacks the results of its steps has no rule")
     held = [
         _kept(x, stays(body, consts + k, k))
         for k, x in enumerate(operands[consts : consts + carry])
