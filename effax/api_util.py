@@ -134,7 +134,7 @@ def flatten_axes(name: str, treedef: Any, axis_tree: Any, *, kws: bool = False, 
 
 
 def safe_map(f: Callable[..., Any], *args: Any) -> list[Any]:
-    """`f` of the first elements, of the second ones, ..., as a list.
+    """Apply `f` to the first elements, then to the second ones, ..., and return a list.
 
     Raises ValueError where the sequences are not of one length.
 

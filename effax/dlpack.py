@@ -25,7 +25,7 @@ _SUPPORTED = frozenset(
 
 
 def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:
-    """An array over the memory of another library's array, or a copy of it.
+    """Return an array over the memory of another library's array, or a copy of it.
 
     Args:
       external_array: an object with `__dlpack__` and `__dlpack_device__`.
@@ -52,7 +52,7 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
 
 
 def is_supported_dtype(dtype: DTypeLike) -> bool:
-    """Whether arrays of a dtype can be given away and taken by DLPack.
+    """Return whether DLPack can exchange arrays of a dtype.
 
     >>> import effax.dlpack
     >>> effax.dlpack.is_supported_dtype("float32"), effax.dlpack.is_supported_dtype("int4")

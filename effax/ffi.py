@@ -42,7 +42,7 @@ _FUNCTION: Final[Any] = ctypes.CFUNCTYPE(None).__mro__[1]
 
 
 def include_dir() -> str:
-    """The folder of the headers, for a compiler's `-I`: they are `xla/ffi/api/ffi.h` and others.
+    """Return the folder of the headers (`xla/ffi/api/ffi.h`, ...), for a compiler's `-I`.
 
     >>> import os
     >>> os.path.exists(os.path.join(include_dir(), "xla", "ffi", "api", "ffi.h"))
@@ -129,7 +129,7 @@ def ffi_call(
     custom_call_api_version: int = 4,
     legacy_backend_config: str | None = None,
 ) -> Callable[..., Any]:
-    """A function of arrays that calls a registered handler.
+    """Return a function of arrays that calls a registered handler.
 
     Args:
       target_name: the name under which it was registered.

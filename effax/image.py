@@ -213,7 +213,7 @@ def resize(
     antialias: bool = True,
     precision: Any = Precision.HIGHEST,
 ) -> Array:
-    """An image of another shape.
+    """Return an image resized to another shape.
 
     Args:
       image: an array of any rank.
@@ -271,7 +271,7 @@ def scale_and_translate(
     antialias: bool = True,
     precision: Any = Precision.HIGHEST,
 ) -> Array:
-    """An image magnified and moved along some axes; what comes from outside is zero.
+    """Return an image magnified and moved along some axes; outside of the image it is zero.
 
     A point at x, where pixel i covers i to i + 1, goes to `scale * x + translation`.
 

@@ -197,7 +197,7 @@ COLUMNS: Final[dict[str, Callable[[Effect], Cell]]] = {
 
 
 def column_of(interpreter: type[Interpreter]) -> Callable[[Effect], Cell]:
-    """The column of a user's interpreter."""
+    """Return the column of a user's interpreter."""
     handler = interpreter._handler
 
     def cell(effect: Effect) -> Cell:
@@ -236,7 +236,7 @@ def rows(families: Iterable[str] = ()) -> dict[str, list[Effect]]:
 
 
 def holes() -> list[tuple[str, str]]:
-    """The empty cells of the library's columns: (column, effect)."""
+    """Return the empty cells of the library's columns: (column, effect)."""
     families = library_families()
     return [
         (column, effect.name)
@@ -248,7 +248,7 @@ def holes() -> list[tuple[str, str]]:
 
 
 def library_families() -> frozenset[str]:
-    """The families that have a row file in the library."""
+    """Return the families that have a row file in the library."""
     import effax.effects.rows
 
     return frozenset(path.stem for path in Path(effax.effects.rows.__path__[0]).glob("*.py"))

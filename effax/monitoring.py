@@ -45,29 +45,29 @@ Listener = Callable[..., None]
 
 
 def record_event(event: str, **kwargs: str | int) -> None:
-    """Tell that something happened: listeners are called as `listener(event, **kwargs)`."""
+    """Report an event: listeners are called as `listener(event, **kwargs)`."""
     events.tell("event", event, **kwargs)
 
 
 def record_event_duration_secs(event: str, duration: float, **kwargs: str | int) -> None:
-    """Tell how long something took: listeners are called as `listener(event, duration, ...)`."""
+    """Report how long something took: listeners are called as `listener(event, duration, ...)`."""
     events.tell("duration", event, duration, **kwargs)
 
 
 def record_event_time_span(
     event: str, start_time: float, end_time: float, **kwargs: str | int
 ) -> None:
-    """Tell when something began and ended: `listener(event, start_time, end_time, ...)`."""
+    """Report when something began and ended: `listener(event, start_time, end_time, ...)`."""
     events.tell("time_span", event, start_time, end_time, **kwargs)
 
 
 def record_scalar(event: str, value: float | int, **kwargs: str | int) -> None:
-    """Tell a number: listeners are called as `listener(event, value, **kwargs)`."""
+    """Report a number: listeners are called as `listener(event, value, **kwargs)`."""
     events.tell("scalar", event, value, **kwargs)
 
 
 def register_event_listener(callback: Listener) -> None:
-    """Have a function called by `record_event`.
+    """Register a function that `record_event` calls.
 
     Args:
       callback: a function to be called as `callback(event, **kwargs)`.
@@ -76,7 +76,7 @@ def register_event_listener(callback: Listener) -> None:
 
 
 def register_event_duration_secs_listener(callback: Listener) -> None:
-    """Have a function called by `record_event_duration_secs`.
+    """Register a function that `record_event_duration_secs` calls.
 
     Args:
       callback: a function to be called as `callback(event, duration, **kwargs)`.
@@ -85,7 +85,7 @@ def register_event_duration_secs_listener(callback: Listener) -> None:
 
 
 def register_event_time_span_listener(callback: Listener) -> None:
-    """Have a function called by `record_event_time_span`.
+    """Register a function that `record_event_time_span` calls.
 
     Args:
       callback: a function to be called as `callback(event, start_time, end_time, **kwargs)`.
@@ -94,7 +94,7 @@ def register_event_time_span_listener(callback: Listener) -> None:
 
 
 def register_scalar_listener(callback: Listener) -> None:
-    """Have a function called by `record_scalar`.
+    """Register a function that `record_scalar` calls.
 
     Args:
       callback: a function to be called as `callback(event, value, **kwargs)`.
@@ -151,5 +151,5 @@ def unregister_scalar_listener(callback: Listener) -> None:
 
 
 def clear_event_listeners() -> None:
-    """Have no one listen any more, to any kind of event."""
+    """Remove all listeners, to any kind of event."""
     events.clear()

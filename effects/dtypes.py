@@ -405,7 +405,7 @@ def bit_width(dtype: Any) -> int:
 
 
 def issubdtype(a: Any, b: Any) -> bool:
-    """Whether `a` is below `b` in NumPy's hierarchy of types, where narrow types have their place.
+    """Return whether `a` is below `b` in NumPy's hierarchy of types, narrow types included.
 
     >>> issubdtype("bfloat16", np.floating), issubdtype(ml_dtypes.int4, np.signedinteger)
     (True, True)

@@ -229,7 +229,7 @@ def distinct(x: Any) -> Any:
 
 
 def find_effect(name: str) -> Effect:
-    """The effect of that name.
+    """Return the effect of that name.
 
     Raises `KeyError` when there is none.
     """

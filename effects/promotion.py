@@ -240,7 +240,7 @@ def dtype_and_weakness(x: Any) -> tuple[DType, bool]:
 
 
 def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
-    """The dtype in which values, types and dtypes meet, as `jax.numpy.result_type`.
+    """Return the dtype to which values, types and dtypes promote, as `numpy.result_type` does.
 
     Weak types count as the default dtype of their kind. With `return_weak_type_flag` the answer
     is a pair, the dtype and whether it is weak. Raises `ValueError` without arguments.

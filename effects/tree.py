@@ -77,7 +77,7 @@ register_pytree_node(
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Leaf], PyTreeDef]:
-    """The leaves of a tree, in order, and its structure.
+    """Return the leaves of a tree, in order, and its structure.
 
     `is_leaf(subtree)`, when given, is asked at every step whether to stop there.
 
@@ -103,7 +103,7 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Any:
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Leaf]:
-    """The leaves of a tree, in order.
+    """Return the leaves of a tree, in order.
 
     Args:
       tree: a pytree.
@@ -116,7 +116,7 @@ def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Leaf]:
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
-    """The structure of a tree: hashable, comparable, picklable.
+    """Return the structure of a tree: hashable, comparable, picklable.
 
     Args:
       tree: a pytree.
@@ -129,7 +129,7 @@ def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """The structure of a tuple of trees with these structures.
+    """Return the structure of a tuple of trees with these structures.
 
     Args:
       treedefs: the structures of the elements.
@@ -349,7 +349,7 @@ def tree_transpose(
 def tree_flatten_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, Leaf]], PyTreeDef]:
-    """The leaves with their paths, and the structure.
+    """Return the leaves with their paths, and the structure.
 
     Args:
       tree: a pytree.
@@ -372,7 +372,7 @@ def tree_flatten_with_path(
 def tree_leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Leaf]]:
-    """The leaves with their paths.
+    """Return the leaves with their paths.
 
     Args:
       tree: a pytree.
@@ -395,7 +395,7 @@ def tree_map_with_path(
     is_leaf: Callable[..., bool] | None = None,
     is_leaf_takes_path: bool = False,
 ) -> Any:
-    """`tree_map` of a function that takes the leaf's path first.
+    """Map a function over a tree, as `tree_map` does; it takes the leaf's path first.
 
     Args:
       f: a function of a path, the leaf of `tree` there and the subtrees of `rest` there.

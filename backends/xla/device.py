@@ -87,7 +87,7 @@ def _all(of: Backend) -> tuple[Device, ...]:
 
 
 def devices(platform: str | None = None) -> list[Device]:
-    """All devices of a platform, those of other processes included, by id.
+    """Return all devices of a platform, those of other processes included, by id.
 
     Raises `RuntimeError` for an unknown platform.
     """
@@ -172,7 +172,7 @@ def process_indices(backend: str | None = None) -> list[int]:
 
 
 def default_backend() -> str:
-    """The platform of the default devices: "cpu", "gpu" or "tpu"."""
+    """Return the platform of the default devices: "cpu", "gpu" or "tpu"."""
     return backend().platform
 
 

@@ -142,7 +142,7 @@ def initialize(
 
 
 def is_initialized() -> bool:
-    """Whether `initialize` was called, and `shutdown` was not since.
+    """Return whether `initialize` was called, and `shutdown` was not since.
 
     >>> is_initialized()
     False

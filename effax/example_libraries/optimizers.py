@@ -452,7 +452,7 @@ def polynomial_decay(
 
 
 def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
-    """`values[k]` between the boundaries k - 1 and k.
+    """Return a schedule that is `values[k]` between the boundaries k - 1 and k.
 
     >>> from effax.example_libraries import optimizers
     >>> float(optimizers.piecewise_constant([10, 20], [4.0, 2.0, 1.0])(15))
@@ -487,7 +487,7 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
 
 
 def l2_norm(tree: Any) -> Any:
-    """The root of the sum of all squares in a tree of arrays.
+    """Return the root of the sum of all squares in a tree of arrays.
 
     >>> from effax.example_libraries import optimizers
     >>> float(optimizers.l2_norm({"a": 3.0, "b": 4.0}))

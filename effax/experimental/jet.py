@@ -30,7 +30,7 @@ def jet(
     factorial_scaled: bool = True,
     **_: Any,
 ) -> tuple[Any, Any]:
-    """The value and the derivatives of `fun` along a curve, up to the order of the series given.
+    """Return the value and the derivatives of `fun` along a curve, up to the order of the series.
 
     Args:
       fun: a function of arrays; its result may be any pytree.

@@ -21,7 +21,7 @@ __dir__ = __all__.copy
 
 @filtered
 def with_layout_constraint(x: Any, layouts: Any) -> Any:
-    """The arrays of a tree, which the compiler is to lay out so while they are in a program.
+    """Ask the compiler for a layout of the arrays of a tree while they are in a program.
 
     Args:
       x: a tree of arrays.

@@ -37,7 +37,7 @@ __dir__ = __all__.copy
 
 
 def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
-    """The values of all processes, in all processes, as NumPy arrays.
+    """Return the values of all processes, in all processes, as NumPy arrays.
 
     Args:
       in_tree: a tree of values that have the same shapes and dtypes in every process; or arrays
@@ -75,7 +75,7 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
 
 
 def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
-    """The values of the process that is the source, as NumPy arrays, in all processes.
+    """Return the values of the process that is the source, as NumPy arrays, in all processes.
 
     Args:
       in_tree: a tree of values that have the same shapes and dtypes in every process.
@@ -208,7 +208,7 @@ def sync_global_devices(name: str) -> None:
 
 
 def reached_preemption_sync_point(step_id: int) -> bool:
-    """Whether this is the step at which all processes are to save, and leave.
+    """Return whether this is the step at which all processes are to save, and leave.
 
     A process that gets SIGTERM, as schedulers send it before they take a machine away, tells the
     others; all get True for the same step, the next that none of them has begun. Call it once in
@@ -225,7 +225,7 @@ def reached_preemption_sync_point(step_id: int) -> bool:
 
 
 def host_local_array_to_global_array(local_inputs: Any, global_mesh: Any, pspecs: Any) -> Any:
-    """Arrays of each process as parts of arrays over a mesh, cut as `pspecs` says.
+    """Return arrays over a mesh whose parts are each process's arrays, cut as `pspecs` says.
 
     Args:
       local_inputs: a tree of arrays, each the part of this process; arrays over several processes
@@ -264,7 +264,7 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Any, pspecs
 
 
 def global_array_to_host_local_array(global_inputs: Any, global_mesh: Any, pspecs: Any) -> Any:
-    """The part of each array over a mesh that lies on the devices of this process, as an array.
+    """Return the part of each array over a mesh that lies on the devices of this process.
 
     Args:
       global_inputs: a tree of arrays; those all on this process's devices stay as they are.
@@ -320,7 +320,7 @@ def _converted(
 
 @contextmanager
 def live_devices(devices: Sequence[Any]) -> Iterator[list[Any]]:
-    """The devices whose processes are alive while the block runs, the same in all processes.
+    """Yield the devices whose processes are alive while the block runs, the same in all processes.
 
     Raises `ProcessLostError` after the block where one of their processes died in it.
 

@@ -160,7 +160,7 @@ def odeint(
     mxstep: float = jnp.inf,
     hmax: float = jnp.inf,
 ) -> Any:
-    """The solution of `dy/dt = func(y, t, *args)` at some times, by Dormand & Prince's method.
+    """Solve `dy/dt = func(y, t, *args)` at some times, by Dormand & Prince's method.
 
     Steps adapt to the error, of fifth order; between them there is a polynomial of degree 4.
     Reverse mode solves the adjoint equation backwards, in constant memory; forward mode is refused.

@@ -101,7 +101,7 @@ def _shape(size: Size, *parameters: Any) -> tuple[int, ...]:
 
 
 def stateful_rng(seed: Any = None, *, impl: Any = None) -> StatefulPRNG:
-    """A generator that keeps its own state, in a reference.
+    """Return a generator that keeps its own state, in a reference.
 
     Args:
       seed: an integer; by default one that NumPy draws, outside transformed functions only.

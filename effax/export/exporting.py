@@ -48,7 +48,7 @@ _STABLE: Final = (
 
 
 def default_export_platform() -> str:
-    """The platform that `export` lowers for when not told: that of the default device.
+    """Return the platform that `export` lowers for by default: that of the default device.
 
     >>> default_export_platform() in ("cpu", "cuda", "rocm", "tpu")
     True
@@ -62,7 +62,7 @@ def export(
     platforms: Sequence[str] | None = None,
     disabled_checks: Sequence[DisabledSafetyCheck] = (),
 ) -> Callable[..., Exported]:
-    """A function that stages and lowers `fun_jit` for its arguments, as an `Exported`.
+    """Return a function that stages and lowers `fun_jit` for its arguments, as an `Exported`.
 
     Args:
       fun_jit: a function made by `effax.jit`.

@@ -50,7 +50,7 @@ _WIDE = 64
 def associative_scan(
     fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
 ) -> Any:
-    """Every prefix of some arrays along an axis, folded by an associative function.
+    """Fold every prefix of some arrays along an axis, by an associative function.
 
     Args:
       fn: takes and gives pytrees like `elems`; it is applied to whole slices at once, of which

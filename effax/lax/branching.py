@@ -43,7 +43,7 @@ def cond(
     *operands: Any,
     operand: Any = _NONE,
 ) -> Any:
-    """One of two functions applied to the operands, chosen by a predicate known when it runs.
+    """Apply one of two functions to the operands, chosen by a predicate known when it runs.
 
     Args:
       pred: a scalar; true where it is not zero.

@@ -21,7 +21,7 @@ _KINDS = {"cpu": ("cpu",), "cuda": ("cuda", "gpu"), "rocm": ("rocm", "gpu"), "tp
 def platform_dependent(
     *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
 ) -> Any:
-    """The result of the function for the platform that new arrays go to.
+    """Return the result of the function for the platform that new arrays go to.
 
     Args:
       args: the functions' arguments.
@@ -55,7 +55,7 @@ def platform() -> str:
 
 
 def composite(decomposition: Callable[..., Any], name: str, version: int = 0) -> Callable[..., Any]:
-    """A function under a name, which a compiler that knows the name may compute in its own way.
+    """Name a function, so that a compiler that knows the name may compute it in its own way.
 
     XLA knows none of them and computes the decomposition, and so does every handler: here the
     name is that of a call. Keyword arguments are attributes: hashable objects and NumPy arrays.
@@ -122,7 +122,7 @@ class _Attribute:
 
 
 def stage(x: ArrayLike, /) -> Value:
-    """The value as an array, or as a value of the handlers that are installed.
+    """Return the value as an array, or as a value of the handlers that are installed.
 
     Args:
       x: array_like.

@@ -25,7 +25,7 @@ def schur(
     sort_eig_vals: bool = False,
     select_callable: Callable[..., Any] | None = None,
 ) -> tuple[Array, ...]:
-    """Triangular t, and unitary q where asked, with `q @ t @ q^H = x`. Only on the CPU.
+    """Return triangular t, and unitary q where asked, with `q @ t @ q^H = x`. Only on the CPU.
 
     Of real matrices t has blocks of two rows for pairs of conjugate eigenvalues. There are no
     derivatives. Sorting is refused with `NotImplementedError`, as LAPACK's is in JAX.
@@ -56,7 +56,7 @@ def _schur(x: ArrayLike, vectors: bool) -> tuple[Array, ...]:
 
 @whole()
 def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
-    """Hessenberg's form h with `q @ h @ q^H = a`, and what q is a product of. Only on the CPU.
+    """Return Hessenberg's form h with `q @ h @ q^H = a`, and the reflections of q. Only on the CPU.
 
     Below the first subdiagonal, where h is zero, are the vectors of the reflections that
     `householder_product` multiplies out; their factors are the second result. No derivatives.
@@ -77,7 +77,7 @@ def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
 
 @whole("lower")
 def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Array, Array]:
-    """A Hermitian matrix as `q @ t @ q^H` with t real, symmetric, tridiagonal. Only on the CPU.
+    """Return a Hermitian matrix as `q @ t @ q^H`, t real and tridiagonal. Only on the CPU.
 
     The packed form (t, and the vectors of the reflections that q is a product of, in the place of
     zeros), t's diagonal, the one beside it, and the factors of the reflections. No derivatives.
@@ -100,7 +100,7 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
 def tridiagonal_solve(
     dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
 ) -> Array:
-    """x with `a @ x = b` for tridiagonal a: by elimination with exchanges of rows on the CPU.
+    """Solve `a @ x = b` for tridiagonal a: by elimination with exchanges of rows on the CPU.
 
     `dl`, `d` and `du` are the diagonal below the main one (its first element is not used), the
     main one, and the one above (its last element is not used). NaN where a is singular; with

@@ -217,7 +217,7 @@ def dot_general(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Sums of products over paired axes.
+    """Sum products over paired axes.
 
     Args:
       lhs, rhs: arrays; of two dtypes the wider is taken, floats before integers.
@@ -257,7 +257,7 @@ def dot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Vector and matrix products: the last axis of lhs with the first of rhs.
+    """Multiply vectors and matrices: the last axis of lhs with the first of rhs.
 
     Raises `ValueError` for arrays of other ranks than 1 and 2 (see `dot_general`), or where paired
     axes have different lengths.
@@ -286,7 +286,7 @@ def dot(
 
 
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
-    """Matrix products for all of the leading axes, which must agree.
+    """Multiply matrices for all of the leading axes, which must agree.
 
     Args:
       lhs: array_like, (..., m, k).

@@ -292,7 +292,7 @@ def fori_loop(
     unroll: int | bool | None = None,
     checkpoints: int | None = None,
 ) -> Any:
-    """`for i in range(lower, upper): val = body_fun(i, val)`.
+    """Run `for i in range(lower, upper): val = body_fun(i, val)`, and return `val`.
 
     With bounds that are Python integers it is a `scan`, which reverse mode goes through; else, or
     where `checkpoints` are asked for, a `while_loop`.

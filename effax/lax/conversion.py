@@ -24,7 +24,7 @@ from effax.operands.promoting import asarray
 
 @converts_keys
 def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
-    """The array in another dtype; the result is never weakly typed.
+    """Convert an array to another dtype; the result is never weakly typed.
 
     Raises `ValueError` where no dtype is given, and `TypeError` for a complex Python number that
     is to be real. Warns (`numpy.exceptions.ComplexWarning`) where a complex array becomes real.

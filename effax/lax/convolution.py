@@ -180,7 +180,7 @@ def conv_general_dilated(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """A convolution over any number of spatial axes, with all of XLA's options.
+    """Compute a convolution over any number of spatial axes, with all of XLA's options.
 
     Args:
       lhs: the input, by default [batch, features, *spatial].
@@ -251,7 +251,7 @@ def conv(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """`conv_general_dilated` without dilation and groups: NCHW, OIHW.
+    """Compute `conv_general_dilated` without dilation and groups: NCHW, OIHW.
 
     Args:
       lhs: the input, [batch, features, *spatial].
@@ -285,7 +285,7 @@ def conv_with_general_padding(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """`conv_general_dilated` without groups: NCHW, OIHW.
+    """Compute `conv_general_dilated` without groups: NCHW, OIHW.
 
     Args:
       lhs: the input, [batch, features, *spatial].
@@ -349,7 +349,7 @@ def conv_transpose(
     preferred_element_type: DTypeLike | None = None,
     use_consistent_padding: bool = False,
 ) -> Array:
-    """A convolution with fractional strides ("deconvolution").
+    """Compute a convolution with fractional strides ("deconvolution").
 
     Args:
       lhs: the input, by default NHWC.

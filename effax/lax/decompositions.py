@@ -30,7 +30,7 @@ def _symmetrised(x: ArrayLike) -> Array:
 
 @whole("symmetrize_input")
 def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
-    """The lower triangular factor of positive definite Hermitian matrices.
+    """Return the lower triangular factor of positive definite Hermitian matrices.
 
     With `symmetrize_input`, of half the sum of the matrix and its adjoint; without, of what the
     lower triangle says. NaN for a matrix that is not positive definite.
@@ -57,7 +57,7 @@ def triangular_solve(
     conjugate_a: bool = False,
     unit_diagonal: bool = False,
 ) -> Array:
-    """x with `x @ op(a) = b`, or `op(a) @ x = b` with `left_side`, for triangular a.
+    """Solve `x @ op(a) = b` for x, or `op(a) @ x = b` with `left_side`, for triangular a.
 
     Args:
       a: triangular matrices; the other triangle is not read.
@@ -96,7 +96,7 @@ def triangular_solve(
 
 @whole()
 def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
-    """The LU decomposition: both triangles in one matrix, the row exchanges, their permutation.
+    """Return the LU decomposition: both triangles in one matrix, row exchanges, their permutation.
 
     Args:
       x: array_like, (..., m, n).
@@ -113,7 +113,7 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
 
 @whole("permutation_size")
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
-    """The permutation that results from a sequence of row exchanges.
+    """Return the permutation that results from a sequence of row exchanges.
 
     Args:
       pivots: integers, (..., k): the row that row i was exchanged with.
@@ -134,7 +134,7 @@ def qr(
     full_matrices: bool = True,
     use_magma: bool | None = None,
 ) -> tuple[Array, ...]:
-    """Orthonormal columns q and an upper triangular r with `q @ r = x`.
+    """Return orthonormal columns q and an upper triangular r with `q @ r = x`.
 
     With `pivoting` an order of the columns as well, `q @ r = x[:, order]`, for which the diagonal
     of r descends in size; that only on the CPU. There is no MAGMA here: `use_magma` is refused.
@@ -182,7 +182,7 @@ def eigh(
     subset_by_index: tuple[int, int] | None = None,
     implementation: EighImplementation | None = None,
 ) -> tuple[Array, Array]:
-    """Eigenvectors and eigenvalues (ascending) of Hermitian matrices.
+    """Return eigenvectors and eigenvalues (ascending) of Hermitian matrices.
 
     `subset_by_index` is the range of eigenvalues that are given. The implementation is LAPACK's
     or cuSOLVER's of divide and conquer; asking for another raises `NotImplementedError`.
@@ -246,7 +246,7 @@ def svd(
     subset_by_index: tuple[int, int] | None = None,
     algorithm: SvdAlgorithm | None = None,
 ) -> Array | tuple[Array, Array, Array]:
-    """Singular vectors u, values s (descending) and v^H with `u @ diag(s) @ v^H = x`.
+    """Return singular vectors u, values s (descending) and v^H with `u @ diag(s) @ v^H = x`.
 
     The values alone where `compute_uv` is False. The algorithm is LAPACK's divide and conquer on
     the CPU, cuSOLVER's Jacobi method on GPUs, the polar decomposition on TPUs; `SvdAlgorithm.QR` is
@@ -301,7 +301,7 @@ def eig(
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
 ) -> list[Array]:
-    """Eigenvalues of square matrices, then left and right eigenvectors where asked.
+    """Return eigenvalues of square matrices, then left and right eigenvectors where asked.
 
     Only on the CPU, by LAPACK: another implementation raises `NotImplementedError`. Only the
     eigenvalues have derivatives, unless `enable_eigvec_derivs`: then eigenvectors have that of

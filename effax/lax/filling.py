@@ -26,7 +26,7 @@ from effax.operands.arguments import beside, on_device
 def full(
     shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, sharding: Any = None
 ) -> Array:
-    """An array of one value everywhere, cut up by the sharding if there is one.
+    """Return an array of one value everywhere, with the sharding if there is one.
 
     Raises `TypeError` where the value is not a scalar.
 
@@ -68,7 +68,7 @@ def full_like(
     shape: Shape | None = None,
     sharding: Any = None,
 ) -> Array:
-    """An array like another, of one value everywhere, beside it where it was put somewhere.
+    """Return an array like another, of one value everywhere, on its devices if it was put there.
 
     Args:
       x: array_like, or an object with `shape` and `dtype`.
@@ -97,7 +97,7 @@ def full_like(
 @fills_keys
 @placed
 def empty(shape: Any, dtype: Any, *, out_sharding: OutSharding = None) -> Array:
-    """An array of unspecified elements; here they are zeros.
+    """Return an array of unspecified elements; here they are zeros.
 
     Args:
       shape: the shape of the result.
@@ -112,7 +112,7 @@ def empty(shape: Any, dtype: Any, *, out_sharding: OutSharding = None) -> Array:
 
 
 def iota(dtype: DTypeLike, size: int) -> Array:
-    """0, 1, 2, ... up to but not including `size`.
+    """Return 0, 1, 2, ... up to but not including `size`.
 
     Args:
       dtype: a dtype of numbers.
@@ -129,7 +129,7 @@ def iota(dtype: DTypeLike, size: int) -> Array:
 def broadcasted_iota(
     dtype: DTypeLike, shape: Shape, dimension: int, *, out_sharding: OutSharding = None
 ) -> Array:
-    """An array whose elements are their own positions along one axis.
+    """Return an array whose elements are their own positions along one axis.
 
     Args:
       dtype: a dtype of numbers.

@@ -90,43 +90,43 @@ _ARRAY = "dtype=int32)"
 reduce_sum = _reduction(
     "reduce_sum",
     reduction.reduce_sum,
-    "The sum over some axes.",
+    "Return the sum over some axes.",
     f"lax.reduce_sum({_X}, (0,)) -> Array(6, {_ARRAY}",
 )
 reduce_prod = _reduction(
     "reduce_prod",
     reduction.reduce_prod,
-    "The product over some axes.",
+    "Return the product over some axes.",
     f"lax.reduce_prod({_X}, (0,)) -> Array(0, {_ARRAY}",
 )
 reduce_max = _reduction(
     "reduce_max",
     reduction.reduce_max,
-    "The largest element over some axes; NaN where there is one.",
+    "Return the largest element over some axes; NaN where there is one.",
     f"lax.reduce_max({_X}, (0,)) -> Array(3, {_ARRAY}",
 )
 reduce_min = _reduction(
     "reduce_min",
     reduction.reduce_min,
-    "The smallest element over some axes; NaN where there is one.",
+    "Return the smallest element over some axes; NaN where there is one.",
     f"lax.reduce_min({_X}, (0,)) -> Array(0, {_ARRAY}",
 )
 reduce_and = _reduction(
     "reduce_and",
     reduction.reduce_and,
-    "The conjunction of the elements over some axes; for integers bit by bit.",
+    "Return the conjunction of the elements over some axes; for integers bit by bit.",
     "bool(lax.reduce_and(jnp.array([True, False]), (0,))) -> False",
 )
 reduce_or = _reduction(
     "reduce_or",
     reduction.reduce_or,
-    "The disjunction of the elements over some axes; for integers bit by bit.",
+    "Return the disjunction of the elements over some axes; for integers bit by bit.",
     "bool(lax.reduce_or(jnp.array([True, False]), (0,))) -> True",
 )
 reduce_xor = _reduction(
     "reduce_xor",
     reduction.reduce_xor,
-    "The parity over some axes; for integers bit by bit.",
+    "Return the parity over some axes; for integers bit by bit.",
     f"lax.reduce_xor({_X}, (0,)) -> Array(0, {_ARRAY}",
 )
 
@@ -143,13 +143,13 @@ def _position(name: str, effect: Effect, meaning: str, example: str) -> Position
 argmax = _position(
     "argmax",
     reduction.argmax,
-    "The index of the largest element along an axis, the first of equals; NaN is largest.",
+    "Return the index of the largest element along an axis, the first of equals; NaN is largest.",
     f'lax.argmax({_X}, 0, "int32") -> Array(3, {_ARRAY}',
 )
 argmin = _position(
     "argmin",
     reduction.argmin,
-    "The index of the smallest element along an axis, the first of equals; NaN is smallest.",
+    "Return the index of the smallest element along an axis, the first of equals; NaN is smallest.",
     f'lax.argmin({_X}, 0, "int32") -> Array(0, {_ARRAY}',
 )
 
@@ -165,31 +165,31 @@ def _cumulative(name: str, effect: Effect, meaning: str, example: str) -> Cumula
 cumsum = _cumulative(
     "cumsum",
     cumulative.cumsum,
-    "The sum of each element and all before it, along an axis.",
+    "Return the sum of each element and all before it, along an axis.",
     f"lax.cumsum({_X}) -> Array([0, 1, 3, 6], {_ARRAY}",
 )
 cumprod = _cumulative(
     "cumprod",
     cumulative.cumprod,
-    "The product of each element and all before it, along an axis.",
+    "Return the product of each element and all before it, along an axis.",
     f"lax.cumprod({_X}, reverse=True) -> Array([0, 6, 6, 3], {_ARRAY}",
 )
 cummax = _cumulative(
     "cummax",
     cumulative.cummax,
-    "The largest of each element and all before it, along an axis.",
+    "Return the largest of each element and all before it, along an axis.",
     f"lax.cummax({_X}) -> Array([0, 1, 2, 3], {_ARRAY}",
 )
 cummin = _cumulative(
     "cummin",
     cumulative.cummin,
-    "The smallest of each element and all before it, along an axis.",
+    "Return the smallest of each element and all before it, along an axis.",
     f"lax.cummin({_X}) -> Array([0, 0, 0, 0], {_ARRAY}",
 )
 cumlogsumexp = _cumulative(
     "cumlogsumexp",
     cumulative.cumlogsumexp,
-    "The logarithm of the cumulative sum of exponentials, along an axis.",
+    "Return the logarithm of the cumulative sum of exponentials, along an axis.",
     "lax.cumlogsumexp(jnp.zeros(1)) -> Array([0.], dtype=float32)",
 )
 
@@ -357,7 +357,7 @@ def sort(
 def sort_key_val(
     keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
 ) -> tuple[Array, Array]:
-    """Keys in ascending order, and values in the order of their keys.
+    """Return keys in ascending order, and values in the order of their keys.
 
     Args:
       keys: array_like.
@@ -374,7 +374,7 @@ def sort_key_val(
 
 
 def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
-    """The k largest elements along an axis, in descending order, and their indices.
+    """Return the k largest elements along an axis, in descending order, and their indices.
 
     Args:
       operand: array_like of Booleans, integers or floats.
@@ -412,7 +412,7 @@ def approx_max_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Array, Array]:
-    """The k largest elements along an axis, and their indices; here all of them are found.
+    """Return the k largest elements along an axis, and their indices; here all of them are found.
 
     Args:
       operand: array_like of floats.
@@ -441,7 +441,7 @@ def approx_min_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Array, Array]:
-    """The k smallest elements along an axis, and their indices; here all of them are found.
+    """Return the k smallest elements along an axis, and their indices; here all of them are found.
 
     Args:
       operand: array_like of floats.

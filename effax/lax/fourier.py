@@ -25,7 +25,7 @@ class FftType(enum.IntEnum):
 
 
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
-    """The discrete Fourier transform of the last `len(fft_lengths)` axes, three at most.
+    """Compute the discrete Fourier transform of the last `len(fft_lengths)` axes, three at most.
 
     Over no axes it is the array itself, in the dtype that the transform would have.
 

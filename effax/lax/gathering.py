@@ -56,7 +56,7 @@ def gather(
     mode: Mode = None,
     fill_value: Any = None,
 ) -> Array:
-    """The slices of an array that start at given indices.
+    """Return the slices of an array that start at given indices.
 
     Args:
       operand: the array.
@@ -136,7 +136,7 @@ def _scatter_function(name: str, effect: Effect, what: str, answer: float) -> Sc
         )
 
     scatter_function.__name__ = scatter_function.__qualname__ = name
-    scatter_function.__doc__ = f"""An array in which, at given indices, {what}.
+    scatter_function.__doc__ = f"""Return an array in which, at given indices, {what}.
 
     The mirror image of `gather`: the slices that it would read are written. An index outside is
     dropped, unless mode is 'clip'. `x.at[...]` is the easier way to say it.
@@ -280,7 +280,7 @@ def scatter_apply(
 @moves_keys()
 @whole("axes")
 def index_take(src: Array, idxs: Sequence[Array], axes: Sequence[int]) -> Array:
-    """The slices at index vectors, one vector for each of the axes; indices wrap around.
+    """Return the slices at index vectors, one vector for each of the axes; indices wrap around.
 
     Args:
       src: the array.

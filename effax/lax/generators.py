@@ -27,7 +27,7 @@ def rng_bit_generator(
     *,
     out_sharding: None = None,
 ) -> tuple[Any, Any]:
-    """The state of a generator after it has made random bits, and the bits.
+    """Return the state of a generator after it has made random bits, and the bits.
 
     The bits are XLA's: the same for the same state on one kind of device, and not promised to be so
     between kinds with the default. Under `vmap` the first state makes the bits of all lanes. Raises
@@ -60,7 +60,7 @@ def rng_bit_generator(
 
 @whole("shape")
 def rng_uniform(a: Any, b: Any, shape: Any) -> Any:
-    """Numbers in [a, b) from the device's own generator, whose state no one sees.
+    """Return numbers in [a, b) from the device's own generator, whose state no one sees.
 
     The dtype is that of the bounds. Not to be relied on where a computation is to be repeated:
     `random.uniform` is. Raises `ValueError` for bounds that are not scalars or differ in dtype,

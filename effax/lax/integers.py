@@ -14,7 +14,7 @@ from effax.operands.promoting import asarray
 
 @whole()
 def mulhi(x: Array, y: Array, /) -> Array:
-    """The high half of the product of two integers, whose low half is `x * y`.
+    """Return the high half of the product of two integers, whose low half is `x * y`.
 
     x and y have one dtype, and shapes equal up to axes of length 1 and scalars. Raises `TypeError`
     for others than integers.

@@ -45,6 +45,7 @@ def _named(
 ) -> None:
     function.__name__ = function.__qualname__ = name
     call, _, answer = example.partition(" -> ")
+    meaning = meaning.replace("The ", "Return the ", 1)
     function.__doc__ = (
         f"{meaning}\n\n    Args:\n{arguments}\n\n    >>> import effax.lax as lax\n"
         f"    >>> {call}\n    {answer}\n    "
@@ -195,10 +196,8 @@ rsqrt = tunable(
 cbrt = tunable(
     "cbrt", elementwise.cbrt, "The real cube root.", f"lax.cbrt(0.0) -> Array(0., {_WEAK}"
 )
-exp = tunable("exp", transcendental.exp, "e to the power x.", f"lax.exp(0.0) -> Array(1., {_WEAK}")
-exp2 = tunable(
-    "exp2", transcendental.exp2, "2 to the power x.", f"lax.exp2(3.0) -> Array(8., {_WEAK}"
-)
+exp = tunable("exp", transcendental.exp, "Return `e**x`.", f"lax.exp(0.0) -> Array(1., {_WEAK}")
+exp2 = tunable("exp2", transcendental.exp2, "Return `2**x`.", f"lax.exp2(3.0) -> Array(8., {_WEAK}")
 expm1 = tunable(
     "expm1",
     transcendental.expm1,

@@ -54,7 +54,7 @@ def _no_groups(name: str, groups: Any) -> None:
 
 
 def axis_size(axis_name: Any) -> int:
-    """The number of places along a named axis, or of a tuple of them together.
+    """Return the number of places along a named axis, or of a tuple of them together.
 
     Raises `UnboundAxisError`, a `NameError`, where nothing binds the name.
 
@@ -87,7 +87,7 @@ def axis_index(axis_name: Any) -> Array:
 
 
 def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """The sum over all places of a named axis, at each of them; of every leaf of a pytree.
+    """Sum over all places of a named axis, at each of them, every leaf of a pytree.
 
     Args:
       x: arrays, or Python numbers: of those the sum is known at once, `size * x`.
@@ -113,7 +113,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """The mean over all places of a named axis.
+    """Return the mean over all places of a named axis.
 
     Args:
       x: a pytree of arrays or Python numbers.
@@ -138,7 +138,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """The largest over all places of a named axis, element by element.
+    """Return the largest value over all places of a named axis, element by element.
 
     Args:
       x: a pytree of arrays.
@@ -155,7 +155,7 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """The smallest over all places of a named axis, element by element.
+    """Return the smallest value over all places of a named axis, element by element.
 
     Args:
       x: a pytree of arrays.
@@ -180,7 +180,7 @@ def _axis(axis: int, ndim: int) -> int:
 def all_gather(
     x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False
 ) -> Any:
-    """The values of all places, stacked along a new `axis`, or with `tiled` joined along it.
+    """Gather the values of all places, stacked along a new `axis`, or with `tiled` joined along it.
 
     Args:
       x: a pytree of arrays.
@@ -217,7 +217,7 @@ def psum_scatter(
     axis_index_groups: Any = None,
     tiled: bool = False,
 ) -> Any:
-    """The sum over all places, of which each keeps its piece along `scatter_dimension`.
+    """Sum over all places, of which each keeps its piece along `scatter_dimension`.
 
     Without `tiled` that axis has the length of the named one, and is gone from the result.
 
@@ -421,7 +421,7 @@ def pvary(x: Any, axis_name: Any) -> Any:
 
 
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
-    """The value itself, from here on one that may differ from place to place along named axes.
+    """Return the value, marked as one that may differ from place to place along named axes.
 
     Types keep count of that under `shard_map`, and derivatives need it: what all places share gets
     the sum of their cotangents, and what may differ gets at each place the cotangent there. Mostly

@@ -39,7 +39,7 @@ def conv_general_dilated_patches(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Array:
-    """The windows of a convolution, each as a column of features.
+    """Return the windows of a convolution, each as a column of features.
 
     The result has the shape of `conv_general_dilated`'s, with as many features as channels of lhs
     times elements of the filter; all elements of one channel are next to each other.
@@ -97,7 +97,7 @@ def conv_general_dilated_local(
     dimension_numbers: Any = None,
     precision: PrecisionLike = None,
 ) -> Array:
-    """A convolution with a separate kernel at each place of the result.
+    """Compute a convolution with a separate kernel at each place of the result.
 
     `rhs` has, where a kernel has its input channels, channels times elements of the filter, in the
     order of `conv_general_dilated_patches`, and in place of the filter's lengths the result's.
@@ -150,7 +150,7 @@ def conv_shape_tuple(
     pads: Padding,
     batch_group_count: int = 1,
 ) -> tuple[int, ...]:
-    """The shape of a convolution's result, batch and features first in all shapes.
+    """Return the shape of a convolution's result, batch and features first in all shapes.
 
     Args:
       lhs_shape: (batch, features, *spatial).
@@ -191,7 +191,7 @@ def conv_general_shape_tuple(
     padding: Padding,
     dimension_numbers: Any,
 ) -> tuple[int, ...]:
-    """The shape of a convolution's result, with axes placed by `dimension_numbers`.
+    """Return the shape of a convolution's result, with axes placed by `dimension_numbers`.
 
     Args:
       lhs_shape, rhs_shape: shapes of the operands.
@@ -216,7 +216,7 @@ def conv_transpose_shape_tuple(
     padding: Padding,
     dimension_numbers: Any,
 ) -> tuple[int, ...]:
-    """The shape of a transposed convolution's result.
+    """Return the shape of a transposed convolution's result.
 
     Args:
       lhs_shape, rhs_shape: shapes of the operands.

@@ -26,7 +26,7 @@ def qdwh(
     eps: float | None = None,
     dynamic_shape: tuple[int, int] | None = None,
 ) -> tuple[Array, Array, Array, Array]:
-    """x as `u @ h`, u with orthonormal columns, h Hermitian and positive semidefinite.
+    """Return u with orthonormal columns and positive semidefinite h, with `x = u @ h`.
 
     The third result is the number of iterations taken (10 at most, or `max_iterations`), the
     fourth whether u has converged to a relative `eps`. For matrices at least as tall as wide.

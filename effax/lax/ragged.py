@@ -44,7 +44,7 @@ def ragged_dot(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """The rows of lhs, group after group, times the matrix of their group.
+    """Multiply the rows of lhs, group after group, by the matrix of their group.
 
     Args:
       lhs: (m, k).
@@ -83,7 +83,7 @@ def ragged_dot_general(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """`dot_general` where one axis of lhs is cut into groups.
+    """Compute `dot_general` where one axis of lhs is cut into groups.
 
     If that axis is contracted, the result has one product for each group, along a new first axis;
     if it is not, each of its elements meets the part of rhs that belongs to its group; and if it

@@ -25,7 +25,7 @@ def ragged_all_to_all(
     axis_name: Hashable,
     axis_index_groups: Any = None,
 ) -> Array:
-    """Rows of each place's operand, sent to the outputs of all places; a ragged `all_to_all`.
+    """Send rows of each place's operand to the outputs of all places; a ragged `all_to_all`.
 
     The j-th slices of the four vectors are about place j: of the operand, `send_sizes[j]` rows
     from `input_offsets[j]` on go to place j, whose output has them from `output_offsets[j]` on.

@@ -39,7 +39,7 @@ def _reflect(vectors: ArrayLike, taus: ArrayLike, c: Any, adjoint: bool, backwar
 
 @whole()
 def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
-    """The first columns of the product of Householder reflections `1 - tau v v^H`.
+    """Return the first columns of the product of Householder reflections `1 - tau v v^H`.
 
     Reflection i has v of column i of a: 0 above the diagonal, 1 on it, the column's below. Raises
     `TypeError` for integers, and `ValueError` where a has fewer rows than columns, fewer columns
@@ -64,7 +64,7 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
 def ormqr(
     a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False
 ) -> Array:
-    """`q @ c`, q the product of reflections that `householder_product(a, taus)` has columns of.
+    """Return `q @ c`, where `householder_product(a, taus)` gives columns of q.
 
     `c @ q` where `left` is False; with `transpose` the adjoint of q, which is the transpose of a
     real one. q itself, which is square, is not made.
@@ -83,7 +83,7 @@ def ormqr(
 
 @whole()
 def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
-    """The upper triangular factor of `r^T @ r + w w^T`, for a real upper triangular r.
+    """Return the upper triangular factor of `r^T @ r + w w^T`, for a real upper triangular r.
 
     A rotation for each row, each of which makes one element of w zero.
 

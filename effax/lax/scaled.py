@@ -26,7 +26,7 @@ def scaled_dot(
     dimension_numbers: DimensionNumbers | None = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """`(lhs * lhs_scale) @ (rhs * rhs_scale)`, each scale shared by a block of elements.
+    """Return `(lhs * lhs_scale) @ (rhs * rhs_scale)`, each scale shared by a block of elements.
 
     Args:
       lhs, rhs: operands of `dot_general`, of any float dtype.

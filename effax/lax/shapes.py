@@ -58,7 +58,7 @@ def _axes(axes: Any, ndim: int) -> tuple[int, ...]:
 def broadcast(
     operand: ArrayLike, sizes: Sequence[int], *, out_sharding: OutSharding = None
 ) -> Array:
-    """The array repeated along new first axes.
+    """Repeat an array along new first axes.
 
     Args:
       operand: array_like.
@@ -94,7 +94,7 @@ def broadcast_in_dim(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """The array in a larger shape; its axis i lies along axis `broadcast_dimensions[i]`.
+    """Broadcast an array to a larger shape; axis i becomes axis `broadcast_dimensions[i]`.
 
     Args:
       operand: array_like.
@@ -133,7 +133,7 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape to which all of some shapes broadcast.
+    """Return the shape to which all of some shapes broadcast.
 
     Raises `ValueError` where there is none.
 
@@ -156,7 +156,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
-    """The array repeated to the shape of another.
+    """Repeat an array to the shape of another.
 
     Raises `ValueError` where it does not fit in.
 
@@ -183,7 +183,7 @@ def reshape(
     *,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """The elements in another shape, read in row-major order of `dimensions`.
+    """Return the elements in another shape, read in row-major order of `dimensions`.
 
     Args:
       operand: array_like.
@@ -339,7 +339,7 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
 @moves_keys()
 @whole("axis")
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
-    """The slices along an axis, as a tuple.
+    """Return the slices along an axis, as a tuple.
 
     Args:
       x: array_like.
@@ -429,7 +429,7 @@ def pad(
 
 @moves_keys("choicelist", "default", "on_true", "on_false")
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
-    """One array where the predicate is true, the other where it is not.
+    """Choose elements of one array where the predicate is true, of the other where it is not.
 
     Args:
       pred: array_like of Booleans, a scalar or of the shape of the others.
@@ -444,7 +444,7 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
 
 @moves_keys("cases")
 def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
-    """`cases[which]`, element by element; `which` holds Booleans or integers.
+    """Return `cases[which]`, element by element; `which` holds Booleans or integers.
 
     Args:
       which: array_like of Booleans or integers, a scalar or of the shape of the cases.
@@ -497,7 +497,7 @@ def optimization_barrier(operand: Any, /) -> Any:
 
 
 def dtype(x: Any) -> np.dtype[Any]:
-    """The dtype of a value, or the one that a class, a name or a dtype stands for here.
+    """Return the dtype of a value, or the one that a class, a name or a dtype stands for here.
 
     64 bits become 32 unless x64 is on. Raises `ValueError` for None, `TypeError` for what has none.
 
@@ -514,7 +514,7 @@ def dtype(x: Any) -> np.dtype[Any]:
 
 
 def shape_as_value(shape: Shape) -> Array:
-    """A shape as an array of integers.
+    """Return a shape as an array of integers.
 
     Args:
       shape: a sequence of integers.

@@ -54,7 +54,7 @@ def slice(
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
 ) -> Array:
-    """The box of an array between start and limit, every `strides`-th element of it.
+    """Return the box of an array between start and limit, every `strides`-th element of it.
 
     Raises `TypeError` where the box does not lie inside the array.
 
@@ -80,7 +80,7 @@ def slice_in_dim(
     stride: int = 1,
     axis: int = 0,
 ) -> Array:
-    """A slice along one axis; negative bounds count from the end.
+    """Return a slice along one axis; negative bounds count from the end.
 
     Args:
       operand: array_like.
@@ -107,7 +107,7 @@ def slice_in_dim(
 
 @moves_keys()
 def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
-    """One position along an axis, known beforehand.
+    """Return one position along an axis, known beforehand.
 
     Raises `IndexError` for a position outside the axis.
 
@@ -248,7 +248,7 @@ def dynamic_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """The part of an array of a known size, at a place known only at run time.
+    """Return the part of an array of a known size, at a place known only at run time.
 
     Args:
       operand: the array.
@@ -284,7 +284,7 @@ def dynamic_update_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """An array with a part replaced, at a place known only at run time.
+    """Replace a part of an array, at a place known only at run time.
 
     Starts are moved so that the whole update lies inside.
 
@@ -324,7 +324,7 @@ def dynamic_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """`dynamic_slice` along one axis, whole in the others.
+    """Slice one axis at a place known only at run time; see `dynamic_slice`.
 
     Args:
       operand: array_like.
@@ -352,7 +352,7 @@ def dynamic_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """One position along an axis, known only at run time.
+    """Return one position along an axis, known only at run time.
 
     Args:
       operand: array_like.
@@ -380,7 +380,7 @@ def dynamic_update_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """`dynamic_update_slice` with a start along one axis, zero in the others.
+    """Replace a part of one axis, at a place known only at run time.
 
     Args:
       operand: array_like.

@@ -55,7 +55,7 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """x with `matvec(x) = b`, found by a solver that no derivative goes through.
+    """Solve `matvec(x) = b` by a solver that no derivative goes through.
 
     The derivative in any direction solves one more system of the same matrix; reverse mode solves
     the transposed one.
@@ -124,7 +124,7 @@ def custom_root(
     tangent_solve: Solver,
     has_aux: bool = False,
 ) -> Any:
-    """x with `f(x) = 0`, found by a solver that no derivative goes through.
+    """Find x with `f(x) = 0`, by a solver that no derivative goes through.
 
     By the implicit function theorem, the derivative solves a linear system whose matrix is f's
     derivative at x.

@@ -47,7 +47,7 @@ class Token:
 
 
 def create_token(_: Any = None) -> Token:
-    """A token that comes after nothing.
+    """Return a token that comes after nothing.
 
     Args:
       _: ignored.
@@ -59,7 +59,7 @@ def create_token(_: Any = None) -> Token:
 
 
 def after_all(*operands: Any) -> Token:
-    """A token that comes after all of the given tokens.
+    """Return a token that comes after all of the given tokens.
 
     Effects that can be observed happen in the order of the program's text anyway. Raises
     `TypeError` for what is no token.

@@ -33,7 +33,7 @@ def padtype_to_pads(
     window_strides: Sequence[int],
     padding: str,
 ) -> list[tuple[int, int]]:
-    """The padding (low, high) of each axis that "SAME", "SAME_LOWER" or "VALID" stands for.
+    """Return the padding (low, high) of each axis that "SAME", "SAME_LOWER" or "VALID" stands for.
 
     Raises `RuntimeError` for another word.
 
@@ -130,7 +130,7 @@ def reduce_window_shape_tuple(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> tuple[int, ...]:
-    """The shape that `reduce_window` gives.
+    """Return the shape that `reduce_window` gives.
 
     Args:
       operand_shape: the shape of the array.

@@ -96,7 +96,7 @@ def identity(x: ArrayLike) -> Array:
 
 @whole()
 def relu(x: ArrayLike) -> Array:
-    """`max(x, 0)`, with derivative 0 at 0 (Bertoin et al. 2021), and where x is NaN.
+    """Return `max(x, 0)`, with derivative 0 at 0 (Bertoin et al. 2021), and where x is NaN.
 
     >>> import effax, effax.nn as nn
     >>> nn.relu(-1.0), float(effax.grad(nn.relu)(0.0))
@@ -126,7 +126,7 @@ def _relu_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Arr
 
 @whole()
 def relu6(x: ArrayLike) -> Array:
-    """`min(max(x, 0), 6)`, with derivative 0 at 0 and 6.
+    """Return `min(max(x, 0), 6)`, with derivative 0 at 0 and 6.
 
     >>> import effax.nn as nn
     >>> nn.relu6(7.0)
@@ -143,7 +143,7 @@ def _relu6(x: Array) -> Array:
 
 @whole()
 def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
-    """`(x + sqrt(x**2 + b)) / 2`.
+    """Return `(x + sqrt(x**2 + b)) / 2`.
 
     >>> import effax.nn as nn
     >>> nn.squareplus(0.0)
@@ -159,7 +159,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
 
 @whole()
 def softplus(x: ArrayLike) -> Array:
-    """`log(1 + exp(x))`, without overflow.
+    """Return `log(1 + exp(x))`, without overflow.
 
     >>> import effax.nn as nn
     >>> nn.softplus(100.0)
@@ -174,7 +174,7 @@ def _softplus(x: Array) -> Array:
 
 @whole()
 def sparse_plus(x: ArrayLike) -> Array:
-    """0 below -1, x above 1, and `(x + 1)**2 / 4` between them.
+    """Return 0 below -1, x above 1, and `(x + 1)**2 / 4` between them.
 
     >>> import effax.nn as nn
     >>> nn.sparse_plus(1.0)
@@ -188,7 +188,7 @@ def sparse_plus(x: ArrayLike) -> Array:
 
 @whole()
 def soft_sign(x: ArrayLike) -> Array:
-    """`x / (abs(x) + 1)`.
+    """Return `x / (abs(x) + 1)`.
 
     >>> import effax.nn as nn
     >>> nn.soft_sign(1.0)
@@ -201,7 +201,7 @@ def soft_sign(x: ArrayLike) -> Array:
 
 @whole()
 def sigmoid(x: ArrayLike) -> Array:
-    """`1 / (1 + exp(-x))`.
+    """Return `1 / (1 + exp(-x))`.
 
     >>> import effax.nn as nn
     >>> nn.sigmoid(0.0)
@@ -212,7 +212,7 @@ def sigmoid(x: ArrayLike) -> Array:
 
 @whole()
 def sparse_sigmoid(x: ArrayLike) -> Array:
-    """`(x + 1) / 2`, clipped to [0, 1].
+    """Return `(x + 1) / 2`, clipped to [0, 1].
 
     >>> import effax.nn as nn
     >>> nn.sparse_sigmoid(0.0)
@@ -227,7 +227,7 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
 
 @whole()
 def silu(x: ArrayLike) -> Array:
-    """`x * sigmoid(x)`, also called swish.
+    """Return `x * sigmoid(x)`, also called swish.
 
     >>> import effax.nn as nn
     >>> nn.silu(0.0)
@@ -242,7 +242,7 @@ swish = silu
 
 @whole()
 def mish(x: ArrayLike) -> Array:
-    """`x * tanh(softplus(x))`.
+    """Return `x * tanh(softplus(x))`.
 
     >>> import effax.nn as nn
     >>> nn.mish(0.0)
@@ -254,7 +254,7 @@ def mish(x: ArrayLike) -> Array:
 
 @whole()
 def log_sigmoid(x: ArrayLike) -> Array:
-    """`log(sigmoid(x))`, without overflow.
+    """Return `log(sigmoid(x))`, without overflow.
 
     >>> import effax.nn as nn
     >>> nn.log_sigmoid(-100.0)
@@ -266,7 +266,7 @@ def log_sigmoid(x: ArrayLike) -> Array:
 
 @whole()
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """x where it is positive, else `alpha * (exp(x) - 1)`.
+    """Return x where it is positive, else `alpha * (exp(x) - 1)`.
 
     >>> import effax.nn as nn
     >>> nn.elu(2.0)
@@ -292,7 +292,7 @@ def _elu(x: Array, alpha: Any) -> Array:
 
 @whole()
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
-    """x where it is not negative, else `negative_slope * x`.
+    """Return x where it is not negative, else `negative_slope * x`.
 
     >>> import effax.nn as nn
     >>> nn.leaky_relu(-100.0)
@@ -307,7 +307,7 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
 
 @whole()
 def hard_tanh(x: ArrayLike) -> Array:
-    """x clipped to [-1, 1].
+    """Return x clipped to [-1, 1].
 
     >>> import effax.nn as nn
     >>> nn.hard_tanh(3.0)
@@ -323,7 +323,7 @@ def hard_tanh(x: ArrayLike) -> Array:
 
 @whole()
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """x where it is positive, else `alpha * (exp(x / alpha) - 1)`.
+    """Return x where it is positive, else `alpha * (exp(x / alpha) - 1)`.
 
     >>> import effax.nn as nn
     >>> nn.celu(2.0)
@@ -403,7 +403,7 @@ def _hard_sigmoid(x: Array) -> Array:
 
 @whole()
 def hard_sigmoid(x: ArrayLike) -> Array:
-    """`relu6(x + 3) / 6`.
+    """Return `relu6(x + 3) / 6`.
 
     >>> import effax.nn as nn
     >>> nn.hard_sigmoid(0.0)
@@ -414,7 +414,7 @@ def hard_sigmoid(x: ArrayLike) -> Array:
 
 @whole()
 def hard_silu(x: ArrayLike) -> Array:
-    """`x * hard_sigmoid(x)`, also called hard swish.
+    """Return `x * hard_sigmoid(x)`, also called hard swish.
 
     >>> import effax.nn as nn
     >>> nn.hard_silu(3.0)
@@ -443,7 +443,7 @@ def tanh(x: ArrayLike, /) -> Array:
 
 @whole()
 def log1mexp(x: ArrayLike) -> Array:
-    """`log(1 - exp(-x))` for positive x, exact at both ends (Mächler 2012).
+    """Return `log(1 - exp(-x))` for positive x, exact at both ends (Mächler 2012).
 
     >>> import effax.nn as nn
     >>> nn.log1mexp(float("inf"))

@@ -102,7 +102,7 @@ def dot_product_attention(
     implementation: str | None = None,
     return_residual: bool = False,
 ) -> Array | tuple[Array, Array]:
-    """`softmax(query @ key^T * scale + bias) @ value` (Vaswani et al. 2017), head by head.
+    """Return `softmax(query @ key^T * scale + bias) @ value` (Vaswani et al. 2017), head by head.
 
     The letters are B: batch, T and S: places of queries and keys, N: heads of queries, K: heads of
     keys and values, of which N is a multiple, H: the length of a head. The softmax is in float32.

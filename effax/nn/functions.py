@@ -131,7 +131,7 @@ def logsumexp(
     return_sign: bool = False,
     where: ArrayLike | None = None,
 ) -> Array | tuple[Array, Array]:
-    """`log(sum(b * exp(a)))`, without overflow.
+    """Return `log(sum(b * exp(a)))`, without overflow.
 
     Args:
       a: the exponents.

@@ -390,7 +390,9 @@ def _family(
         )
 
     initializer.__name__ = initializer.__qualname__ = name
-    initializer.__doc__ = f"""`variance_scaling({scale}, "{mode}", "{distribution}")`: {source}.
+    initializer.__doc__ = f"""Make `variance_scaling({scale}, "{mode}", "{distribution}")`.
+
+    Source: {source}.
 
     Args:
       in_axis: the axis or axes of the inputs.

@@ -66,7 +66,7 @@ def scaled_matmul(
     rhs_scales: Array,
     preferred_element_type: DTypeLike = jnp.float32,
 ) -> Array:
-    """The product of two batches of matrices whose blocks of elements share scales.
+    """Multiply two batches of matrices whose blocks of elements share scales.
 
     Args:
       lhs: (B, M, K).
@@ -126,7 +126,7 @@ def scaled_dot_general(
     configs: Sequence[BlockScaleConfig] | None = None,
     implementation: str | None = None,
 ) -> Array:
-    """`dot_general` of operands that are made narrow on the way, block by block.
+    """Compute `dot_general` of operands that are made narrow on the way, block by block.
 
     Contracted axes are cut into blocks, each of which is rounded to a narrow dtype under a scale
     of its own. Backwards, cotangents and operands are made narrow in the same way; rounding itself

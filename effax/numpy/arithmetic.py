@@ -44,7 +44,7 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
 
 @universal(identity=0, reduce=reductions.sum, accumulate=cumsum, at=folds.update("add", "max"))
 def add(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x + y`; for Booleans their disjunction.
+    """Return `x + y`; for Booleans their disjunction.
 
     >>> add(1, 2.5)
     Array(3.5, dtype=float32, weak_type=True)
@@ -58,7 +58,7 @@ def add(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @universal(at=folds.update("subtract"))
 def subtract(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x - y`; refused for Booleans.
+    """Return `x - y`; refused for Booleans.
 
     >>> subtract(1, 2)
     Array(-1, dtype=int32, weak_type=True)
@@ -74,7 +74,7 @@ def subtract(x: ArrayLike, y: ArrayLike, /) -> Array:
     identity=1, reduce=reductions.prod, accumulate=cumprod, at=folds.update("multiply", "min")
 )
 def multiply(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x * y`; for Booleans their conjunction.
+    """Return `x * y`; for Booleans their conjunction.
 
     >>> multiply(2, 3)
     Array(6, dtype=int32, weak_type=True)
@@ -88,7 +88,7 @@ def multiply(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @whole()
 def true_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`x1 / x2`, in floating point.
+    """Return `x1 / x2`, in floating point.
 
     >>> true_divide(1, 4)
     Array(0.25, dtype=float32, weak_type=True)
@@ -104,7 +104,7 @@ divide = true_divide
 
 @whole()
 def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`x1 // x2`, rounded towards minus infinity.
+    """Return `x1 // x2`, rounded towards minus infinity.
 
     >>> floor_divide(-7, 2)
     Array(-4, dtype=int32, weak_type=True)
@@ -143,7 +143,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 @whole()
 def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`x1 % x2`, with the sign of x2; zero for integers where x2 is zero.
+    """Return `x1 % x2`, with the sign of x2; zero for integers where x2 is zero.
 
     >>> remainder(-7, 3)
     Array(2, dtype=int32, weak_type=True)
@@ -189,7 +189,7 @@ def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @whole()
 def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
-    """`(x1 // x2, x1 % x2)`.
+    """Return `(x1 // x2, x1 % x2)`.
 
     >>> divmod(7, 2)[1]
     Array(1, dtype=int32, weak_type=True)
@@ -201,7 +201,7 @@ def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
 
 
 def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`x1 ** x2`.
+    """Return `x1 ** x2`.
 
     A Python integer as exponent makes repeated products, exact for integers and differentiable
     everywhere. Raises `TypeError` for integers to a negative power known beforehand.
@@ -252,7 +252,7 @@ def _power_of_integers(x: Any, n: Any) -> Any:
 
 @whole()
 def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x ** y`, in floating point.
+    """Return `x ** y`, in floating point.
 
     >>> float_power(2, -1)
     Array(0.5, dtype=float32, weak_type=True)
@@ -262,7 +262,7 @@ def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @universal(1)
 def negative(x: ArrayLike, /) -> Array:
-    """`-x`; refused for Booleans.
+    """Return `-x`; refused for Booleans.
 
     >>> negative(2)
     Array(-2, dtype=int32, weak_type=True)
@@ -272,7 +272,7 @@ def negative(x: ArrayLike, /) -> Array:
 
 @whole()
 def positive(x: ArrayLike, /) -> Array:
-    """`+x`: x itself.
+    """Return `+x`: x itself.
 
     >>> positive(2)
     Array(2, dtype=int32, weak_type=True)
@@ -319,7 +319,7 @@ def fabs(x: ArrayLike, /) -> Array:
 
 @whole()
 def sign(x: ArrayLike, /) -> Array:
-    """-1, 0 or 1; for complex numbers `x / abs(x)`.
+    """Return -1, 0 or 1; for complex numbers `x / abs(x)`.
 
     >>> sign(-2)
     Array(-1, dtype=int32, weak_type=True)
@@ -329,7 +329,7 @@ def sign(x: ArrayLike, /) -> Array:
 
 @whole()
 def reciprocal(x: ArrayLike, /) -> Array:
-    """`1 / x`, in floating point.
+    """Return `1 / x`, in floating point.
 
     >>> reciprocal(4)
     Array(0.25, dtype=float32, weak_type=True)
@@ -339,7 +339,7 @@ def reciprocal(x: ArrayLike, /) -> Array:
 
 @whole()
 def square(x: ArrayLike, /) -> Array:
-    """`x * x`.
+    """Return `x * x`.
 
     >>> square(3)
     Array(9, dtype=int32, weak_type=True)

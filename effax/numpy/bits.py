@@ -24,7 +24,7 @@ from effax.operands.promoting import (
 
 @universal(identity=-1, reduce=folds.conjunction)
 def bitwise_and(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x & y`.
+    """Return `x & y`.
 
     >>> bitwise_and(6, 3)
     Array(2, dtype=int32, weak_type=True)
@@ -34,7 +34,7 @@ def bitwise_and(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @universal(identity=0, reduce=folds.disjunction)
 def bitwise_or(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x | y`.
+    """Return `x | y`.
 
     >>> bitwise_or(6, 3)
     Array(7, dtype=int32, weak_type=True)
@@ -44,7 +44,7 @@ def bitwise_or(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @universal(identity=0, reduce=folds.parity)
 def bitwise_xor(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x ^ y`.
+    """Return `x ^ y`.
 
     >>> bitwise_xor(6, 3)
     Array(5, dtype=int32, weak_type=True)
@@ -54,7 +54,7 @@ def bitwise_xor(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @whole()
 def bitwise_invert(x: ArrayLike, /) -> Array:
-    """`~x`.
+    """Return `~x`.
 
     >>> bitwise_invert(0)
     Array(-1, dtype=int32, weak_type=True)
@@ -67,7 +67,7 @@ bitwise_not = invert = bitwise_invert
 
 @whole()
 def left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x << y`.
+    """Return `x << y`.
 
     >>> left_shift(1, 3)
     Array(8, dtype=int32, weak_type=True)
@@ -80,7 +80,7 @@ bitwise_left_shift = left_shift
 
 @whole()
 def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`x1 >> x2`; the sign stays.
+    """Return `x1 >> x2`; the sign stays.
 
     >>> right_shift(-8, 2)
     Array(-2, dtype=int32, weak_type=True)

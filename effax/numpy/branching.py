@@ -26,7 +26,7 @@ from effax.operands.promoting import array, asarray, broadcast_to_common, promot
 def choose(
     a: ArrayLike, choices: ArrayLike | Sequence[ArrayLike], out: None = None, mode: str = "raise"
 ) -> Array:
-    """For each element of a, the element there of the array of that number.
+    """Return, for each element of a, the element there of the array of that number.
 
     Args:
       a: integers.
@@ -125,7 +125,7 @@ def piecewise(
     *args: Any,
     **kw: Any,
 ) -> Array:
-    """A function defined piece by piece: the last condition that holds picks the piece.
+    """Evaluate a function defined piece by piece: the last condition that holds picks the piece.
 
     Args:
       x: where to evaluate it.

@@ -39,7 +39,7 @@ def where(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> Array | tuple[Array, ...]:
-    """x where the condition holds, y elsewhere; with the condition alone, where that is so.
+    """Return x where the condition holds, else y; of the condition alone, where it holds.
 
     The latter is `nonzero(condition, size=size, fill_value=fill_value)`.
 

@@ -34,7 +34,7 @@ from effax.operands.promoting import (
 @answers_keys(operator.eq)
 @whole()
 def equal(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x == y`.
+    """Return `x == y`.
 
     >>> equal(1, 1.0)
     Array(True, dtype=bool, weak_type=True)
@@ -47,7 +47,7 @@ def equal(x: ArrayLike, y: ArrayLike, /) -> Array:
 @answers_keys(operator.ne)
 @whole()
 def not_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x != y`.
+    """Return `x != y`.
 
     >>> not_equal(1, 2)
     Array(True, dtype=bool, weak_type=True)
@@ -79,7 +79,7 @@ def imaginary_part(x: Any) -> Any:
 
 @whole()
 def less(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x < y`; complex numbers in lexicographic order.
+    """Return `x < y`; complex numbers in lexicographic order.
 
     >>> less(1, 2)
     Array(True, dtype=bool, weak_type=True)
@@ -89,7 +89,7 @@ def less(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @whole()
 def less_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x <= y`; complex numbers in lexicographic order.
+    """Return `x <= y`; complex numbers in lexicographic order.
 
     >>> less_equal(2, 1)
     Array(False, dtype=bool, weak_type=True)
@@ -99,7 +99,7 @@ def less_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @whole()
 def greater(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x > y`; complex numbers in lexicographic order.
+    """Return `x > y`; complex numbers in lexicographic order.
 
     >>> greater(2, 1)
     Array(True, dtype=bool, weak_type=True)
@@ -109,7 +109,7 @@ def greater(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @whole()
 def greater_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """`x >= y`; complex numbers in lexicographic order.
+    """Return `x >= y`; complex numbers in lexicographic order.
 
     >>> greater_equal(1, 2)
     Array(False, dtype=bool, weak_type=True)
@@ -172,7 +172,7 @@ def logical_xor(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @whole()
 def logical_not(x: ArrayLike, /) -> Array:
-    """Whether x is zero.
+    """Return whether x is zero.
 
     >>> logical_not(0)
     Array(True, dtype=bool, weak_type=True)
@@ -191,7 +191,7 @@ def _strong(truth: Any) -> Any:
 
 @whole()
 def isnan(x: ArrayLike, /) -> Array:
-    """Whether x is not a number.
+    """Return whether x is not a number.
 
     >>> isnan(0.0)
     Array(False, dtype=bool, weak_type=True)
@@ -202,7 +202,7 @@ def isnan(x: ArrayLike, /) -> Array:
 
 @whole()
 def isfinite(x: ArrayLike, /) -> Array:
-    """Whether x is neither infinite nor NaN.
+    """Return whether x is neither infinite nor NaN.
 
     >>> isfinite(0.0)
     Array(True, dtype=bool, weak_type=True)
@@ -212,7 +212,7 @@ def isfinite(x: ArrayLike, /) -> Array:
 
 @whole()
 def isinf(x: ArrayLike, /) -> Array:
-    """Whether x is infinite.
+    """Return whether x is infinite.
 
     >>> isinf(0.0)
     Array(False, dtype=bool)
@@ -321,7 +321,7 @@ def isclose(
     atol: ArrayLike = 1e-8,
     equal_nan: bool = False,
 ) -> Array:
-    """Whether `abs(a - b) <= atol + rtol * abs(b)`.
+    """Return whether `abs(a - b) <= atol + rtol * abs(b)`.
 
     Infinities are close to themselves, and NaN is so with `equal_nan`.
 

@@ -66,7 +66,7 @@ def dot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """The last axis of a with the last but one of b (its only one, for a vector).
+    """Multiply the last axis of a with the last but one of b (its only one, for a vector).
 
     Args:
       a, b: arrays; with a number it is the product.
@@ -305,7 +305,7 @@ def tensordot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Sums of products over some axes of both.
+    """Sum products over some axes of both arrays.
 
     Args:
       a, b: arrays.
@@ -410,7 +410,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
 
 @whole()
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
-    """The Kronecker product: each element of a replaced by that element times b.
+    """Return the Kronecker product: each element of a replaced by that element times b.
 
     >>> import effax.numpy as jnp
     >>> jnp.kron(jnp.array([1, 10]), jnp.array([1, 2]))
@@ -465,7 +465,7 @@ def trace(
     dtype: DTypeLike | None = None,
     out: None = None,
 ) -> Array:
-    """The sum along a diagonal.
+    """Return the sum along a diagonal.
 
     Args:
       a: an array of at least two axes.

@@ -32,7 +32,7 @@ def array(
     device: DeviceLike = None,
     out_sharding: OutSharding = None,
 ) -> Value:
-    """An array of an array-like: a number, an array, or nested lists of them.
+    """Make an array from an array-like: a number, an array, or nested lists of them.
 
     Args:
       object: what to make an array of; lists may hold traced values.

@@ -23,7 +23,7 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> Array:
-    """The cross product of vectors of 2 or 3 components; of two plane vectors, a number.
+    """Return the cross product of vectors of 2 or 3 components; of two plane vectors, a number.
 
     Args:
       a, b: arrays of vectors along `axisa` and `axisb`; their other axes are broadcast.

@@ -120,7 +120,7 @@ def svd(
     hermitian: bool = False,
     subset_by_index: tuple[int, int] | None = None,
 ) -> Array | SVDResult:
-    """The singular value decomposition: `u @ diag(s) @ vh = a`, s descending.
+    """Return the singular value decomposition: `u @ diag(s) @ vh = a`, s descending.
 
     Args:
       a: matrices.
@@ -178,7 +178,7 @@ def qr(a: ArrayLike, *, mode: Literal["r"]) -> Array: ...
 def qr(a: ArrayLike, mode: str = ...) -> Array | QRResult: ...
 @whole("mode")
 def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
-    """Orthonormal columns q and upper triangular r with `q @ r = a`.
+    """Return orthonormal columns q and upper triangular r with `q @ r = a`.
 
     `mode` is "reduced", "complete" (q is square), "r" (r alone) or "raw": LAPACK's Householder
     reflections, transposed as in NumPy, and their factors.
@@ -242,7 +242,7 @@ def eigh(
     UPLO: str | None = None,  # noqa: N803  (NumPy's name)
     symmetrize_input: bool = True,
 ) -> EighResult:
-    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices.
+    """Return eigenvalues, ascending, and eigenvectors of Hermitian matrices.
 
     Args:
       a: the matrices.

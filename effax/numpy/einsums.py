@@ -118,7 +118,7 @@ def einsum(
     _dot_general: Any = None,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """The sum of products that letters for axes describe.
+    """Return the sum of products that letters for axes describe.
 
     Args:
       subscripts: as `"ij,jk->ik"`: a letter for each axis of each operand; those that the result

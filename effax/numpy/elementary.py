@@ -125,7 +125,7 @@ def _each_part(x: Any, operation: Effect, number: float) -> Any:
 
 @whole()
 def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The angle of the point (x2, x1), in [-pi, pi].
+    """Return the angle of the point (x2, x1), in [-pi, pi].
 
     >>> arctan2(0, -1)
     Array(3.1415927, dtype=float32, weak_type=True)
@@ -138,7 +138,7 @@ atan2 = arctan2
 
 @universal(identity=-math.inf, reduce=folds.natural)
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`log(exp(x1) + exp(x2))`, without overflow.
+    """Return `log(exp(x1) + exp(x2))`, without overflow.
 
     >>> logaddexp(1000.0, 0.0)
     Array(1000., dtype=float32, weak_type=True)
@@ -149,7 +149,7 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @universal(identity=-math.inf, reduce=folds.binary)
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`log2(2**x1 + 2**x2)`, without overflow.
+    """Return `log2(2**x1 + 2**x2)`, without overflow.
 
     >>> logaddexp2(3.0, 3.0)
     Array(4., dtype=float32, weak_type=True)
@@ -163,7 +163,7 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @whole()
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`sqrt(x1**2 + x2**2)`, without overflow.
+    """Return `sqrt(x1**2 + x2**2)`, without overflow.
 
     >>> hypot(3, 4)
     Array(5., dtype=float32, weak_type=True)
@@ -191,7 +191,7 @@ def _times(x: Any, constant: float) -> Any:
 
 @whole()
 def sinc(x: ArrayLike, /) -> Array:
-    """`sin(pi x) / (pi x)`, and 1 at zero.
+    """Return `sin(pi x) / (pi x)`, and 1 at zero.
 
     >>> sinc(0)
     Array(1., dtype=float32, weak_type=True)

@@ -109,7 +109,7 @@ def vectorize(
     excluded: Collection[int | str] = frozenset(),
     signature: str | None = None,
 ) -> Callable[..., Any]:
-    """A function made one of arrays, which are broadcast against each other.
+    """Return a function of arrays, which are broadcast against each other, made of `pyfunc`.
 
     Args:
       pyfunc: a function of scalars, or of arrays with the core axes in the signature.

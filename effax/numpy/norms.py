@@ -31,7 +31,7 @@ def norm(
     axis: Axis = None,
     keepdims: bool = False,
 ) -> Array:
-    """The norm of a vector or a matrix.
+    """Return the norm of a vector or a matrix.
 
     Args:
       x: the array.

@@ -25,7 +25,7 @@ from effax.operands.arguments import broadcast, check_arrays, is_static, shape_o
 
 @opening
 def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
-    """The zeros of a polynomial, complex, in no order: eigenvalues of its companion matrix.
+    """Return the zeros of a polynomial, complex, in no order: eigenvalues of its companion matrix.
 
     Args:
       p: its coefficients.

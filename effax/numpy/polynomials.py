@@ -243,7 +243,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
 
 @whole("m")
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
-    """The m-th integral of a polynomial, in floating point.
+    """Return the m-th integral of a polynomial, in floating point.
 
     Args:
       p: its coefficients.
@@ -275,7 +275,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
 
 @whole("unroll")
 def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
-    """The value of a polynomial at each of these points, by Horner's rule.
+    """Return the value of a polynomial at each of these points, by Horner's rule.
 
     Args:
       p: coefficients along the first axis; further axes are broadcast against x.
@@ -356,7 +356,7 @@ def polyfit(
     w: ArrayLike | None = None,
     cov: bool | str = False,
 ) -> Array | tuple[Array, ...]:
-    """The polynomial of a degree that comes closest to points, in the sense of least squares.
+    """Fit a polynomial of a given degree to points, by least squares.
 
     Args:
       x: a vector of n places.

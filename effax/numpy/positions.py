@@ -24,7 +24,7 @@ from effax.operands.promoting import array, asarray
 
 
 def ix_(*args: ArrayLike) -> tuple[Array, ...]:
-    """Vectors as index arrays of an open mesh: `x[ix_(rows, columns)]` is a block of x.
+    """Return vectors as index arrays of an open mesh: `x[ix_(rows, columns)]` is a block of x.
 
     Vectors of Booleans stand for the places where they are True. Raises `ValueError` for other
     ranks than 1.
@@ -120,7 +120,7 @@ def ravel_multi_index(
     *,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Indices, an array for each axis, as positions in an array read as a vector.
+    """Return indices, an array for each axis, as positions in an array read as a vector.
 
     Args:
       multi_index: integers.

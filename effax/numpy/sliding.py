@@ -68,7 +68,7 @@ def convolve(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The convolution of two vectors; integers are computed as floats.
+    """Return the convolution of two vectors; integers are computed as floats.
 
     Args:
       a, v: vectors.
@@ -96,7 +96,7 @@ def correlate(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The correlation of two vectors, the second conjugated; integers are computed as floats.
+    """Return the correlation of two vectors, the second conjugated; integers become floats.
 
     Args:
       a, v: vectors.

@@ -95,7 +95,7 @@ def take(
     indices_are_sorted: bool = False,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """The elements at given positions along an axis.
+    """Return the elements at given positions along an axis.
 
     Args:
       a: the array.
@@ -203,7 +203,7 @@ def take_along_axis(
     *,
     wrap_negative_indices: bool | None = None,
 ) -> Array:
-    """For each vector along an axis, its elements at the positions in a vector of the indices.
+    """Return the elements of each vector along an axis at positions in a vector of the indices.
 
     Args:
       arr: the array.

@@ -268,7 +268,7 @@ class ufunc(partial):  # type: ignore[type-arg]  # noqa: N801
 
 
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
-    """A function of scalars as a `ufunc`: mapped over arrays, which are broadcast.
+    """Return a function of scalars as a `ufunc`: mapped over arrays, which are broadcast.
 
     Args:
       func: a function that can be traced.

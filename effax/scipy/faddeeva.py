@@ -83,7 +83,7 @@ def _faddeeva_rule(primals: Any, tangents: Any) -> Any:
 @own_promotion
 @whole()
 def wofz(z: ArrayLike) -> Array:
-    """Faddeeva's function, `exp(-z**2) * erfc(-i * z)`, complex.
+    """Compute Faddeeva's function, `exp(-z**2) * erfc(-i * z)`, complex.
 
     >>> from effax.scipy import special
     >>> special.wofz(0.0)
@@ -113,7 +113,7 @@ def _scaled_erfc_jvp(primals: Any, tangents: Any) -> Any:
 @own_promotion
 @whole()
 def erfcx(x: ArrayLike) -> Array:
-    """`exp(x**2) * erfc(x)`, which does not vanish where erfc does; of complex numbers too.
+    """Return `exp(x**2) * erfc(x)`, which does not vanish where erfc does; of complex numbers too.
 
     >>> from effax.scipy import special
     >>> float(special.erfcx(10.0))
@@ -148,7 +148,7 @@ def _dawson_jvp(primals: Any, tangents: Any) -> Any:
 
 @whole()
 def dawsn(x: ArrayLike) -> Array:
-    """Dawson's integral, `exp(-x**2)` times the integral of `exp(t**2)` from 0 to x.
+    """Compute Dawson's integral, `exp(-x**2)` times the integral of `exp(t**2)` from 0 to x.
 
     >>> from effax.scipy import special
     >>> float(special.dawsn(1.0))

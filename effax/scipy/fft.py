@@ -126,7 +126,7 @@ def _many(
 def dct(
     x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
 ) -> Array:
-    """The cosine transform `2 sum_j x_j cos(pi k (2j + 1) / 2n)` along an axis.
+    """Return the cosine transform `2 sum_j x_j cos(pi k (2j + 1) / 2n)` along an axis.
 
     Args:
       x: array_like; integers become floats, and 16-bit floats become 32-bit ones.
@@ -152,7 +152,7 @@ def dct(
 def idct(
     x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
 ) -> Array:
-    """The inverse of `dct` along an axis.
+    """Return the inverse of `dct` along an axis.
 
     Args:
       x: array_like; integers become floats, and 16-bit floats become 32-bit ones.
@@ -178,7 +178,7 @@ def dctn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Array:
-    """`dct` along each of some axes: all of them, or the last ones, as many as lengths are given.
+    """Compute `dct` along each of some axes: all, or the last ones, as many as lengths are given.
 
     Args:
       x: array_like.
@@ -204,7 +204,7 @@ def idctn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Array:
-    """The inverse of `dctn` along some axes.
+    """Return the inverse of `dctn` along some axes.
 
     Args:
       x: array_like.

@@ -18,7 +18,7 @@ from effax.scipy.faddeeva import widened
 
 @whole("n")
 def bernoulli(n: int) -> Array:
-    """The first n + 1 of Bernoulli's numbers, B1 being -1/2.
+    """Compute the first n + 1 of Bernoulli's numbers, B1 being -1/2.
 
     >>> from effax.scipy import special
     >>> special.bernoulli(2)
@@ -41,7 +41,7 @@ def bernoulli(n: int) -> Array:
 @own_promotion
 @whole("v", "n_iter")
 def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
-    """Bessel functions of the first kind of orders 0, 1, ..., v: along a new first axis.
+    """Compute Bessel functions of the first kind of orders 0, 1, ..., v, along a new first axis.
 
     By recurrence downwards from the order `n_iter` (Miller's algorithm), which has to be well
     above both v and the largest z.
@@ -93,7 +93,7 @@ def sph_harm_y(
     diff_n: int | None = None,
     n_max: int | None = None,
 ) -> Array:
-    """Spherical harmonics of degrees n and orders m at polar angles theta and azimuths phi.
+    """Compute spherical harmonics of degrees n, orders m, at polar angles theta and azimuths phi.
 
     Complex. `n_max`, the largest degree that counts, must be given under `jit`, where n has no
     values; degrees above it are taken to be it. 0 where the order is larger than the degree.

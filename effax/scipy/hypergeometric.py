@@ -137,7 +137,7 @@ def _asymptotic(a: Array, b: Array, x: Array) -> Array:
 
 @whole()
 def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """Kummer's function, the sum of `(a)_k / (b)_k * x**k / k!`.
+    """Compute Kummer's function, the sum of `(a)_k / (b)_k * x**k / k!`.
 
     Where b is 0, -1, ... it is inf, unless a is one of 0, -1, ..., b: the sum then ends before.
 
@@ -257,7 +257,7 @@ def _degenerate(a: Array, b: Array, c: Array, m: Array, x: Array, active: Array)
 
 @whole()
 def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
-    """Gauss's function, the sum of `(a)_k (b)_k / (c)_k * x**k / k!`, continued below -1.
+    """Compute Gauss's function, the sum of `(a)_k (b)_k / (c)_k * x**k / k!`, continued below -1.
 
     inf above 1, and where c is 0, -1, ...
 

@@ -73,7 +73,7 @@ def _exp1(x: Array) -> Array:
 
 @whole()
 def exp1(x: ArrayLike) -> Array:
-    """The integral of `exp(-t) / t` from x on; NaN for negative x.
+    """Compute the integral of `exp(-t) / t` from x on; NaN for negative x.
 
     >>> from effax.scipy import special
     >>> float(special.exp1(1.0))
@@ -103,7 +103,7 @@ def _expi(x: Array) -> Array:
 
 @whole()
 def expi(x: ArrayLike) -> Array:
-    """The integral of `exp(t) / t` from -inf to x, its principal value for positive x.
+    """Compute the integral of `exp(t) / t` from -inf to x, its principal value for positive x.
 
     >>> from effax.scipy import special
     >>> float(special.expi(1.0))
@@ -143,7 +143,7 @@ def _expn(n: Array, x: Array) -> Array:
 
 @whole()
 def expn(n: ArrayLike, x: ArrayLike) -> Array:
-    """The integral of `exp(-x * t) / t**n` from 1 on, for integers n; NaN for negative ones or x.
+    """Compute the integral of `exp(-x * t) / t**n` from 1 on, n an integer; NaN if n < 0 or x < 0.
 
     There is a derivative in x, none in n.
 
@@ -196,7 +196,7 @@ def _sine_cosine(x: Array) -> tuple[Array, Array]:
 @own_promotion
 @whole()
 def sici(x: ArrayLike) -> tuple[Array, Array]:
-    """The integrals of `sin(t) / t` from 0, and of `cos(t) / t` from -inf, to x.
+    """Compute the integrals of `sin(t) / t` from 0, and of `cos(t) / t` from -inf, to x.
 
     >>> from effax.scipy import special
     >>> [round(float(y), 3) for y in special.sici(1.0)]
@@ -255,7 +255,7 @@ def _fresnel(x: Array) -> tuple[Array, Array]:
 
 @whole()
 def fresnel(x: ArrayLike) -> tuple[Array, Array]:
-    """The integrals of `sin(pi / 2 * t**2)` and of `cos(pi / 2 * t**2)` from 0 to x.
+    """Compute the integrals of `sin(pi / 2 * t**2)` and of `cos(pi / 2 * t**2)` from 0 to x.
 
     >>> from effax.scipy import special
     >>> [round(float(y), 3) for y in special.fresnel(1.0)]
@@ -315,7 +315,7 @@ def _spence(x: Array) -> Array:
 
 @whole()
 def spence(x: ArrayLike) -> Array:
-    """Spence's function, the integral of `log(t) / (1 - t)` from 1 to x; NaN for negative x.
+    """Compute Spence's function, the integral of `log(t) / (1 - t)` from 1 to x; NaN for x < 0.
 
     >>> from effax.scipy import special
     >>> float(special.spence(0.0))

@@ -14,7 +14,7 @@ __dir__ = __all__.copy
 def trapezoid(
     y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
 ) -> Array:
-    """The integral of samples along an axis, by the trapezoidal rule: `jnp.trapezoid`.
+    """Return the integral of samples along an axis, by the trapezoidal rule: `jnp.trapezoid`.
 
     Args:
       y: array_like, the samples.

@@ -114,7 +114,7 @@ def _result(x: Array, vector: bool) -> Array:
 def cholesky(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Array:
-    """The triangular factor of positive definite matrices: upper, unless `lower`.
+    """Return the triangular factor of positive definite matrices: upper, unless `lower`.
 
     Args:
       a: array_like, (..., n, n), Hermitian positive definite; the triangle of `lower` is read.
@@ -347,7 +347,7 @@ def lu_solve(
 def lu(
     a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, ...]:
-    """The LU decomposition: p, l and u with `p @ l @ u = a`.
+    """Return the LU decomposition: p, l and u with `p @ l @ u = a`.
 
     Args:
       a: array_like, (..., m, n).
@@ -382,7 +382,7 @@ def qr(
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> tuple[Array, ...]:
-    """The QR decomposition: orthonormal columns q and an upper triangle r with `q @ r = a`.
+    """Return the QR decomposition: orthonormal columns q and an upper triangle r with `q @ r = a`.
 
     Args:
       a: array_like, (..., m, n).
@@ -439,7 +439,7 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Array | tuple[Array, Array, Array]:
-    """The singular value decomposition `u @ diag(s) @ vh = a`, as a plain tuple.
+    """Return the singular value decomposition `u @ diag(s) @ vh = a`, as a plain tuple.
 
     Args:
       a: array_like, (..., m, n).
@@ -510,7 +510,7 @@ def eigh(
     type: int = 1,
     check_finite: bool = True,
 ) -> Array | tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices.
+    """Return eigenvalues, ascending, and eigenvectors of Hermitian matrices.
 
     Args:
       a: array_like, (..., n, n), Hermitian; one of its triangles is read.
@@ -534,7 +534,7 @@ def eigh(
 
 
 def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """The determinant of square matrices.
+    """Return the determinant of square matrices.
 
     Args:
       a: array_like, (..., n, n).
@@ -549,7 +549,7 @@ def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 
 
 def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """The inverse of square matrices.
+    """Return the inverse of square matrices.
 
     Args:
       a: array_like, (..., n, n).
@@ -565,7 +565,7 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 
 @whole()
 def block_diag(*arrs: ArrayLike) -> Array:
-    """Matrices along the diagonal of one, zeros elsewhere.
+    """Return a matrix with the given ones along its diagonal, and zeros elsewhere.
 
     Args:
       *arrs: array_like, of at most 2 dimensions; vectors are rows, and scalars 1 by 1.

@@ -37,7 +37,7 @@ def expm(
     upper_triangular: bool = False,
     max_squarings: int = 16,
 ) -> Array:
-    """The exponential of square matrices, by scaling, Padé's approximation and squaring.
+    """Return the exponential of square matrices, by scaling, Padé's approximation and squaring.
 
     NaN where more than `max_squarings` would be needed.
 
@@ -110,7 +110,7 @@ def expm_frechet(
     method: str | None = None,
     compute_expm: bool = True,
 ) -> Array | tuple[Array, Array]:
-    """The derivative of `expm` at A in the direction E.
+    """Return the derivative of `expm` at A in the direction E.
 
     Args:
       A, E: array_like, (..., n, n), of one shape.
@@ -146,7 +146,7 @@ def sqrtm(
     A: ArrayLike,
     blocksize: int = 1,
 ) -> Array:
-    """The principal square root of square matrices, always complex. Only on the CPU.
+    """Return the principal square root of square matrices, always complex. Only on the CPU.
 
     By Schur's form (Björck & Hammarling 1983, "A Schur method for the square root of a matrix").
     NaN where there is none. Only `blocksize` 1 is implemented.
@@ -211,7 +211,7 @@ def funm(
     func: Callable[[Array], Array],
     disp: bool = True,
 ) -> Array | tuple[Array, Array]:
-    """A function of a square matrix, by Schur's form and Parlett's recurrence. Only on the CPU.
+    """Apply a function to the matrix A, by Schur's form and Parlett's recurrence. Only on the CPU.
 
     `func` is applied to vectors of (complex) eigenvalues. The result is complex; without `disp`
     an estimate of its relative error comes after it. Inexact where eigenvalues are close.
@@ -264,7 +264,7 @@ def solve_sylvester(
     method: str = "schur",
     tol: float = 1e-8,
 ) -> Array:
-    """x with `A @ x + x @ B = C`, for batches broadcast against each other. Only on the CPU.
+    """Solve `A @ x + x @ B = C` for x; batches are broadcast against each other. Only on the CPU.
 
     By Schur's forms of A and B (Bartels & Stewart 1972), or with `method="eigen"` by their
     eigenvectors. NaN where an eigenvalue of A is within `tol` of one of -B.

@@ -61,7 +61,7 @@ def map_coordinates(
     mode: str = "constant",
     cval: ArrayLike = 0.0,
 ) -> Array:
-    """The values of an array at places between its elements.
+    """Return the values of an array at places between its elements.
 
     Args:
       input: an array of rank n.

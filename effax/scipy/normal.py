@@ -48,7 +48,7 @@ def _ndtr(x: Array) -> Array:
 
 @whole()
 def ndtr(x: ArrayLike) -> Array:
-    """The distribution function of the normal distribution.
+    """Compute the distribution function of the normal distribution.
 
     Args:
       x: array_like of real numbers.
@@ -79,7 +79,7 @@ def _log_ndtr(x: Array, order: int) -> Array:
 
 @whole("series_order")
 def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
-    """The logarithm of the distribution function of the normal distribution.
+    """Compute the logarithm of the distribution function of the normal distribution.
 
     Args:
       x: array_like of real numbers.
@@ -105,7 +105,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 
 @whole()
 def ndtri(p: ArrayLike) -> Array:
-    """The inverse of `ndtr`.
+    """Compute the inverse of `ndtr`.
 
     Args:
       p: array_like, the probabilities; the result is NaN outside of 0 to 1.

@@ -73,7 +73,7 @@ def _owens_t_jvp(primals: Any, tangents: Any) -> Any:
 
 @whole()
 def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
-    """The probability that a normal variable is above h and another between 0 and a times it.
+    """Compute the probability that a normal variable is above h, another between 0 and a times it.
 
     >>> from effax.scipy import special
     >>> round(float(special.owens_t(0.0, 1.0)), 4)

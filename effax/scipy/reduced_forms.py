@@ -19,7 +19,7 @@ from effax.operands.promoting import arraylike
 
 @whole("output")
 def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
-    """t and unitary q with `q @ t @ q^H = a`, t upper triangular. Only on the CPU.
+    """Return t and unitary q with `q @ t @ q^H = a`, t upper triangular. Only on the CPU.
 
     With the output "real" t of a real matrix is real, with blocks of two rows for pairs of
     conjugate eigenvalues; with "complex" it is a triangle.
@@ -50,7 +50,7 @@ def rsf2csf(
     Z: ArrayLike,  # noqa: N803
     check_finite: bool = True,
 ) -> tuple[Array, Array]:
-    """Schur's real form as the complex one: its blocks of two rows made triangles by rotations.
+    """Turn Schur's real form into the complex one: rotations make its blocks of two rows triangles.
 
     Batches of T and Z are broadcast against each other. Only on the CPU.
 
@@ -130,7 +130,7 @@ def hessenberg(
 def hessenberg(
     a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Array | tuple[Array, Array]:
-    """h, zero below the first subdiagonal, with `q @ h @ q^H = a`; and q if `calc_q`.
+    """Return h, zero below the first subdiagonal, with `q @ h @ q^H = a`; and q if `calc_q`.
 
     Only on the CPU.
 
@@ -165,7 +165,7 @@ def polar(
     eps: float | None = None,
     max_iterations: int | None = None,
 ) -> tuple[Array, Array]:
-    """u with orthonormal columns (or rows), p positive semidefinite: `u @ p = a`, or `p @ u = a`.
+    """Return u with orthonormal columns (or rows) and p with `u @ p = a`, or `p @ u = a`.
 
     The second where `side` is "left". `method` is "qdwh" (for a at least as tall as wide, or as
     wide as tall from the left), with `eps` and `max_iterations` as in `lax.linalg.qdwh`, or "svd",
@@ -301,7 +301,7 @@ def eigh_tridiagonal(
     tol: float | None = None,
     key: Array | None = None,
 ) -> Array | tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors of the symmetric matrix of these diagonals.
+    """Return eigenvalues, ascending, and eigenvectors of the symmetric matrix of these diagonals.
 
     `select` is "a" (all) or "i" (those numbered from the first to the last of `select_range`).
     The whole matrix is made and given to `eigh`, so `tol` and `key` have no meaning here.

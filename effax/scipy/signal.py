@@ -105,7 +105,7 @@ def convolve(
     method: str = "auto",
     precision: PrecisionLike = None,
 ) -> Array:
-    """The convolution of two arrays of one rank; integers are computed as floats.
+    """Return the convolution of two arrays of one rank; integers are computed as floats.
 
     Args:
       in1, in2: the arrays.
@@ -133,7 +133,7 @@ def correlate(
     method: str = "auto",
     precision: PrecisionLike = None,
 ) -> Array:
-    """The cross-correlation of two arrays of one rank, the second conjugated.
+    """Return the cross-correlation of two arrays of one rank, the second conjugated.
 
     Args:
       in1, in2: array_like, the arrays; integers are computed as floats.
@@ -173,7 +173,7 @@ def convolve2d(
     fillvalue: float = 0,
     precision: PrecisionLike = None,
 ) -> Array:
-    """The convolution of two matrices, as by `convolve`; zeros are outside.
+    """Return the convolution of two matrices, as by `convolve`; zeros are outside.
 
     Args:
       in1, in2: array_like, the matrices.
@@ -204,7 +204,7 @@ def correlate2d(
     fillvalue: float = 0,
     precision: PrecisionLike = None,
 ) -> Array:
-    """The correlation of two matrices, the second conjugated; zeros are outside.
+    """Return the correlation of two matrices, the second conjugated; zeros are outside.
 
     Args:
       in1, in2: array_like, the matrices.
@@ -280,7 +280,7 @@ def _fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str, axes: tuple[int, ...
 def fftconvolve(
     in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Sequence[int] | None = None
 ) -> Array:
-    """The convolution of two arrays, by Fourier transforms: fast for two large ones.
+    """Return the convolution of two arrays, by Fourier transforms: fast for two large ones.
 
     Args:
       in1, in2: arrays of one rank.

@@ -154,65 +154,71 @@ def _effect(name: str, effect: Effect, arity: int, meaning: str, example: str) -
     return function
 
 
-erf = _effect("erf", special.erf, 1, "The error function.", "float(special.erf(0.0)) -> 0.0")
-erfc = _effect("erfc", special.erfc, 1, "`1 - erf(x)`.", "float(special.erfc(0.0)) -> 1.0")
+erf = _effect(
+    "erf", special.erf, 1, "Compute the error function.", "float(special.erf(0.0)) -> 0.0"
+)
+erfc = _effect("erfc", special.erfc, 1, "Return `1 - erf(x)`.", "float(special.erfc(0.0)) -> 1.0")
 erfinv = _effect(
-    "erfinv", special.erf_inv, 1, "The inverse of `erf`.", "float(special.erfinv(0.0)) -> 0.0"
+    "erfinv",
+    special.erf_inv,
+    1,
+    "Compute the inverse of `erf`.",
+    "float(special.erfinv(0.0)) -> 0.0",
 )
 gammaln = _effect(
     "gammaln",
     special.lgamma,
     1,
-    "The logarithm of the absolute value of the gamma function.",
+    "Compute the logarithm of the absolute value of the gamma function.",
     "float(special.gammaln(5.0)) -> 3.178...",
 )
 digamma = _effect(
     "digamma",
     special.digamma,
     1,
-    "The derivative of `gammaln`.",
+    "Compute the derivative of `gammaln`.",
     "float(special.digamma(1.0)) -> -0.577...",
 )
 i0e = _effect(
     "i0e",
     special.bessel_i0e,
     1,
-    "The modified Bessel function of order 0, times `exp(-abs(x))`.",
+    "Compute the modified Bessel function of order 0, times `exp(-abs(x))`.",
     "float(special.i0e(2.0)) -> 0.308...",
 )
 i1e = _effect(
     "i1e",
     special.bessel_i1e,
     1,
-    "The modified Bessel function of order 1, times `exp(-abs(x))`.",
+    "Compute the modified Bessel function of order 1, times `exp(-abs(x))`.",
     "float(special.i1e(2.0)) -> 0.215...",
 )
 gammainc = _effect(
     "gammainc",
     special.igamma,
     2,
-    "The regularised lower incomplete gamma function.",
+    "Compute the regularised lower incomplete gamma function.",
     "float(special.gammainc(1.0, 1.0)) -> 0.632...",
 )
 gammaincc = _effect(
     "gammaincc",
     special.igammac,
     2,
-    "The regularised upper incomplete gamma function.",
+    "Compute the regularised upper incomplete gamma function.",
     "float(special.gammaincc(1.0, 1.0)) -> 0.367...",
 )
 betainc = _effect(
     "betainc",
     special.regularized_incomplete_beta,
     3,
-    "The regularised incomplete beta function.",
+    "Compute the regularised incomplete beta function.",
     "round(float(special.betainc(2.0, 2.0, 0.5)), 3) -> 0.5",
 )
 
 
 @whole()
 def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
-    """The n-th derivative of `digamma`. Raises `ValueError` for an n of no integer type.
+    """Compute the n-th derivative of `digamma`. Raises `ValueError` for an n of no integer type.
 
     Args:
       n: array_like of integers, the order of the derivative.
@@ -229,7 +235,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 
 @whole()
 def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
-    """Hurwitz's zeta function, the sum of `(k + q)**-x` over k = 0, 1, ...; Riemann's without q.
+    """Compute Hurwitz's zeta function, the sum of `(k + q)**-x` over k >= 0; Riemann's without q.
 
     >>> from effax.scipy import special
     >>> float(special.zeta(2.0, 1.0))
@@ -240,7 +246,7 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
 
 @whole()
 def i0(x: ArrayLike) -> Array:
-    """The modified Bessel function of order 0.
+    """Compute the modified Bessel function of order 0.
 
     Args:
       x: array_like of real numbers.
@@ -255,7 +261,7 @@ def i0(x: ArrayLike) -> Array:
 
 @whole()
 def i1(x: ArrayLike) -> Array:
-    """The modified Bessel function of order 1.
+    """Compute the modified Bessel function of order 1.
 
     Args:
       x: array_like of real numbers.
@@ -270,7 +276,7 @@ def i1(x: ArrayLike) -> Array:
 
 @whole()
 def gammasgn(x: ArrayLike) -> Array:
-    """The sign of the gamma function; NaN at its poles.
+    """Compute the sign of the gamma function; NaN at its poles.
 
     Args:
       x: array_like of real numbers.
@@ -289,7 +295,7 @@ def gammasgn(x: ArrayLike) -> Array:
 @own_promotion
 @whole()
 def gamma(x: ArrayLike) -> Array:
-    """The gamma function, of complex numbers too.
+    """Compute the gamma function, of complex numbers too.
 
     Args:
       x: array_like, real or complex.
@@ -307,7 +313,7 @@ def gamma(x: ArrayLike) -> Array:
 @own_promotion
 @whole()
 def loggamma(x: ArrayLike) -> Array:
-    """The logarithm of the gamma function; NaN where x is not positive.
+    """Compute the logarithm of the gamma function; NaN where x is not positive.
 
     Of complex numbers, that which is continuous off the negative real axis; NaN at the poles.
 
@@ -325,7 +331,7 @@ def loggamma(x: ArrayLike) -> Array:
 
 @whole("exact")
 def factorial(n: ArrayLike, exact: bool = False) -> Array:
-    """The product of 1, 2, ..., n, by the gamma function.
+    """Compute the product of 1, 2, ..., n, by the gamma function.
 
     Args:
       n: array_like of real numbers; the result is 0 where it is negative.
@@ -348,7 +354,7 @@ def comb(
     *,
     repetition: bool = False,
 ) -> Array:
-    """The number of ways to choose k of N things, by the gamma function.
+    """Compute the number of ways to choose k of N things, by the gamma function.
 
     Args:
       N, k: array_like of real numbers, broadcast against each other.
@@ -369,7 +375,7 @@ def comb(
 
 @whole()
 def betaln(a: ArrayLike, b: ArrayLike) -> Array:
-    """The logarithm of the beta function, `gammaln(a) + gammaln(b) - gammaln(a + b)`.
+    """Compute the logarithm of the beta function, `gammaln(a) + gammaln(b) - gammaln(a + b)`.
 
     >>> from effax.scipy import special
     >>> float(special.betaln(2.0, 3.0))
@@ -391,7 +397,7 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
 
 @whole()
 def beta(a: ArrayLike, b: ArrayLike) -> Array:
-    """The beta function, `gamma(a) * gamma(b) / gamma(a + b)`.
+    """Compute the beta function, `gamma(a) * gamma(b) / gamma(a + b)`.
 
     Args:
       a, b: array_like of real numbers, broadcast against each other.
@@ -406,7 +412,7 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
 
 @whole()
 def poch(z: ArrayLike, m: ArrayLike) -> Array:
-    """The rising factorial, `gamma(z + m) / gamma(z)`.
+    """Compute the rising factorial, `gamma(z + m) / gamma(z)`.
 
     >>> from effax.scipy import special
     >>> round(float(special.poch(2.0, 3.0)), 3)
@@ -422,7 +428,7 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
 @own_promotion
 @whole("d")
 def multigammaln(a: ArrayLike, d: int) -> Array:
-    """The logarithm of the multivariate gamma function.
+    """Compute the logarithm of the multivariate gamma function.
 
     Args:
       a: array_like of real numbers, above `(d - 1) / 2`.
@@ -440,7 +446,7 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
 
 @whole()
 def expit(x: ArrayLike) -> Array:
-    """`1 / (1 + exp(-x))`.
+    """Return `1 / (1 + exp(-x))`.
 
     >>> from effax.scipy import special
     >>> float(special.expit(0.0))
@@ -452,7 +458,7 @@ def expit(x: ArrayLike) -> Array:
 
 @whole()
 def logit(x: ArrayLike) -> Array:
-    """The inverse of `expit`, `log(x / (1 - x))`.
+    """Compute the inverse of `expit`, `log(x / (1 - x))`.
 
     >>> from effax.scipy import special
     >>> float(special.logit(0.5))
@@ -470,7 +476,7 @@ def logit(x: ArrayLike) -> Array:
 
 @whole()
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """Box and Cox's transformation, `(x**lmbda - 1) / lmbda`, or `log(x)` where lmbda is 0.
+    """Compute Box and Cox's transformation, `(x**lmbda - 1) / lmbda`, or `log(x)` where lmbda is 0.
 
     >>> from effax.scipy import special
     >>> float(special.boxcox(2.0, 1.0))
@@ -482,7 +488,7 @@ def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
 
 @whole()
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """`boxcox(1 + x, lmbda)`, exact near zero.
+    """Return `boxcox(1 + x, lmbda)`, exact near zero.
 
     >>> from effax.scipy import special
     >>> float(special.boxcox1p(1.0, 1.0))
@@ -499,7 +505,7 @@ def _power_transform(logarithm: Array, lmbda: Array) -> Array:
 
 
 def softmax(x: ArrayLike, /, *, axis: int | Sequence[int] | None = None) -> Array:
-    """`exp(x) / sum(exp(x))`, by default over all elements.
+    """Return `exp(x) / sum(exp(x))`, by default over all elements.
 
     Args:
       x: array_like.
@@ -514,7 +520,7 @@ def softmax(x: ArrayLike, /, *, axis: int | Sequence[int] | None = None) -> Arra
 
 
 def log_softmax(x: ArrayLike, /, *, axis: int | Sequence[int] | None = None) -> Array:
-    """The logarithm of `softmax`.
+    """Compute the logarithm of `softmax`.
 
     Args:
       x: array_like.

@@ -261,7 +261,7 @@ def csd(
     axis: int = -1,
     average: str = "mean",
 ) -> tuple[Array, Array]:
-    """The cross spectral density of two signals, by Welch's method: means over segments.
+    """Return the cross spectral density of two signals, by Welch's method: means over segments.
 
     Args:
       x, y: signals of one rank, the shorter filled up with zeros; with None for y, the power of x.
@@ -309,7 +309,7 @@ def welch(
     axis: int = -1,
     average: str = "mean",
 ) -> tuple[Array, Array]:
-    """The power spectral density of a signal, by Welch's method: means over segments.
+    """Return the power spectral density of a signal, by Welch's method: means over segments.
 
     Args:
       x: array_like, the signal.
@@ -373,7 +373,7 @@ def stft(
     padded: bool = True,
     axis: int = -1,
 ) -> tuple[Array, Array, Array]:
-    """The short-time Fourier transform: the spectra of overlapping segments.
+    """Return the short-time Fourier transform: the spectra of overlapping segments.
 
     Args:
       x: a signal.
@@ -417,7 +417,7 @@ def istft(
     time_axis: int = -1,
     freq_axis: int = -2,
 ) -> tuple[Array, Array]:
-    """The signal with this short-time Fourier transform: that of least squares.
+    """Return the signal with this short-time Fourier transform: that of least squares.
 
     Args:
       Zxx: spectra, as `stft` returns them.

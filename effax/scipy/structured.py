@@ -35,7 +35,7 @@ def _grid(rows: int, columns: int) -> tuple[Array, Array]:
 @own_promotion
 @whole()
 def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
-    """The matrix whose diagonals are constant, of this first column and first row.
+    """Return the matrix whose diagonals are constant, of this first column and first row.
 
     The row is by default the conjugate of the column; its first element is not used.
 
@@ -73,7 +73,7 @@ def _by_diagonals(first: Array, second: Array, place: Any) -> Array:
 @own_promotion
 @whole()
 def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
-    """The matrix whose antidiagonals are constant, of this first column and last row.
+    """Return the matrix whose antidiagonals are constant, of this first column and last row.
 
     The row is by default zeros; its first element is not used.
 
@@ -97,7 +97,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 @own_promotion
 @whole()
 def circulant(c: ArrayLike) -> Array:
-    """The matrix of this first column, whose others are the one before moved down in a circle.
+    """Return the matrix of this first column, each other being the one before rotated down.
 
     Args:
       c: array_like, (..., n), the first column.
@@ -118,7 +118,7 @@ def circulant(c: ArrayLike) -> Array:
 @own_promotion
 @whole()
 def companion(a: ArrayLike) -> Array:
-    """The matrix whose characteristic polynomial has these coefficients, the highest first.
+    """Return the matrix whose characteristic polynomial has these coefficients, the highest first.
 
     Args:
       a: array_like, (..., n + 1), the coefficients; n is at least 1.
@@ -143,7 +143,7 @@ def companion(a: ArrayLike) -> Array:
 @own_promotion
 @whole()
 def fiedler(a: ArrayLike) -> Array:
-    """The absolute differences of all pairs of elements.
+    """Return the absolute differences of all pairs of elements.
 
     Args:
       a: array_like, (..., n), the elements.
@@ -160,7 +160,7 @@ def fiedler(a: ArrayLike) -> Array:
 @own_promotion
 @whole()
 def fiedler_companion(a: ArrayLike) -> Array:
-    """A matrix of five diagonals whose characteristic polynomial has these coefficients.
+    """Return a matrix of five diagonals whose characteristic polynomial has these coefficients.
 
     Args:
       a: array_like, (..., n + 1), the coefficients, the highest first.
@@ -196,7 +196,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
 @own_promotion
 @whole("n", "mode")
 def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
-    """The matrix c with `c @ v == convolve(a, v, mode)` for vectors v of length n.
+    """Return the matrix c with `c @ v == convolve(a, v, mode)` for vectors v of length n.
 
     `mode` is "full", "same" or "valid".
 
@@ -225,7 +225,7 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
 @own_promotion
 @whole("n", "scale", "dtype")
 def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> Array:
-    """The matrix of the discrete Fourier transform.
+    """Return the matrix of the discrete Fourier transform.
 
     Args:
       n: the number of points.
@@ -254,7 +254,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
 @own_promotion
 @whole("n", "dtype")
 def hadamard(n: int, dtype: DTypeLike = int) -> Array:
-    """Hadamard's matrix of ones and minus ones with orthogonal rows.
+    """Return Hadamard's matrix of ones and minus ones with orthogonal rows.
 
     Args:
       n: the number of rows, a power of 2.
@@ -274,7 +274,7 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
 @own_promotion
 @whole("n", "full")
 def helmert(n: int, full: bool = False) -> Array:
-    """Helmert's matrix: orthonormal contrasts of n values, after their mean if `full`.
+    """Return Helmert's matrix: orthonormal contrasts of n values, after their mean if `full`.
 
     >>> from effax.scipy import linalg
     >>> linalg.helmert(2)
@@ -291,7 +291,7 @@ def helmert(n: int, full: bool = False) -> Array:
 @own_promotion
 @whole("n")
 def hilbert(n: int) -> Array:
-    """Hilbert's matrix, of elements `1 / (i + j + 1)`.
+    """Return Hilbert's matrix, of elements `1 / (i + j + 1)`.
 
     Args:
       n: the number of rows.
@@ -307,7 +307,7 @@ def hilbert(n: int) -> Array:
 @own_promotion
 @whole("n")
 def invhilbert(n: int) -> Array:
-    """The inverse of `hilbert(n)`, from its closed form.
+    """Return the inverse of `hilbert(n)`, from its closed form.
 
     >>> from effax.scipy import linalg
     >>> linalg.invhilbert(2)
@@ -344,7 +344,7 @@ def _binomials(n: int) -> Array:
 @own_promotion
 @whole("n", "kind")
 def pascal(n: int, kind: str | None = None) -> Array:
-    """Pascal's matrix of binomial coefficients.
+    """Return Pascal's matrix of binomial coefficients.
 
     Args:
       n: the number of rows.
@@ -368,7 +368,7 @@ def pascal(n: int, kind: str | None = None) -> Array:
 @own_promotion
 @whole("n", "kind")
 def invpascal(n: int, kind: str | None = None) -> Array:
-    """The inverse of `pascal(n, kind)`.
+    """Return the inverse of `pascal(n, kind)`.
 
     >>> from effax.scipy import linalg
     >>> linalg.invpascal(2)
@@ -387,7 +387,7 @@ def invpascal(n: int, kind: str | None = None) -> Array:
 @own_promotion
 @whole()
 def leslie(f: ArrayLike, s: ArrayLike) -> Array:
-    """Leslie's matrix: fecundities f in the first row, rates of survival s below the diagonal.
+    """Return Leslie's matrix: fecundities f in the first row, survival rates s below the diagonal.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg

@@ -53,7 +53,7 @@ def detrend(
     bp: int | Sequence[int] | Any = 0,
     overwrite_data: None = None,
 ) -> Array:
-    """The data without its trend along an axis.
+    """Return the data without its trend along an axis.
 
     Args:
       data: an array; integers become floats.

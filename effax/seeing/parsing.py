@@ -26,7 +26,7 @@ _TYPING_REFUSES: Final = (TypeError, ValueError, AttributeError, IndexError, Key
 
 
 def parse(text: str) -> Program:
-    """The program that a text is, as `str(program)` gives it.
+    """Return the program that a text describes: the inverse of `str(program)`.
 
     Types of results are inferred and compared with those written. What is after `#` on a line is
     left out, so `pretty_print(source_info=True)` may be read too. Text does not say which types

@@ -90,7 +90,7 @@ _WITH_PATH: Final = "from pathlib import Path\n\nimport numpy as np\n"
 
 
 def python_source(program: Any) -> PythonSource:
-    """A program as Python that runs: the same effects in the same order.
+    """Return a program as Python that runs: the same effects in the same order.
 
     Programs inside it become local functions, and functions with derivatives of their own keep
     them: the rules are staged and written too. What the program closes over is written out, or

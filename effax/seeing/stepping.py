@@ -53,7 +53,7 @@ def stepper(
     limit: int = 2000,
     **keywords: Any,
 ) -> Steps:
-    """A page that shows a program going through handlers, effect by effect.
+    """Return a page that shows a program going through handlers, effect by effect.
 
     On the left is the program of `fun` with the equation that runs; in the middle the handlers
     that are installed, the innermost on top, and which of them took the effect; on the right what

@@ -30,7 +30,7 @@ _DTYPES: Final = {dtype.name: dtype for dtype in ELEMENTS}
 
 
 def serialize(compiled: Compiled) -> tuple[bytes, Any, Any]:
-    """A compiled function as bytes, and the trees of its arguments and results.
+    """Return a compiled function as bytes, and the trees of its arguments and results.
 
     Raises `ValueError` for one that runs on several devices, or that calls back to Python.
 
@@ -82,7 +82,7 @@ def deserialize_and_load(
     backend: str | None = None,
     execution_devices: Any = None,
 ) -> Compiled:
-    """The compiled function that was serialized, ready to be called.
+    """Return the compiled function that was serialized, ready to be called.
 
     Args:
       serialized, in_tree, out_tree: what `serialize` gave.

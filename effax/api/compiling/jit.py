@@ -66,7 +66,7 @@ def jit(
     inline: bool = False,
     compiler_options: CompilerOptions | None = None,
 ) -> Any:
-    """Compile a function: it is staged for the types of its arguments, and run by XLA.
+    """Compile `fun`: it is staged for the types of its arguments, and run by XLA.
 
     Args:
       fun: a function of pytrees of arrays; run once for each combination of argument types.

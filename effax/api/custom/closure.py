@@ -20,7 +20,7 @@ from effax.interpreters.stage import stage
 def closure_convert(
     fun: Callable[..., Any], *example_args: Any
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """A function without its closure, and the values it closed over.
+    """Return a function without its closure, and the values that it closed over.
 
     Only what may be differentiated or mapped is taken out: floating-point values of transforms
     that are at work. For rules of `custom_vjp`, which must take such values as arguments.
@@ -86,7 +86,7 @@ registry.register_node(
 
 
 def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that brings its own backward function: `fun(*args)` gives `(value, f_vjp)`.
+    """Return a function with its own backward function: `fun(*args)` gives `(value, f_vjp)`.
 
     `f_vjp` takes the cotangent of the value and returns those of the arguments: a tuple, or one
     for a function of one argument. It may close over what `fun` computed.

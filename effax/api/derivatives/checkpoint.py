@@ -32,7 +32,7 @@ def checkpoint(
     static_argnums: int | Iterable[int] = (),
     static_argnames: str | Iterable[str] = (),
 ) -> Callable[P, R]:
-    """A function whose intermediate values are not stored for reverse mode, but computed again.
+    """Return `fun` with its intermediate values computed again in reverse mode, not stored.
 
     Args:
       fun: the function.

@@ -159,7 +159,7 @@ def jvp(
 def jvp(
     fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    """The value of a function and its directional derivative (forward mode).
+    """Return the value of `fun` and its directional derivative (forward mode).
 
     Args:
       fun: a function of pytrees of arrays.

@@ -23,7 +23,7 @@ def fwd_and_bwd(
     has_aux: bool = False,
     jitted: bool = True,
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Both passes of reverse mode through a function, each compiled once.
+    """Return both passes of reverse mode through a function, each compiled once.
 
     Args:
       fun: a function of pytrees of arrays.

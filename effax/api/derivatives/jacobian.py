@@ -37,7 +37,7 @@ def jacfwd(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[P, Any]:
-    """The Jacobian, one column at a time by forward mode: best for tall Jacobians.
+    """Return a function that computes the Jacobian by forward mode, column by column: best if tall.
 
     Args:
       fun: a function of pytrees of arrays.
@@ -82,7 +82,7 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[P, Any]:
-    """The Jacobian, one row at a time by reverse mode: best for wide Jacobians. See `jacfwd`.
+    """Return a function that computes the Jacobian by reverse mode, row by row: best if wide.
 
     Args:
       fun: a function of pytrees of arrays.
@@ -138,7 +138,7 @@ def hessian(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[P, Any]:
-    """The Hessian: the Jacobian, by forward mode, of the gradient by reverse mode.
+    """Return a function that computes the Hessian, by forward mode over reverse mode.
 
     Args:
       fun: a function of pytrees of arrays.

@@ -207,7 +207,7 @@ def value_and_grad(
     allow_int: bool = False,
     reduce_axes: Sequence[Any] = (),
 ) -> Callable[P, tuple[R, Any]]:
-    """A function that gives both the value and the gradient of a scalar function.
+    """Return a function that computes the value and the gradient of a scalar function.
 
     Args:
       fun: a function whose result (first result, with `has_aux`) is a scalar.
@@ -359,7 +359,7 @@ def grad(
     allow_int: bool = False,
     reduce_axes: Sequence[Any] = (),
 ) -> Callable[P, Any]:
-    """Return a function that gives the gradient of a scalar function; see `value_and_grad`.
+    """Return a function that computes the gradient of a scalar function; see `value_and_grad`.
 
     Args:
       fun: a function whose result (first result, with `has_aux`) is a scalar.
@@ -388,7 +388,7 @@ def grad(
 def linear_transpose(
     fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()
 ) -> Callable[[Any], Any]:
-    """The transpose of a function that is promised to be linear.
+    """Return the transpose of a function that is promised to be linear.
 
     Args:
       fun: a linear function of arrays.

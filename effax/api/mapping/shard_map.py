@@ -463,7 +463,7 @@ def smap(
     out_axes: Any,
     axis_name: Any,
 ) -> Any:
-    """`shard_map` over one axis of the mesh in context: which axis of each array it cuts.
+    """Apply `shard_map` over one axis of the mesh in context, which cuts one axis of each array.
 
     Args:
       f: a function of pytrees of arrays, as one place sees them.

@@ -30,7 +30,7 @@ def _checked(shape: Sequence[int], sharding: Any, function: str) -> tuple[tuple[
 def make_array_from_callback(
     shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
 ) -> Array:
-    """An array whose pieces a function gives.
+    """Return an array whose pieces a callback returns.
 
     Args:
       shape: of the whole array.
@@ -106,7 +106,7 @@ def _joined(pieces: Sequence[Array], shape: tuple[int, ...], where: Sharding, dt
 def make_array_from_single_device_arrays(
     shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
 ) -> Array:
-    """An array whose pieces are arrays, each on a device of the sharding.
+    """Return an array whose pieces are arrays, each on a device of the sharding.
 
     Args:
       shape: of the whole array.
@@ -178,7 +178,7 @@ def make_array_from_single_device_arrays(
 def make_array_from_process_local_data(
     sharding: Any, local_data: Any, global_shape: Any = None
 ) -> Any:
-    """An array of which each process gives the parts that lie on its own devices.
+    """Return an array of which each process gives the parts on its own devices.
 
     Args:
       sharding: how the array is cut up; for a tree of data, one sharding or a prefix of the tree.

@@ -18,7 +18,7 @@ _log: Final = logging.getLogger("effax")
 
 @filtered
 def live_arrays(platform: str | None = None) -> list[Any]:
-    """The arrays of a platform (by default the default one) that something in Python holds.
+    """Return the arrays of a platform (by default the default one) that Python still holds.
 
     They are found by walking the objects that the garbage collector knows, so it takes
     milliseconds. Arrays that were deleted or given away are left out, and so are constants inside

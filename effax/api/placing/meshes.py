@@ -105,7 +105,7 @@ class use_abstract_mesh:  # noqa: N801
 
 
 def get_mesh() -> Mesh:
-    """The mesh that `set_mesh` put in context, else one without axes.
+    """Return the mesh that `set_mesh` put in context, else one without axes.
 
     >>> get_mesh().empty
     True
@@ -115,7 +115,7 @@ def get_mesh() -> Mesh:
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """The mesh in context, without its devices; axes are `Manual` under `shard_map`."""
+    """Return the mesh in context, without its devices; axes are `Manual` under `shard_map`."""
     found = current_mesh()
     return AbstractMesh((), ()) if found is None else found.abstract_mesh
 

@@ -41,7 +41,7 @@ def _each(
 
 @filtered
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """The arrays of a tree, cut up among devices as told: now, or where a program computes them.
+    """Shard the arrays of a tree as given: now, or where a program computes them.
 
     Along `Explicit` axes of the mesh it is an assertion: types say how arrays are cut there, and
     `reshard` changes it.

@@ -33,7 +33,7 @@ _KINDS: Final = (is_bool, is_integer, is_float, is_complex)
 
 @filtered
 def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None) -> Ref:
-    """A reference to a new mutable array that begins as `init_val`.
+    """Return a reference to a new mutable array that begins as `init_val`.
 
     It is read by `ref[...]` and `ref[i]`, written by `ref[i] = x`, under every transformation:
     inside the function where it was made nothing of it can be seen from outside.
@@ -134,7 +134,7 @@ def free_ref(ref: Ref) -> None:
 
 @filtered
 def get(ref: Ref | TransformedRef, idx: Index = None) -> Any:
-    """`ref[idx]`: a part of what a reference holds; all of it for None or `...`.
+    """Return a part of a reference's contents, `ref[idx]`; all of it for None or `...`.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.ref.get(effax.new_ref(jnp.arange(5)), slice(1, 3))
@@ -145,7 +145,7 @@ def get(ref: Ref | TransformedRef, idx: Index = None) -> Any:
 
 @filtered
 def set(ref: Ref | TransformedRef, idx: Index, value: Any) -> None:
-    """`ref[idx] = value`: write a part of what a reference holds.
+    """Write a part of a reference's contents: `ref[idx] = value`.
 
     Raises:
       ValueError: where the value has not the shape and dtype of the part (Python numbers take the
@@ -167,7 +167,7 @@ def set(ref: Ref | TransformedRef, idx: Index, value: Any) -> None:
 
 @filtered
 def swap(ref: Ref | TransformedRef, idx: Index, value: Any) -> Any:
-    """`ref[idx] = value`, and what was there before.
+    """Write a part of a reference's contents, `ref[idx] = value`, and return what was there before.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.ref.swap(effax.new_ref(jnp.arange(5)), 3, 10)
@@ -178,7 +178,7 @@ def swap(ref: Ref | TransformedRef, idx: Index, value: Any) -> Any:
 
 @filtered
 def addupdate(ref: Ref | TransformedRef, idx: Index, x: Any) -> None:
-    """`ref[idx] += x`; an element that the index names twice is added to twice.
+    """Add to a part of a reference, `ref[idx] += x`; an element named twice is added to twice.
 
     >>> import effax, effax.numpy as jnp
     >>> ref = effax.new_ref(jnp.arange(3))

@@ -95,7 +95,7 @@ def load(
     eviction_policy: str | None = None,
     volatile: bool = False,
 ) -> Array:
-    """Return a part of what a reference holds: `ref[idx]`.
+    """Return a part of a reference's contents: `ref[idx]`.
 
     Args:
       x_ref_or_view: the reference, or a part of it.
@@ -128,7 +128,7 @@ def swap(
     mask: ArrayLike | None = None,
     eviction_policy: str | None = None,
 ) -> Array:
-    """Write a part of what a reference holds, and return what was there.
+    """Write a part of a reference's contents, and return what was there.
 
     Args:
       x_ref_or_view: the reference, or a part of it.
@@ -163,7 +163,7 @@ def store(
     mask: ArrayLike | None = None,
     eviction_policy: str | None = None,
 ) -> None:
-    """Write a part of what a reference holds: `ref[idx] = val`, where `mask` holds.
+    """Write a part of a reference's contents: `ref[idx] = val`, where `mask` holds.
 
     Args:
       x_ref_or_view: the reference, or a part of it.

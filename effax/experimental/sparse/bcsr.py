@@ -186,7 +186,7 @@ def bcsr_dot_general(
     precision: None = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """`dot_general` where an operand is a `BCSR`: see `bcoo_dot_general`.
+    """Compute `dot_general` where an operand is a `BCSR`: see `bcoo_dot_general`.
 
     Args:
       lhs, rhs: a `BCSR` and an array, in either order; or two sparse arrays.

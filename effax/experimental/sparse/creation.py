@@ -86,7 +86,7 @@ def random_bcoo(
     sorted_indices: bool = False,
     generator: Callable[..., Array] = random.uniform,
 ) -> BCOO:
-    """A sparse array with elements of a distribution at random positions.
+    """Return a sparse array with elements of a distribution at random positions.
 
     Args:
       key: a random key.

@@ -19,7 +19,7 @@ def value_and_grad(
     has_aux: bool = False,
     **kwargs: Any,
 ) -> Callable[..., Any]:
-    """`effax.value_and_grad`, where arguments may be sparse.
+    """Return a function that computes value and gradient, where arguments may be sparse.
 
     The derivative by a sparse array is a sparse array with its positions: what changes zeros in
     between is not looked at.
@@ -66,7 +66,7 @@ def grad(
     has_aux: bool = False,
     **kwargs: Any,
 ) -> Callable[..., Any]:
-    """`effax.grad`, where arguments may be sparse: see `value_and_grad`.
+    """Return the gradient function of `fun`, whose arguments may be sparse: see `value_and_grad`.
 
     Args:
       fun: a function of arrays, dense or sparse, whose result is a scalar.

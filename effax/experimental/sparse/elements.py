@@ -101,7 +101,7 @@ def bcoo_fromdense(
     n_dense: int = 0,
     index_dtype: Any = jnp.int32,
 ) -> BCOO:
-    """The elements of a dense array that are not zero, with their positions.
+    """Return the elements of a dense array that are not zero, with their positions, as a BCOO.
 
     Args:
       mat: an array.

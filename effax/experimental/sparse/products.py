@@ -22,7 +22,7 @@ def bcoo_dot_general(
     precision: None = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """`dot_general` where one operand is sparse, or both are.
+    """Compute `dot_general` where one operand is sparse, or both are.
 
     Args:
       lhs, rhs: a `BCOO` and an array, in either order; or two `BCOO`s without batch axes.

@@ -170,7 +170,7 @@ class DropVar(Variable):
 
 
 def array_types() -> set[type]:
-    """The classes of values that are arrays: of the host, of a device, traced.
+    """Return the classes of values that are arrays: of the host, of a device, traced.
 
     >>> import numpy as np
     >>> np.ndarray in array_types()
@@ -182,7 +182,7 @@ def array_types() -> set[type]:
 
 
 def valid_jaxtype(x: Any) -> bool:
-    """Whether x is an array, a number or a traced value: what functions can be applied to.
+    """Return whether x is an array, a number or a traced value: what functions can be applied to.
 
     >>> valid_jaxtype(1.0), valid_jaxtype("one")
     (True, False)
@@ -195,7 +195,7 @@ def valid_jaxtype(x: Any) -> bool:
 
 
 def concrete_or_error(force: Any, val: Any, context: str = "") -> Any:
-    """`force(val)` (or val, where force is None), for a value that is known.
+    """Return `force(val)` (or val, where force is None), for a value that is known.
 
     Raises `ConcretizationTypeError`, saying the context, for a traced value that is not.
 
@@ -256,7 +256,7 @@ def find_top_trace(xs: Sequence[Any]) -> Any:
 
 
 def take_current_trace() -> Any:
-    """The handler on top of the stack.
+    """Return the handler on top of the stack.
 
     >>> take_current_trace() is take_current_trace()
     True
@@ -279,7 +279,7 @@ def set_current_trace(trace: Any) -> Iterator[None]:
 
 
 def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # noqa: N802
-    """Whether some handler around writes a program.
+    """Return whether some handler around writes a program.
 
     >>> unsafe_am_i_under_a_jit_DO_NOT_USE()
     False
@@ -288,7 +288,7 @@ def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # noqa: N802
 
 
 def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:  # noqa: N802
-    """Whether some handler around batches.
+    """Return whether some handler around batches.
 
     >>> unsafe_am_i_under_a_vmap_DO_NOT_USE()
     False
@@ -297,7 +297,7 @@ def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:  # noqa: N802
 
 
 def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:  # noqa: N802
-    """The names of the axes that handlers around bind, innermost first.
+    """Return the names of the axes that handlers around bind, innermost first.
 
     >>> unsafe_get_axis_names_DO_NOT_USE()
     []

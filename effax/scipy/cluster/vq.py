@@ -17,7 +17,7 @@ __dir__ = __all__.copy
 @own_promotion
 @whole("check_finite")
 def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """For each observation (a row) the number of the nearest code, and how far it is.
+    """Return for each observation (a row) the number of the nearest code, and how far it is.
 
     Vectors are observations and codes of one dimension.
 

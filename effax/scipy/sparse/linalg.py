@@ -139,7 +139,7 @@ def cg(
     maxiter: int | None = None,
     M: Operator | None = None,  # noqa: N803
 ) -> tuple[Any, None]:
-    """x with `A x = b` for a Hermitian, positive definite A, by conjugate gradients.
+    """Solve `A x = b` for a Hermitian, positive definite A, by conjugate gradients.
 
     Args:
       A: a matrix, or a function of trees like b.
@@ -212,7 +212,7 @@ def gmres(
     M: Operator | None = None,  # noqa: N803
     solve_method: str = "batched",
 ) -> tuple[Any, Array]:
-    """x with `A x = b` for any A, by generalised minimal residuals; `cg` says the rest.
+    """Solve `A x = b` for any A, by generalised minimal residuals; see `cg` for the rest.
 
     Args:
       A, b, x0, tol, atol, M: as for `cg`.

@@ -20,7 +20,7 @@ __dir__ = __all__.copy
 
 @elementwise
 def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The logarithm of the probability of k.
+    """Evaluate the logarithm of the probability of k.
 
     Args:
       k: array_like, the values; all arguments are broadcast together.
@@ -41,7 +41,7 @@ pmf = exponential("pmf", logpmf, "1, 0.25", "0.25")
 
 @elementwise
 def cdf(k: ArrayLike, p: ArrayLike) -> Array:
-    """The cumulative distribution function; NaN where p is no probability.
+    """Evaluate the cumulative distribution function; NaN where p is no probability.
 
     Args:
       k: array_like, the values; all arguments are broadcast together.
@@ -57,7 +57,7 @@ def cdf(k: ArrayLike, p: ArrayLike) -> Array:
 
 @elementwise
 def ppf(q: ArrayLike, p: ArrayLike) -> Array:
-    """The least k of which `cdf` is at least q; NaN where q or p is no probability.
+    """Evaluate the least k of which `cdf` is at least q; NaN where q or p is no probability.
 
     Args:
       q: array_like, the probabilities; all arguments are broadcast together.

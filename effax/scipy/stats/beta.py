@@ -24,7 +24,7 @@ __dir__ = __all__.copy
 def logpdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """The logarithm of the density, `x**(a - 1) * (1 - x)**(b - 1) / beta(a, b)` on 0 to 1.
+    """Evaluate the log of the density, `x**(a - 1) * (1 - x)**(b - 1) / beta(a, b)` on 0 to 1.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -51,7 +51,7 @@ pdf = exponential("pdf", logpdf, "0.5, 2.0, 3.0", "1.5")
 def cdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """The cumulative distribution function, the probability of at most x.
+    """Evaluate the cumulative distribution function, the probability of at most x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -71,7 +71,7 @@ logcdf = logarithm("logcdf", cdf, "0.5, 2.0, 3.0", "-0.375")
 
 @elementwise
 def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The survival function: the distribution function of `1 - x`, a and b exchanged.
+    """Evaluate the survival function: the distribution function of `1 - x`, a and b exchanged.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.

@@ -19,7 +19,7 @@ __dir__ = __all__.copy
 
 @elementwise(weak="kept")
 def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The logarithm of the probability of k.
+    """Evaluate the logarithm of the probability of k.
 
     Args:
       k: array_like, the counts; all arguments are broadcast together.

@@ -23,7 +23,7 @@ __dir__ = __all__.copy
 
 @elementwise(complex=True)
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density, `1 / (pi * (1 + x**2))` at loc 0 and scale 1.
+    """Evaluate the logarithm of the density, `1 / (pi * (1 + x**2))` at loc 0 and scale 1.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -43,7 +43,7 @@ pdf = exponential("pdf", logpdf, "1.0", "0.159")
 
 @elementwise(complex=True)
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The cumulative distribution function, the probability of at most x.
+    """Evaluate the cumulative distribution function, the probability of at most x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -62,7 +62,7 @@ logcdf = logarithm("logcdf", cdf, "1.0", "-0.288")
 
 @elementwise(complex=True)
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The survival function, the probability of more than x.
+    """Evaluate the survival function, the probability of more than x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -94,7 +94,7 @@ def _cotangent(q: ArrayLike) -> Array:
 
 @elementwise(complex=True)
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The quantile function, the inverse of `cdf`.
+    """Evaluate the quantile function, the inverse of `cdf`.
 
     Args:
       q: array_like, the probabilities; all arguments are broadcast together.
@@ -110,7 +110,7 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(complex=True)
 def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse survival function, the inverse of `sf`.
+    """Evaluate the inverse survival function, the inverse of `sf`.
 
     Args:
       q: array_like, the probabilities; all arguments are broadcast together.

@@ -19,7 +19,7 @@ __dir__ = __all__.copy
 
 @elementwise
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density: that of `gamma` of shape `df / 2` and twice the scale.
+    """Evaluate the logarithm of the density: that of `gamma` of shape `df / 2` and twice the scale.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -39,7 +39,7 @@ pdf = exponential("pdf", logpdf, "2.0, 3.0", "0.208")
 
 @elementwise
 def cdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The cumulative distribution function, the probability of at most x.
+    """Evaluate the cumulative distribution function, the probability of at most x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -59,7 +59,7 @@ logcdf = logarithm("logcdf", cdf, "2.0, 3.0", "-0.85")
 
 @elementwise
 def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The survival function, the probability of more than x.
+    """Evaluate the survival function, the probability of more than x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.

@@ -20,7 +20,7 @@ __dir__ = __all__.copy
 
 @whole()
 def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
-    """The logarithm of the density at x, whose first axis has as many probabilities as alpha.
+    """Evaluate the logarithm of the density at x, whose first axis is as long as alpha.
 
     Or one fewer: the last is then what the others leave. `-inf` where they are no probabilities.
 

@@ -29,7 +29,7 @@ def _standard(x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> tuple[Any, Any]
 
 @elementwise(weak="kept")
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density, `exp(-x)` on x >= 0 at loc 0 and scale 1.
+    """Evaluate the logarithm of the density, `exp(-x)` on x >= 0 at loc 0 and scale 1.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -49,7 +49,7 @@ pdf = exponential("pdf", logpdf, "2.0", "0.135")
 
 @elementwise(weak="kept")
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The cumulative distribution function, the probability of at most x.
+    """Evaluate the cumulative distribution function, the probability of at most x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -65,7 +65,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="kept")
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of `cdf`.
+    """Evaluate the logarithm of `cdf`.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -82,7 +82,7 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="kept")
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the survival function.
+    """Evaluate the logarithm of the survival function.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -101,7 +101,7 @@ sf = exponential("sf", logsf, "2.0", "0.135")
 
 @elementwise(weak="kept", complex=True)
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The quantile function, the inverse of `cdf`; NaN outside of 0 to 1.
+    """Evaluate the quantile function, the inverse of `cdf`; NaN outside of 0 to 1.
 
     Args:
       q: array_like, the probabilities; all arguments are broadcast together.

@@ -83,12 +83,12 @@ def defined(value: ArrayLike, *conditions: Any) -> Array:
 
 
 _MEANINGS = {
-    "pdf": "The probability density function.",
-    "pmf": "The probability mass function.",
-    "cdf": "The cumulative distribution function, the probability of at most x.",
-    "logcdf": "The logarithm of `cdf`.",
-    "sf": "The survival function, the probability of more than x.",
-    "logsf": "The logarithm of the survival function.",
+    "pdf": "Evaluate the probability density function.",
+    "pmf": "Evaluate the probability mass function.",
+    "cdf": "Evaluate the cumulative distribution function, the probability of at most x.",
+    "logcdf": "Evaluate the logarithm of `cdf`.",
+    "sf": "Evaluate the survival function, the probability of more than x.",
+    "logsf": "Evaluate the logarithm of the survival function.",
 }
 
 

@@ -23,7 +23,7 @@ __dir__ = __all__.copy
 
 @elementwise
 def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density, `x**(a - 1) * exp(-x) / gamma(a)` at loc 0 and scale 1.
+    """Evaluate the log of the density, `x**(a - 1) * exp(-x) / gamma(a)` at loc 0 and scale 1.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -54,7 +54,7 @@ def _within(tail: Callable[..., Array], outside: int, x: ArrayLike, a: ArrayLike
 
 @elementwise
 def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The cumulative distribution function, the probability of at most x.
+    """Evaluate the cumulative distribution function, the probability of at most x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -74,7 +74,7 @@ logcdf = logarithm("logcdf", cdf, "2.0, 3.0", "-1.129")
 
 @elementwise(weak="kept")
 def sf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The survival function, the probability of more than x.
+    """Evaluate the survival function, the probability of more than x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.

@@ -17,7 +17,7 @@ __dir__ = __all__.copy
 
 @elementwise(weak="kept")
 def logpdf(x: ArrayLike, beta: ArrayLike) -> Array:
-    """The logarithm of the density, which goes as `exp(-abs(x)**beta)`.
+    """Evaluate the logarithm of the density, which goes as `exp(-abs(x)**beta)`.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -35,7 +35,7 @@ pdf = exponential("pdf", logpdf, "1.0, 2.0", "0.208")
 
 @elementwise(weak="kept")
 def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
-    """The cumulative distribution function, the probability of at most x.
+    """Evaluate the cumulative distribution function, the probability of at most x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.

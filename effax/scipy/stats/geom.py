@@ -18,7 +18,7 @@ __dir__ = __all__.copy
 
 @elementwise
 def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The logarithm of the probability of k, `p * (1 - p)**(k - 1)` from k = 1 on.
+    """Evaluate the logarithm of the probability of k, `p * (1 - p)**(k - 1)` from k = 1 on.
 
     Args:
       k: array_like, the numbers of trials; all arguments are broadcast together.

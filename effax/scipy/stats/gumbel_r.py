@@ -22,7 +22,7 @@ __dir__ = __all__.copy
 
 @elementwise(weak="kept")
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density, `exp(-x - exp(-x))` at loc 0 and scale 1.
+    """Evaluate the logarithm of the density, `exp(-x - exp(-x))` at loc 0 and scale 1.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -44,7 +44,7 @@ pdf = exponential("pdf", logpdf, "1.0", "0.255")
 
 @elementwise(weak="kept")
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of `cdf`.
+    """Evaluate the logarithm of `cdf`.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -63,7 +63,7 @@ cdf = exponential("cdf", logcdf, "1.0", "0.692")
 
 @elementwise
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The survival function, the probability of more than x.
+    """Evaluate the survival function, the probability of more than x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -79,7 +79,7 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="kept")
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the survival function.
+    """Evaluate the logarithm of the survival function.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -95,7 +95,7 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="kept")
 def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The quantile function, the inverse of `cdf`.
+    """Evaluate the quantile function, the inverse of `cdf`.
 
     Args:
       p: array_like, the probabilities; all arguments are broadcast together.

@@ -16,7 +16,7 @@ __dir__ = __all__.copy
 
 @elementwise
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density, `exp(-abs(x)) / 2` at loc 0 and scale 1.
+    """Evaluate the logarithm of the density, `exp(-abs(x)) / 2` at loc 0 and scale 1.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -35,7 +35,7 @@ pdf = exponential("pdf", logpdf, "1.0", "0.184")
 
 @elementwise
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The cumulative distribution function, the probability of at most x.
+    """Evaluate the cumulative distribution function, the probability of at most x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.

@@ -20,7 +20,7 @@ __dir__ = __all__.copy
 
 @elementwise(weak="scalars", complex=True)
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density, `exp(-x) / (1 + exp(-x))**2` at loc 0 and scale 1.
+    """Evaluate the logarithm of the density, `exp(-x) / (1 + exp(-x))**2` at loc 0 and scale 1.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -40,7 +40,7 @@ pdf = exponential("pdf", logpdf, "1.0", "0.197")
 
 @elementwise(weak="kept", complex=True)
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The cumulative distribution function, `1 / (1 + exp(-x))` at loc 0 and scale 1.
+    """Evaluate the cumulative distribution function, `1 / (1 + exp(-x))` at loc 0 and scale 1.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -56,7 +56,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="kept", complex=True)
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The survival function, the probability of more than x.
+    """Evaluate the survival function, the probability of more than x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -72,7 +72,7 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(complex=True)
 def ppf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The quantile function, the inverse of `cdf`.
+    """Evaluate the quantile function, the inverse of `cdf`.
 
     Args:
       x: array_like, the probabilities; all arguments are broadcast together.
@@ -88,7 +88,7 @@ def ppf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(complex=True)
 def isf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse survival function, the inverse of `sf`.
+    """Evaluate the inverse survival function, the inverse of `sf`.
 
     Args:
       x: array_like, the probabilities; all arguments are broadcast together.

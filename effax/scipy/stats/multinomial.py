@@ -20,7 +20,7 @@ __dir__ = __all__.copy
 
 @whole()
 def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """The logarithm of the probability of the counts x; the outcomes are the last axis.
+    """Evaluate the logarithm of the probability of the counts x; the outcomes are the last axis.
 
     `-inf` where the counts don't add up to n. Raises `ValueError` unless x and n are integers.
 

@@ -21,7 +21,7 @@ __dir__ = __all__.copy
 
 @whole("allow_singular")
 def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None = None) -> Array:
-    """The logarithm of the density at x.
+    """Evaluate the logarithm of the density at x.
 
     `mean` is a vector and `cov` a matrix, or batches of them; both may be scalars, x then holds
     numbers and not vectors. NaN where cov is not positive definite; `allow_singular` is refused.
@@ -64,7 +64,7 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
 
 @whole()
 def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
-    """The density: `exp(logpdf(x, mean, cov))`.
+    """Evaluate the density: `exp(logpdf(x, mean, cov))`.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy.stats import multivariate_normal

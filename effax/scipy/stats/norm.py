@@ -28,7 +28,7 @@ _LOG_2PI = math.log(2 * math.pi)
 
 @elementwise(complex=True)
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density, `exp(-x**2 / 2) / sqrt(2 * pi)` at loc 0 and scale 1.
+    """Evaluate the logarithm of the density, `exp(-x**2 / 2) / sqrt(2 * pi)` at loc 0 and scale 1.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -50,7 +50,7 @@ pdf = exponential("pdf", logpdf, "1.0", "0.242")
 
 @elementwise(weak="never")
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The cumulative distribution function, the probability of at most x.
+    """Evaluate the cumulative distribution function, the probability of at most x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -66,7 +66,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="never")
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of `cdf`, exact far out in the tail.
+    """Evaluate the logarithm of `cdf`, exact far out in the tail.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -82,7 +82,7 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="never")
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The quantile function, the inverse of `cdf`, in the default dtype of floats.
+    """Evaluate the quantile function, the inverse of `cdf`, in the default dtype of floats.
 
     Args:
       q: array_like, the probabilities; all arguments are broadcast together.
@@ -98,7 +98,7 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="never")
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The survival function, the probability of more than x, exact far out in the tail.
+    """Evaluate the survival function, the probability of more than x, exact far out in the tail.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -114,7 +114,7 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="never")
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the survival function.
+    """Evaluate the logarithm of the survival function.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -130,7 +130,7 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="never")
 def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The inverse survival function, the inverse of `sf`, in the default dtype of floats.
+    """Evaluate the inverse survival function, the inverse of `sf`, in the default dtype of floats.
 
     Args:
       q: array_like, the probabilities; all arguments are broadcast together.

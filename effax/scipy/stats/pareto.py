@@ -35,7 +35,7 @@ def _fall(x: ArrayLike, b: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> Array
 
 @elementwise
 def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density, `b / x**(b + 1)` on x >= 1 at loc 0 and scale 1.
+    """Evaluate the logarithm of the density, `b / x**(b + 1)` on x >= 1 at loc 0 and scale 1.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -57,7 +57,7 @@ pdf = exponential("pdf", logpdf, "2.0, 3.0", "0.188")
 
 @elementwise
 def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The cumulative distribution function, the probability of at most x.
+    """Evaluate the cumulative distribution function, the probability of at most x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -74,7 +74,7 @@ def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
 
 @elementwise(weak="kept")
 def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of `cdf`.
+    """Evaluate the logarithm of `cdf`.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -91,7 +91,7 @@ def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
 
 @elementwise
 def logsf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the survival function.
+    """Evaluate the logarithm of the survival function.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -111,7 +111,7 @@ sf = exponential("sf", logsf, "2.0, 3.0", "0.125")
 
 @elementwise(complex=True)
 def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The quantile function, the inverse of `cdf`; NaN outside of 0 to 1.
+    """Evaluate the quantile function, the inverse of `cdf`; NaN outside of 0 to 1.
 
     Args:
       q: array_like, the probabilities; all arguments are broadcast together.

@@ -21,7 +21,7 @@ __dir__ = __all__.copy
 
 @elementwise(weak="kept")
 def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The logarithm of the probability of k, `exp(-mu) * mu**k / factorial(k)` at loc 0.
+    """Evaluate the logarithm of the probability of k, `exp(-mu) * mu**k / factorial(k)` at loc 0.
 
     Args:
       k: array_like, the counts; all arguments are broadcast together.
@@ -50,7 +50,7 @@ pmf = exponential("pmf", logpmf, "2, 3.0", "0.224")
 
 @elementwise
 def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The cumulative distribution function, the probability of at most k.
+    """Evaluate the cumulative distribution function, the probability of at most k.
 
     Args:
       k: array_like, the counts; all arguments are broadcast together.
@@ -73,7 +73,7 @@ _FEW, _MANY = 100, 220
 
 @elementwise
 def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The entropy, in nats: a sum for small mu, an expansion for large; NaN for negative mu.
+    """Evaluate the entropy, in nats: a sum for small mu, an expansion for large; NaN for mu < 0.
 
     Args:
       mu: array_like, the mean.

@@ -57,7 +57,7 @@ def _runs(ordered: Array) -> tuple[Array, Array, Array]:
 def mode(
     a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> ModeResult:
-    """The commonest value along an axis (the least of several), and how often it comes.
+    """Return the commonest value along an axis (the least of several), and how often it comes.
 
     Over all elements where axis is None. NaN is a value like others. Of no values, NaN.
 
@@ -113,7 +113,7 @@ def rankdata(
     axis: int | None = None,
     nan_policy: str = "propagate",
 ) -> Array:
-    """The ranks of values along an axis, from 1: of all elements, flat, where it is None.
+    """Return the ranks of values along an axis, from 1: of all elements, flat, where it is None.
 
     `method` says what equal values get: the "average" of their ranks, the "min", the "max", or
     "ordinal" the ranks in their order; "dense" counts different values only. All ranks are NaN
@@ -157,7 +157,7 @@ def sem(
     *,
     keepdims: bool = False,
 ) -> Array:
-    """The standard error of the mean: the standard deviation over the root of the number.
+    """Return the standard error of the mean: the standard deviation over the root of the number.
 
     `nan_policy` is "propagate" or "omit", which leaves NaN out. Raises `ValueError` for others.
 

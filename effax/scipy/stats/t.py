@@ -16,7 +16,7 @@ __dir__ = __all__.copy
 
 @elementwise
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density, which goes as `(1 + x**2 / df)**(-(df + 1) / 2)`.
+    """Evaluate the logarithm of the density, which goes as `(1 + x**2 / df)**(-(df + 1) / 2)`.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.

@@ -37,7 +37,7 @@ def _log_mass(a: ArrayLike, b: Array) -> Array:
 def logpdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """The logarithm of the density; NaN where b is not above a.
+    """Evaluate the logarithm of the density; NaN where b is not above a.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -62,7 +62,7 @@ pdf = exponential("pdf", logpdf, "0.5, -1.0, 1.0", "0.516")
 def logcdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """The logarithm of `cdf`; NaN where b is not above a.
+    """Evaluate the logarithm of `cdf`; NaN where b is not above a.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -81,7 +81,7 @@ def logcdf(
 def logsf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """The logarithm of the survival function: `logcdf` of the mirror image.
+    """Evaluate the logarithm of the survival function: `logcdf` of the mirror image.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.

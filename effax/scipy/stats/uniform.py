@@ -19,7 +19,7 @@ __dir__ = __all__.copy
 
 @elementwise(weak="kept")
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density, `1 / scale` from loc to loc + scale.
+    """Evaluate the logarithm of the density, `1 / scale` from loc to loc + scale.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -39,7 +39,7 @@ pdf = exponential("pdf", logpdf, "0.5, 0.0, 2.0", "0.5")
 
 @elementwise(weak="never")
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The cumulative distribution function, the probability of at most x.
+    """Evaluate the cumulative distribution function, the probability of at most x.
 
     Args:
       x: array_like, the points; all arguments are broadcast together.
@@ -55,7 +55,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 @elementwise(weak="kept", complex=True)
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The quantile function, the inverse of `cdf`; NaN outside of 0 to 1.
+    """Evaluate the quantile function, the inverse of `cdf`; NaN outside of 0 to 1.
 
     Args:
       q: array_like, the probabilities; all arguments are broadcast together.

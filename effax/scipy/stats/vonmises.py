@@ -18,7 +18,7 @@ __dir__ = __all__.copy
 
 @elementwise(weak="kept")
 def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
-    """The logarithm of the density, `exp(kappa * cos(x)) / (2 * pi * i0(kappa))`.
+    """Evaluate the logarithm of the density, `exp(kappa * cos(x)) / (2 * pi * i0(kappa))`.
 
     Args:
       x: array_like, the angles in radians; all arguments are broadcast together.

@@ -17,7 +17,7 @@ __dir__ = __all__.copy
 
 @elementwise(weak="kept")
 def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
-    """The logarithm of the density, `(1 - c**2) / (2 * pi * (1 + c**2 - 2 * c * cos(x)))`.
+    """Evaluate the logarithm of the density, `(1 - c**2) / (2 * pi * (1 + c**2 - 2 * c * cos(x)))`.
 
     NaN where c is not between 0 and 1.
 
