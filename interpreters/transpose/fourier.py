@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from effax.effects.rows import comparison, fourier, shape
-from effax.effects.rows.complex import complex, conj, real
+from effax.effects.rows.complex import complex, conj
 from effax.effects.rows.elementwise import mul
 from effax.effects.rows.logical import or_
 from effax.effects.rows.selection import select_n
@@ -19,19 +19,20 @@ def fft_transpose(ct: Any, x: Any, *, fft_type: str, fft_lengths: tuple[int, ...
     """FFT and IFFT are symmetric matrices; of the real ones, half of the spectrum is implied."""
     if fft_type in ("FFT", "IFFT"):
         return fourier.fft(ct, fft_type=fft_type, fft_lengths=fft_lengths)
-    last = typeof(ct).ndim - 1
     n = fft_lengths[-1]
-    if fft_type == "RFFT":
-        whole = shape.pad_axis(ct, last, 0, n - (n // 2 + 1))
-        return real(fourier.fft(whole, fft_type="FFT", fft_lengths=fft_lengths))
-    spectrum = fourier.fft(ct, fft_type="RFFT", fft_lengths=fft_lengths)
-    type = typeof(spectrum)
-    part = real_dtype(type.dtype)
-    place = shape.iota(dtype=int32, shape=type.shape, dimension=last)
     # Each frequency stands for two, except the first and, of an even number, the last.
+    spectrum = (
+        ct if fft_type == "RFFT" else fourier.fft(ct, fft_type="RFFT", fft_lengths=fft_lengths)
+    )
+    type = typeof(spectrum)
+    place = shape.iota(dtype=int32, shape=type.shape, dimension=type.ndim - 1)
     alone = comparison.eq(place, 0)
     if n % 2 == 0:
         alone = or_(alone, comparison.eq(place, n // 2))
-    twice = shape.full(type.shape, 2 / prod(fft_lengths), part)
-    weight = select_n(alone, twice, 1 / prod(fft_lengths))
-    return mul(conj(spectrum), complex(weight, 0.0))
+    count = prod(fft_lengths)
+    one, two = (count, count / 2) if fft_type == "RFFT" else (1 / count, 2 / count)
+    every = shape.full(type.shape, two, real_dtype(type.dtype))
+    weighted = mul(conj(spectrum), complex(select_n(alone, every, one), 0.0))
+    if fft_type == "RFFT":
+        return fourier.fft(weighted, fft_type="IRFFT", fft_lengths=fft_lengths)
+    return weighted

@@ -121,3 +121,24 @@ def test_slices_side_by_side_are_transposed_by_one_concatenate(parts, pads, join
     np.testing.assert_array_equal(effax.grad(f)(x), wanted)
     text = effax.jit(effax.grad(f)).lower(x).as_text()
     assert (text.count("stablehlo.pad"), text.count("stablehlo.concatenate")) == (pads, joined)
+
+
+@pytest.mark.parametrize("lengths", [(8,), (7,), (4, 6), (3, 5)])
+def test_the_transpose_of_a_real_fourier_transform(lengths):
+    """Half as much as a complex transform of a spectrum filled up with zeros."""
+    rng = np.random.default_rng(0)
+    axes = tuple(range(len(lengths)))
+
+    def f(x):
+        return jnp.fft.rfftn(x, axes=axes)
+
+    x = rng.normal(size=lengths).astype("float32")
+    ct = (rng.normal(size=(f(x).shape)) + 1j * rng.normal(size=f(x).shape)).astype("complex64")
+    units = np.eye(x.size).reshape(x.size, *lengths)
+    matrix = np.fft.rfftn(units, axes=tuple(a + 1 for a in axes)).reshape(x.size, -1)
+    (found,) = effax.vjp(f, x)[1](ct)
+    wanted = (matrix @ ct.reshape(-1)).real.reshape(lengths)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+    text = effax.jit(lambda x, ct: effax.vjp(f, x)[1](ct)).lower(x, ct).as_text()
+    assert "type = IRFFT" in text
+    assert "type = FFT" not in text
