@@ -151,7 +151,6 @@ def dot_product_attention(
             f"The number of query heads must be a multiple of key/value heads, but got {n} vs "
             f"{heads}"
         )
-    k, v = (jnp.repeat(x, n // heads, axis=2) if n != heads else x for x in (k, v))
     for name, lengths in (
         ("query_seq_lengths", query_seq_lengths),
         ("key_value_seq_lengths", key_value_seq_lengths),
@@ -159,28 +158,42 @@ def dot_product_attention(
         if lengths is not None and typeof(lengths).dtype != int32:
             raise ValueError(f"{name} dtype should be int32, but got {typeof(lengths).dtype.name}")
     logits_dtype = jnp.promote_types(q.dtype, float32)
-    logits = _contract(q, k, ((3,), (3,)), ((0, 2), (0, 2)), logits_dtype)
+    # Query heads that share keys and values are rows of one product, so that nothing is repeated.
+    shared = n // heads
+    grouped = shape.reshape(q, shape=(b, t, heads, shared, h)) if shared > 1 else q
+    last = grouped.ndim - 1
+    logits = _contract(grouped, k, ((last,), (3,)), ((0, 2), (0, 2)), logits_dtype)
     logits = logits * jnp.asarray(1.0 / math.sqrt(h) if scale is None else scale, logits_dtype)
     if logit_bias is not None:
-        logits = (logits + logit_bias).astype(logits_dtype)
+        logits = (logits + _grouped(logit_bias, shared)).astype(logits_dtype)
     seen = _visible(
         seen_pairs, t, s, is_causal, query_seq_lengths, key_value_seq_lengths, local_window_size
     )
     if seen is not None:
         lowest = -0.7 * min(float(finfo(logits_dtype).max), float(finfo(float32).max))
-        logits = jnp.where(seen, logits, jnp.asarray(lowest, logits_dtype))
+        logits = jnp.where(_grouped(seen, shared), logits, jnp.asarray(lowest, logits_dtype))
     logits = logits.astype(float32)
     weights = softmax(logits, axis=-1).astype(k.dtype)
-    out = _contract(weights, v, ((3,), (1,)), ((0, 1), (0, 2)), None)
-    out = shape.transpose(out, permutation=(0, 2, 1, 3))
+    out = _contract(weights, v, ((last,), (1,)), ((0, 1), (0, 2)), None)
+    out = jnp.moveaxis(out, 1, 2)
     if query_seq_lengths is not None:
         counted = jnp.arange(t)[None, :] < jnp.asarray(query_seq_lengths)[:, None]
-        out = out * counted[:, :, None, None].astype(out.dtype)
+        counted = shape.expand_dims(counted, tuple(range(2, out.ndim)))
+        out = out * counted.astype(out.dtype)
     out = shape.reshape(out, shape=given)
     if not return_residual:
         return out
-    residual = jnp.transpose(logsumexp(logits, axis=-1).astype(k.dtype), (0, 2, 1))
+    residual = jnp.moveaxis(logsumexp(logits, axis=-1).astype(k.dtype), 1, 2)
     return out, stop_gradient(shape.reshape(residual, shape=given[:-1]))
+
+
+def _grouped(x: Array, shared: int) -> Array:
+    """Values for (B, N, T, S), or 1 of some, where heads are (B, N / shared, T, shared, S)."""
+    if shared == 1:
+        return x
+    b, n, t, s = x.shape
+    apart = (n // shared, shared) if n > 1 else (1, 1)
+    return jnp.swapaxes(shape.reshape(x, shape=(b, *apart, t, s)), 2, 3)
 
 
 def _contract(x: Array, y: Array, contracted: Any, batch: Any, dtype: Any) -> Array:

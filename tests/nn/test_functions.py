@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import effax
+import effax.numpy as jnp
 from effax import nn
 
 random = np.random.default_rng(3)
@@ -132,3 +133,46 @@ def test_orthogonal_weights():
 def test_fans_of_a_vector_are_refused():
     with pytest.raises(ValueError, match="in_axis is -2 by default"):
         nn.initializers.he_normal()(effax.random.key(0), (3,))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("lengths", [None, np.array([3, 5], "int32")])
+@pytest.mark.parametrize("bias", [None, (1, 6, 5, 7), (2, 1, 5, 7)])
+@pytest.mark.parametrize("mask", [None, (2, 1, 5, 7), (2, 6, 1, 7)])
+def test_grouped_queries_are_as_with_repeated_keys(causal, lengths, bias, mask):
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.normal(size=s).astype("f4") for s in ((2, 5, 6, 4), (2, 7, 2, 4), (2, 7, 2, 4)))
+    how = {
+        "bias": None if bias is None else rng.normal(size=bias).astype("f4"),
+        "mask": None if mask is None else rng.random(mask) > 0.3,
+        "is_causal": causal,
+        "query_seq_lengths": lengths,
+        "key_value_seq_lengths": lengths,
+    }
+
+    def whole(q, k, v):
+        return nn.dot_product_attention(q, jnp.repeat(k, 3, 2), jnp.repeat(v, 3, 2), **how)
+
+    def shared(q, k, v):
+        return nn.dot_product_attention(q, k, v, **how)
+
+    def slopes(f):
+        return effax.grad(lambda *x: jnp.sum(f(*x) ** 2), (0, 1, 2))(q, k, v)
+
+    np.testing.assert_allclose(shared(q, k, v), whole(q, k, v), rtol=1e-5, atol=1e-5)
+    for found, wanted in zip(slopes(shared), slopes(whole), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+
+
+def test_the_residual_of_grouped_queries():
+    x = np.random.default_rng(0).normal(size=(5, 4, 3)).astype("f4")
+    out, found = nn.dot_product_attention(x, x[:, :2], x[:, :2], return_residual=True)
+    logits = np.einsum("thd,shd->ths", x, np.repeat(x[:, :2], 2, 1)) / np.sqrt(3)
+    np.testing.assert_allclose(found, np.log(np.exp(logits).sum(-1)), rtol=1e-5)
+    assert out.shape == x.shape
+
+
+def test_grouped_queries_repeat_no_keys():
+    q, k = effax.ShapeDtypeStruct((1, 4, 8, 2), "f4"), effax.ShapeDtypeStruct((1, 5, 2, 2), "f4")
+    text = effax.jit(nn.dot_product_attention).lower(q, k, k).as_text()
+    assert "tensor<1x5x8x2xf32>" not in text
