@@ -127,6 +127,25 @@ def test_windows_with_axes_put_before_scatter_to_the_same_places(sizes):
     np.testing.assert_array_equal(np.asarray(found), fx.jit(scattered)(source, x))
 
 
+def test_complex_convolutions_are_three_real_ones_on_a_gpu():
+    """cuDNN has none of complex numbers. The program has nothing of a GPU's own, so it runs here."""
+    rng = np.random.default_rng(0)
+    x, k = (
+        (rng.normal(size=s) + 1j * rng.normal(size=s)).astype("complex64")
+        for s in ((2, 3, 8, 8), (4, 3, 3, 3))
+    )
+
+    def f(x, k):
+        return fx.lax.conv(x, k, (1, 1), "SAME")
+
+    text = lowered("cuda", f, x, k)
+    assert text.count("stablehlo.convolution") == 3
+    out = typeof(f(x, k))
+    made = compile_text(text, placement=default(), out_types=[out])
+    (found,) = made.execute([jnp.asarray(y).buffer for y in (x, k)])
+    np.testing.assert_allclose(np.asarray(found), f(x, k), rtol=1e-4, atol=1e-4)
+
+
 def printed(x):
     fx.debug.print("{}", x[0])
     return x * 2
