@@ -1,26 +1,29 @@
-"""Shapes with unknown lengths: read, and refused where a length is not a number.
+"""Shapes with unknown lengths, by JAX's names; `eval_shape` takes them, and nothing else does.
 
 A program here has types of known shapes, so each export is for one shape.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, NoReturn
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
+from effax.api.compiling.dimensions import Dimension, Length, expression, value_of
 from effax.api.compiling.struct import ShapeDtypeStruct
-from effax.effects.errors import SymbolicShapeError
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
 
-_INSTEAD: Final = (
-    "programs are staged for known lengths: export the function once for each shape that it will "
-    "meet (or pad to the largest, and mask), and choose among them when calling"
-)
+_COMPARISONS: Final[dict[type, Callable[[int, int], bool]]] = {
+    ast.GtE: operator.ge,
+    ast.LtE: operator.le,
+    ast.Eq: operator.eq,
+}
 
 
 def is_symbolic_dim(p: Any) -> bool:
-    """Return whether a length is an expression of unknowns: no length of a shape here is.
+    """Return whether a length is an expression of unknowns.
 
     Args:
       p: the length.
@@ -32,14 +35,57 @@ def is_symbolic_dim(p: Any) -> bool:
 
 
 class SymbolicScope:
-    """The unknowns of an export and what holds between them; nothing can be unknown here.
+    """Unknown lengths, and what holds between them. Only those of one scope can be added.
 
-    Raises `SymbolicShapeError`, a `NotImplementedError`, for constraints.
+    Args:
+      constraints_str: comparisons of lengths by `>=`, `<=` or `==`, such as `"2*a >= b"`.
+
+    >>> b, = symbolic_shape("b", scope=SymbolicScope(["b >= 2"]))
+    >>> b.scope
+    SymbolicScope(['b >= 2'])
     """
 
     def __init__(self, constraints_str: Sequence[str] = ()) -> None:
-        if constraints_str:
-            _refuse(f"SymbolicScope({list(constraints_str)})")
+        if isinstance(constraints_str, str):
+            raise ValueError(
+                f"SymbolicScope: the constraints must be a sequence of texts, got "
+                f"{constraints_str!r}; write [{constraints_str!r}]"
+            )
+        self._constraints = [_constraint(text, self) for text in constraints_str]
+        self._texts = tuple(constraints_str)
+
+    def allows(self, lengths: Mapping[str, int]) -> bool:
+        """Whether numbers for the unknowns satisfy the constraints that speak of them.
+
+        Args:
+          lengths: a number for the name of each unknown; each is at least 1.
+        """
+        for compare, left, right in self._constraints:
+            sides = [x for x in (left, right) if isinstance(x, Dimension)]
+            if all(x.unknowns() <= lengths.keys() for x in sides) and not compare(
+                value_of(left, lengths), value_of(right, lengths)
+            ):
+                return False
+        return True
+
+    def __repr__(self) -> str:
+        return f"SymbolicScope({list(self._texts)})"
+
+
+def _constraint(
+    text: str, scope: SymbolicScope
+) -> tuple[Callable[[int, int], bool], Length, Length]:
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        node = None
+    if isinstance(node, ast.Compare) and [*map(type, node.ops)] in [[k] for k in _COMPARISONS]:
+        compare = _COMPARISONS[type(node.ops[0])]
+        left, right = (expression(x, text, scope) for x in (node.left, node.comparators[0]))
+        return compare, left, right
+    raise ValueError(
+        f"SymbolicScope: the constraint {text!r} must compare two lengths by >=, <= or =="
+    )
 
 
 def symbolic_shape(
@@ -48,38 +94,53 @@ def symbolic_shape(
     constraints: Sequence[str] = (),
     scope: SymbolicScope | None = None,
     like: Sequence[int | None] | None = None,
-) -> tuple[int, ...]:
+) -> tuple[Any, ...]:
     """Return the shape that a text says, with its lengths separated by commas.
+
+    A length is a number, the name of an unknown, or an expression of these by `+`, `-`, `*`, `//`,
+    `%`, `floordiv`, `mod`, `max` and `min`.
 
     Args:
       shape_spec: the text; None means "...".
-      constraints: must be empty.
-      scope: accepted for JAX's sake; no length is unknown.
+      constraints: comparisons that hold between the unknowns, for a scope of their own.
+      scope: the scope of the unknowns; a new one where None.
       like: a shape, from which `_` takes a length and `...` the rest.
 
     Raises:
-      SymbolicShapeError: for lengths that are not numbers, and for constraints; a
-        `NotImplementedError`.
-      ValueError: for a text that is no shape.
+      ValueError: for a text that is no shape, and where both `constraints` and `scope` are given.
 
     >>> symbolic_shape("2, _, ...", like=(2, 3, 4))
     (2, 3, 4)
-    >>> symbolic_shape("batch, 3")
-    Traceback (most recent call last):
-    effax.effects.errors.SymbolicShapeError: the length 'batch' of the shape 'batch, 3' ...
+    >>> import effax
+    >>> b, n = symbolic_shape("b, 2*n")
+    >>> double = lambda x: effax.numpy.concatenate([x, x], axis=1)
+    >>> effax.eval_shape(double, effax.ShapeDtypeStruct((b, n, 3), "float32")).shape
+    (b, 4*n, 3)
     """
-    if constraints:
-        _refuse(f"constraints={list(constraints)}")
+    if constraints and scope is not None:
+        raise ValueError("symbolic_shape: give constraints or a scope, not both")
+    scope = SymbolicScope(constraints) if scope is None else scope
     spec = "..." if shape_spec is None else shape_spec.strip()
     if spec.startswith("(") and spec.endswith(")"):
-        spec = spec[1:-1]
-    words = [word.strip() for word in spec.strip().rstrip(",").split(",")] if spec.strip() else []
-    if "..." in words:
-        at = words.index("...")
-        if at != len(words) - 1:
-            raise ValueError(f"the shape {shape_spec!r} may have '...' at its end only")
-        words[at:] = ["_"] * (len(_needed(shape_spec, like)) - at)
-    return tuple(_length(word, i, shape_spec, like) for i, word in enumerate(words))
+        spec = spec[1:-1].strip()
+    spec = spec.removesuffix(",")
+    try:
+        nodes = ast.parse(f"({spec},)" if spec else "()", mode="eval").body.elts  # type: ignore[attr-defined]
+    except SyntaxError:
+        raise ValueError(f"the shape {shape_spec!r} is not a list of lengths") from None
+    dots = [isinstance(x, ast.Constant) and x.value is ... for x in nodes]
+    if any(dots[:-1]):
+        raise ValueError(f"the shape {shape_spec!r} may have '...' at its end only")
+    lengths = [
+        _taken(i, shape_spec, like)
+        if isinstance(x, ast.Name) and x.id == "_"
+        else expression(x, str(shape_spec), scope)
+        for i, x in enumerate(nodes[:-1] if dots and dots[-1] else nodes)
+    ]
+    if dots and dots[-1]:
+        rest = range(len(lengths), len(_needed(shape_spec, like)))
+        lengths += [_taken(i, shape_spec, like) for i in rest]
+    return tuple(lengths)
 
 
 def _needed(spec: Any, like: Sequence[int | None] | None) -> Sequence[int | None]:
@@ -90,19 +151,13 @@ def _needed(spec: Any, like: Sequence[int | None] | None) -> Sequence[int | None
     return like
 
 
-def _length(word: str, i: int, spec: Any, like: Sequence[int | None] | None) -> int:
-    if word == "_":
-        known = _needed(spec, like)
-        if i >= len(known) or known[i] is None:
-            raise ValueError(
-                f"the shape {spec!r} takes its length {i} from like={like!r}, which has none there"
-            )
-        return int(known[i])  # type: ignore[arg-type]
-    if word.isdecimal():
-        return int(word)
-    if not word:
-        raise ValueError(f"the shape {spec!r} has an empty length")
-    _refuse(f"the length {word!r} of the shape {spec!r}")
+def _taken(i: int, spec: Any, like: Sequence[int | None] | None) -> int:
+    known = _needed(spec, like)
+    if i >= len(known) or known[i] is None:
+        raise ValueError(
+            f"the shape {spec!r} takes its length {i} from like={like!r}, which has none there"
+        )
+    return int(known[i])  # type: ignore[arg-type]
 
 
 def symbolic_args_specs(
@@ -119,8 +174,8 @@ def symbolic_args_specs(
       args: a pytree of arrays or types.
       shapes_specs: a tree of texts that may end above the leaves of `args`: a text holds for all
         below it.
-      constraints: must be empty.
-      scope: accepted for JAX's sake; no length is unknown.
+      constraints: comparisons that hold between the unknowns, for a scope of their own.
+      scope: the scope of the unknowns; a new one where None.
 
     >>> import effax.numpy as jnp
     >>> symbolic_args_specs((jnp.ones((2, 3)),), "2, ...")
@@ -128,19 +183,16 @@ def symbolic_args_specs(
     """
     from effax.effects.tree import broadcast_prefix
 
-    if constraints:
-        _refuse(f"constraints={list(constraints)}")
+    if constraints and scope is not None:
+        raise ValueError("symbolic_args_specs: give constraints or a scope, not both")
+    scope = SymbolicScope(constraints) if scope is None else scope
     leaves, tree = tree_flatten(args)
     specs = broadcast_prefix(shapes_specs, args, is_leaf=lambda x: x is None)
     types = [x.type if isinstance(x, ShapeDtypeStruct) else typeof(x) for x in leaves]
     return tree_unflatten(
         tree,
         [
-            ShapeDtypeStruct(symbolic_shape(spec, like=t.shape), t.dtype)
+            ShapeDtypeStruct(symbolic_shape(spec, scope=scope, like=t.shape), t.dtype)
             for spec, t in zip(specs, types, strict=True)
         ],
     )
-
-
-def _refuse(what: str) -> NoReturn:
-    raise SymbolicShapeError(f"{what} is known only when the program runs, and {_INSTEAD}")

@@ -29,7 +29,6 @@ api/placing/live_arrays.py _Watch.__call__ info | all phases of a collection cou
 api/references/references.py TransformedRef.__array__ * | refused in any case
 debug.py * partitioned | whole arrays are handed over in any case
 debug.py _Checker.format_field * | only the names are looked at
-export/symbolic.py * scope | no length is unknown, and constraints are refused
 lax/decompositions.py eigh sort_eigenvalues | eigenvalues are ascending in any case
 lax/folds.py approx_m??_k * | the answers are exact
 lax/polar.py qdwh is_hermitian | a faster way to the same answer

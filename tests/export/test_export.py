@@ -276,22 +276,26 @@ def test_what_can_not_be_exported():
         export.export(effax.jit(jnp.sin))(X).serialize(vjp_order=-1)
 
 
-def test_unknown_lengths_are_refused_by_name():
+def test_unknown_lengths_are_refused_where_programs_are_staged():
     assert export.symbolic_shape("2, 3") == (2, 3)
     assert export.symbolic_shape("(4,)") == (4,)
     assert export.symbolic_shape("") == ()
     assert export.symbolic_shape(None, like=(2, 3)) == (2, 3)
     assert not export.is_symbolic_dim(2)
+    struct = effax.ShapeDtypeStruct(export.symbolic_shape("2*b, 3"), "float32")
     for ask in (
-        lambda: export.symbolic_shape("batch, 3"),
-        lambda: export.symbolic_shape("2*b"),
-        lambda: export.SymbolicScope(["a >= 3"]),
-        lambda: export.symbolic_args_specs((X,), "n"),
-        lambda: export.symbolic_shape("2", constraints=["a >= 3"]),
+        lambda: export.export(effax.jit(jnp.sin))(struct),
+        lambda: effax.jit(jnp.sin).trace(struct),
+        lambda: effax.jit(jnp.sin).lower(struct),
+        lambda: effax.make_jaxpr(jnp.sin)(struct),
+        lambda: struct.type,
     ):
         with pytest.raises(SymbolicShapeError, match="export the function once for each shape"):
             ask()
-    for spec, like in (("_", None), ("...", None), ("..., 2", (1, 2)), ("2,,3", None), ("_", ())):
+    for spec, like in (
+        *(("_", None), ("...", None), ("..., 2", (1, 2)), ("2,,3", None), ("_", ()), ("a.b", None)),
+        *(("a b", None), ("1.5", None), ("f(a, b)", None)),
+    ):
         with pytest.raises(ValueError, match="the shape"):
             export.symbolic_shape(spec, like=like)
 

@@ -5,6 +5,7 @@ auxiliary results set aside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any, cast
 
 import numpy as np
@@ -260,6 +261,7 @@ def typeof_like(x: Any) -> ShapedArray:
     if hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "__array__"):
         dtype = canonical_dtype(np.dtype(x.dtype))
         typed = getattr(getattr(x, "sharding", None), "typed", None)
-        found = ShapedArray(tuple(x.shape), dtype, getattr(x, "weak_type", False))
+        shape = tuple(map(index, x.shape))
+        found = ShapedArray(shape, dtype, getattr(x, "weak_type", False))
         return found if typed is None else cast(ShapedArray, typed(found))
     return typeof(x)

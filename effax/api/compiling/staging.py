@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from typing import Any
 
 from effax.api.calling.arguments import as_tuple, flat_function, name_of, normalise, wearing
@@ -11,6 +12,7 @@ from effax.api.calling.call_arguments import check_results
 from effax.api.calling.differentiable import typeof_like
 from effax.api.compiling.jit import jit
 from effax.api.compiling.struct import ShapeDtypeStruct, type_of_float0
+from effax.api.compiling.unknown_lengths import are_unknown, eval_shape_of_unknown
 from effax.effects.frames import filtered
 from effax.effects.program import Program
 from effax.effects.rows.shape import full
@@ -27,6 +29,9 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
       *args: its arguments.
       **keywords: its arguments by name.
 
+    Where lengths are unknown (`export.symbolic_shape`), the function is traced for two or more
+    known ones, and the lengths of the results are the expressions that agree with them.
+
     >>> import effax, effax.numpy as jnp
     >>> effax.eval_shape(jnp.ones, (2, 3))
     ShapeDtypeStruct(shape=(2, 3), dtype=float32)
@@ -40,6 +45,8 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
         return results
 
     leaves = tree_flatten((args, keywords))[0]
+    if are_unknown(leaves):
+        return eval_shape_of_unknown(partial(eval_shape, fun), args, keywords)
     if any(not hasattr(x, "dtype") for x in leaves):
         return _eval_shape_with_values(of_arrays, args, keywords)
     return jit(of_arrays).eval_shape(*args, **keywords)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from operator import index
 from typing import Any, NoReturn
 
 import numpy as np
@@ -105,7 +106,8 @@ class ShapeDtypeStruct:
     @property
     def type(self) -> ShapedArray:
         """The type."""
-        found = ShapedArray(self.shape, canonical_dtype(self.dtype), self.weak_type)
+        shape = tuple(map(index, self.shape))  # which refuses lengths that are unknown
+        found = ShapedArray(shape, canonical_dtype(self.dtype), self.weak_type)
         along = self.manual_axis_type
         typed = getattr(self.sharding, "typed", None)
         found = found if typed is None else typed(found)
