@@ -228,6 +228,16 @@ def distinct(x: Any) -> Any:
     return x if x and x == x and x.__class__ is not complex else repr(x)
 
 
+def only_effects(decorator: str, effects: tuple[Any, ...]) -> None:
+    """Raise `TypeError` unless all arguments of a decorator of rules are effects."""
+    for x in effects:
+        if not isinstance(x, Effect):
+            got = f"the function {x.__name__}" if hasattr(x, "__name__") else repr(x)
+            raise TypeError(
+                f"{decorator} takes effects, as in @{decorator}(effects.add), got {got}"
+            )
+
+
 def find_effect(name: str) -> Effect:
     """Return the effect of that name.
 

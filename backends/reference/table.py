@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from effax.effects.effect import Effect
+from effax.effects.effect import Effect, only_effects
 
 rules: Final[dict[Effect, Callable[..., Any]]] = {}
 
@@ -22,6 +22,8 @@ def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     peers' dtype) and the attributes, and returns a NumPy array (a list for several results) of
     the shape that typing gives; the evaluator converts it to the dtype that typing gives.
     """
+
+    only_effects("extend.reference.rule", effects)
 
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:
         for effect in effects:

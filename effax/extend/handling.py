@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 from effax.api.calling.arguments import flat_function, name_of, wearing
@@ -49,7 +50,8 @@ def handle(
     Raises:
       ResumptionError: where the rest can't be had (the effect is performed inside a custom rule, a
         loop of unknown length, a device map), or `resume` is given values of other types.
-      TypeError: where two branches give answers of different types.
+      TypeError: where two branches give answers of different types, or a clause of `clauses` has no
+        parameter `resume`.
 
     >>> import effax, effax.numpy as jnp
     >>> from effax import extend
@@ -66,6 +68,13 @@ def handle(
     >>> extend.handle(f, {choose: every}, result=lambda y: y[None])(1.0)
     Array([11., 21., 12., 22.], dtype=float32)
     """
+    for effect, clause in clauses.items():
+        parameters = signature(clause).parameters.values()
+        if not any(p.name == "resume" or p.kind is p.VAR_KEYWORD for p in parameters):
+            raise TypeError(
+                f"extend.handle: the clause of '{effect.name}' has no parameter `resume`; add it, "
+                "or pass the clause in final= if it never resumes"
+            )
     handler = Clauses(clauses, final or {})
 
     @wearing(function, annotated=False)

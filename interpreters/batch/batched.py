@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, Final
 
 from effax.effects.cuts import Cut
-from effax.effects.effect import LITERALS, Effect, for_each_effect
+from effax.effects.effect import LITERALS, Effect, for_each_effect, only_effects
 from effax.effects.facts import POINTWISE
 from effax.effects.handler import Carrier
 from effax.effects.program import row_of
@@ -203,6 +203,8 @@ def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     of which of them are batched (along their first axis), and the attributes. It returns the
     result and whether that is batched (lists of both for effects of several results).
     """
+
+    only_effects("extend.batch.rule", effects)
 
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:
         for effect in effects:

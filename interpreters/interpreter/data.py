@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, ClassVar, Final, dataclass_transform
 
 from effax.effects.asked import answerers
-from effax.effects.effect import Effect
+from effax.effects.effect import Effect, only_effects
 from effax.effects.errors import FixpointError, MissingRuleError
 from effax.effects.frames import filtered
 from effax.effects.rows import shape
@@ -164,16 +164,23 @@ class Interpreter(Data):
         given: dict[str, Any] = {}
         for name in cls._fields.order:
             leaf = cls._fields.leaves.get(name)
+            if leaf is None and not hasattr(cls, name):
+                raise cls._unlifted(f"its static field '{name}' has no default")
             if leaf is None or leaf.optional:
                 given[name] = cls._absent(name)
             elif leaf.axes or leaf.dtype is not None:
-                raise MissingRuleError(
-                    f"{cls.__name__} can't represent a plain value: its leaf '{name}' is not the "
-                    f"value itself. Define the classmethod {cls.__name__}.lift(value)"
-                )
+                raise cls._unlifted(f"its leaf '{name}' is not the value itself")
             else:
                 given[name] = value
         return cls._made(given)
+
+    @classmethod
+    def _unlifted(cls, reason: str) -> MissingRuleError:
+        name = cls.__name__
+        return MissingRuleError(
+            f"{name} can't represent a plain value: {reason}. Define the classmethod "
+            f"{name}.lift(value)"
+        )
 
     @classmethod
     def join_static(cls, name: str, one: Any, other: Any) -> Any:
@@ -237,6 +244,7 @@ class Interpreter(Data):
           pure: the promise `pure` of the class, for this rule alone.
         """
 
+        only_effects(f"{cls.__name__}.rule", effects)
         known = cls._handler.pure if pure is None else pure
 
         def fill(function: Callable[..., Any]) -> Callable[..., Any]:

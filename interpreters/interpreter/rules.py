@@ -41,14 +41,36 @@ class Rule:
     ) -> Any:
         """Call the user's function with the data, what it wants to be told, and the attributes."""
         wants = self.wants
-        if not wants:
-            return self.function(*operands, **attributes)
-        if wants == _EFFECT:
-            return self.function(*operands, effect=effect, **attributes)
-        told = self.told(handler)
-        if "effect" in wants:
-            told["effect"] = effect
-        return self.function(*operands, **told, **attributes)
+        try:
+            if not wants:
+                return self.function(*operands, **attributes)
+            if wants == _EFFECT:
+                return self.function(*operands, effect=effect, **attributes)
+            told = self.told(handler)
+            if "effect" in wants:
+                told["effect"] = effect
+            return self.function(*operands, **told, **attributes)
+        except TypeError:
+            self.refuse_parameters(
+                effect, operands, {**attributes, **dict.fromkeys(wants)}, handler
+            )
+            raise
+
+    def refuse_parameters(
+        self, effect: Effect, operands: Sequence[Any], keywords: dict[str, Any], handler: Any
+    ) -> None:
+        """Raise `TypeError` if the function's parameters do not fit the effect."""
+        parameters = inspect.signature(self.function)
+        try:
+            parameters.bind(*operands, **keywords)
+        except TypeError as error:
+            name = self.function.__name__
+            positions = ["effect" if x is effect else "operand" for x in operands]
+            given = ", ".join([*positions, *(f"{n}=..." for n in keywords)])
+            raise TypeError(
+                f"{name}, the rule of {type(handler).__name__} for '{effect.name}', is called as "
+                f"{name}({given}), but its parameters are {parameters}: {error}"
+            ) from None
 
     def told(self, handler: Interpretation) -> dict[str, Any]:
         """Return the keywords that the function asks for beside operands and attributes."""
@@ -73,4 +95,9 @@ class CatchAll(Rule):
         self, effect: Effect, operands: Sequence[Any], attributes: Any, handler: Interpretation
     ) -> Any:
         """Call the user's function, the effect first."""
-        return self.function(effect, *operands, **self.told(handler), **attributes)
+        told = self.told(handler)
+        try:
+            return self.function(effect, *operands, **told, **attributes)
+        except TypeError:
+            self.refuse_parameters(effect, (effect, *operands), attributes | told, handler)
+            raise

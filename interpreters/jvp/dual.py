@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
-from effax.effects.effect import Effect, for_each_effect
+from effax.effects.effect import Effect, for_each_effect, only_effects
 from effax.effects.facts import BILINEAR, LINEAR, STILL
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, bottom
@@ -204,6 +204,8 @@ def rule(
     nothing that changes, and does nothing each time. Where nothing is installed outside, it is
     called once for all operands of the same types, and its effects are compiled as one operation.
     """
+
+    only_effects("extend.jvp.rule", effects)
 
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:
         for effect in effects:

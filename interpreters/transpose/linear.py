@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 
 from effax.effects.columns import ready
-from effax.effects.effect import LITERALS, Effect
+from effax.effects.effect import LITERALS, Effect, only_effects
 from effax.effects.errors import MissingRuleError
 from effax.effects.facts import POINTWISE
 from effax.effects.frames import describe
@@ -92,6 +92,8 @@ def rule(
     `fixed` are positions of operands that the effect is not linear in; `one` says that it is linear
     in any one of the others, but not in two. Operands that are not as is said are refused.
     """
+
+    only_effects("extend.transpose.rule", effects)
 
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:
         for effect in effects:

@@ -76,6 +76,82 @@ def test_the_rule_that_the_error_recommends():
     assert (float(found.one), float(found.two)) == (8.0, 24.0)
 
 
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        Twice.rule,
+        Twice.leafwise,
+        extend.jvp.rule,
+        extend.batch.rule,
+        extend.transpose.rule,
+        extend.lowering.rule,
+        extend.reference.rule,
+    ],
+)
+@pytest.mark.parametrize(("given", "named"), [("sin", "'sin'"), (both, "the function both")])
+def test_a_decorator_without_effects(decorator, given, named):
+    with pytest.raises(TypeError, match=rf"rule takes effects, .* got {named}"):
+        decorator(given)
+
+
+class Narrow(fx.Interpreter):
+    value: fx.Leaf
+
+
+@Narrow.rule(effects.mul)
+def one_operand(x):
+    return x
+
+
+@Narrow.rule(effects.reduce_sum)
+def no_axes(x):
+    return x
+
+
+@Narrow.rule(effects.sin)
+def wrong_inside(x):
+    return len()
+
+
+@Narrow.default
+def no_attributes(effect, x):
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: x * x, r"one_operand, the rule of Narrow for 'mul', is called as .*operand, op"),
+        (jnp.sum, r"no_axes, the rule of Narrow for 'reduce_sum', .*operand, axes=\.\.\."),
+        (lambda x: x.reshape(3, 1), r"no_attributes, the rule of Narrow for .*effect, operand, "),
+        (jnp.sin, r"^len\(\) takes exactly one argument"),
+    ],
+)
+def test_a_rule_with_other_parameters(function, message):
+    with pytest.raises(TypeError, match=message):
+        Narrow.transform(function)(Narrow(X))
+
+
+def test_a_static_field_that_a_plain_value_lacks():
+    class Measured(fx.Interpreter):
+        value: fx.Leaf
+        unit: fx.Static
+
+    @Measured.rule(effects.add)
+    def added(x, y):
+        return Measured(x.value + y.value, x.unit)
+
+    with pytest.raises(extend.MissingRuleError, match=r"'unit' has no default.*Measured\.lift"):
+        Measured.transform(lambda x: x + 1.0)(Measured(X, "m"))
+
+
+def test_a_clause_without_resume():
+    ask = extend.Effect("half_written_ask", family="tests", typing=lambda: X.type, row="ask")
+    with pytest.raises(TypeError, match=r"the clause of 'half_written_ask' has no parameter `resu"):
+        extend.handle(lambda: ask(), {ask: lambda: 1.0})
+    assert extend.handle(lambda: ask(), {}, final={ask: lambda: 1.0})() == 1.0
+
+
 def test_laws_say_what_they_need():
     program = "import sys; sys.modules['hypothesis'] = None; import effax.laws"
     done = subprocess.run(

@@ -13,7 +13,7 @@ import numpy as np
 from effax.backends.xla.layout import ModuleMesh, ProgramLayout
 from effax.backends.xla.lowering.locations import Locations
 from effax.effects.columns import load_family
-from effax.effects.effect import Effect
+from effax.effects.effect import Effect, only_effects
 from effax.effects.errors import ArraySizeError, UnhandledEffectError
 from effax.effects.interning import keep
 from effax.effects.program import Program, Variable
@@ -98,6 +98,8 @@ def rule(*effects: Effect) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     The rule is called with the writer, the list of result types, the operands (`Name`s) and the
     attributes; it writes lines and returns the result's name (a list for several results).
     """
+
+    only_effects("extend.lowering.rule", effects)
 
     def fill(function: Callable[..., Any]) -> Callable[..., Any]:
         for effect in effects:
