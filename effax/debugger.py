@@ -36,7 +36,7 @@ _VALUE: Final = "__jdb_value__"
 
 @attrs.frozen(slots=True, eq=False)
 class Level:
-    """A frame of the user's as it was when the program was staged; variables come when it runs."""
+    """A user's frame as it was when the program was staged; variables come when it runs."""
 
     file: str
     line: int

@@ -204,7 +204,7 @@ def update(name: str, value: Any) -> None:
 
 
 def renew() -> None:
-    """Make settings that equal none before: nothing is found under a key that has those.
+    """Make settings objects that equal none made before: no cache key with old ones matches.
 
     For the child after a fork, in which one thread runs: the lock may be held by one that doesn't.
     """
@@ -221,7 +221,7 @@ def watch(name: str, watcher: Callable[[Any], None]) -> None:
 
 
 class Overriding(ContextDecorator):
-    """The context manager, or decorator, that an option called with a value gives."""
+    """The context manager, or decorator, that calling an option with a value returns."""
 
     def __init__(self, name: str, value: Any) -> None:
         self.name = name
@@ -234,7 +234,7 @@ class Overriding(ContextDecorator):
         self.entered.append((put(_scope, scope), scope))
 
     def __exit__(self, *exception: object) -> None:
-        """Put back what was in force before, also where another context entered (a task)."""
+        """Restore the value from before, even if another context (a task) entered the override."""
         for entry in reversed(self.entered):
             try:
                 _scope.reset(entry[0])
@@ -379,7 +379,7 @@ def _text(name: str, default: str | None, text: str) -> Option:
 
 
 guarded = False
-"""Whether any transfer was ever to be guarded: what moves values looks no further before."""
+"""Whether any transfer guard was ever set: until then, transfers check nothing else."""
 
 
 def _guard(name: str, text: str) -> Option:
@@ -399,7 +399,7 @@ def _guard(name: str, text: str) -> Option:
 
 
 def _hooked(name: str, choices: tuple[str, ...], text: str) -> Option:
-    """An option whose watchers are called where a context sets it, too."""
+    """An option whose watchers are also called when a context sets it."""
     option = _choice(name, None, choices, text)
     plain = option.check
 

@@ -61,7 +61,7 @@ class Cut:
 
 _cuts: Final = Interned[tuple[Any, Entries], Cut]()
 made: Final = _cuts.recent
-"""Empty as long as nothing was cut along an explicit axis: then nobody need look for it."""
+"""Empty until an array is cut along an explicit axis; until then nobody looks for cuts."""
 
 
 def cut_of(mesh: Any, entries: Sequence[Any]) -> Cut | None:

@@ -217,7 +217,7 @@ def as_dtype(dtype: Any) -> DType:
 
 
 def canonical_dtype(dtype: Any) -> DType:
-    """The dtype that arrays have where this one is asked for: 64 bits become 32 unless x64 is on.
+    """The dtype of arrays for which this one is asked: 64 bits become 32 unless x64 is on.
 
     >>> canonical_dtype("float64"), canonical_dtype("bfloat16")
     (dtype('float32'), dtype(bfloat16))

@@ -221,7 +221,7 @@ SCALARS: Final = np.generic
 
 
 def distinct(x: Any) -> Any:
-    """A number as part of a key, beside its class, since 1 == 1.0 == True.
+    """A number as part of a key, together with its class, since 1 == 1.0 == True.
 
     As text where == does not tell values apart: -0.0 from 0.0, one NaN from another.
     """
@@ -247,7 +247,7 @@ def find_effect(name: str) -> Effect:
 
 
 def for_each_effect(fill: Callable[[Effect], None]) -> Callable[[Effect], None]:
-    """Decorate what fills a column's cell of an effect from its facts, if they say enough.
+    """Decorate a function that fills a column's cell of an effect from its facts, if they suffice.
 
     It is called for each effect that there is, and for those that are defined later.
     """

@@ -94,17 +94,17 @@ class EffaxError(Exception):
 
 
 class JAXTypeError(EffaxError, TypeError):
-    """Something is of a type, or of a kind of value, that can't be used so."""
+    """A value, or a kind of value, has a type that can't be used in this way."""
 
 
 class JAXIndexError(EffaxError, IndexError):
-    """Something is used as an index that can't be one."""
+    """A value is used as an index, but can't be one."""
 
 
 class _UnknownElementsError(EffaxError):
     """An error about a value whose elements are not known.
 
-    It is made from that value, or from a message of one's own: `Error(value)`, `Error("...")`.
+    It is made from that value, or from a message: `Error(value)`, `Error("...")`.
     """
 
     headline = "Elements of a traced array are needed: an array with shape {}."
@@ -118,7 +118,7 @@ class _UnknownElementsError(EffaxError):
 
     @classmethod
     def message(cls, value: Any) -> str:
-        """Return the message for a `value` that is asked for something it can't give."""
+        """Return the message for a `value` that can't give the elements asked for."""
         typed = value.type.str_short() if hasattr(value, "type") else type(value).__name__
         return (
             f"{cls.headline.format(typed)} At {describe(user_frame())}, {cls.asked} was asked of a "
@@ -251,7 +251,7 @@ class UnsupportedDerivativeError(EffaxError, ValueError):
 
 
 class ClosedOverError(UnsupportedDerivativeError, UnexpectedTracerError):
-    """A function with a derivative of its own closes over a value that is differentiated."""
+    """A function with its own derivative closes over a value that is differentiated."""
 
     @classmethod
     def of(cls, name: str, kind: str) -> ClosedOverError:
@@ -311,7 +311,7 @@ class ArraySizeError(EffaxError, ValueError):
 
     @classmethod
     def of(cls, type: Any, size: int) -> ArraySizeError:
-        """The error for a type whose arrays have so many bytes."""
+        """The error for a type whose arrays have `size` bytes."""
         return cls(
             f"at {describe(user_frame())}, an array of shape {type.shape} and dtype {type.dtype} "
             f"is needed, which has {size:.3g} bytes; the largest that the compiler can address has "
@@ -347,7 +347,7 @@ class ProgramDisagreementError(EffaxError, RuntimeError):
 
 
 class CheckpointError(EffaxError, RuntimeError):
-    """A checkpoint is damaged, incomplete, or not of the tree that is to be read from it."""
+    """A checkpoint is damaged, incomplete, or holds another tree than was asked for."""
 
 
 class ResumptionError(EffaxError, TypeError):

@@ -18,9 +18,9 @@ class Facts(Flag):
     BILINEAR = auto()
     """Linear in each of its two operands: the product rule."""
     STILL = auto()
-    """The result does not move with the operands: it has no tangent."""
+    """The result is constant in the operands: it has no tangent."""
     SOUND = auto()
-    """NaN is given only where it was given: nothing is to be checked."""
+    """The result is NaN only where an operand is: no check for NaN is needed."""
     SPREADING = auto()
     """An element of the one result is NaN if one of any operand is."""
 

@@ -25,7 +25,7 @@ class JaxException(Exception):  # noqa: N818  (JAX's name)
 
 
 class NaNError(JaxException):
-    """An operation gave NaN."""
+    """An operation returned NaN."""
 
 
 class DivisionByZeroError(JaxException):
@@ -101,7 +101,7 @@ class Site:
         return Site(self.kind, self.message, self.frame, self.types, lanes)
 
     def failure(self, payload: Sequence[Any]) -> JaxException:
-        """The exception for one failure; what a user's own message does not say is added."""
+        """The exception for one failure, with details added to a user's own message."""
         text = self.message(payload)
         if self.kind is not FailedCheckError:
             text = f"{text} at {describe(self.frame)}"

@@ -172,7 +172,7 @@ def defer(job: Callable[[], None]) -> None:
 
 
 def settle() -> None:
-    """Do what was deferred, in an entry point that returns, if it is the outermost."""
+    """Run the deferred functions, if the entry point that returns is the outermost one."""
     if _deferred and not _under_boundary(sys._getframe(2)):
         for job in _forget_deferred():
             job()

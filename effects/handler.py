@@ -46,11 +46,11 @@ class Bottom:
     together: Callable[[Any, Callable[..., Any], Sequence[Any]], tuple[list[Any], Any] | None]
     """Computes what a function of several effects performs as one operation; see `Handler`."""
     discharge: Callable[[Effect, tuple[Any, ...], dict[str, Any]], Any]
-    """Performs a higher-order effect on references, of whose contents it makes values."""
+    """Performs a higher-order effect that is given references, on values made of their contents."""
     array: Callable[[Any], Any]
     """Makes an array of a Python number, for programs that bind JAX's primitives to numbers."""
     sharding_of: Callable[..., Any]
-    """Makes the `sharding` that a type tells, over a mesh where its own type names none."""
+    """Makes the `sharding` that a type describes, over a mesh where the type itself names none."""
 
 
 bottom: Final = Bottom()
@@ -92,14 +92,14 @@ class Carrier(Value):
         return self.handler
 
     def concrete(self) -> Any:
-        """The array that says what the elements are, or None: they are not known.
+        """The array with the elements, or None if they are not known.
 
         An interpreter whose carrier holds the value itself (a primal) returns it.
         """
         return None
 
     def left(self) -> Any:
-        """Return what stands for the value where its handler has ended: itself, of no more use.
+        """Return a stand-in for the carrier once its handler has ended: by default itself, useless.
 
         An interpreter whose carrier holds the value itself (a primal) returns it. Auxiliary results
         of derivatives leave them so.
@@ -133,7 +133,7 @@ class Carrier(Value):
 
     @property
     def sharding(self) -> Any:
-        """Refused: a traced value lies nowhere yet; its type says what is known."""
+        """Refused: a traced value is on no device yet; its type has the sharding that is known."""
         raise AttributeError(
             "a traced value has no attribute 'sharding', as it lies on no device yet; "
             "typeof(x).sharding is the sharding in its type"
@@ -190,7 +190,7 @@ class Carrier(Value):
         )
 
     def block_until_ready(self) -> Any:
-        """The value itself: what is traced has nothing to wait for."""
+        """The value itself: a traced value has nothing to wait for."""
         return self
 
 
@@ -214,19 +214,20 @@ class Handler:
     owned: ClassVar[str] = ""
     """A phrase for its values in error messages, `a traced value`. Empty: the names of classes."""
     records: ClassVar[bool] = False
-    """Whether it writes down equations. Then it has a `scope`, and `scoped`, on top of what; and
-    its carriers are variables of a program, which may live on."""
+    """Whether it records equations. Then it has `scope`, the named scopes around them, and
+    `scoped`, the handler that they are relative to; and its carriers are variables of a program,
+    which may outlive it."""
     linear: ClassVar[bool] = False
-    """Whether what it writes down is linear in unknowns, and is walked backwards while all that it
-    mentions is live."""
+    """Whether its recording is linear in unknowns, and is walked backwards while all values in
+    it are live."""
     together: ClassVar[Any] = None
-    """`together(key, function, values)`, if the handler has a shorter way to what a function of
-    several effects performs: it returns the function's results, and what the function returns
-    beside them. The function performs the same for the same key and types of values; None is
-    returned where it has to be called."""
+    """`together(key, function, values)`, if the handler has a shorter way to perform a function
+    of several effects: it returns the function's results, and whatever the function returns
+    beside them. The function performs the same effects for the same key and types of values; the
+    result is None where the function has to be called."""
     captures: ClassVar[bool] = False
-    """Whether what it writes down is closed: what comes from further out is an input, and what is
-    done to references from there is written down, too."""
+    """Whether its recording is closed: values from further out become inputs, and operations on
+    references from there are recorded too."""
 
     def __init__(self, outer: Any = None) -> None:
         self.outer = innermost() if outer is None else outer
@@ -242,7 +243,7 @@ class Handler:
         return type(value) is self.carrier and value.handler is self
 
     def holds(self, value: Any) -> bool:
-        """Whether the value is a carrier of this handler, or of one that works for it."""
+        """Whether the value is a carrier of this handler, or of a handler that works for it."""
         return self.owns(value)
 
     def answers(self, effect: Effect, attributes: dict[str, Any]) -> bool:

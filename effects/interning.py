@@ -1,4 +1,4 @@
-"""Tables of what was made before, none of which grows without end.
+"""Tables of objects made before, each of bounded size.
 
 Types, specs, placements and settings are interned: there is one object for each combination of
 parts, so that they compare and hash by identity and a tuple of them is a cheap cache key. Their
@@ -27,7 +27,7 @@ class Referable:
 
 
 class Interned(Generic[K, V]):
-    """The one object for each key, for as long as anybody holds it.
+    """The one object for each key, for as long as something refers to it.
 
     `recent` holds the objects made or found last, and is emptied when it is full: objects that
     nobody else holds then go, and the others stay the only ones of their keys. Look there first,
@@ -50,7 +50,7 @@ class Interned(Generic[K, V]):
         self._limit = limit
 
     def find(self, key: K, make: Callable[[], V]) -> V:
-        """Return the object of a key; what `make()` returns becomes it where there is none."""
+        """Return the object of a key; if there is none, `make()` makes it."""
         found = self.recent.get(key)
         if found is None:
             with _lock:  # two threads must not make the same object twice

@@ -64,7 +64,7 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
 
 
 def params_of(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return attributes of an effect by our names and by JAX's, its further parameters included."""
+    """Return an effect's attributes under effax's and JAX's names, with JAX's further ones."""
     found = {**CONSTANTS.get(name, {}), **attributes}
     for new, old in ATTRIBUTES.get(name, {}).items():
         found[new] = attributes[old]
@@ -74,7 +74,7 @@ def params_of(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def attributes_of(name: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of an effect, of parameters by our names, by JAX's, or by both."""
+    """Return an effect's attributes from parameters under effax's names, JAX's, or both."""
     found = dict(params)
     for new, old in ATTRIBUTES.get(name, {}).items():
         if new in found:

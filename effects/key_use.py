@@ -24,7 +24,7 @@ def _forget(identity: int) -> None:
 
 
 def _layers(words: Any) -> Iterator[Any]:
-    """The words themselves, and what they are made of under the handlers that are installed."""
+    """The words of a key, and the values that they are made of under the installed handlers."""
     while words is not None:
         yield words
         words = getattr(words, "many", getattr(words, "primal", None))
@@ -80,7 +80,7 @@ def alternatives(jobs: Iterable[Callable[[], R]]) -> list[R]:
 
 
 def repeated(job: Callable[[], R], passed_on: Callable[[R], Iterable[Any]], name: str) -> R:
-    """Trace what will run again and again.
+    """Trace a function that will run again and again.
 
     `passed_on` gives what a step hands to the next. Raises `KeyReuseError` for a used key that is
     from outside, or is handed on.
@@ -100,5 +100,5 @@ def repeated(job: Callable[[], R], passed_on: Callable[[R], Iterable[Any]], name
 
 
 def _taken_back(before: set[tuple[int, Hashable]]) -> dict[tuple[int, Hashable], _Use]:
-    """Forget the uses that were noted since; they are returned."""
+    """Forget the uses noted since then, and return them."""
     return {key: _used.pop(key) for key in list(_used) if key not in before}

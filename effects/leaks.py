@@ -23,7 +23,7 @@ _CONTAINERS: Final = (list, tuple, dict, set, frozenset)
 
 
 def look(handler: Any, what: str, kept: Collection[Any] = ()) -> None:
-    """Raise `LeakedCarrierError` if someone else than `kept` refers to carriers of a dead handler.
+    """Raise `LeakedCarrierError` if anything but `kept` refers to carriers of a dead handler.
 
     `kept` are the containers that may.
     """

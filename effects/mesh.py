@@ -1,7 +1,7 @@
 """Meshes by their axes only, and specs: which axes of a mesh cut which axes of an array.
 
-What a mesh is made of (devices) is known below: an effect holds meshes and specs as attributes and
-asks for no more than names and lengths.
+Only the back-end knows the devices of a mesh: an effect holds meshes and specs as attributes, and
+uses their names and lengths alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AbstractDevice:
 
 
 class ManualAxisType:
-    """Along which axes of a mesh a value may differ, under `shard_map`: `varying`.
+    """A mark of the mesh axes along which a value may differ, under `shard_map`: `varying`.
 
     Interned. `unreduced` and `reduced` are of JAX's explicit types, and empty here.
 
@@ -127,7 +127,7 @@ def _entry(x: Any) -> Any:
 
 
 class PartitionSpec:
-    """For each axis of an array, the axis of the mesh that it is cut along.
+    """A partition spec: for each axis of an array, the axes of the mesh that cut it.
 
     An entry is a name, a tuple of names (the first varying slowest), None for an axis that is not
     cut, or `PartitionSpec.UNCONSTRAINED`. Axes after the last entry are not cut.
@@ -402,7 +402,7 @@ def current_mesh() -> Any:
 
 
 def placing_mesh() -> Any:
-    """The mesh on whose devices runs what nobody put anywhere: that of `set_mesh`, or None."""
+    """The mesh whose devices run computations that nobody placed: that of `set_mesh`, or None."""
     found = config.trace_key().mesh
     return None if type(found) is _Named else found
 

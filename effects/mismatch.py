@@ -15,7 +15,7 @@ Path: TypeAlias = tuple[Any, ...]
 
 
 class Mismatch(NamedTuple):
-    """One place where trees differ: what stands there in the one and in the other, and why not.
+    """One place where two trees differ: the nodes there in each, and the reason.
 
     `kind` is one of "types", "lengths", "numbers of pytree children" and "pytree metadata".
     """

@@ -1,7 +1,7 @@
 """Classes of values that are operands, by the tables of `jax.interpreters.xla`.
 
 Libraries enter classes of their own beside NumPy's. What makes their objects operands here is
-`__jax_array__`; the tables take note, and are not asked.
+`__jax_array__`; the tables only keep the entries.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _staged(
 
 
 def _is_closed(staged: Staged) -> bool:
-    """Whether what it closes over are arrays, which may be kept: nothing that is traced."""
+    """Whether it closes over arrays alone, which may be kept, and over no traced values."""
     return not any(isinstance(x, (Carrier, Ref)) for x in staged.captured)
 
 

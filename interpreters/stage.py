@@ -175,7 +175,7 @@ class Stage(Handler):
         return None if None in outputs else ([*used], steps, outputs, beside)
 
     def close(self) -> None:
-        """Let go of what was recorded: variables know their handler, and would keep it all."""
+        """Drop the recording: variables refer to their handler, and would keep all of it alive."""
         self.live = False
         self.equations = []
         self.inputs = []
@@ -283,7 +283,7 @@ def refuse_returned(
     arguments: Sequence[Any] = (),
     names: Callable[[], Sequence[str]] | None = None,
 ) -> None:
-    """Raise `RefError` where a reference is among the results of a transformed function.
+    """Raise `RefError` if a reference is among the results of a transformed function.
 
     `arguments` are what the function was given, of which `names` has the names.
     """

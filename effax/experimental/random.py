@@ -23,7 +23,7 @@ Size = int | Sequence[int] | None
 
 @register_pytree_node_class
 class StatefulPRNG:
-    """A generator: a key, and a reference to how often something was drawn.
+    """A generator: a key, and a reference to the number of draws.
 
     Each draw folds the count into the key, and counts. It is made by `stateful_rng`.
     """

@@ -60,7 +60,7 @@ class DisabledSafetyCheck:
 
 @attrs.frozen(slots=True, eq=False, repr=False)
 class Exported:
-    """A function that was staged, lowered, and cut loose from Python.
+    """A function that was staged and lowered, and needs Python no longer.
 
     `call` takes arguments of the tree, shapes and dtypes that it was exported for; `serialize`
     gives bytes that `deserialize` makes it of again.

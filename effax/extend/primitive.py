@@ -25,7 +25,7 @@ _PLAIN = (*LITERALS, list, tuple)
 
 
 class Primitive(Effect):
-    """An operation that knows nothing of itself but its name, until it is told.
+    """An operation with a name; its other properties are defined by methods.
 
     Its impl computes eager calls, on arrays; its abstract evaluation gives the types of results.
     Transforms take the rules in `effax.interpreters.ad` and `batching`, compilation those in

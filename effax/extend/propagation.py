@@ -32,7 +32,7 @@ class UndeterminedError(EffaxError):
 
 
 class Propagation:
-    """A program, and what is known of its variables; subclasses say what facts are.
+    """A program with facts about its variables; subclasses define the facts.
 
     >>> from effax import effects, make_program
     >>> class Power(Propagation):

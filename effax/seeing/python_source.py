@@ -41,7 +41,7 @@ _USED: Final = frozenset(
 
 @attrs.frozen(eq=False)
 class PythonSource:
-    """A program as Python text, and what the text is given where that can't be text.
+    """A program as Python text, and the objects that the text refers to.
 
     `constants` are arrays, `objects` what is neither a number nor to be imported (functions that
     the host calls); the text names both. `function()` runs the text, `save(path)` writes it.

@@ -45,14 +45,14 @@ from effax.interpreters.stage import stage
 def lift_forward(
     handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
 ) -> list[Any]:
-    """The forward half of a rule is a program like any other: its rule has been asked already."""
+    """The forward half of a rule: a program like any other, since its rule was applied already."""
     return reopen(handler, attributes["forward"], operands)
 
 
 def lift_ruled(
     handler: Lifting, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
 ) -> list[Any]:
-    """Perform an effect that brings a rule, of a handler's values."""
+    """Perform an effect that has its own rule, on a handler's values."""
     body = _body(effect, operands, attributes)
     modes = tuple(map(handler.mode, operands))
     state = handler.state_mode()
@@ -86,7 +86,7 @@ def lift_ruled(
 
 
 def _body(effect: Effect, operands: Sequence[Any], attributes: dict[str, Any]) -> Program:
-    """Return the body of the effect as a program of its operands, for those who ask no rule."""
+    """Return the effect's body as a program of its operands, for handlers that ignore the rule."""
     if effect is not solving.linear_solve:
         program: Program = attributes["program"]
         return program
@@ -126,7 +126,7 @@ def _answering(
 
 @attrs.frozen(slots=True, eq=False)
 class Ruled:
-    """One effect with a rule, lifted: which leaves are its values, who answers what it performs.
+    """One effect with a rule, lifted: its leaves that are values, and who answers its effects.
 
     `ins` and `outs` are places among the inputs and results of the lifted body.
     """
@@ -211,7 +211,7 @@ class Ruled:
         return [placed[i] if i in placed else next(rest) for i in range(count)]
 
     def _answered(self, ins: Sequence[Any]) -> list[Any]:
-        """The effect on values where the handler answers what it performs: so in its rule, too."""
+        """The effect on values where the handler answers its effects: those of its rule, too."""
         assert self.answering is not None
         if self.effect is solving.linear_solve:
             return self.answering.solved(ins, self.operands(ins), **self.attributes)
@@ -228,7 +228,7 @@ class Ruled:
         return results
 
     def refuse(self, what: str) -> NoReturn:
-        """Say why a rule can't be asked, and what to write.
+        """Raise the error that explains why a rule can't be applied, and what to write.
 
         Raises `UnsupportedDerivativeError`.
         """

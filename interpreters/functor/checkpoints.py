@@ -157,7 +157,7 @@ def go_round(
     carry: Sequence[Any],
     checkpoints: int,
 ) -> list[Any]:
-    """A `while` of these functions of the flat carry, with checkpoints for its own derivative."""
+    """A `while` of these functions of the flat carry, whose derivative uses checkpoints."""
     types = [typeof(x) for x in carry]
     tested = stage(lambda *values: [test(*values)], types, "more")
     stepped = stage(step, types, "step")

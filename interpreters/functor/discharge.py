@@ -31,14 +31,14 @@ Body = Callable[[Sequence[OwnedRef], Sequence[Any]], Sequence[Any]]
 
 @attrs.frozen(slots=True, eq=False)
 class Threaded:
-    """A program from contents and arrays to final contents and results; which it writes."""
+    """A program from contents and arrays to final contents and results; and which it writes."""
 
     program: Program
     written: tuple[bool, ...]
 
 
 def thread(body: Body, refs: Sequence[Any], types: Sequence[Any], name: str) -> Threaded:
-    """Stage a function of cells and arrays; `refs` are the types of what the cells hold."""
+    """Stage a function of cells and arrays; `refs` are the types of the cells' contents."""
     recorder = Stage()
     token = put(current, recorder)
     try:
@@ -120,7 +120,7 @@ def perform_on_contents(
 def distinct(
     operands: Sequence[Any], name: str, labels: Callable[[], Sequence[str]] | None = None
 ) -> tuple[list[Ref], Places]:
-    """The references among operands, and which of them stands at each.
+    """The distinct references among operands, and the index of the one at each position.
 
     `labels` tells what the last operands are called: arguments, before which are captured values.
 
@@ -395,7 +395,7 @@ def _rotated(
 
 
 def _custom(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> list[Any]:
-    """A function with a rule of its own may read references that it closes over."""
+    """A function with its own rule may read references that it closes over."""
     program: Program = attributes["program"]
     pure, written = discharged(program)
     if any(written):

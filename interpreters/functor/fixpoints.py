@@ -1,4 +1,4 @@
-"""Fixpoints of what is known of a loop's carry: the modes that no further step changes.
+"""Fixpoints of the modes of a loop's carry: modes that no further step changes.
 
 Modes only grow: each round lifts the body, and joins what its results turn out to be. Where the
 joins of one carry go on growing, as those of a counter of depth do, the handler is asked to widen

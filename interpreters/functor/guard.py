@@ -1,7 +1,7 @@
 """Guards: a program whose observable effects happen only while a flag is up.
 
-Batched branches and loops run for lanes that have no business there: their values are thrown away.
-What such a lane would print, or a check of it that fails, never happened.
+Batched branches and loops also run for lanes that do not take them, whose values are thrown away.
+Such a lane must not print anything, nor fail a check.
 """
 
 from __future__ import annotations
@@ -98,12 +98,12 @@ class Guard(Lifting):
 
 
 def needs_guard(program: Program) -> bool:
-    """Whether a program does what can be observed, beside giving results."""
+    """Whether a program has observable effects, beside computing results."""
     return bool(program.row & _GUARDED)
 
 
 def guarded(program: Program) -> Program:
-    """The program with one more input, the first: a Boolean scalar, whether it really happens."""
+    """The program with one more input, the first: a Boolean that permits observable effects."""
     found = program.memo.get("guarded")
     if found is None and not needs_guard(program):
         flag = Variable(None, FLAG)

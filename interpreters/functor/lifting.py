@@ -56,7 +56,7 @@ class Lifting(Handler):
     overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     """Higher-order effects whose meaning differs from the functor's: called as its entries are."""
     opens_rules: ClassVar[bool] = False
-    """Whether programs with a rule of their own are their equations here, and the rule is lost."""
+    """Whether a program with its own rule becomes its equations here, without the rule."""
 
     @property
     def static(self) -> tuple[Hashable, ...]:
@@ -114,11 +114,11 @@ class Lifting(Handler):
     def write_out(
         self, effect: Effect, operands: Any, attributes: dict[str, Any], function: Any
     ) -> Any:
-        """Do an effect that a function writes out; by default (NotImplemented) as `written_out`."""
+        """Perform an effect that `function` defines. By default `written_out` does it instead."""
         return NotImplemented
 
     def interprets(self, effect: Effect, attributes: dict[str, Any]) -> bool:
-        """Whether a higher-order effect on plain values means something else here."""
+        """Whether a higher-order effect has a meaning of its own here even on plain values."""
         return self.answers(effect, attributes)
 
     def state_mode(self) -> Mode:
@@ -145,10 +145,10 @@ class Lifting(Handler):
         return (), ()
 
     def log(self, entries: tuple[Hashable, ...], leaves: Sequence[Any], steps: bool) -> None:
-        """Write the entries of a program that was lifted; of all steps, stacked, if so said."""
+        """Write the log entries of a lifted program; of all steps, stacked, if `steps` says so."""
 
     def handle(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """The rule for the effect, if there is one; else the functor's, if it holds programs."""
+        """Answer by the effect's rule, if any; else by the functor's, if it holds programs."""
         rule = self.rules.get(effect)
         if rule is not None:
             return self.apply(rule, effect, operands, attributes)
@@ -166,7 +166,7 @@ class Lifting(Handler):
         operands: tuple[Any, ...],
         attributes: dict[str, Any],
     ) -> Any:
-        """Call a first-order rule; how it sees its operands is the interpreter's business."""
+        """Call a first-order rule; the interpreter decides in which form it sees its operands."""
         return rule(self, *operands, **attributes)
 
     def missing(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
@@ -228,7 +228,7 @@ def raised(
     state_mode: Mode,
     state_at: int = 0,
 ) -> Lifted:
-    """A program that was lifted as `one`, its results at these modes.
+    """A program that was lifted as `one`, with its results raised to these modes.
 
     The last round of a fixpoint has mostly found these very modes: then it is not staged again.
     """

@@ -1,4 +1,4 @@
-"""The functions that users give as rules, and what each wants to be told."""
+"""The functions that users give as rules, and the extra arguments that each asks for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EFFECT: Final = {"effect"}
 
 
 class Rule:
-    """A user's rule, and which of `effect`, `state`, `run` and `place` it wants to be told."""
+    """A user's rule, and which of the arguments `effect`, `state`, `run` and `place` it takes."""
 
     __slots__ = ("function", "lift", "pure", "wants")
 
@@ -39,7 +39,7 @@ class Rule:
     def __call__(
         self, effect: Effect, operands: Sequence[Any], attributes: Any, handler: Interpretation
     ) -> Any:
-        """Call the user's function with the data, what it wants to be told, and the attributes."""
+        """Call the user's function with the data, the arguments it takes, and the attributes."""
         wants = self.wants
         try:
             if not wants:

@@ -48,7 +48,7 @@ def opened(program: Program) -> Program:
 
 @attrs.frozen(slots=True, eq=False)
 class Exposed:
-    """Equations as they are done first, and again; what the first of these make for the second.
+    """Equations for the first time and for again; and the values that the first pass to the second.
 
     `kept` maps variables to the policy's verdict.
     """

@@ -1,4 +1,4 @@
-"""Programs without the results that nobody wants, and without what only these need.
+"""Programs without unused results, and without the equations that only these need.
 
 A dead equation is dropped by whoever stages it. What is dead inside of a call, a branch or a loop
 shows only when it is known which of its results are wanted: a carry that no wanted result and no

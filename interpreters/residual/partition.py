@@ -1,4 +1,4 @@
-"""Programs in two: what is known is done first, the rest is linear over residuals."""
+"""Programs in two parts: the known one is performed first, the rest is linear over residuals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ planners: Final[dict[Effect, Callable[..., SplitPlan]]] = {}
 
 @attrs.frozen(slots=True, eq=False)
 class Split:
-    """A program in two: what the known inputs give, and what is left.
+    """A program in two parts: one of the known inputs alone, and the rest.
 
     The known program takes the known inputs and gives the known results, then the residuals it
     makes. The linear program takes residuals and the unknown inputs, in this order, and gives the
@@ -58,7 +58,7 @@ class Split:
 
 
 def settle(program: Program, unknown: Sequence[bool]) -> Program:
-    """Mark a linear half: split again by the same inputs, it would be what it is."""
+    """Mark a program as already linear, so that partitioning it again returns it unchanged."""
     program.memo["settled"] = tuple(unknown)
     return program
 
@@ -209,7 +209,7 @@ class _Partition:
 
 
 def _called(e: Equation) -> Equation:
-    """A higher-order effect from outside as a call of what it means.
+    """A higher-order effect from outside as a call of its definition.
 
     Where that closes over arrays, which a program can't mention, the equation stays: it is known or
     unknown as a whole.

@@ -91,7 +91,7 @@ def recompute(
 
 
 class _Costs:
-    """Bytes to be stored, beside what is anyway, to have a variable: by itself, or done again."""
+    """The bytes to store for a variable in addition: its own, or those to compute it again."""
 
     __slots__ = ("again", "have", "work")
 

@@ -134,7 +134,7 @@ def _log_residuals(
     inputs: Sequence[bool],
     kept: Sequence[Variable],
 ) -> None:
-    """Say what a checkpointed function leaves in memory until the backward pass."""
+    """Log the values that a checkpointed function keeps in memory until the backward pass."""
     made = {x: e for e in equations for x in e.outputs}
     inside = [f"  {x.type!r} from {made[x].effect} at {describe(made[x].frame)}" for x in kept]
     given = [

@@ -190,7 +190,7 @@ def addupdate(ref: Ref | TransformedRef, idx: Index, x: Any) -> None:
 
 
 class TransformedRef:
-    """A part of what a reference holds, `ref.at[i]`: read and written as a reference is.
+    """A part of a reference's contents, `ref.at[i]`: read and written as a reference is.
 
     In a tree it is a node: the reference and the traced values in its indices are leaves, the rest
     of the indices is structure. So a transformed function gets a part of its own reference.

@@ -99,7 +99,7 @@ class Jaxpr(metaclass=_Programs):
 
 
 class ClosedJaxpr(metaclass=_Programs):
-    """A program with what its first inputs stand for: `ClosedJaxpr(jaxpr, consts)`.
+    """A program with the values of its first inputs: `ClosedJaxpr(jaxpr, consts)`.
 
     >>> import effax
     >>> program = effax.make_jaxpr(lambda x: x + 1.0)(0.0)
