@@ -233,4 +233,4 @@ def expression(node: ast.expr, text: str, scope: Any) -> Length:
             return (
                 OPERATIONS[name](*sides) if symbolic is None else symbolic._operation(name, *sides)
             )
-    raise ValueError(f"the shape {text!r} has {ast.unparse(node)!r}, which is no length")
+    raise ValueError(f"the shape {text!r} has {ast.unparse(node)!r}, which is not a length")
