@@ -31,6 +31,7 @@ ABSENT: Final[dict[str, tuple[str, str]]] = {
         _TENSORSTORE,
         "async_serialize async_deserialize get_tensorstore_spec",
     ),
+    "experimental.control_deps": (_HINT, "control_dep schedule"),
     "experimental.fused": (_HINT, "fused"),
     "experimental.jax2tf": (_TENSORFLOW, "call_tf convert eval_polymorphic_shape dtype_of_val"),
     "experimental.key_reuse": ("", ""),

@@ -5,10 +5,12 @@ because something imported it. Names that JAX has deprecated raise or warn when 
 count if `dir` lists them.
 """
 
+import ast
 import importlib
 import inspect
 import json
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 MODULES = [
@@ -87,14 +89,82 @@ def names(module: str) -> list[str]:
     return public
 
 
+MORE = [
+    "api_util",
+    "core",
+    "experimental.array_serialization.serialization",
+    "experimental.array_serialization.tensorstore_impl",
+    "experimental.buffer_callback",
+    "experimental.colocated_python",
+    "experimental.compute_on",
+    "experimental.control_deps",
+    "experimental.custom_partitioning",
+    "experimental.fused",
+    "experimental.hijax",
+    "experimental.key_reuse",
+    "experimental.mesh_utils",
+    "experimental.mosaic",
+    "experimental.pallas",
+    "experimental.pallas.tpu",
+    "experimental.pallas.triton",
+    "experimental.pjit",
+    "experimental.profiler",
+    "experimental.rnn",
+    "experimental.roofline",
+    "experimental.scheduling_groups",
+    "experimental.shard_alike",
+    "experimental.source_mapper",
+    "experimental.sparse",
+    "experimental.sparse.linalg",
+    "experimental.topologies",
+    "experimental.transfer",
+    "experimental.xla_metadata",
+    "extend.backend",
+    "extend.core",
+    "extend.core.primitives",
+    "extend.linear_util",
+    "extend.lowering",
+    "extend.mlir",
+    "extend.random",
+    "extend.sharding",
+    "extend.source_info_util",
+    "interpreters.ad",
+    "interpreters.batching",
+    "interpreters.mlir",
+    "interpreters.partial_eval",
+    "interpreters.pxla",
+    "interpreters.xla",
+]
+"""Modules under jax whose names are those that their sources define, or import as themselves."""
+
+
+def source_names(module: str) -> list[str]:
+    """Return the public names that a module's source defines or hands on (`import x as x`)."""
+    found: set[str] = set()
+    spec = find_spec(module)  # some import what is not installed
+    assert spec is not None and spec.origin is not None
+    for node in ast.parse(Path(spec.origin).read_text()).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {x.name for x in node.names if x.asname == x.name}
+        elif isinstance(node, ast.Assign):
+            found |= {x.id for x in node.targets if isinstance(x, ast.Name)}
+    return sorted(name for name in found if not name.startswith("_") and name != "TypeVar")
+
+
 def main() -> None:
     import jax
 
     table = {module: names(module) for module in MODULES}
+    more = {f"jax.{module}": source_names(f"jax.{module}") for module in MORE}  # imports some
     array = [n for n in dir(jax.numpy.ones(3)) if not n.startswith("_")]
     path = Path(__file__).parent / "jax_names.json"
     path.write_text(
-        json.dumps({"version": jax.__version__, "modules": table, "Array": array}, indent=0) + "\n"
+        json.dumps(
+            {"version": jax.__version__, "modules": table, "more": more, "Array": array}, indent=0
+        )
+        + "\n"
     )
 
 

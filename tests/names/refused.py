@@ -1,15 +1,23 @@
 """Public names of JAX 0.10 that effax does not have, each with its reason.
 
-A key is `module.name`, where a `*` stands for any word; `make missing` prints what no key covers.
+A key is `module.name`, where a `*` stands for any word. Modules that `effax.as_jax.absent` refuses
+as a whole have their reason there. docs/refused.md is made of both.
 """
 
 from fnmatch import fnmatchcase
 
+from effax.as_jax.absent import ABSENT
+
 _PRIMITIVE = "a primitive of JAX's interpreters; the effect of that name is in effax.effects"
 _IMPORTED = "an import of JAX's own module, that `dir` happens to list"
 _INTERNAL = "for the insides of JAX: there is nothing here that it could act on"
-_MESH = "meshes over processes and explicit sharding types are not there; pmap and device_put are"
-_SINGLE = "for programs of several processes, which effax does not start"
+_PALLAS = "of one chip's memories, semaphores and pipelines, which effax's kernels do not name"
+_SPARSE = "effax has the formats BCOO and BCSR, and of their functions those that differentiate"
+_LOWERING = "of JAX's own lowering, which effax does not have: an effect's lowering writes text"
+_STAGING = "of JAX's own tracers and partial evaluation, which effax does not have"
+_NAMES_OF_SOURCES = "name stacks of JAX's; a scope here is a text, effax.named_scope opens one"
+_THREADS = "processes compare their programs before these run; threads are not compared"
+_PROFILES = "each process writes a profile of its own"
 
 REFUSED = {
     "jax.*.*_p": _PRIMITIVE,
@@ -26,7 +34,7 @@ REFUSED = {
     "jax.numpy.int1": "XLA's CPU backend has no such type; ml_dtypes has it for the host",
     "jax.numpy.uint1": "XLA's CPU backend has no such type; ml_dtypes has it for the host",
     "jax.debug.*DebugEffect": "callbacks are effects here, told apart by their attribute `ordered`",
-    "jax.profiler.register_subprocess": _SINGLE,
+    "jax.profiler.register_subprocess": _PROFILES,
     "jax.experimental.jet.*": _IMPORTED,
     "jax.experimental.ode.*": _IMPORTED,
     "jax.experimental.multihost_utils.*": _IMPORTED,
@@ -38,13 +46,33 @@ REFUSED = {
     "jax.ffi.register_ffi_type_id": "deprecated in JAX: register_ffi_type",
     "jax.example_libraries.optimizers.*": _IMPORTED,
     "jax.custom_derivatives.*": _INTERNAL,
-    "jax.thread_guard": _SINGLE,
+    "jax.thread_guard": _THREADS,
+    "jax.api_util.*": _INTERNAL,
+    "jax.core.ParamDict": _INTERNAL,
+    "jax.experimental.compute_on.compute_on2": "compute_on has its meaning",
+    "jax.experimental.custom_partitioning.*": "rules are functions here, not Shardy's factor texts",
+    "jax.experimental.hijax.*": "effax has no hijax types; a value of another kind is a carrier",
+    "jax.experimental.mesh_utils.device_kind_handler_dict": "a table of TPU topologies",
+    "jax.experimental.pallas.*": _PALLAS,
+    "jax.experimental.sparse.*": _SPARSE,
+    "jax.extend.backend.*": "of JAX's own registry of back-ends; effax's is the runtime's",
+    "jax.extend.core.*": _STAGING,
+    "jax.extend.linear_util.*": "of JAX's caches of wrapped functions; wrap_init is there",
+    "jax.extend.random.threefry_2x32": "random.bits has the same words; the block is an effect",
+    "jax.extend.source_info_util.*": _NAMES_OF_SOURCES,
+    "jax.interpreters.ad.*": "effax.jvp and effax.linearize are the public forms",
+    "jax.interpreters.mlir.*": _LOWERING,
+    "jax.interpreters.partial_eval.*": _STAGING,
+    "jax.interpreters.xla.*": _LOWERING,
     "jax.Array.device_buffer*": "deprecated in JAX: addressable_data",
 }
 
 
 def reason(name: str) -> str | None:
     """Why a name is not there, or None if nothing says so."""
+    module = name.rpartition(".")[0].removeprefix("jax.")
+    if module in ABSENT:
+        return ABSENT[module][0]
     for pattern, why in REFUSED.items():
         if fnmatchcase(name, pattern):
             return why

@@ -12,6 +12,7 @@ from tests.architecture.sources import ROOT
 from tests.names.refused import REFUSED, reason
 
 RECORDED = json.loads((ROOT / "tests/goldens/jax_names.json").read_text(encoding="utf-8"))
+MODULES = RECORDED["modules"] | RECORDED["more"]
 
 
 def _has(module: str, name: str) -> bool:
@@ -30,7 +31,7 @@ def _has(module: str, name: str) -> bool:
 
 def missing(module: str) -> list[str]:
     """The names of a module of JAX that effax lacks."""
-    return [f"{module}.{n}" for n in RECORDED["modules"][module] if not _has(module, n)]
+    return [f"{module}.{n}" for n in MODULES[module] if not _has(module, n)]
 
 
 def missing_methods() -> list[str]:
@@ -39,7 +40,7 @@ def missing_methods() -> list[str]:
     return [f"jax.Array.{name}" for name in RECORDED["Array"] if not hasattr(array, name)]
 
 
-@pytest.mark.parametrize("module", RECORDED["modules"])
+@pytest.mark.parametrize("module", MODULES)
 def test_every_name_is_here_or_refused(module):
     assert [name for name in missing(module) if reason(name) is None] == []
 
@@ -49,7 +50,14 @@ def test_arrays_have_every_method():
 
 
 def test_what_is_refused_is_not_here():
-    absent = [name for module in RECORDED["modules"] for name in missing(module)]
+    absent = [name for module in MODULES for name in missing(module)]
     absent += missing_methods()
     idle = [p for p in REFUSED if not any(fnmatchcase(name, p) for name in absent)]
     assert idle == []
+
+
+def test_the_page_of_what_is_refused_is_up_to_date():
+    from tests.names import refused_page
+
+    written = refused_page.PAGE.read_text(encoding="utf-8")
+    assert written == refused_page.text(), "run python -m tests.names.refused_page"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-__all__ = ["colocated_cpu_devices", "colocated_python"]
+__all__ = ["colocated_cpu_devices", "colocated_python", "colocated_python_class"]
 __dir__ = __all__.copy
 
 
@@ -26,9 +26,29 @@ def colocated_python(fun: Any) -> NoReturn:
 
     >>> colocated_python(print)
     Traceback (most recent call last):
-    NotImplementedError: colocated_python: Python runs beside devices elsewhere under Pathways...
+    NotImplementedError: colocated_python: running Python beside remote devices...
     """
     _refuse("colocated_python")
+
+
+def colocated_python_class(cls: type) -> type:
+    """Return a class of the same name whose objects cannot be made.
+
+    Args:
+      cls: a class; modules of Orbax wrap some of theirs when they are imported.
+
+    Raises:
+      NotImplementedError: where the returned class is called.
+
+    >>> colocated_python_class(list)()
+    Traceback (most recent call last):
+    NotImplementedError: colocated_python_class: running Python beside remote devices...
+    """
+
+    def refuse(kind: type, *args: Any, **keywords: Any) -> Any:
+        _refuse("colocated_python_class")
+
+    return type(cls.__name__, (), {"__new__": refuse, "__doc__": cls.__doc__})
 
 
 def colocated_cpu_devices(devices_or_mesh: Any) -> NoReturn:
@@ -39,6 +59,6 @@ def colocated_cpu_devices(devices_or_mesh: Any) -> NoReturn:
 
     >>> colocated_cpu_devices([])
     Traceback (most recent call last):
-    NotImplementedError: colocated_cpu_devices: Python runs beside devices elsewhere under...
+    NotImplementedError: colocated_cpu_devices: running Python beside remote devices...
     """
     _refuse("colocated_cpu_devices")
