@@ -11,6 +11,7 @@ Array([1., 6.], dtype=float32)
 Array([1., 0., 2.], dtype=float32)
 """
 
+from effax.experimental.sparse import linalg as linalg
 from effax.experimental.sparse.bcoo import BCOO as BCOO
 from effax.experimental.sparse.bcoo import JAXSparse as JAXSparse
 from effax.experimental.sparse.bcsr import BCSR as BCSR
@@ -63,6 +64,7 @@ __all__ = [
     "empty",
     "eye",
     "grad",
+    "linalg",
     "random_bcoo",
     "sparsify",
     "todense",
