@@ -73,6 +73,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"IsTraceableTest|test_incorrect_ordering",
         "for names in the type of a jitted function",
     ),
+    (r"no hijax types", "for JAX's hijax types"),
     (r"test_noinline.*num_lowerings", "for counts of calls of a lowering rule"),
     (r"TraceTag", "for tracers derived from JAX's classes"),
     (r"is private to JAX|No module named 'jax\._src", "for private names of JAX"),

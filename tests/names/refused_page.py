@@ -91,7 +91,7 @@ def private_names() -> str:
 
 
 def messages() -> str:
-    """What functions refuse of their arguments: each `NotImplementedError` in the sources."""
+    """Arguments that functions refuse: each `NotImplementedError` in the sources."""
     lines = []
     for path in sorted((ROOT / "effax").rglob("*.py")):
         relative = path.relative_to(ROOT)
