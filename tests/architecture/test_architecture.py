@@ -29,7 +29,7 @@ def test_every_column_and_every_package_of_columns_is_in_the_table():
 
 
 ROOMS = ("effects", "interpreters", "backends", "effax", "effax/api")
-"""The folders whose packages are rooms of their own."""
+"""The folders whose packages are in the table of rooms."""
 
 
 def test_every_package_is_in_the_table_of_rooms():

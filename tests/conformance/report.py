@@ -23,11 +23,12 @@ GROUPS = [group for group in suite.GROUPS if group not in ("priority", "smoke")]
 HEAD = """\
 # JAX's own tests
 
-`make conformance` asks effax the tests of JAX at tag {ref}, by public names only
-([how](../tests/conformance/README.md)), and asks jax {jax} those that effax did not pass. A test counts if jax passes it in the
-same surroundings; in the words that it expects of an error, effax's name counts for JAX's. "Of other issues" are features that are missing wholesale, and many devices. Tests that need a private name of JAX's that has no public counterpart are not asked of either. This page is
-written by the runner; four fifths of the tests are behind it, chosen by a hash of their names. Where a second date stands under
-"measured", only what was left has been asked again since the first.
+`make conformance` runs the tests of JAX at tag {ref} with effax, by public names only ([how](../tests/conformance/README.md)).
+The tests that effax does not pass are run with jax {jax} as well. A test counts if jax passes it in the same environment. In the
+text that a test expects of an error, the name effax counts for JAX. "Of other issues" are features that effax lacks as a whole, and
+many devices. Tests that need a private name of JAX without a public counterpart are left out. The runner writes this page from
+four fifths of the tests, chosen by a hash of their names. If "measured" has a second date, only the tests that were left have been
+run again since the first.
 
 | group | JAX passes | effax passes | of them | of other issues | of the rest | listed | unlisted | measured |
 |---|--:|--:|--:|--:|--:|--:|--:|---|
