@@ -77,6 +77,52 @@ def transformer_inputs(np: Any, layers: int) -> tuple[list[dict[str, Any]], Any]
     return params, rng.standard_normal((ROWS, WORDS, DIM)).astype("f4")
 
 
+def leapfrog(jax: Any, jnp: Any, steps: int) -> Callable:
+    """The energy after as many steps of coupled pendulums, unrolled, on `leapfrog_inputs`."""
+
+    def potential(q, w):
+        return jnp.sum(w * (1 - jnp.cos(q))) + 0.5 * jnp.sum((q[1:] - q[:-1]) ** 2)
+
+    def energy(q, w):
+        p, force = jnp.zeros_like(q), jax.grad(potential)
+        for _ in range(steps):
+            p = p - 0.005 * force(q, w)
+            q = q + 0.01 * p
+            p = p - 0.005 * force(q, w)
+        return jnp.sum(p * p) + potential(q, w)
+
+    return energy
+
+
+def leapfrog_inputs(np: Any) -> tuple[Any, Any]:
+    rng = np.random.default_rng(3)
+    return rng.standard_normal(64).astype("f4"), rng.standard_normal(64).astype("f4")
+
+
+def lstm(jax: Any, jnp: Any) -> Callable:
+    """The squared last state of an LSTM, unrolled over the rows of `xs`."""
+
+    def loss(xs, w):
+        h = c = jnp.zeros((8, 32))
+        for i in range(len(xs)):
+            z = xs[i] @ w["x"] + h @ w["h"] + w["b"]
+            keep, new, given, out = jnp.split(z, 4, -1)
+            c = jax.nn.sigmoid(keep) * c + jax.nn.sigmoid(new) * jnp.tanh(given)
+            h = jax.nn.sigmoid(out) * jnp.tanh(c)
+        return jnp.sum(h * h)
+
+    return loss
+
+
+def lstm_inputs(np: Any, steps: int) -> tuple[Any, dict[str, Any]]:
+    rng = np.random.default_rng(4)
+    w = {"x": rng.standard_normal((16, 128)) / 4, "h": rng.standard_normal((32, 128)) / 6}
+    w["b"] = np.zeros(128)
+    return rng.standard_normal((steps, 8, 16)).astype("f4"), {
+        name: x.astype("f4") for name, x in w.items()
+    }
+
+
 def network(jnp: Any) -> Callable:
     """The loss of a network of tanh layers, one for each pair of its parameters."""
 

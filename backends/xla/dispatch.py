@@ -20,6 +20,7 @@ from effax.backends.xla.launch import Executor, Launch
 from effax.backends.xla.layout import ModuleMesh, ProgramLayout, alone, layout_of
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.lowering.writer import answered, module_text
+from effax.backends.xla.pieces.flat import is_long
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated
 from effax.backends.xla.scalars import constant, number
 from effax.effects.config import read, trace_key
@@ -287,6 +288,10 @@ def lower(
         platform = layout.where.device.platform
     ordered = in_order(program)
     mesh = None if layout.is_single else ModuleMesh.of(layout, ordered)
+    if mesh is None and platform == "cpu" and is_long(ordered):
+        from effax.backends.xla.pieces.program import cut
+
+        ordered = cut(ordered)
     return module_text(ordered, platform, located=located, layout=layout, mesh=mesh)
 
 

@@ -32,13 +32,36 @@ def compile_sin(jax, jnp, np):
     return call
 
 
-@workload("12 transformer layers, unrolled, value_and_grad", 1.0)
-def compile_transformer(jax, jnp, np):
+def unrolled_transformer(jax: Any, jnp: Any, np: Any, layers: int) -> Call:
     models.assert_gradient(
         jax, np, models.transformer(jax, jnp, 2), *models.transformer_inputs(np, 2)
     )
-    loss, (params, x) = models.transformer(jax, jnp, 12), models.transformer_inputs(np, 12)
+    loss, (params, x) = models.transformer(jax, jnp, layers), models.transformer_inputs(np, layers)
     return compiled(jax, lambda x, params: jax.value_and_grad(loss)(params, x), x, params)
+
+
+@workload("12 transformer layers, unrolled, value_and_grad", 0.35)
+def compile_transformer(jax, jnp, np):
+    return unrolled_transformer(jax, jnp, np, 12)
+
+
+@workload("24 transformer layers, unrolled, value_and_grad", 0.35)
+def compile_deep_transformer(jax, jnp, np):
+    return unrolled_transformer(jax, jnp, np, 24)
+
+
+@workload("20 steps of leapfrog, unrolled, value_and_grad", 0.35)
+def compile_leapfrog(jax, jnp, np):
+    loss, (q, w) = models.leapfrog(jax, jnp, 20), models.leapfrog_inputs(np)
+    models.assert_gradient(jax, np, models.leapfrog(jax, jnp, 2), q, w)
+    return compiled(jax, jax.value_and_grad(loss), q, w)
+
+
+@workload("30 steps of an LSTM, unrolled, value_and_grad", 0.35)
+def compile_lstm(jax, jnp, np):
+    loss, (xs, w) = models.lstm(jax, jnp), models.lstm_inputs(np, 30)
+    models.assert_gradient(jax, np, lambda w, xs: loss(xs, w), w, xs[:2])
+    return compiled(jax, lambda xs, w: jax.value_and_grad(loss, 1)(xs, w), xs, w)
 
 
 @workload("12 transformer layers, each a call of one jitted function", 1.0)

@@ -21,10 +21,12 @@ from effax.backends.xla.lowering.writer import Name, Writer, rules
 from effax.effects import config
 from effax.effects.columns import load, load_family
 from effax.effects.effect import Effect
+from effax.effects.rows.control import call
 from effax.effects.types import ShapedArray
 from effax.interpreters.stage import stage
 
-PATHS: Final[dict[str, Effect]] = {}
+PATHS: Final[dict[str, Effect]] = {"pieces": call}
+"""The paths by name, with their effects; `pieces` is one of whole programs (`xla/pieces`)."""
 
 
 def taken(name: str) -> bool:

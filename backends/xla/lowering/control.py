@@ -18,9 +18,14 @@ _PRED = ShapedArray((), np.dtype(np.bool_))
 
 @rule(control.call)
 def lower_call(
-    w: Writer, types: Sequence[ShapedArray], *operands: Name, program: Program, **_: Any
+    w: Writer,
+    types: Sequence[ShapedArray],
+    *operands: Name,
+    program: Program,
+    apart: bool = False,
+    **_: Any,
 ) -> list[Name]:
-    return w.call(w.function(program), operands, types)
+    return w.call(w.function(program), operands, types, apart)
 
 
 @rule(control.remat)

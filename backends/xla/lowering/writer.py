@@ -204,11 +204,16 @@ class Writer:
         return [named(f"{base}#{i}", t) for i, t in enumerate(types)]
 
     def call(
-        self, function: str, operands: Sequence[Name], types: Sequence[ShapedArray]
+        self,
+        function: str,
+        operands: Sequence[Name],
+        types: Sequence[ShapedArray],
+        apart: bool = False,
     ) -> list[Name]:
-        """Call a function of the module; the names of its results."""
+        """Call a function of the module, which XLA doesn't inline if `apart`; name the results."""
         ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
-        line = f"func.call @{function}({', '.join(operands)}) : ({ins}) -> ({outs})"
+        kept = _APART if apart else ""
+        line = f"func.call @{function}({', '.join(operands)}){kept} : ({ins}) -> ({outs})"
         return self.ops(line, types)
 
     def simple(self, operation: str, operands: Sequence[Name], type: ShapedArray) -> Name:
@@ -435,6 +440,7 @@ def nested(value: np.ndarray[Any, Any]) -> str:
     return "[" + ", ".join(map(nested, value)) + "]"
 
 
+_APART: Final = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
 _PLAIN: Final = frozenset({float, int})
 _HEX_BITS: Final = {2: np.uint16, 4: np.uint32, 8: np.uint64, 1: np.uint8}
 
