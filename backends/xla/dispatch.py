@@ -20,7 +20,6 @@ from effax.backends.xla.launch import Executor, Launch
 from effax.backends.xla.layout import ModuleMesh, ProgramLayout, alone, layout_of
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.lowering.writer import answered, module_text
-from effax.backends.xla.pieces.flat import is_long
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated
 from effax.backends.xla.scalars import constant, number
 from effax.effects.config import read, trace_key
@@ -30,6 +29,7 @@ from effax.effects.handler import Carrier
 from effax.effects.program import Program, programs_in
 from effax.effects.rows import shape
 from effax.effects.rows.callback import inspected, inspections
+from effax.effects.rows.control import call
 from effax.effects.types import is_extended, typeof
 from effax.interpreters.functor.ordering import has_ordered, in_order
 from effax.interpreters.stage import stage
@@ -293,6 +293,30 @@ def lower(
 
         ordered = cut(ordered)
     return module_text(ordered, platform, located=located, layout=layout, mesh=mesh)
+
+
+def is_long(program: Program) -> bool:
+    """Whether a program has many equations, when those of functions count at each call.
+
+    Very long ones don't count: written out, what their functions share would be lost.
+    """
+    return LEAST <= _length(program, {}) <= _MOST
+
+
+LEAST: Final = 400
+"""Programs with fewer equations are short: XLA compiles them in less than half a second."""
+_MOST: Final = 100_000
+
+
+def _length(program: Program, known: dict[Program, int]) -> int:
+    found = known.get(program)
+    if found is None:
+        found = len(program.equations)
+        for e in program.equations:
+            if e.effect is call:
+                found += _length(e.attributes["program"], known)
+        known[program] = found
+    return found
 
 
 def clear() -> None:

@@ -17,7 +17,7 @@ LEAST = {
     "backends.xla.fast.sorting": {"LARGE": 1},
     "backends.xla.fast.transcendental": {"LARGE": 1, "PERIODIC": 1},
     "backends.xla.fast.window": {"LARGE": 1},
-    "backends.xla.pieces.flat": {"LEAST": 4},
+    "backends.xla.dispatch": {"LEAST": 4},
     "backends.xla.pieces.program": {"GROWTH": 0.0},
     "backends.xla.pieces.runs": {"SHORTEST": 3},
     "backends.xla.pieces.cutting": {"SHORTEST": 3, "LONGEST": 6},

@@ -6,7 +6,8 @@ import pytest
 import effax
 import effax.numpy as jnp
 from benchmarks import models
-from effax.backends.xla.pieces.flat import flat, is_long
+from effax.backends.xla.dispatch import is_long
+from effax.backends.xla.pieces.flat import flat
 from effax.backends.xla.pieces.fusing import growth
 from effax.backends.xla.pieces.program import GROWTH, cut
 from effax.effects import config

@@ -22,7 +22,7 @@ Stretch = tuple[int, int]
 
 
 class Flow:
-    """Where each variable of some equations is made, and where it is used last."""
+    """The equation that makes each variable, and the last that uses it."""
 
     def __init__(self, equations: Sequence[Equation], results: Sequence[Atom]) -> None:
         self.equations = equations
@@ -52,7 +52,7 @@ class Flow:
         yield from ([one] for one in self._between(at, len(self.equations)))
 
     def cut(self, run: Run) -> tuple[int, int]:
-        """Where the first stretch of a run begins, so that little passes, and how long all are."""
+        """The start of a run's first stretch, where few bytes pass, and the length of all."""
         times = (run.stop - run.start) // run.period
         least = -(-SHORTEST // run.period)
         count = min(range(least, 2 * least), key=lambda m: (times % m, m)) if least > 1 else 1
@@ -85,7 +85,7 @@ class Flow:
 
     @cached_property
     def _passing(self) -> npt.NDArray[np.float64]:
-        """How many bytes pass each place: of values used soon, since others pass in any case."""
+        """The bytes that pass each place: of values used soon, since others pass in any case."""
         change = np.zeros(len(self.equations) + 2)
         for x, (i, _) in self.made.items():
             last = self.last.get(x, i)

@@ -3,31 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 from effax.effects.program import Atom, Equation, Program, Variable
 from effax.effects.rows.control import call
-
-LEAST: Final = 400
-"""Programs with fewer equations are short: XLA compiles them in less than half a second."""
-_MOST: Final = 100_000
-"""Longer ones are not written out: what they share would be lost."""
-
-
-def is_long(program: Program) -> bool:
-    """Whether a program has many equations, when those of functions count at each call."""
-    return LEAST <= _length(program, {}) <= _MOST
-
-
-def _length(program: Program, known: dict[Program, int]) -> int:
-    found = known.get(program)
-    if found is None:
-        found = len(program.equations)
-        for e in program.equations:
-            if e.effect is call:
-                found += _length(e.attributes["program"], known)
-        known[program] = found
-    return found
 
 
 def flat(program: Program) -> Program:

@@ -25,7 +25,7 @@ def is_cheap(e: Equation) -> bool:
 
 
 def growth(program: Program) -> float:
-    """How many times as many operations the fusions of a program have as the program itself.
+    """The operations in the fusions of a program, for each operation in the program itself.
 
     An operation is repeated in each fusion that uses it, unless it is dear and used several times.
     """

@@ -44,7 +44,7 @@ def recomputing(flow: Flow, runs: Sequence[Run]) -> list[Equation]:
 
 
 class _Choice:
-    """Which far values are kept, and which are computed again."""
+    """The choice of far values to keep, and of those to compute again."""
 
     def __init__(self, flow: Flow, stretch: Sequence[int], kept: set[Any]) -> None:
         self.equations = flow.equations
@@ -104,7 +104,7 @@ class _Choice:
 
 @attrs.frozen
 class _Way:
-    """How a value is computed again."""
+    """The way to compute a value again."""
 
     passed: set[Any] = attrs.field(factory=set)
     kept: set[Any] = attrs.field(factory=set)
