@@ -16,9 +16,11 @@ import pytest
 import effax
 from tests.fuzz import forgiven
 from tests.fuzz.distort import bare, distorted, transformed
+from tests.fuzz.forgiven import Forgiven
 from tests.fuzz.journal import Journal
 from tests.fuzz.judge import GRAVE, Finding, Judge, difference_of_types, difference_of_values
 from tests.fuzz.run import Run, tables
+from tests.grid import defined
 from tests.grid.ask import CRASH, Answer, Leaf, Oracle, answer, jax_python
 from tests.grid.case import Case, Operand
 from tests.grid.check import EFFAX
@@ -184,3 +186,20 @@ def test_the_first_visits_follow_from_the_seed(tmp_path):
         visited.append(seen)
     assert visited[0] == visited[1]
     assert len(visited[0]) == 30
+
+
+def test_roots_in_another_order_are_the_same():
+    """Two answers are compared by what is defined of them; a derivative's are as they are."""
+    ours = Answer([Leaf("float32", False, np.float32([1, 2]))], [], [])
+    theirs = Answer([Leaf("float32", False, np.float32([2, 1]))], [], [])
+    entry = PLAIN._replace(defined=defined.roots)
+    assert difference_of_values(PLAIN, SUM, ours, theirs)[0] == "value"
+    assert difference_of_values(entry, SUM, ours, theirs) == ("", "")
+    assert difference_of_values(entry, transformed(SUM, "vjp"), ours, theirs)[0] == "value"
+
+
+def test_a_reason_may_hold_for_some_values_only():
+    reason = Forgiven("overflow", "jnp.sum", "value", values="extreme edges")
+    extreme = SUM._replace(operands=(SUM.operands[0]._replace(kind="extreme"),))
+    assert reason.covers("jnp.sum", "value", extreme, "")
+    assert not reason.covers("jnp.sum", "value", SUM, "")

@@ -54,7 +54,7 @@ def test_pbroadcast_keeps_booleans_and_knows_its_places() -> None:
 def test_weibull_numbers_are_as_many_as_asked_for(shape: tuple[int, ...]) -> None:
     """One draw served all of the parameters that did not fit the shape."""
     key = random.key(0)
-    with pytest.raises(ValueError, match="weibull_min: the parameters have shapes that make"):
+    with pytest.raises(ValueError, match="weibull_min: the parameters must broadcast to shape="):
         random.weibull_min(key, jnp.ones((2, 3)), 1.0, shape)
     assert len({*random.weibull_min(key, jnp.ones(3), 1.0, (50, 3)).ravel().tolist()}) > 100
 
@@ -105,3 +105,27 @@ def test_copies_have_the_orders_that_arrays_have() -> None:
     assert jnp.copy(jnp.arange(2), "C").tolist() == [0, 1]
     with pytest.raises(NotImplementedError, match="order='F' is not supported"):
         jnp.copy(jnp.arange(2), "F")
+
+
+def test_einsum_calls_the_product_that_it_is_given() -> None:
+    asked: list[Any] = []
+
+    def pair(lhs: Any, rhs: Any, numbers: Any, precision: Any, **how: Any) -> Any:
+        asked.append((numbers, how))
+        return 10 * lax.dot_general(lhs, rhs, numbers, precision, **how)
+
+    x = jnp.arange(4.0).reshape(2, 2)
+    for text, count in (("ij,jk->ik", 1), ("i,j->ji", 1), ("ij,ij->ij", 1), ("ij,jk,kl->il", 2)):
+        del asked[:]
+        operands = [x[0] if len(t) == 1 else x for t in text.split("->")[0].split(",")]
+        wanted = 10**count * np.einsum(text, *map(np.asarray, operands))
+        assert jnp.einsum(text, *operands, _dot_general=pair).tolist() == wanted.tolist()
+        assert len(asked) == count
+        assert asked[0][1] == {"preferred_element_type": np.dtype("float32")}
+
+
+def test_truth_values_go_to_a_device_too() -> None:
+    with pytest.raises(RuntimeError, match="Unknown backend nonsense"):
+        jnp.astype(jnp.ones(2), bool, device="nonsense")
+    here = effax.devices()[0]
+    assert jnp.astype(jnp.ones(2), bool, device=here).committed
