@@ -219,7 +219,8 @@ def astype(
     if is_inexact(value.dtype) and is_bool(wanted):
         from effax.effects.rows.comparison import ne
 
-        return cast(ne(value, 0j if is_complex(value.dtype) else 0.0), wanted)
+        found = cast(ne(value, 0j if is_complex(value.dtype) else 0.0), wanted)
+        return on_device(found, device)
     if is_complex(value.dtype) and not is_complex(wanted):
         from effax.effects.rows.complex import real
 

@@ -131,7 +131,8 @@ def einsum(
         path as `einsum_path` gives.
       precision: a `lax.Precision` or its name.
       preferred_element_type: the dtype to sum in, and of the result.
-      _dot_general: ignored; a private parameter of JAX's function.
+      _dot_general: a function to call in place of `lax.dot_general` for each pair of operands, as
+        libraries do that make products narrow.
       out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     Raises:
@@ -157,12 +158,11 @@ def einsum(
         path = tuple(tuple(sorted(step, reverse=True)) for step in steps)
     else:
         terms, result, path = _planned(text, tuple(typeof(x).shape for x in arrays), optimize)
-    return _einsum(
-        arrays, terms, result, path, canonical_precision(precision), preferred_element_type
-    )
+    precision = canonical_precision(precision)
+    return _einsum(arrays, terms, result, path, precision, preferred_element_type, _dot_general)
 
 
-@whole("terms", "result", "path", "precision", "preferred_element_type")
+@whole("terms", "result", "path", "precision", "preferred_element_type", "pair")
 def _einsum(
     operands: tuple[Array, ...],
     terms: tuple[str, ...],
@@ -170,6 +170,7 @@ def _einsum(
     path: tuple[tuple[int, ...], ...],
     precision: Any,
     preferred_element_type: Any,
+    pair: Any,
 ) -> Array:
     wanted = preferred(preferred_element_type, "einsum")
     values = list(promote_dtypes(*operands) if wanted is None else operands)
@@ -191,7 +192,7 @@ def _einsum(
             present = [n for n in dict.fromkeys([*of_x, *of_y]) if n in still]
             if not values and not chosen:
                 present = list(result)
-            x = contract(x, of_x, y, of_y, present, precision=precision, dtype=wanted)
+            x = contract(x, of_x, y, of_y, present, precision=precision, dtype=wanted, pair=pair)
             of_x = present
         values.append(x)
         names.append(of_x)

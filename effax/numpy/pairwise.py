@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from effax.effects.rows import comparison, elementwise, reduction, selection, shape
@@ -23,12 +23,13 @@ def contract(
     precision: Any = None,
     dtype: Any = None,
     stretch: Sequence[Hashable] | None = None,
+    pair: Callable[..., Any] | None = None,
 ) -> Any:
     """The sum of products `lhs * rhs` over the names that are not in the result, in its order.
 
     Each operand names each of its axes once. `dtype` is that in which to sum, and of the result;
     without it operands have one dtype. Names in `stretch` (all, by default) may have length 1 in
-    one operand and another in the other.
+    one operand and another in the other. `pair` is called in place of `lax.dot_general`.
 
     Raises `TypeError` where lengths of one name differ.
     """
@@ -41,14 +42,17 @@ def contract(
     kept = [n for n in shared if n in wanted]
     left = [n for n in lhs_names if n not in shared]
     right = [n for n in rhs_names if n not in shared]
-    if not gone:
+    if not gone and pair is None:
         return _product(lhs, lhs_names, rhs, rhs_names, result, dtype)
     own = {typeof(lhs).dtype, typeof(rhs).dtype}
     numbers = (
         (_places(gone, lhs_names), _places(gone, rhs_names)),
         (_places(kept, lhs_names), _places(kept, rhs_names)),
     )
-    out = products(lhs, rhs, numbers, precision, None if own == {dtype} else dtype)
+    if pair is not None:
+        out = pair(lhs, rhs, numbers, precision, preferred_element_type=dtype)
+    else:
+        out = products(lhs, rhs, numbers, precision, None if own == {dtype} else dtype)
     return ordered(out, [*kept, *left, *right], result)
 
 
