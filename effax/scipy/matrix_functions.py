@@ -62,9 +62,17 @@ def expm(
     squarings = jnp.clip(wanted, 0, max_squarings)
     even, odd = _pade(x / jnp.exp2(squarings)[..., None, None].astype(x.dtype))
     result = _divided(even - odd, even + odd, upper_triangular)
-    for step in range(max_squarings):
-        more = (step < squarings)[..., None, None]
-        result = jnp.where(more, matrices.product(result, result), result)
+
+    def square(x: Array, step: Array) -> tuple[Array, None]:
+        more = step < squarings
+
+        def squared(x: Array) -> Array:
+            return jnp.where(more[..., None, None], matrices.product(x, x), x)
+
+        return lax.cond(jnp.any(more), squared, lambda x: x, x), None
+
+    # Most matrices need few squarings, and a branch that is not taken costs nothing.
+    result, _ = lax.scan(square, result, jnp.arange(max_squarings))
     return jnp.where((wanted > max_squarings)[..., None, None], math.nan, result)
 
 
