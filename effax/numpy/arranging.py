@@ -472,7 +472,17 @@ def delete(
             # An error of both classes, JAX's and NumPy's.
             places = np.asarray(canonical_axis(places, n))
         kept = np.delete(np.arange(n), places)
+    runs = np.split(kept, np.flatnonzero(np.diff(kept) != 1) + 1)
+    if isinstance(arr, Carrier) and len(kept) and len(runs) <= _RUNS:
+        # In a program slices cost nothing; outside, each position would compile another.
+        moved, where = _along(arr, axis)
+        ends = [(int(run[0]), int(run[-1]) + 1) for run in runs]
+        return concatenate([effects.slice_axis(moved, where, *each) for each in ends], where)
     return _pick(arr, constant(kept.astype(np.int32)), axis)
+
+
+_RUNS = 8
+"""The largest number of parts that `delete` puts together instead of picking elements."""
 
 
 @whole("axis")

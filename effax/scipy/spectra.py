@@ -106,10 +106,28 @@ def _places(count: int, plan: _Plan) -> Array:
     return jnp.arange(count)[:, None] * plan.step + jnp.arange(plan.segment)
 
 
+def _segments(x: Array, count: int, plan: _Plan) -> Array:
+    """The samples of each segment: (..., segments, samples).
+
+    Where the step divides the segment, segments are neighbouring blocks of as many samples as a
+    step, put together; a TPU gathers element by element.
+    """
+    blocks, rest = divmod(plan.segment, plan.step)
+    if rest or blocks > _BLOCKS:
+        return x[..., _places(count, plan)]
+    whole = count - 1 + blocks
+    cut = jnp.reshape(x[..., : whole * plan.step], (*x.shape[:-1], whole, plan.step))
+    return jnp.concatenate([cut[..., i : i + count, :] for i in range(blocks)], axis=-1)
+
+
+_BLOCKS = 16
+"""The largest number of steps in a segment of which segments are put together."""
+
+
 def _transformed(x: Array, plan: _Plan, detrend: Any, onesided: bool) -> Array:
     """The spectra of the segments: (..., segments, frequencies)."""
     count = (x.shape[-1] - plan.overlap) // plan.step
-    cut = x[..., _places(count, plan)]
+    cut = _segments(x, count, plan)
     if callable(detrend):
         cut = detrend(cut)
     elif detrend:
