@@ -15,7 +15,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -103,14 +103,17 @@ class Worker:
         return mesh, self.jax.tree.map(one, program.types, **leaf)
 
     def gradient(self, program: Program, mesh: Any) -> Callable[..., Any]:
-        """The gradient of the sum of the results' real parts by all that is inexact."""
+        """The gradient of the results' square sum by all that is inexact.
+
+        Of a plain sum, the compiler would fold the gradient of a linear function to a constant.
+        """
         jnp = self.jax.numpy
         function = program.make(self.jax, mesh)
         at = tuple(i for i, t in enumerate(program.types) if jnp.issubdtype(dtype(t), jnp.inexact))
 
         def total(*args: Any) -> Any:
             found = [y for y in function(*args) if jnp.issubdtype(y.dtype, jnp.inexact)]
-            return sum(jnp.sum(jnp.real(y)) for y in found)
+            return sum(jnp.sum(jnp.real(y * jnp.conj(y))) for y in found)
 
         return self.jax.grad(total, at)  # type: ignore[no-any-return]
 
@@ -120,12 +123,15 @@ class Worker:
         found = self.jax.eval_shape(program.make(self.jax, None), *args)
         return any(jnp.issubdtype(y.dtype, jnp.inexact) for y in self.jax.tree.leaves(found))
 
-    def ask(self, program: Program, chip: str) -> Iterator[Result]:
+    def ask(
+        self, program: Program, chip: str, which: Sequence[str] = ("value", "gradient")
+    ) -> Iterator[Result]:
         """The results of a program on a chip."""
         mesh, args = self.arguments(chip, program)
-        yield self.compile(program, "value", chip, program.make(self.jax, mesh), args)
+        if "value" in which:
+            yield self.compile(program, "value", chip, program.make(self.jax, mesh), args)
         inexact = [self.jax.numpy.issubdtype(dtype(t), np.inexact) for t in leaves(program.types)]
-        if program.derived and any(inexact):
+        if "gradient" in which and program.derived and any(inexact):
             try:
                 if not self.moves(program, args):
                     return
@@ -203,6 +209,7 @@ def main() -> None:
     parser.add_argument("--only", help="a part of a program's name")
     parser.add_argument("--known", type=Path, help="a file of results that are not asked again")
     parser.add_argument("--chips", nargs="*", default=CHIPS)
+    parser.add_argument("--which", nargs="*", default=["value", "gradient"])
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
     given = parser.parse_args()
@@ -220,7 +227,7 @@ def main() -> None:
         chosen.sort(key=lambda x: given.families.index(x.family))
     for program in chosen[given.first % given.every :: given.every]:
         for chip in given.chips:
-            for result in worker.ask(program, chip):
+            for result in worker.ask(program, chip, given.which):
                 print(json.dumps(attrs.astuple(result)), flush=True)
 
 
