@@ -42,7 +42,7 @@ def _share(
         preferred_element_type=preferred_element_type,
     )
     if order is not None:
-        out = shape.transpose(out, permutation=order)
+        out = shape.transpose(x.laid(out, order), permutation=order)
     if typeof(out).dtype != x.dtype:
         out = conversion.convert_element_type(out, dtype=x.dtype)
     return out

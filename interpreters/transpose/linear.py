@@ -9,6 +9,7 @@ from typing import Any, Final
 import attrs
 
 from effax.effects.columns import ready
+from effax.effects.cuts import Cut, cut_of
 from effax.effects.effect import LITERALS, Effect, only_effects
 from effax.effects.errors import MissingRuleError
 from effax.effects.facts import POINTWISE
@@ -45,10 +46,22 @@ class Linear(Value):
     """In the operands of a transpose rule: one that the effect is linear in, of which only the
     type is known."""
 
-    __slots__ = ("type",)
+    __slots__ = ("cut", "mesh", "type")
 
-    def __init__(self, type: ShapedArray) -> None:
+    def __init__(self, type: ShapedArray, cut: Cut | None = None, mesh: Any = None) -> None:
         self.type = type
+        self.cut = cut
+        self.mesh = mesh
+
+    def laid(self, share: Any, order: Sequence[int]) -> Any:
+        """A share of the cotangent, axis `order[i]` of which is to be axis i, put where the operand
+        lies on its mesh, if it lies on one."""
+        if self.mesh is None:
+            return share
+        entries = (None,) * self.type.ndim if self.cut is None else self.cut.entries
+        own = [entries[order.index(i)] for i in range(len(order))]
+        type = typeof(share).cut_by(cut_of(self.mesh, own))
+        return open_all(cut_as(share, type, self.mesh))
 
 
 def is_linear(operand: Any) -> bool:
@@ -138,7 +151,24 @@ def backward(
         _walk(tape, cotangents, tracked(innermost()), inside)
     finally:
         source.at, source.top = before
-    return [cotangents.get(x) for x in inputs]
+    return [_as_typed(cotangents.get(x), x.type) for x in inputs]
+
+
+def _as_typed(ct: Any, type: ShapedArray) -> Any:
+    """A cotangent, or None, cut as its value is along explicit axes of a mesh.
+
+    Until it is asked for, that of a value cut along none may be cut as what it was joined with: to
+    gather it before it is summed would be to send all of it.
+    """
+    mesh = explicit_mesh((ct,))
+    return ct if mesh is None or typeof(ct).cut is type.cut else cut_as(ct, type, mesh)
+
+
+def _sum(one: Any, other: Any, type: ShapedArray) -> Any:
+    """The sum of two cotangents of a value of that type, of which the first may be None."""
+    if explicit_mesh((one,)) is not None and typeof(other).cut not in (None, typeof(one).cut):
+        one, other = _as_typed(one, type), _as_typed(other, type)
+    return add_cotangents(one, other)
 
 
 def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool) -> None:
@@ -159,9 +189,14 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool
         operands = [Linear(x.type) if owns(x) else x for x in e.inputs]
         mesh = explicit_mesh((*e.inputs, *e.outputs))
         untyped = mesh is not None and e.effect.first_order and POINTWISE not in e.effect.facts
+        if not e.effect.first_order:
+            outs = [
+                ct if ct is None else _as_typed(ct, x.type)
+                for ct, x in zip(outs, e.outputs, strict=True)
+            ]
         if untyped:
             outs = [ct if ct is None else open_all(ct) for ct in outs]
-            operands = [_opened(x) for x in operands]
+            operands = [_opened(x, mesh) for x in operands]
         if e.effect in limits:
             refusal = limits[e.effect].refusal(operands)
             if refusal:
@@ -174,9 +209,9 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool
         for x, ct in zip(e.inputs, given, strict=True):
             if ct is not None and owns(x):
                 ct = along(ct, x.type) if tracks else ct
-                if untyped or (mesh is not None and typeof(ct).cut is not x.type.cut):
+                if untyped or (x.type.cut is not None and typeof(ct).cut is not x.type.cut):
                     ct = cut_as(ct, x.type, mesh)
-                cotangents[x] = add_cotangents(cotangents.get(x), ct)
+                cotangents[x] = _sum(cotangents.get(x), ct, x.type)
     if cut:
         _join(cut, [*cut], cotangents, tracks)
 
@@ -239,13 +274,13 @@ def _zeros(like: Any, axis: int, length: int) -> Any:
     return shape.broadcast_in_dim(number(0, found), shape=lengths, dims=())
 
 
-def _opened(x: Any) -> Any:
+def _opened(x: Any, mesh: Any) -> Any:
     """An operand of a type that does not say how it is cut: what a rule performs is not typed.
 
     Cotangents are cut as their values are, by whoever asks for them.
     """
     if type(x) is Linear:
-        return x if x.type.cut is None else Linear(x.type.cut_by(None))
+        return Linear(x.type.cut_by(None), x.type.cut, mesh)
     return x if type(x) in LITERALS or type(x) is Literal else open_all(x)
 
 

@@ -11,6 +11,7 @@ from effax.effects.program import Program
 from effax.effects.rows import collective, sharding
 from effax.effects.rows.elementwise import div
 from effax.interpreters.functor.masks import pick
+from effax.interpreters.functor.replication import without_known_sums
 from effax.interpreters.stage import stage
 from effax.interpreters.transpose.control import Transposed, transpose_program
 from effax.interpreters.transpose.linear import is_linear, rule, unary
@@ -52,14 +53,15 @@ def shard_map_transpose(
     ct_specs = tuple(pick(out_specs, have, True))
     linear_specs = pick(in_specs, linear, True)
     given_specs = tuple(pick(linear_specs, done.given, True))
+    in_specs = (*[PartitionSpec()] * len(done.captured), *known_specs, *ct_specs)
     results = iter(
         sharding.shard_map(
             *done.captured,
             *(x for x in operands if not is_linear(x)),
             *(ct for ct in cts if ct is not None),
-            program=_shared(done, ct_specs, given_specs, mesh, binds),
+            program=_shared(done, in_specs, len(ct_specs), given_specs, mesh, binds),
             mesh=mesh,
-            in_specs=(*[PartitionSpec()] * len(done.captured), *known_specs, *ct_specs),
+            in_specs=in_specs,
             out_specs=given_specs,
             binds=binds,
             name=name,
@@ -71,27 +73,32 @@ def shard_map_transpose(
 
 def _shared(
     done: Transposed,
-    ct_specs: tuple[PartitionSpec, ...],
+    in_specs: tuple[PartitionSpec, ...],
+    count: int,
     given_specs: tuple[PartitionSpec, ...],
     mesh: Any,
     binds: tuple[Any, ...],
 ) -> Program:
-    key = "shared", ct_specs, given_specs, mesh, binds
+    key = "shared", in_specs, count, given_specs, mesh, binds
     found: Program | None = done.program.memo.get(key)
     if found is None:
-        found = done.program.memo[key] = _share(done.program, ct_specs, given_specs, mesh, binds)
+        found = done.program.memo[key] = _share(
+            done.program, in_specs, count, given_specs, mesh, binds
+        )
     return found
 
 
 def _share(
     program: Program,
-    ct_specs: tuple[PartitionSpec, ...],
+    in_specs: tuple[PartitionSpec, ...],
+    count: int,
     given_specs: tuple[PartitionSpec, ...],
     mesh: Any,
     binds: tuple[Any, ...],
 ) -> Program:
     sizes = mesh.shape
-    first = len(program.in_types) - len(ct_specs)
+    first = len(in_specs) - count
+    ct_specs = in_specs[first:]
 
     def unused(spec: PartitionSpec) -> tuple[Any, ...]:
         return tuple(name for name in binds if name not in spec.used)
@@ -108,4 +115,6 @@ def _share(
             for ct, spec in zip(results, given_specs, strict=True)
         ]
 
-    return stage(body, program.in_types, program.name).program
+    staged = stage(body, program.in_types, program.name).program
+    shared = [frozenset(unused(spec)) for spec in in_specs]
+    return without_known_sums(staged, shared, {name: sizes[name] for name in binds})

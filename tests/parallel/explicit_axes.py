@@ -13,6 +13,9 @@ from effax.errors import ShardingTypeError
 from effax.sharding import AxisType, NamedSharding, auto_axes, explicit_axes, reshard
 from tests.parallel import explicit_cases
 
+if effax.device_count() < 8:
+    pytest.skip("test_mesh.py runs this file on eight devices", allow_module_level=True)
+
 WANTED = json.loads((Path(__file__).parent / "explicit_types.json").read_text())
 PROGRAMS = explicit_cases.programs(effax)
 MESH = effax.make_mesh((4, 2), ("x", "y"))

@@ -27,12 +27,12 @@ def run(*what):
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
 
 
-@pytest.mark.parametrize(
-    "file",
-    ["on_a_mesh.py", "in_pieces.py", "batches_of_matrices.py", "explicit_axes.py", "leaving.py"],
-)
+FILES = ("on_a_mesh", "in_pieces", "batches_of_matrices", "explicit_axes", "leaving", "pages")
+
+
+@pytest.mark.parametrize("file", FILES)
 def test_on_eight_devices(file):
-    run(HERE / file, "-m", "not slow")
+    run(HERE / f"{file}.py", "-m", "not slow")
 
 
 @pytest.mark.slow

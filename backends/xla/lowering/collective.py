@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -48,15 +48,14 @@ def _numbers(axes: Sequence[MeshAxis], start: int) -> list[int]:
     ]
 
 
-def _channel(w: Writer) -> str:
-    w.channels += 1
-    return f"channel_handle = #stablehlo.channel_handle<handle = {w.channels}, type = 1>"
+# One number for all, as in JAX: XLA does not merge equal collectives on two channels.
+_CHANNEL: Final = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"
 
 
 def _between(w: Writer, groups: list[list[int]]) -> str:
     rows = ", ".join(f"[{', '.join(map(str, group))}]" for group in groups)
     text = f"dense<[{rows}]> : tensor<{len(groups)}x{len(groups[0])}xi64>"
-    return f"replica_groups = {text}, {_channel(w)}"
+    return f"replica_groups = {text}, {_CHANNEL}"
 
 
 def _fold(operation: str, type: ShapedArray) -> str:
@@ -155,7 +154,7 @@ def lower_ppermute(
     rows = ", ".join(f"[{s}, {d}]" for s, d in pairs)
     return w.op(
         f'"stablehlo.collective_permute"({x}) <{{source_target_pairs = dense<[{rows}]> : '
-        f"tensor<{len(pairs)}x2xi64>, {_channel(w)}}}> : ({x.text}) -> {tensor(types[0])}",
+        f"tensor<{len(pairs)}x2xi64>, {_CHANNEL}}}> : ({x.text}) -> {tensor(types[0])}",
         types[0],
     )
 

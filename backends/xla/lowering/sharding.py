@@ -10,9 +10,10 @@ from effax.backends.xla.layout import ModuleMesh
 from effax.backends.xla.lowering.collective import MeshAxis
 from effax.backends.xla.lowering.writer import Name, NotMapped, Writer, rule, tensor
 from effax.effects.mesh import PartitionSpec
-from effax.effects.program import Program
+from effax.effects.program import Program, Variable
 from effax.effects.rows import sharding as effects
 from effax.effects.types import ShapedArray
+from effax.interpreters.functor.masks import pick
 
 
 @rule(effects.with_sharding_constraint)
@@ -52,6 +53,10 @@ def lower_shard_map(
             f"shard_map of {name} over {mesh}, in a program that is lowered for one device, or "
             "under pmap: call it, or jit it, where the mesh's devices are"
         )
+    keep = _wanted(w)
+    if not all(keep):
+        program = _for_results(program, keep)
+        out_specs, types = tuple(pick(out_specs, keep, True)), pick(types, keep, True)
     sizes = {name: size for name, (_, size) in mesh.strides().items() if name in binds}
     refuse_divergence(program, sizes)
     around, cached = w.axes, w.function_names
@@ -59,7 +64,9 @@ def lower_shard_map(
     try:
         manual = [] if w.mesh is None else w.mesh.labels(_digits(mesh, binds))
         if w.mesh is None or not manual:
-            return w.body(program, operands, name)  # each piece is the whole array
+            return _at_their_places(
+                keep, w.body(program, operands, name)
+            )  # each piece is the whole array
         with w.scope() as inner:
             w.constants = {}  # the region can't use constants from outside
             names = [w.fresh(t) for t in program.in_types]
@@ -77,13 +84,50 @@ def lower_shard_map(
     end = f" {', '.join(results)} : {', '.join(x.text for x in results)}" if results else ""
     labels = ", ".join(f'"{label}"' for label in manual)
     body = "\n".join([*lines, f"sdy.return{end}"])
-    return w.ops(
+    written = w.ops(
         f"sdy.manual_computation({', '.join(operands)}) in_shardings=[{', '.join(ins)}] "
         f"out_shardings=[{', '.join(outs)}] manual_axes={{{labels}}} ({head}) {{\n{body}\n}} : "
         f"({', '.join(x.text for x in operands)}) -> "
         + (tensor(types[0]) if len(types) == 1 else f"({', '.join(map(tensor, types))})"),
         types,
     )
+    return _at_their_places(keep, written)
+
+
+def _wanted(w: Writer) -> list[bool]:
+    """The results of the equation now written that something in its program mentions."""
+    used = w.program.memo.get("used")
+    if used is None:
+        atoms = [*w.program.outputs, *(x for e in w.program.equations for x in e.inputs)]
+        used = w.program.memo["used"] = frozenset(x for x in atoms if type(x) is Variable)
+    return [x in used for x in w.equation.outputs]
+
+
+def _for_results(program: Program, keep: Sequence[bool]) -> Program:
+    """The program for some of its results, without the collectives that these don't need.
+
+    The compiler keeps a collective whose result nobody uses; all places leave it out alike here.
+    """
+    key = "for results", tuple(keep)
+    found: Program | None = program.memo.get(key)
+    if found is None:
+        outputs = pick(program.outputs, keep, True)
+        live: set[Any] = set(outputs)
+        equations = []
+        for e in reversed(program.equations):
+            acts = any(not entry.startswith("axis ") for entry in e.row)
+            if acts or any(x in live for x in e.outputs):
+                equations.append(e)
+                live.update(e.inputs)
+        found = Program(program.inputs, equations[::-1], outputs, program.name)
+        program.memo[key] = found
+    return found
+
+
+def _at_their_places(keep: Sequence[bool], found: Sequence[Name]) -> list[Any]:
+    """The names of results, None in place of those that are not written."""
+    rest = iter(found)
+    return [next(rest) if k else None for k in keep]
 
 
 def _axes(w: Writer, mesh: Any, binds: Sequence[Any]) -> dict[Any, MeshAxis]:

@@ -146,7 +146,7 @@ class Writer:
         self.callbacks: list[Callable[..., Any]] = []
         self.axes: dict[Any, Any] = {}
         self.mesh: ModuleMesh | None = None
-        self.channels = 0
+        self.channels = 1  # collectives have the first
         self.module_attributes: list[str] = []
         self.paths: set[str] = set()
         self.locations = locations
@@ -307,8 +307,11 @@ class Writer:
         mesh = self.mesh
         if mesh is None or (self.axes and not self.is_partly_mapped):
             return result
-        found = []
+        found: list[Any] = []
         for x, name in zip(outputs, result if type(result) is list else [result], strict=True):
+            if name is None:  # nothing uses it, so that it was not written
+                found.append(name)
+                continue
             entries = (None,) * x.type.ndim if x.type.cut is None else x.type.cut.entries
             where = mesh.of_entries(over, entries, self.axes)
             found.append(self.op(f"sdy.sharding_constraint {name} {where} : {name.text}", x.type))

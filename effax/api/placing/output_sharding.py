@@ -32,10 +32,9 @@ def placed(function: Callable[P, R]) -> Callable[P, R]:
             where = keywords.pop("out_sharding")
             if where is None:
                 return function(*args, **keywords)
-            from effax.api.placing.resharding import opened, reshard
+            from effax.api.placing.resharding import for_result
 
-            args, keywords = opened((args, keywords))
-            return reshard(function(*args, **keywords), where)
+            return for_result(function, args, keywords, where)
         except Exception as error:
             strip(error)
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import wraps
 from typing import Any
 
@@ -13,6 +14,7 @@ from effax.backends.xla import array as arrays
 from effax.backends.xla.layout import over_devices
 from effax.backends.xla.mesh import Mesh, NamedSharding
 from effax.backends.xla.placement import Sharding
+from effax.effects.errors import ShardingTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier, bottom, innermost
 from effax.effects.mesh import UNCONSTRAINED, AxisType, PartitionSpec, current_mesh, under_mesh
@@ -168,6 +170,29 @@ def opened(tree: Any, axes: Sequence[Any] | None = None) -> Any:
       axes: names of mesh axes; without them, all.
     """
     return tree_map(lambda x: _opened(x, axes), tree)
+
+
+def for_result(
+    function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any], where: Any
+) -> Any:
+    """The results of a function, where `out_sharding` says.
+
+    Types inside do not say how operands are cut, unless by them the results lie there anyway.
+
+    Args:
+      function: a function without that keyword.
+      args: its arguments.
+      keywords: its keyword arguments.
+      where: what `out_sharding` is.
+    """
+    if innermost() is not bottom and effects.explicit_mesh(tree_leaves((args, keywords))):
+        with suppress(ShardingTypeError):
+            typed = function(*args, **keywords)
+            placed = reshard(typed, where)
+            if list(map(typeof, tree_leaves(typed))) == list(map(typeof, tree_leaves(placed))):
+                return placed
+    args, keywords = opened((args, keywords))
+    return reshard(function(*args, **keywords), where)
 
 
 def _opened(x: Any, axes: Sequence[Any] | None) -> Any:
