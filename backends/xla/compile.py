@@ -34,7 +34,7 @@ _UNOPTIMIZED: Final[Options] = {
 _EFFORTS: Final = ("exec_time_optimization_effort", "memory_fitting_effort")
 _LEVELS: Final = ("optimization_level", "memory_fitting_level")
 _SHORT: Final = 8192
-"""The largest number of characters of a program of `jit` that is kept on disk by default."""
+"""The length of text, in characters, up to which called programs are kept on disk in any case."""
 _HOST_TARGETS: Final = ("@lapack_", "@cpu_csr_")
 
 
@@ -81,8 +81,9 @@ def load(
 ) -> tuple[Any, float, bool]:
     """The loaded executable of a StableHLO program, compiled or found on disk.
 
-    With it come the seconds that took, and whether it was found. A short program that is `called`
-    at once (not compiled ahead of time, to be looked at) is kept as eager operations are.
+    With it come the seconds that took, and whether it was found. A program that is `called` at once
+    (not compiled ahead of time, to be looked at) is kept beside eager operations, if it is short or
+    took as long to compile as `persistent_cache_min_compile_time_secs` says.
     Executables with host callbacks are never kept: what they call lives in this process.
     Raises `XlaRuntimeError` for a text that is no program or that the platform refuses.
     """
@@ -112,8 +113,8 @@ def load(
         store = disk_cache.eager_cache()
     elif persistent:
         store = disk_cache.program_cache()
-        if store is None and called and len(text) <= _SHORT:
-            store, always = disk_cache.eager_cache(), True
+        if store is None and called:
+            store, always = disk_cache.eager_cache(), len(text) <= _SHORT
     if store is None or "python_cpu_callback" in text:
         return _timed(lambda: client.compile_and_load(text, devices, made))
     versions = (jaxlib_version, client.platform_version)

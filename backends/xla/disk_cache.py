@@ -1,9 +1,10 @@
 """Executables kept on disk: compiling a single operation takes 24 ms, loading it 1 ms.
 
-Two stores: one for eager operations and short programs of `jit`, on by default, in the user's cache
-directory; and one for all programs of `jit`, where the setting `compilation_cache_dir` names a
-directory. Entries are written atomically and carry a digest of their key and contents; one that
-does not fit it is ignored, with a warning, and written anew. Many processes may share a directory.
+Two stores: one for eager operations and programs of `jit` that are short or slow to compile, on by
+default, in the user's cache directory; and one for all programs of `jit`, where the setting
+`compilation_cache_dir` names a directory. Entries are written atomically and carry a digest of
+their key and contents; one that does not fit it is ignored, with a warning, and written anew. Many
+processes may share a directory.
 
 An entry is native code: loading it runs it. So a directory or an entry counts only if it belongs to
 this user or to root and no one else may write to it.
@@ -239,7 +240,7 @@ def _cache(directory: str, limit: int | None) -> DiskCache:
 
 
 def eager_cache() -> DiskCache | None:
-    """The store of eager operations and short programs; None where `eager_cache` turns it off."""
+    """The store of eager operations and called programs; None where `eager_cache` turns it off."""
     if not config.read("eager_cache"):
         return None
     return _cache(config.read("eager_cache_dir") or _user_directory(), _EAGER_LIMIT)

@@ -144,8 +144,8 @@ def compile_text(
     compiler says. `donate` are positions of operands that are given away. `host_callbacks[k]` is
     what custom calls with `index = k` call: with NumPy arrays, for a tuple of them. `single_op`
     compiles quickly and keeps the result on disk; other programs are kept where the setting
-    `compilation_cache_dir` asks for it, if `persistent`, and short ones that are `called` at once
-    beside eager operations. `options` are flags of XLA by name.
+    `compilation_cache_dir` asks for it, if `persistent`, and those that are `called` at once beside
+    eager operations, if they are short or slow to compile. `options` are flags of XLA by name.
 
     Raises `XlaRuntimeError` for what XLA refuses, `ValueError` for impossible donations.
     """

@@ -109,8 +109,9 @@ def test_a_directory_that_cannot_be_made_is_said_once(tmp_path, caplog):
     assert said[0] == "INFO" and "can't keep executables" in said[1]
 
 
-def test_short_programs_of_jit_are_found_by_the_next_process(tmp_path):
-    """Only programs that were called are kept: none compiled for inspection, and no long ones."""
+@pytest.mark.parametrize(("least", "kept"), [("60", "0"), ("0", "1")])
+def test_programs_of_jit_are_found_by_the_next_process(tmp_path, least, kept):
+    """Only programs that were called are kept, and of long ones those that were slow to compile."""
     code = """
 import effax
 def short(x): return x * 2 + 1
@@ -122,11 +123,12 @@ print(*[effax.stats().named(name).disk_cache_hits for name in ("short", "long", 
     (tmp_path / "program.py").write_text(code)
     environment = {**os.environ, "EFFAX_CACHE_DIR": str(tmp_path), "EFFAX_EAGER_CACHE": "1"}
     environment["PYTHONPATH"] = str(ROOT)
-    for expected in (["0", "0", "0"], ["1", "0", "0"]):
+    environment["EFFAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = least
+    for expected in (["0", "0", "0"], ["1", kept, "0"]):
         command = [sys.executable, str(tmp_path / "program.py")]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         assert done.stdout.split() == expected
-        assert len([*tmp_path.glob("*.xla")]) == 1
+        assert len([*tmp_path.glob("*.xla")]) == 1 + int(kept)
 
 
 def test_it_can_be_turned_off():
