@@ -265,6 +265,8 @@ def choice(
     (3,)
     """
     words = words_of("choice", key)
+    if mode is not None:
+        gumbel_mode(mode)
     if not isinstance(shape, Sequence):
         raise TypeError(
             f"shape argument of random.choice must be a sequence, got {shape}; write ({shape},)"

@@ -445,13 +445,16 @@ def svd(
       a: array_like, (..., m, n).
       full_matrices: whether u and vh are square; else they have min(m, n) columns and rows.
       compute_uv: whether to return u and vh, not the singular values alone.
-      overwrite_a, check_finite, lapack_driver: accepted for compatibility, without effect.
+      overwrite_a, check_finite: accepted for compatibility, without effect.
+      lapack_driver: "gesdd" or "gesvd", SciPy's names of two ways to the same answer.
 
     >>> import effax.numpy as jnp
     >>> from effax.scipy import linalg
     >>> linalg.svd(2 * jnp.eye(2), compute_uv=False)
     Array([2., 2.], dtype=float32)
     """
+    if lapack_driver not in ("gesdd", "gesvd"):
+        raise ValueError(f"svd: lapack_driver must be 'gesdd' or 'gesvd', got {lapack_driver!r}")
     if not compute_uv:
         return jnp.linalg.svd(opened_list(a), full_matrices=full_matrices, compute_uv=False)
     u, s, vh = jnp.linalg.svd(opened_list(a), full_matrices=full_matrices)

@@ -16,7 +16,6 @@ REASONS = """
 scipy/* * overwrite_? | arrays are never overwritten
 scipy/* * check_finite | NaN and infinity have answers here, as in JAX
 scipy/linalg.py * debug | SciPy took it away
-scipy/linalg.py * lapack_driver | the singular values of all of LAPACK's routines are the same
 scipy/linalg.py * lwork | memory to work in is XLA's
 scipy/linalg.py eigh turbo | a faster way to the same answer
 scipy/reduced_forms.py eigh_tridiagonal tol | eigenvalues are as exact as the dtype allows

@@ -9,6 +9,7 @@ import effax
 import effax.lax as lax
 import effax.nn as nn
 import effax.numpy as jnp
+import effax.scipy.linalg
 from effax import random
 from effax.experimental import io_callback
 from effax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
@@ -129,3 +130,12 @@ def test_truth_values_go_to_a_device_too() -> None:
         jnp.astype(jnp.ones(2), bool, device="nonsense")
     here = effax.devices()[0]
     assert jnp.astype(jnp.ones(2), bool, device=here).committed
+
+
+def test_names_of_ways_are_known_ones_where_all_ways_agree() -> None:
+    with pytest.raises(ValueError, match="lapack_driver must be 'gesdd' or 'gesvd', got 'x'"):
+        effax.scipy.linalg.svd(jnp.eye(2), lapack_driver="x")
+    with pytest.raises(ValueError, match="valid mode for gumbel got: x"):
+        random.choice(random.key(0), 3, mode="x")
+    found = effax.scipy.linalg.svd(jnp.eye(2), compute_uv=False, lapack_driver="gesvd")
+    assert found.tolist() == [1, 1]
