@@ -227,16 +227,18 @@ def broadcast_rank(x: Any, ndim: int) -> Any:
 
 def _places(indices: Any) -> tuple[int, ...] | int:
     """Return the places to split at, known now: a number of parts, or the places themselves."""
-    if np.shape(indices) == (0,):
+    listed = isinstance(indices, list | tuple)
+    # NumPy can't say the shape of a list that holds traced values.
+    if not indices if listed else np.shape(indices) == (0,):
         return ()
-    parts = indices if isinstance(indices, list | tuple) else [indices]
+    parts = indices if listed else [indices]
     known = [x.concrete() if isinstance(x, Carrier) else x for x in parts]
     if any(x is None and part is not None for x, part in zip(known, parts, strict=True)):
         raise ConcretizationTypeError(
             "Abstract tracer value encountered where concrete value is expected. split: the shapes "
             "of the parts depend on indices_or_sections, which must be known while tracing"
         )
-    indices = known if isinstance(indices, list | tuple) else known[0]
+    indices = known if listed else known[0]
     if np.ndim(indices) == 0:
         whole_number = typeof(indices).dtype.kind == "f" and float(indices).is_integer()
         return int(indices) if whole_number else concrete_int(indices, "the number of sections")
