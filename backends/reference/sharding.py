@@ -8,13 +8,19 @@ import numpy as np
 
 from effax.backends.reference.evaluate import run
 from effax.backends.reference.table import rule
-from effax.effects.rows.sharding import opened, reshard, shard_map, with_sharding_constraint
+from effax.effects.rows.sharding import (
+    grouped,
+    opened,
+    reshard,
+    shard_map,
+    with_sharding_constraint,
+)
 from effax.interpreters.places.sharding import in_blocks
 
 Array = np.ndarray[Any, Any]
 
 
-@rule(with_sharding_constraint, reshard, opened)
+@rule(with_sharding_constraint, reshard, opened, grouped)
 def reference_constraint(x: Array, **_: Any) -> Array:
     return x
 

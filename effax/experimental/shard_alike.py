@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import count
+from typing import Any, Final
 
 from effax.api.placing.devices import device_put
 from effax.backends.xla.array import Array
+from effax.effects.rows.sharding import grouped
 from effax.effects.types import typeof
 
 __all__ = ["shard_alike"]
@@ -15,7 +17,11 @@ __dir__ = __all__.copy
 def shard_alike(x: Any, y: Any) -> tuple[Any, Any]:
     """Return both arrays, the second moved to where the first is.
 
-    While a function is traced both stay as they are, and XLA chooses where they lie.
+    While a function is traced, XLA is told to cut them alike, and cotangents too; it chooses how.
+
+    Args:
+      x: an array.
+      y: an array of the same shape.
 
     Raises:
       ValueError: where their shapes differ.
@@ -31,4 +37,8 @@ def shard_alike(x: Any, y: Any) -> tuple[Any, Any]:
         )
     if isinstance(x, Array) and isinstance(y, Array):
         return x, device_put(y, x.sharding)
-    return x, y
+    group = (next(_groups),)
+    return grouped(x, group=group), grouped(y, group=group)
+
+
+_groups: Final = count(1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from effax.effects.cuts import cut_of, entry_of, made, names_of
 from effax.effects.effect import Effect
-from effax.effects.facts import LINEAR, SOUND
+from effax.effects.facts import LINEAR, POINTWISE, SOUND
 from effax.effects.handler import bottom
 from effax.effects.mesh import PartitionSpec
 from effax.effects.types import ShapedArray, typeof
@@ -55,6 +55,16 @@ def _opened_type(x: ShapedArray, *, axes: tuple[Any, ...]) -> ShapedArray:
 
 opened = Effect("opened", family=FAMILY, typing=_opened_type, facts=LINEAR | SOUND)
 """`opened(x, axes)`: x itself; its type does not say any more how it is cut along these axes."""
+
+
+def _grouped_type(x: ShapedArray, *, group: tuple[int, ...]) -> ShapedArray:
+    return x
+
+
+grouped = Effect(
+    "sharding_group", family=FAMILY, typing=_grouped_type, facts=LINEAR | SOUND | POINTWISE
+)
+"""`sharding_group(x, group)`: x itself, cut as all values of the group of that name are."""
 
 
 def open_all(x: Any) -> Any:

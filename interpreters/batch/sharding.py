@@ -16,6 +16,12 @@ def opened_batch(handler: Batch, values: list[Any], batched: list[bool], *, axes
     return sharding.opened(values[0], axes=axes), batched[0]
 
 
+@rule(sharding.grouped)
+def grouped_batch(handler: Batch, values: list[Any], batched: list[bool], *, group: Any) -> Any:
+    """Batches are cut alike; not as a value that is the same for all, which has an axis less."""
+    return sharding.grouped(values[0], group=(*group, 1)), batched[0]
+
+
 @rule(sharding.reshard)
 def reshard_batch(handler: Batch, values: list[Any], batched: list[bool], **attributes: Any) -> Any:
     (x,), (many,) = values, batched

@@ -30,6 +30,11 @@ def moved_transpose(ct: Any, x: Any, **_: Any) -> Any:
     return ct
 
 
+@unary(sharding.grouped)
+def grouped_transpose(ct: Any, x: Any, *, group: tuple[int, ...]) -> Any:
+    return sharding.grouped(ct, group=(*group, -1))
+
+
 @rule(sharding.shard_map)
 def shard_map_transpose(
     cts: Sequence[Any],

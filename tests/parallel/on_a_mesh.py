@@ -142,6 +142,26 @@ def test_what_devices_exchange_is_what_one_computes(name):
         np.testing.assert_allclose(found, f(jnp.asarray(host)), rtol=1e-5)
 
 
+@pytest.mark.parametrize("derive", [lambda f: f, effax.grad, effax.vmap])
+def test_shard_alike_cuts_one_as_the_other(derive):
+    from effax.experimental.shard_alike import shard_alike
+
+    def f(x):
+        one, other = shard_alike(x, jnp.cos(x + jnp.arange(x.shape[-1], dtype=x.dtype)))
+        effax.debug.inspect_array_sharding(other, callback=seen.append)
+        return (one * other).sum()
+
+    seen = []
+    x = effax.device_put(HOST, over("x", "y"))
+    found = effax.jit(derive(f))(x)
+    np.testing.assert_allclose(found, derive(f)(jnp.asarray(HOST)), rtol=1e-4, atol=1e-4)
+    text = effax.jit(derive(f)).lower(x).as_text()
+    assert text.count("sdy.sharding_group") == (4 if derive is effax.grad else 2)  # cotangents too
+    assert "group_id=0" in text
+    if derive(f) is f:
+        assert seen[0].is_equivalent_to(over("x", "y"), 2)
+
+
 def test_derivatives_and_batches_follow_data(cut):
     def f(x):
         return jnp.sum(jnp.tanh(x @ x.T) ** 2)

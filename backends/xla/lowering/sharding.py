@@ -30,6 +30,15 @@ def lower_reshard(w: Writer, types: Sequence[ShapedArray], x: Name, *, sharding:
     return name
 
 
+@rule(effects.grouped)
+def lower_grouped(w: Writer, types: Sequence[ShapedArray], x: Name, *, group: Any) -> Name:
+    """Groups are numbered in the order in which they come, so that equal programs are one text."""
+    if w.mesh is not None and not w.axes:
+        number = w.sharding_groups.setdefault(group, len(w.sharding_groups))
+        w.lines.append(f"sdy.sharding_group {x} group_id={number} : {x.text}")
+    return x
+
+
 @rule(effects.opened)
 def lower_opened(w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Any) -> Name:
     return x

@@ -146,6 +146,7 @@ class Writer:
         self.callbacks: list[Callable[..., Any]] = []
         self.axes: dict[Any, Any] = {}
         self.mesh: ModuleMesh | None = None
+        self.sharding_groups: dict[Any, int] = {}
         self.channels = 1  # collectives have the first
         self.module_attributes: list[str] = []
         self.paths: set[str] = set()
