@@ -1,6 +1,6 @@
 """`jax.experimental.colocated_python`: Python beside devices elsewhere, which Pathways has.
 
-There is no Pathways here, so each use is refused; the names are there for those who import them.
+There is no Pathways here, so that is refused; the CPU devices beside those of a CPU are known.
 """
 
 from __future__ import annotations
@@ -51,14 +51,24 @@ def colocated_python_class(cls: type) -> type:
     return type(cls.__name__, (), {"__new__": refuse, "__doc__": cls.__doc__})
 
 
-def colocated_cpu_devices(devices_or_mesh: Any) -> NoReturn:
-    """Raise `NotImplementedError`.
+def colocated_cpu_devices(devices_or_mesh: Any) -> Any:
+    """Return the CPU devices beside devices: those of a CPU are themselves.
 
     Args:
-      devices_or_mesh: devices, or a mesh; unused.
+      devices_or_mesh: a sequence of devices, or a mesh.
 
-    >>> colocated_cpu_devices([])
-    Traceback (most recent call last):
-    NotImplementedError: colocated_cpu_devices: running Python beside remote devices...
+    Returns:
+      A list of devices, or the mesh.
+
+    Raises:
+      NotImplementedError: for devices of another platform.
+
+    >>> import effax
+    >>> colocated_cpu_devices(effax.devices("cpu")[:1]) == effax.devices("cpu")[:1]
+    True
     """
-    _refuse("colocated_cpu_devices")
+    mesh = hasattr(devices_or_mesh, "devices")
+    devices = list(devices_or_mesh.devices.flat if mesh else devices_or_mesh)
+    if any(device.platform != "cpu" for device in devices):
+        _refuse("colocated_cpu_devices")
+    return devices_or_mesh if mesh else devices
