@@ -59,6 +59,11 @@ class KeyType(ExtendedDType):
         return f"key<{IMPLEMENTATIONS[self.implementation].tag}>"
 
     @property
+    def _impl(self) -> str:
+        """The generator, by the private name that Orbax asks JAX's dtypes of keys for."""
+        return self.implementation
+
+    @property
     def width(self) -> int:
         """The number of words in a key."""
         return IMPLEMENTATIONS[self.implementation].width

@@ -324,6 +324,13 @@ def test_names_and_numbers_of_static_arguments_do_not_complete_each_other():
     assert effax.jit(lambda a, b: b * len(a), static_argnames="a")("xyz", 2.0) == 6.0
 
 
+@pytest.mark.parametrize("impl", ["threefry2x32", "rbg"])
+def test_the_generator_of_a_dtype_of_keys_wraps_words(impl):
+    key = effax.random.key(0, impl=impl)
+    words = effax.random.key_data(key)
+    assert effax.random.wrap_key_data(words, impl=key.dtype._impl).dtype == key.dtype  # Orbax
+
+
 def test_scalar_types_can_be_derived_from():
     class Kind(jnp.int8):  # jumanji's StepType
         FIRST = 0
