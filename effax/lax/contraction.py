@@ -151,6 +151,7 @@ def common_factor(
     if left.name.startswith("float8") and right.name.startswith("float8"):
         return lhs, rhs, wide if preferred is None else preferred
     if preferred is not None:  # the wider one may be too coarse: float8_e5m2 has no 9
+        sums_in(wide, preferred)
         wide = preferred
     lhs = lhs if left == wide else conversion.convert_element_type(lhs, dtype=wide)
     rhs = rhs if right == wide else conversion.convert_element_type(rhs, dtype=wide)

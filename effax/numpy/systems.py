@@ -22,6 +22,7 @@ from effax.lax import linalg
 from effax.lax.decompositions import solve as solve_systems
 from effax.lax.shapes import broadcast_shapes, repeated
 from effax.numpy.decompositions import floats, svd
+from effax.operands.arguments import check_arrays
 from effax.operands.promoting import arraylike
 
 
@@ -324,6 +325,7 @@ def matrix_rank(
     """
     if tol is not None and rtol is not None:
         raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
+    check_arrays("matrix_rank", *(bound for bound in (tol, rtol) if bound is not None))
     (x,) = floats("linalg.matrix_rank", M)
     if x.ndim < 2:
         return jnp.any(x != 0).astype("int32")

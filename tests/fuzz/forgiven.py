@@ -102,6 +102,19 @@ TABLE = [
         code="hermitian=True",
     ),
     Forgiven(
+        "one triangle is read, as by SciPy: a rolled matrix has two",
+        "jsp.linalg.solve*|jsp.linalg.eigh*",
+        "value",
+        code=r"assume_a='(sym|her)'|linalg\.eigh\(",
+    ),
+    Forgiven(
+        "a period of 0 is none: NumPy refuses it too",
+        "jnp.interp*",
+        "refuses",
+        why="^ValueError",
+        code="period=0",
+    ),
+    Forgiven(
         "rtol is relative to the largest singular value, as in NumPy",
         "jnp.linalg.matrix_rank*",
         "value",
@@ -385,7 +398,7 @@ TABLE = [
     Forgiven(
         "columns are polynomials here: JAX multiplies what broadcasts",
         "jnp.polyder*|jnp.polyint*",
-        "shape",
+        "shape value",
     ),
     Forgiven(
         "eigenvalues of tridiagonal matrices have derivatives backwards too",
@@ -416,7 +429,7 @@ TABLE = [
     Forgiven(
         "sums that are infinite on the way follow from their order",
         "lax.conv*|jnp.convolve*|jnp.correlate*|jsp.signal.*|jsp.linalg.qr_multiply*|jnp.prod*|"
-        "lax.linalg.ormqr*|nn.dot_product_attention*",
+        "lax.linalg.ormqr*|nn.dot_product_attention*|lax.dot*",
         "value",
         why="inf|nan",
         values="extreme edges among",

@@ -53,3 +53,16 @@ def test_derivatives_have_the_dtypes_of_the_operands(function: object) -> None:
     da, db = effax.grad(loss, (0, 1))(a, b)
     assert (da.dtype, db.dtype) == (a.dtype, b.dtype)
     assert (da.tolist(), db.tolist()) == (b.T.tolist(), a.T.tolist())
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("left", "right", "preferred"),
+    [("complex64", "int32", "float16"), ("int8", "uint8", "int4"), ("int32", "uint8", "int16")],
+)
+def test_a_narrower_dtype_is_refused(
+    function: object, left: str, right: str, preferred: str
+) -> None:
+    assert callable(function)
+    with pytest.raises(TypeError, match="must not be narrower than the original type"):
+        function(jnp.ones((1, 2), left), jnp.ones((2, 1), right), preferred_element_type=preferred)

@@ -101,3 +101,10 @@ def test_hermitian_matrices_are_square(function: object) -> None:
     assert callable(function)
     with pytest.raises(ValueError, match="hermitian=True takes square matrices, got shape"):
         function(jnp.ones((1, 2), bool), hermitian=True)
+
+
+@pytest.mark.parametrize("x", [jnp.ones(2), jnp.eye(2)])
+@pytest.mark.parametrize("name", ["tol", "rtol"])
+def test_tolerances_are_numbers(x: jnp.ndarray, name: str) -> None:
+    with pytest.raises(TypeError, match="'x' of type <class 'str'> is not a valid effax type"):
+        jnp.linalg.matrix_rank(x, **{name: "x"})
