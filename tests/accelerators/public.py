@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -182,9 +182,12 @@ def collectives() -> Iterator[Program]:
             yield Program(family, name, make, tuple(types), (rows, columns), derived=False)
 
 
-def programs() -> list[Program]:
-    """All of them, family by family."""
-    return [*table(), *training(), *collectives(), *grid()]
+def programs(families: Sequence[str] = ()) -> list[Program]:
+    """The programs of some families; without families all but the grid's thousand."""
+    found = [*table(), *training(), *collectives()]
+    if any(name.startswith("grid: ") for name in families):
+        found += grid()
+    return [x for x in found if not families or x.family in families]
 
 
 def dtype(of: Type) -> Any:

@@ -1,7 +1,57 @@
-"""Why some programs cost more than JAX's on a chip: patterns of `chip | which | program | figure`."""
+"""Why some programs cost more than JAX's: patterns of `family | chip | which | program | figure`.
+
+The first that is found counts.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-REASONS: Final[list[tuple[str, str]]] = []
+REASONS: Final[list[tuple[str, str]]] = [
+    (r"jnp\.(roll|extract)\(", "gathers at places that are known when the program runs"),
+    (r"jnp\.insert\(", "places are sorted and gathered, as they may be several and alike"),
+    (r"jnp\.isin\(", "a binary search in sorted values; JAX compares all pairs"),
+    (r"jnp\.diag\(", "a padding with steps; JAX writes the elements of a diagonal"),
+    (r"fill_diagonal", "a comparison of places over the whole array; JAX writes the diagonal"),
+    (r"maximum\.accumulate", "a window over the axis; JAX's is a scan"),
+    (r"argwhere|jnp\.where\(a > 0, size", "places are counted by a window, then scattered"),
+    (
+        r"ragged_dot|\| experts",
+        "`ragged_dot` multiplies by every group and masks; `chlo.ragged_dot` is not written yet",
+    ),
+    (r"ragged_all_to_all", "emulated by an all-gather; the native operation is not written yet"),
+    (r"approx_m", "exact, by `top_k`; `ApproxTopK` is not written yet"),
+    (
+        r"scaled_matmul",
+        "a product of widened operands; JAX calls cuDNN, whose flops are not counted",
+    ),
+    (
+        r"householder_product|cholesky_update",
+        "written out; JAX calls cuSOLVER or a kernel, whose costs are not counted",
+    ),
+    (
+        r"\.apply\(",
+        "visits are counted first, so that the function is one of whole arrays under all transforms",
+    ),
+    (
+        r"nanmean\(",
+        "elements are counted as integers, exactly beyond 2^24, apart from their sum",
+    ),
+    (
+        r"toeplitz|hankel",
+        "a gather; cutting a repeated vector in rows takes the CPU three times as long",
+    ),
+    (
+        r"quantile|median",
+        "elements of the sorted rows are gathered, which a TPU does one by one",
+    ),
+    (r"digamma|polygamma|zeta\(", "a loop till the series has converged; JAX adds a fixed number"),
+    (
+        r"expm\(",
+        "one approximation of the highest degree, without a branch for matrices of small norm",
+    ),
+    (
+        r"^(elementwise|special|nn|random|reduction|shape)[^|]*\|.*\| flops$",
+        "more arithmetic per element, in loops that memory bounds",
+    ),
+]

@@ -217,7 +217,7 @@ def main() -> None:
         os.environ.setdefault(name, value)
     warnings.simplefilter("ignore")
     worker = Worker(given.package, given.config)
-    chosen = [x for x in programs() if not given.families or x.family in given.families]
+    chosen = programs(given.families)
     chosen = [x for x in chosen if not given.only or given.only in x.name]
     if given.known and given.known.exists():
         lines = given.known.read_text(encoding="utf-8").splitlines()
