@@ -199,7 +199,7 @@ def test_the_host_is_called_with_what_was_sent():
     assert w.callbacks[0].registered(client) is client
     function, operands, results, sending, receiving = client.given
     assert [x.dimensions() for x in operands] == [x.dimensions() for x in results] == [(2,), ()]
-    assert (sending, receiving) == ([1, 2], [3, 4])
+    assert (len(sending), len(receiving), len({*sending, *receiving})) == (2, 2, 4)
     found = function(np.ones(2, "float32"), np.float32(3))
     np.testing.assert_array_equal(found[0], [2, 2])
     assert found[1] == 6
