@@ -29,6 +29,16 @@ def _arg(name):
     return lambda axis: lambda x: getattr(jnp, name)(x, axis=axis)
 
 
+def _deep(w):
+    def loss(w):
+        x = w
+        for _ in range(40):
+            x = x + jnp.tanh(x) * jnp.sin(x * w)
+        return jnp.sum(x)
+
+    return fx.grad(loss)(w)
+
+
 def _windows(x):
     pooled = lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
     return (pooled**2).sum()
@@ -72,6 +82,7 @@ QUESTIONS = {
     ("associative_scan", "f32"): (
         lambda x: lax.associative_scan(jnp.multiply, x), [Struct((LONG,), "float32")]
     ),
+    ("pieces", "f32"): (_deep, [Struct((LONG,), "float32")]),
     ("select_and_scatter_add", "f32"): (fx.grad(_windows), [Struct((8, 512, 512, 8), "float32")]),
     ("triangular_solve", "f32"): (
         lambda a, b: lax.linalg.triangular_solve(a, b, lower=True),

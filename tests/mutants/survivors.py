@@ -66,6 +66,8 @@ UNASKED: dict[str, str] = {
     "rng_uniform": "gives other numbers each time",
     "to_memory": "needs a device with several memories",
     "unstored": "is refused wherever it is performed",
-    "with_sharding_constraint": "needs a mesh of devices",
+    **dict.fromkeys(
+        ("with_sharding_constraint", "reshard", "opened", "sharding_group"), "needs a mesh of devices"
+    ),
 }
 """Why no program of one effect performs an effect that has a rule in some column."""

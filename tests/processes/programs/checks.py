@@ -141,7 +141,7 @@ def make_array_from_callback():
     assert effax.make_array_from_callback((2,), first, lambda i: np.ones(2)).tolist() == [1, 1]
     y = effax.make_array_from_callback((2,), there, lambda i: 1 / 0, dtype=np.float32)
     assert y.shape == (2,) and not y.addressable_shards
-    refused(ValueError, "give dtype", lambda: effax.make_array_from_callback((2,), there, None))
+    refused(ValueError, "pass dtype", lambda: effax.make_array_from_callback((2,), there, None))
 
 
 @check
