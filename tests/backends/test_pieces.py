@@ -15,6 +15,13 @@ from effax.effects import config
 RNG = np.random.default_rng(0)
 
 
+@pytest.fixture(autouse=True)
+def with_pieces():
+    """The suite is run without any fast path, too."""
+    with config.fast_paths("all"):
+        yield
+
+
 def transformer(layers, wrapped=lambda f: f):
     loss = models.transformer(effax, jnp, layers)
     return wrapped(effax.value_and_grad(loss)), models.transformer_inputs(np, layers)

@@ -67,7 +67,8 @@ UNASKED: dict[str, str] = {
     "to_memory": "needs a device with several memories",
     "unstored": "is refused wherever it is performed",
     **dict.fromkeys(
-        ("with_sharding_constraint", "reshard", "opened", "sharding_group"), "needs a mesh of devices"
+        ("with_sharding_constraint", "reshard", "opened", "sharding_group"),
+        "needs a mesh of devices",
     ),
 }
 """Why no program of one effect performs an effect that has a rule in some column."""

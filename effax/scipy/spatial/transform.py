@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import effax.numpy as jnp
@@ -115,13 +115,13 @@ class Rotation(NamedTuple):
     def __bool__(self) -> bool:
         return True
 
-    def __getitem__(self, indexer: Any) -> Rotation:
+    def __getitem__(self, indexer: Any) -> Any:  # a tuple's gives a field
         if self.single:
             raise TypeError("Single rotation is not subscriptable.")
         return Rotation(self.quat[indexer])
 
-    def __iter__(self) -> Iterator[Rotation]:
-        return (self[i] for i in range(len(self)))  # type: ignore[misc]  # no field of a tuple
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self)))
 
     def __mul__(self, other: Any) -> Rotation:
         if not isinstance(other, Rotation):
