@@ -348,7 +348,7 @@ def dual(m):
         embed=lambda *xs: tuple(m.Dual(x, 0.1 * x) if is_float(x) else x for x in xs),
         project=project,
         oracle=oracle,
-        max_examples=40,
+        max_examples=80,
     )
 
 
@@ -368,7 +368,7 @@ def batched(m):
         embed=lambda *xs: tuple(m.Batched(jnp.stack([x, other(x)])) for x in xs),
         project=lambda ys: fx.tree.map(lambda y: m.full(y, 2), ys, is_leaf=m.batched),
         oracle=oracle,
-        max_examples=20,
+        max_examples=60,
     )
 
 

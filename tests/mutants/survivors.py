@@ -25,6 +25,12 @@ SURVIVORS: dict[str, dict[str, str]] = {
         ("bitcast_convert_type: result scaled", "threefry2x32: result scaled"), LARGE
     ),
     "jvp": {"bitcast_convert_type: primal scaled": LARGE},
+    "dual": {
+        "lift: value scaled": (
+            "supposed, not shown: in few programs does a rule that takes lifted operands meet one "
+            "without a tangent"
+        ),
+    },
     "crown": {
         "extremum: operands swapped": (
             "max(y, x) is max(x, y): the bounds are right, and no law says which order gives tighter ones"
