@@ -6,11 +6,12 @@ what to write instead.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from effax.effects.frames import (
     Frame,
     Place,
+    TracedFunction,
     boundary,
     describe,
     filtered,
@@ -62,13 +63,12 @@ def origin_of(value: Any, depth: int = 4) -> Any:
     if isinstance(own, tuple):
         return own
     if depth:
-        for cls in type(value).__mro__:
-            for name in getattr(cls, "__slots__", ()):
-                part = getattr(value, name, None)
-                if name != "handler" and hasattr(part, "handler"):
-                    found = origin_of(part, depth - 1)
-                    if found is not None:
-                        return found
+        from effax.effects.dependence import parts
+
+        for part in parts(value):
+            found = origin_of(part, depth - 1)
+            if found is not None:
+                return found
     return None
 
 
@@ -81,12 +81,60 @@ def describe_value(value: Any) -> str:
 
 
 def kind_of_value(value: Any) -> str:
-    """A carrier in its handler's words, or by the names of the classes of both."""
+    """A carrier in its handler's words, or by the name of the transform."""
     handler = getattr(value, "handler", None)
     if handler is None:
         return f"a {type(value).__name__}"
     owned: str = getattr(handler, "owned", "")
-    return owned or f"a {type(value).__name__} of {type(handler).__name__}"
+    return owned or f"a value of {getattr(handler, 'transform', '') or type(handler).__name__}"
+
+
+def why_unknown(value: Any) -> str:
+    """Say where a value is used whose elements are not known, and why they are not."""
+    why, remedy = _why_and_remedy(value)
+    instead = f" {remedy[:1].upper()}{remedy[1:]}." if remedy else ""
+    return (
+        f"At {describe(user_frame())} there is a value known only by its type: "
+        f"{describe_value(value)}. {why}{instead}"
+    )
+
+
+def _why_and_remedy(value: Any) -> tuple[str, str]:
+    """The reason why elements of a value are not known, and a way to know them, or nothing."""
+    handler = getattr(value, "handler", None)
+    if not getattr(handler, "live", True):
+        return "The function that it belongs to has returned: let it return the value too.", ""
+    from effax.effects.dependence import arguments_of
+
+    around = arguments_of(value)
+    why = " ".join(_reason(*found) for found in around) or getattr(handler, "reason", UNKNOWN)
+    return why, getattr(handler, "remedy", "") or (_remedy(*around[0]) if around else "")
+
+
+def _reason(traced: TracedFunction, arguments: dict[str, Any]) -> str:
+    """A sentence for the function whose arguments a value depends on."""
+    names = [*arguments]
+    many = len(names) > 1
+    named = f"{', '.join(names[:-1])} and {names[-1]}" if many else names[0]
+    return (
+        f"The error occurred while tracing the function {traced}. This concrete value was not "
+        "available in Python because it depends on the "
+        f"value{'s' if many else ''} of the argument{'s' if many else ''} {named}."
+    )
+
+
+def _remedy(traced: TracedFunction, arguments: dict[str, Any]) -> str:
+    """A way to know the arguments' values, where the transform has one: arrays can't be static."""
+    if traced.transform != "jit" or any(t.shape for t in arguments.values()):
+        return ""
+    name, *others = arguments
+    if name.isidentifier() and not others:
+        return f"make {name} static (jit's static_argnums or static_argnames={name!r})"
+    return "make the argument static (jit's static_argnums or static_argnames)"
+
+
+UNKNOWN: Final = "While a function is traced its arguments have types but no elements."
+"""The reason why elements are not known, unless the handler of a value has another."""
 
 
 class EffaxError(Exception):
@@ -120,10 +168,11 @@ class _UnknownElementsError(EffaxError):
     def message(cls, value: Any) -> str:
         """Return the message for a `value` that can't give the elements asked for."""
         typed = value.type.str_short() if hasattr(value, "type") else type(value).__name__
+        why, remedy = _why_and_remedy(value)
+        instead = cls.instead + (f"; or {remedy}." if remedy else ".") if cls.instead else ""
         return (
             f"{cls.headline.format(typed)} At {describe(user_frame())}, {cls.asked} was asked of a "
-            f"value known only by its type: {describe_value(value)}. While a function is traced "
-            f"its arguments have types but no elements. {cls.instead}"
+            f"value known only by its type: {describe_value(value)}. {why} {instead}"
         ).rstrip()
 
 
@@ -140,10 +189,7 @@ class ConcretizationTypeError(_UnknownElementsError, JAXTypeError):
         "shape {}."
     )
     asked = "a concrete value"
-    instead = (
-        "Make the argument static (jit's static_argnums or static_argnames), or compute with it "
-        "by array operations."
-    )
+    instead = "Compute with it by array operations"
 
 
 class TracerBoolConversionError(ConcretizationTypeError):
@@ -153,7 +199,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     asked = "a truth value (by `if`, `while`, `and`, `or`, `not` or bool())"
     instead = (
         "Write lax.cond or jnp.where for `if`, lax.while_loop for `while`, & | ~ for `and`, `or`, "
-        "`not`; or make the argument static (jit's static_argnums or static_argnames)."
+        "`not`"
     )
 
 
@@ -162,10 +208,7 @@ class TracerIntegerConversionError(_UnknownElementsError, JAXTypeError):
 
     headline = "The __index__() method was called on traced array with shape {}."
     asked = "a Python integer (by indexing a list, range(), or a length)"
-    instead = (
-        "Index an array (jnp.asarray of the list) instead of a list, loop by lax.fori_loop, or "
-        "make the argument static (jit's static_argnums or static_argnames)."
-    )
+    instead = "Index an array (jnp.asarray of the list) instead of a list, loop by lax.fori_loop"
 
 
 class TracerArrayConversionError(_UnknownElementsError, JAXTypeError):
@@ -177,7 +220,7 @@ class TracerArrayConversionError(_UnknownElementsError, JAXTypeError):
     asked = "a NumPy array"
     instead = (
         "Call the function of effax.numpy instead of numpy's, or run NumPy code by "
-        "effax.pure_callback."
+        "effax.pure_callback"
     )
 
 
@@ -188,7 +231,7 @@ class NonConcreteBooleanIndexError(_UnknownElementsError, JAXIndexError):
     asked = "a selection by mask, whose result would have as many elements as the mask has Trues,"
     instead = (
         "Write jnp.where(mask, x, fill), x.at[mask].set(...), or jnp.nonzero(mask, size=...) to "
-        "fix the number of elements."
+        "fix the number of elements"
     )
 
 

@@ -12,7 +12,7 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
 
@@ -124,11 +124,38 @@ def describe(frame: Frame | None) -> str:
     found = place(frame)
     if found is None:
         return "an unknown place"
-    file = found.file
-    here = os.getcwd() + os.sep
-    if file.startswith(here):
-        file = file[len(here) :]
-    return f"{file}:{found.line} ({found.function})"
+    return f"{short_path(found.file)}:{found.line} ({found.function})"
+
+
+def short_path(file: str) -> str:
+    """A path as messages show it: relative below the current folder."""
+    return file.removeprefix(os.getcwd() + os.sep)
+
+
+class TracedFunction:
+    """The function that a handler records, as messages call it and its arguments.
+
+    `transform` is the name of the function of effax that traces it, and `names` gives a name for
+    each input of the recording. It is called for messages only.
+    """
+
+    __slots__ = ("function", "names", "transform")
+
+    def __init__(
+        self, function: Callable[..., Any], transform: str, names: Callable[[], Sequence[str]]
+    ) -> None:
+        self.function = function
+        self.transform = transform
+        self.names = names
+
+    def __str__(self) -> str:
+        import inspect
+
+        inner = inspect.unwrap(getattr(self.function, "func", self.function))
+        name = getattr(inner, "__name__", type(inner).__name__)
+        code = getattr(inner, "__code__", None)
+        at = "" if code is None else f" at {short_path(code.co_filename)}:{code.co_firstlineno}"
+        return f"{name}{at} for {self.transform}"
 
 
 # --------------------------------------------------------------------------------- tracebacks
@@ -244,15 +271,31 @@ def strip(error: E) -> E:
             if _hidden(step):
                 step.tb_frame.f_locals["__tracebackhide__"] = True
         return error
-    shown = user_part(traceback)
-    if any(_hidden(s) and s.tb_frame.f_code not in _boundaries for s in _steps(traceback)):
-        # Exceptions of C extensions may refuse attributes; then the notes alone remain.
-        with contextlib.suppress(AttributeError):
-            error.effax_traceback = traceback  # type: ignore[attr-defined]
-        if _NOTE not in getattr(error, "__notes__", ()):
-            error.add_note(_full_text(error) if mode == "remove_frames" else _NOTE)
-    error.__traceback__ = shown
+    if _keep_users_frames(error) and _NOTE not in getattr(error, "__notes__", ()):
+        error.add_note(_full_text(error) if mode == "remove_frames" else _NOTE)
+    seen, cause = {id(error)}, _shown_cause(error)
+    while cause is not None and id(cause) not in seen:
+        _keep_users_frames(cause)
+        seen.add(id(cause))
+        cause = _shown_cause(cause)
     return error
+
+
+def _keep_users_frames(error: BaseException) -> bool:
+    """Cut an exception's traceback, which `full_traceback` still has; whether it lost frames."""
+    traceback = error.__traceback__
+    error.__traceback__ = user_part(traceback)
+    if all(not _hidden(s) or s.tb_frame.f_code in _boundaries for s in _steps(traceback)):
+        return False
+    with contextlib.suppress(AttributeError):  # exceptions of C extensions may refuse attributes
+        error.effax_traceback = traceback  # type: ignore[attr-defined]
+    return True
+
+
+def _shown_cause(error: BaseException) -> BaseException | None:
+    """The exception that Python prints above another."""
+    hidden = error.__suppress_context__
+    return error.__cause__ or (None if hidden else error.__context__)
 
 
 def user_part(traceback: TracebackType | None) -> TracebackType | None:
@@ -267,7 +310,7 @@ def user_part(traceback: TracebackType | None) -> TracebackType | None:
 def _full_text(error: BaseException) -> str:
     import traceback
 
-    lines = traceback.format_tb(error.__traceback__)
+    lines = traceback.format_tb(full_traceback(error))
     return "The traceback with the frames of effax:\n" + "".join(lines).rstrip()
 
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from effax.effects.config import trace_key
 from effax.effects.contexts import put, put_back
 from effax.effects.errors import (
+    UNKNOWN,
     ConcretizationTypeError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
+    why_unknown,
 )
 from effax.effects.leaks import ended
 from effax.effects.value import Value, require_one_element
@@ -106,6 +108,10 @@ class Carrier(Value):
         """
         return self
 
+    def why_unknown(self) -> str:
+        """Sentences for an error message: the line, and the reason why elements are not known."""
+        return why_unknown(self)
+
     def _concrete(self, error: type[Exception], *context: str) -> Any:
         value = self.concrete()
         if value is None:
@@ -164,8 +170,23 @@ class Carrier(Value):
             "y write x = x.at[idx].set(y), or another .at[] method"
         )
 
+    def contents(self) -> dict[str, Any]:
+        """The outer values to be shown for it, by name: its elements, where they are known.
+
+        An interpreter whose carrier holds several values returns them all.
+        """
+        value = self.concrete()
+        return {} if value is None else {"value": value}
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__}<{self.type.str_short()}>"
+        """The type, the transform, and the values that are known, which may have to be computed."""
+        handler = self.handler
+        text = f"Traced<{self.type.str_short()}>"
+        if handler is None or not handler.live:
+            return text
+        parts = [f"{name} {_shown(x)}" for name, x in self.contents().items()]
+        known = f", with {' and '.join(parts)}" if parts else ""
+        return f"{text}{' of ' * bool(handler.transform)}{handler.transform}{known}"
 
     def __format__(self, spec: str) -> str:
         value = self.concrete() if spec else None
@@ -194,6 +215,13 @@ class Carrier(Value):
         return self
 
 
+def _shown(x: Any) -> str:
+    if isinstance(x, Carrier):
+        return f"({x!r})"
+    is_deleted = getattr(x, "is_deleted", None)
+    return "(deleted)" if is_deleted is not None and is_deleted() else str(x)
+
+
 class Handler:
     """One installation of an interpreter; it knows the handler outside it.
 
@@ -213,6 +241,13 @@ class Handler:
     """The label that this handler puts around named scopes, as in `jvp(x)`. Empty: none."""
     owned: ClassVar[str] = ""
     """A phrase for its values in error messages, `a traced value`. Empty: the names of classes."""
+    reason: ClassVar[str] = UNKNOWN
+    """A sentence for error messages: the reason why elements of its values are not known."""
+    remedy: ClassVar[str] = ""
+    """A way to know the elements of its values, for error messages: `leave it out of the mapping`.
+    Empty: there is none."""
+    traced: Any = None
+    """The user's function that it records, a `TracedFunction`, where it is known."""
     records: ClassVar[bool] = False
     """Whether it records equations. Then it has `scope`, the named scopes around them, and
     `scoped`, the handler that they are relative to; and its carriers are variables of a program,
@@ -232,6 +267,11 @@ class Handler:
     def __init__(self, outer: Any = None) -> None:
         self.outer = innermost() if outer is None else outer
         self.live = True
+
+    @property
+    def transform(self) -> str:
+        """The transform that installed it, as its values show it. Empty: unknown."""
+        return self.label or (self.traced.transform if self.traced is not None else "")
 
     @property
     def main(self) -> Any:

@@ -233,11 +233,13 @@ def canonical_shape(shape: Any) -> Shape:
             else tuple([n if type(n) is int else _length(n) for n in shape])
         )
     except TypeError as error:
+        given = shape if isinstance(shape, (tuple, list)) else (shape,)
+        why = [x.why_unknown() for x in given if hasattr(x, "why_unknown")]
         raise TypeError(
-            f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.\n"
+            f"Shapes must be 1D sequences of concrete values of integer type, got {shape!r}.\n"
             "If using `jit`, try using `static_argnums` or applying `jit` to smaller "
-            f"subfunctions. ({error})"
-        ) from error
+            f"subfunctions. {why[0] if why else f'({error})'}"
+        ) from None
     for n in lengths:
         if type(n) is int and n < 0:
             raise TypeError(f"shapes must not have negative lengths, got {lengths}")

@@ -17,7 +17,7 @@ from effax.effects.errors import (
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
-from effax.effects.frames import place, user_frame
+from effax.effects.frames import TracedFunction, place, user_frame
 from effax.effects.handler import Carrier, Handler, current
 from effax.effects.interning import keep
 from effax.effects.leaks import look
@@ -41,15 +41,16 @@ class Stage(Handler):
     handlers) become inputs, listed in `captured`: the program is closed.
     """
 
-    __slots__ = ("captured", "equations", "inputs", "scope", "scoped", "snapshots")
+    __slots__ = ("captured", "equations", "inputs", "scope", "scoped", "snapshots", "traced")
 
     carrier = Variable
     owned = "a traced value"
     records = True
     captures = True
 
-    def __init__(self, outer: Any = None) -> None:
+    def __init__(self, outer: Any = None, traced: TracedFunction | None = None) -> None:
         super().__init__(outer)
+        self.traced = traced
         self.equations: list[Equation] = []
         self.inputs: list[Variable] = []
         self.captured: dict[int, tuple[Any, Variable]] = {}
@@ -177,6 +178,7 @@ class Stage(Handler):
     def close(self) -> None:
         """Drop the recording: variables refer to their handler, and would keep all of it alive."""
         self.live = False
+        self.traced = None  # the function may hold values, and the handler
         self.equations = []
         self.inputs = []
         self.captured = {}
@@ -246,6 +248,7 @@ def stage(
     function: Callable[..., Sequence[Any]],
     types: Sequence[ShapedArray],
     name: str = "program",
+    traced: TracedFunction | None = None,
 ) -> Staged:
     """Record what a function of flat arguments of these types performs.
 
@@ -253,8 +256,9 @@ def stage(
       function: a function of values that returns a flat sequence of values.
       types: the types of its arguments.
       name: the program's name.
+      traced: the user's function and the names of its arguments, for messages.
     """
-    handler = Stage()
+    handler = Stage(None, traced)
     arguments = [handler.input(t) for t in types]
     token = put(current, handler)
     try:

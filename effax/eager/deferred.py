@@ -116,6 +116,11 @@ class DeferredJVP(Stage):
         finally:
             current.reset(token)
 
+    @property
+    def transform(self) -> str:
+        """The transform as values show it."""
+        return "grad"
+
     def holds(self, value: Any) -> bool:
         """Whether a value is a variable of this handler, or a dual number of `inner`."""
         return self.owns(value) or (self.inner is not None and self.inner.owns(value))

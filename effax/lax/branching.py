@@ -10,6 +10,7 @@ import numpy as np
 from effax.api.calling.arguments import name_of
 from effax.api.calling.differentiable import as_value
 from effax.api.calling.kept import find_trace, keep_trace, key_of
+from effax.api.calling.signatures import traced_function
 from effax.api.custom.calls import staged_over
 from effax.effects import config as settings
 from effax.effects.frames import filtered
@@ -152,7 +153,12 @@ def _branch(
     found = {id(b): find_trace(b, key) for b in distinct}
     if None in found.values():
         flats = [on_leaves(what, b, tree) for b in distinct]
-        parts, leaves = staged_over([f for f, _ in flats], leaves, [name_of(b) for b in distinct])
+        parts, leaves = staged_over(
+            [f for f, _ in flats],
+            leaves,
+            [name_of(b) for b in distinct],
+            [traced_function(b, what, tree, positional=True) for b in distinct],
+        )
         for b, part, (_, out) in zip(distinct, parts, flats, strict=True):
             found[id(b)] = part, out[0]
             keep_trace(b, key, part.captured, found[id(b)])

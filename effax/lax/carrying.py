@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from effax.api.calling.arguments import name_of
-from effax.api.calling.signatures import Parameters, leaf_names
+from effax.api.calling.signatures import Parameters, leaf_names, traced_function
 from effax.api.custom.calls import typed
 from effax.effects import key_use
 from effax.effects.effect import REFERENCES
@@ -31,8 +31,10 @@ def traced(
 ) -> tuple[Staged, Any]:
     """A part of a loop, of the arguments of that tree, staged; and the tree of its results."""
     flat, out = on_leaves(what, function, tree)
-    name = name_of(function)
-    staged = key_use.repeated(lambda: stage(flat, types, name), lambda s: s.program.outputs, name)
+    name, named = name_of(function), traced_function(function, what, tree, positional=True)
+    staged = key_use.repeated(
+        lambda: stage(flat, types, name, named), lambda s: s.program.outputs, name
+    )
     return staged, out[0]
 
 

@@ -133,7 +133,7 @@ def _batched_product(
         raise BroadcastError(
             f"{name}: the shapes {typeof(a).str_short()} and {typeof(b).str_short()} don't fit: "
             f"{error}"
-        ) from error
+        ) from None
 
 
 @placed

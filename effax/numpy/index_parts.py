@@ -202,14 +202,15 @@ def span(part: slice, n: int) -> Span:
         bounds = [
             None if b is None else operator.index(b) for b in (part.start, part.stop, part.step)
         ]
-    except TypeError as error:
-        if any(isinstance(b, Carrier) for b in (part.start, part.stop, part.step)):
+    except TypeError:
+        traced = [b for b in (part.start, part.stop, part.step) if isinstance(b, Carrier)]
+        if traced:
             raise IndexError(
                 f"Slice entries must be static integers. Got {part}: the shape of the result "
                 "would depend on traced values. For a slice of known length at a traced place "
-                "write lax.dynamic_slice; else make the bounds static arguments of jit."
-            ) from error
-        raise TypeError(f"Slice entries must be integers or None. Got {part}") from error
+                f"write lax.dynamic_slice. {traced[0].why_unknown()}"
+            ) from None
+        raise TypeError(f"Slice entries must be integers or None. Got {part}") from None
     start, stop, step = slice(*bounds).indices(n)
     length = len(range(start, stop, step))
     return Span(start if length else 0, length, step, (start, length, step) == (0, n, 1))

@@ -29,7 +29,7 @@ from effax.operands.promoting import array as array_of
 
 def _wanted_shape(lengths: Any, given: tuple[int, ...]) -> tuple[int, ...]:
     """A shape with one -1 in it, completed; raises `TypeError` where sizes differ."""
-    if np.ndim(lengths) == 0:
+    if not isinstance(lengths, (tuple, list)) and np.ndim(lengths) == 0:
         lengths = (lengths,)
     wanted = [concrete_int(n, "the length of an axis") for n in lengths]
     size = prod(given)

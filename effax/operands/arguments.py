@@ -68,10 +68,10 @@ def concrete_int(x: Any, what: str) -> int:
     """
     try:
         return operator.index(x)
-    except TypeError as error:
+    except TypeError:
         if isinstance(x, Carrier):
             raise ConcretizationTypeError(x, f"It was given as {what}.") from None
-        raise TypeError(f"{what} must be an integer, not {x!r}") from error
+        raise TypeError(f"{what} must be an integer, not {x!r}") from None
 
 
 def canonical_axis(axis: Any, ndim: int) -> int:

@@ -37,6 +37,10 @@ class Batched(Carrier):
         outer = typeof(self.many)
         return outer.update(shape=outer.shape[1:]) if outer.cut is None else outer.row()
 
+    def contents(self) -> dict[str, Any]:
+        """The values of all lanes."""
+        return {"lanes": self.many}
+
     def left(self) -> Any:
         """The value that all directions of a derivative share; in any other batch, this one."""
         return self.many if self.handler.directions else self
@@ -55,6 +59,8 @@ class Batch(Lifting):
     carrier = Batched
     label = "vmap"
     owned = "a value mapped by vmap"
+    reason = "Under vmap a function runs once for all lanes, and they may differ in this value."
+    remedy = "leave the value out of the mapping (vmap's in_axes=None)"
     rules: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     in_lanes: ClassVar[Callable[..., Any]]

@@ -105,5 +105,6 @@ class Carried(Carrier):
             return self
         return self.parts[self.form.names.index(primal)]
 
-    def __repr__(self) -> str:
-        return f"Carried({self.data!r})"
+    def contents(self) -> dict[str, Any]:
+        """The leaves by the names of their fields."""
+        return dict(zip(self.form.names, self.parts, strict=True))

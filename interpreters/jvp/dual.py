@@ -44,6 +44,12 @@ class Dual(Carrier):
         """The primal."""
         return self.primal
 
+    def contents(self) -> dict[str, Any]:
+        """The primal, and the tangent where it is a value and not an unknown of reverse mode."""
+        if self.handler.reverse:
+            return {"value": self.primal}
+        return {"value": self.primal, "tangent": self.tangent}
+
 
 class JVP(Lifting):
     """Dual numbers: each effect carries a tangent beside its primal (Wengert 1964).
@@ -61,6 +67,16 @@ class JVP(Lifting):
     def __init__(self, outer: Any = None) -> None:
         super().__init__(outer)
         self.in_pieces = tracked(self.outer)
+
+    @property
+    def reverse(self) -> bool:
+        """Whether tangents are unknowns that are recorded, to be walked backwards."""
+        return getattr(self.outer, "linear", False)
+
+    @property
+    def transform(self) -> str:
+        """The transform as values show it."""
+        return "grad" if self.reverse else self.label
 
     def mode(self, value: Any) -> Mode:
         """Whether the value has a tangent."""

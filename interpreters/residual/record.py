@@ -39,6 +39,11 @@ class Record(Handler):
         self.scope = ""
         self.scoped: Any = None
 
+    @property
+    def transform(self) -> str:
+        """The transform as values show it."""
+        return "grad"
+
     def unknown(self, type: ShapedArray) -> Variable:
         """A value not known yet."""
         return Variable(self, type, source.frame or user_frame())

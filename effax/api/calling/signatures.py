@@ -10,7 +10,8 @@ import attrs
 
 from effax.api.calling.float0 import is_nothing
 from effax.effects.config import Settings
-from effax.effects.tree import keystr, tree_flatten_with_path, tree_unflatten
+from effax.effects.frames import TracedFunction
+from effax.effects.tree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from effax.effects.types import ShapedArray
 
 _SHORT = 60
@@ -66,6 +67,28 @@ def leaf_names(parameters: Parameters, tree: Any, statics: Iterable[Any] = ()) -
         else:
             names.append(f"{first.key}{keystr(tuple(rest))}")
     return names
+
+
+def traced_function(
+    function: Callable[..., Any],
+    transform: str,
+    tree: Any,
+    statics: Iterable[Any] = (),
+    positional: bool = False,
+) -> TracedFunction:
+    """Name the arguments of a function that is traced, for messages.
+
+    `tree` is the tree of `(args, keywords)`, or of `args` alone if these are all `positional`.
+    """
+
+    def names() -> list[str]:
+        both = tree
+        if positional:
+            args = tree_unflatten(tree, [object() for _ in range(tree.num_leaves)])
+            both = tree_flatten((args, {}))[1]
+        return leaf_names(Parameters.of(function), both, statics)
+
+    return TracedFunction(function, transform, names)
 
 
 @attrs.frozen(slots=True, eq=False)

@@ -20,7 +20,7 @@ from effax.api.calling.call_arguments import CallArguments, check_results
 from effax.api.calling.differentiable import typeof_like
 from effax.api.calling.float0 import set_aside
 from effax.api.calling.in_place import run_in_place
-from effax.api.calling.signatures import Parameters, leaf_names
+from effax.api.calling.signatures import Parameters, leaf_names, traced_function
 from effax.api.compiling.caches import Trace, caches_of, warn_of_large
 from effax.api.custom.calls import keeps_references
 from effax.api.placing.shardings import Leaves, Shardings, check_arguments, constrained
@@ -241,7 +241,9 @@ class Jit:
             check_results(leaves, self._function, out[0])
             return leaves
 
-        staged = stage(flat, parted.types, self._name)
+        fixed = [at for at, _ in parted.statics]
+        named = traced_function(self._function, "jit", parted.tree, fixed)
+        staged = stage(flat, parted.types, self._name, named)
         used: tuple[int, ...] = ()
         if trace_key().debug_key_reuse:
             arguments = staged.program.inputs[len(staged.captured) :]

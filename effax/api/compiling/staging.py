@@ -10,6 +10,7 @@ from typing import Any
 from effax.api.calling.arguments import as_tuple, flat_function, name_of, normalise, wearing
 from effax.api.calling.call_arguments import check_results
 from effax.api.calling.differentiable import typeof_like
+from effax.api.calling.signatures import traced_function
 from effax.api.compiling.jit import jit
 from effax.api.compiling.struct import ShapeDtypeStruct, type_of_float0
 from effax.api.compiling.unknown_lengths import are_unknown, eval_shape_of_unknown
@@ -117,7 +118,8 @@ def make_jaxpr(
         with ExitStack() as bound:
             for name, size in axis_env or ():
                 bound.enter_context(_bound(name, size))
-            staged = stage(flat, [typeof_like(x) for x in leaves], name_of(fun))
+            named = traced_function(fun, "make_jaxpr", tree, fixed)
+            staged = stage(flat, [typeof_like(x) for x in leaves], name_of(fun), named)
         program = staged.program
         program.consts = tuple(staged.captured)
         if return_shape:

@@ -10,6 +10,7 @@ from effax.api.calling.arguments import name_of, with_references
 from effax.api.calling.signatures import Parameters, leaf_names
 from effax.effects import key_use
 from effax.effects.errors import ClosedOverError
+from effax.effects.frames import TracedFunction
 from effax.effects.program import Program
 from effax.effects.rows.state import Ref
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
@@ -230,14 +231,19 @@ def keeps_references(program: Program) -> bool:
 
 
 def staged_over(
-    functions: Sequence[Callable[..., list[Any]]], leaves: Sequence[Any], names: Sequence[str]
+    functions: Sequence[Callable[..., list[Any]]],
+    leaves: Sequence[Any],
+    names: Sequence[str],
+    traced: Sequence[TracedFunction | None],
 ) -> tuple[list[Staged], list[Any]]:
     """Functions staged for these arguments, and what of these is left to be given.
+
+    `traced` are the user's functions behind them, for messages.
 
     References stay among the arguments, unless a rule keeps one: then it is closed over, and so
     is itself what the rule writes when a derivative is taken.
     """
-    staged = staged_all(functions, leaves, names)
+    staged = staged_all(functions, leaves, names, traced)
     if not any(keeps_references(s.program) for s in staged):
         return staged, list(leaves)
     from effax.interpreters.functor.discharge import distinct
@@ -246,13 +252,16 @@ def staged_over(
     distinct(leaves, names[0])
     rest = [x for x in leaves if not isinstance(x, Ref)]
     closed = [lambda *values, f=f: f(*with_references(refs, values)) for f in functions]
-    return staged_all(closed, rest, names), rest
+    return staged_all(closed, rest, names, [None] * len(names)), rest
 
 
 def staged_all(
-    functions: Sequence[Callable[..., list[Any]]], leaves: Sequence[Any], names: Sequence[str]
+    functions: Sequence[Callable[..., list[Any]]],
+    leaves: Sequence[Any],
+    names: Sequence[str],
+    traced: Sequence[TracedFunction | None],
 ) -> list[Staged]:
     """The programs of functions of these leaves, by these names."""
     types = [typeof(x) for x in leaves]
-    named = zip(functions, names, strict=True)
-    return key_use.alternatives([partial(stage, f, types, name) for f, name in named])
+    named = zip(functions, names, traced, strict=True)
+    return key_use.alternatives([partial(stage, f, types, name, t) for f, name, t in named])

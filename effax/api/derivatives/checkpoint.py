@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from effax.api.calling.arguments import as_tuple, name_of, static_positions, wearing
 from effax.api.calling.kept import find_trace, keep_trace, key_of
+from effax.api.calling.signatures import traced_function
 from effax.api.custom.calls import staged_over
 from effax.effects.effect import Effect
 from effax.effects.frames import filtered
@@ -87,7 +88,8 @@ def checkpoint(
             out[:] = [out_tree]
             return results
 
-        (staged,), leaves = staged_over([flat], leaves, [name_of(fun)])
+        named = traced_function(fun, "checkpoint", tree, fixed)
+        (staged,), leaves = staged_over([flat], leaves, [name_of(fun)], [named])
         keep_trace(fun, key, staged.captured, (staged.program, out[0]))
         results = done_again(staged.program, [*staged.captured, *leaves])
         return tree_unflatten(out[0], results)

@@ -10,6 +10,7 @@ import attrs
 
 from effax.api.calling.arguments import as_tuple, name_of, normalise, wearing
 from effax.api.calling.call_arguments import axes_in_scope, check_results, require_static
+from effax.api.calling.signatures import traced_function
 from effax.api.mapping.vmap import vmap
 from effax.backends.xla import parallel as running
 from effax.backends.xla import processes
@@ -248,7 +249,9 @@ class Pmap:
             return found
         flat, out = self._flat(call)
         with Places(self._axis, call.size).installed():
-            staged = stage(flat, call.row_types, self._name)
+            fixed = [i for i, _ in call.statics]
+            named = traced_function(self._function, "pmap", call.tree, fixed)
+            staged = stage(flat, call.row_types, self._name, named)
         traced = PlacesTrace(staged.program, staged.captured, out[0], out[1])
         self._traces[key] = traced
         return traced

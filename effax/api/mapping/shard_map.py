@@ -11,6 +11,7 @@ import attrs
 
 from effax.api.calling.arguments import name_of, wearing
 from effax.api.calling.call_arguments import axes_in_scope, check_results, tracked_axes
+from effax.api.calling.signatures import traced_function
 from effax.api.mapping.pmap import Places
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.mesh import Mesh, NamedSharding
@@ -178,7 +179,8 @@ class ShardMap:
             scopes.enter_context(under_mesh(_manual(mesh, binds)))
             for name in binds:
                 scopes.enter_context(Places(name, sizes[name], self._check).installed())
-            staged = stage(flat, types, self._name)
+            named = traced_function(self._function, "shard_map", tree, positional=True)
+            staged = stage(flat, types, self._name, named)
         program = forgotten(staged.program, frozenset(binds)) if self._check else staged.program
         traced = PieceTrace(program, staged.captured, *out)
         self._traces[key] = traced
