@@ -14,10 +14,10 @@ INSTALL = -m pip install -qq
 
 WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
-SOURCES = setup.py effax effects interpreters backends tests $(wildcard examples papers benchmarks)
+SOURCES = setup.py effax effects interpreters backends tests $(wildcard docs examples papers benchmarks)
 
 .PHONY: help accelerators accelerators-compilers test test-all check lint types pyright layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
-	libraries libraries-own array-api docs dist format sizes names clean
+	libraries libraries-own array-api site dist format sizes names clean
 
 help:
 	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
@@ -36,7 +36,7 @@ help:
 	@echo "make libraries  optax, flax and others, as published, where jax is effax"
 	@echo "make libraries-own  tests that libraries have themselves, on JAX and on effax: LIBRARY=\"optax chex\""
 	@echo "make array-api  the array API standard's conformance suite, known failures apart"
-	@echo "make docs      the reference of all public names, in build/reference"
+	@echo "make site      the documentation with pictures, search and a reference of all public names, in build/site"
 	@echo "make dist      wheel and sdist, in dist/"
 	@echo "make format    let ruff format and fix;  make names: accept a change of the public names"
 	@echo "make sizes     the longest files;        make clean: remove everything made"
@@ -75,6 +75,13 @@ $(VENV)-accelerators/.accelerators: requirements/accelerators.txt requirements/t
 	@$(VENV)-accelerators/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-accelerators
 	@$(VENV)-accelerators/bin/python $(INSTALL) --require-hashes -r requirements/accelerators.txt
 	@$(VENV)-accelerators/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)-site/.site: requirements/site.txt requirements/runtime.txt
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
+	@$(VENV)-site/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-site
+	@$(VENV)-site/bin/python $(INSTALL) --require-hashes -r requirements/runtime.txt
+	@$(VENV)-site/bin/python $(INSTALL) --require-hashes -r requirements/site.txt
 	@touch $@
 
 $(VENV)-pyright/.pyright: requirements/pyright.txt
@@ -198,8 +205,10 @@ array-api: $(VENV)/.test
 	  array_api_tests --derandomize --disable-deadline --max-examples $(ARRAY_API_EXAMPLES) \
 	  --xfails-file $(CURDIR)/tests/array_api/known_failures.txt
 
-docs: $(VENV)/.test
-	$(PY) docs/make_reference.py build/reference
+# Pages, pictures and reference; warnings are errors. EFFAX_SITE_OFFLINE=1 leaves out the links to other projects.
+site: $(VENV)-site/.site
+	$(VENV)-site/bin/python -m sphinx -q -W --keep-going -c docs . build/site
+	@echo "build/site/index.html"
 
 # Through the sdist: a wheel built from a tree in use can carry modules deleted since.
 dist: $(VENV)/.test
@@ -219,4 +228,4 @@ sizes:
 	@find effax effects interpreters backends -name '*.py' -exec wc -l {} + | sort -rn | head -30
 
 clean:
-	rm -rf $(VENV) $(VENV)-bench $(VENV)-conformance $(VENV)-pyright build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-conformance $(VENV)-pyright $(VENV)-site build dist docs/reference *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,6 +1,4 @@
-"""Write the reference: every public name with its signature and its docstring, a page per module.
-
-python docs/make_reference.py FOLDER      (`make docs` puts it into build/reference)
+"""Write a page for each public module, for Sphinx to fill with signatures and docstrings.
 
 The names are those that `tests/architecture/public_names.txt` records, so a name can't be public
 without being here. The examples in docstrings are run as tests, where they stand.
@@ -10,10 +8,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 NAMES = Path(__file__).parents[1] / "tests" / "architecture" / "public_names.txt"
 
@@ -27,50 +23,57 @@ def public() -> dict[str, list[str]]:
     return dict(found)
 
 
-def entry(module: str, name: str) -> str:
-    """One name: its signature, and what its docstring says."""
-    thing = getattr(importlib.import_module(module), name)
-    text = inspect.cleandoc(inspect.getdoc(thing) or "") if _speaks(thing) else ""
-    return f"## `{name}{_signature(thing)}`\n\n{_quoted(text)}\n"
+def homes(modules: dict[str, list[str]]) -> dict[int, str]:
+    """The full name under which each object is described: the shortest of its public names."""
+    found: dict[int, str] = {}
+    for module in sorted(modules, key=lambda m: (m.count("."), m)):
+        for name in modules[module]:
+            thing = getattr(importlib.import_module(module), name)
+            if callable(thing):
+                found.setdefault(id(thing), f"{module}.{name}")
+    return found
 
 
-def _speaks(thing: Any) -> bool:
-    """Whether its docstring is its own, and not that of its class."""
-    ours = (getattr(thing, "__module__", None) or "").startswith("effax")
-    return ours and (inspect.getdoc(thing) != inspect.getdoc(type(thing)) or inspect.isclass(thing))
-
-
-def _signature(thing: Any) -> str:
-    if not callable(thing):
-        return ""
-    try:
-        return str(inspect.signature(thing)).replace("'", "")
-    except (TypeError, ValueError):  # no signature is known of some that are written in C
-        return "(...)"
-
-
-def _quoted(text: str) -> str:
-    return f"```text\n{text}\n```" if text else ""
-
-
-def page(module: str, names: list[str]) -> str:
-    """The page of a module."""
-    about = inspect.cleandoc(importlib.import_module(module).__doc__ or "")
-    entries = "\n".join(entry(module, name) for name in sorted(names))
-    return f"# {module}\n\n{about}\n\n{entries}"
+def page(module: str, names: list[str], homes: dict[int, str]) -> str:
+    """The page of a module, as reStructuredText; names described elsewhere are listed first."""
+    own, elsewhere = [], []
+    for name in sorted(names):
+        thing = getattr(importlib.import_module(module), name)
+        maker = getattr(thing, "__module__", None) or "effax"
+        if inspect.ismodule(thing) or name == "annotations":
+            home = getattr(thing, "__name__", "__future__.annotations")
+        elif isinstance(maker, str) and callable(thing) and not maker.startswith("effax"):
+            home = f"{maker}.{getattr(thing, '__qualname__', name)}"
+        else:
+            home = homes.get(id(thing), f"{module}.{name}")
+        if home == f"{module}.{name}":
+            own.append(name)
+        else:
+            elsewhere.append(f"* ``{name}`` is :py:obj:`{home}`\n")
+    return (
+        f"{module}\n{'=' * len(module)}\n\n.. automodule:: {module}\n"
+        f"   :members: {', '.join(own)}\n   :undoc-members:\n\n"
+        f"{'Described elsewhere' if elsewhere else ''}\n{'-' * 20 if elsewhere else ''}\n\n"
+        f"{''.join(elsewhere)}"
+    )
 
 
 def write(folder: Path) -> int:
-    """Write all pages and an index into a folder; the number of names."""
+    """Write all pages and an index into a folder; return the number of names.
+
+    A page whose text is the same as before is left alone, so that Sphinx doesn't read it again.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     modules = public()
-    for module, names in modules.items():
-        (folder / f"{module}.md").write_text(page(module, names), encoding="utf-8")
-    index = "\n".join(f"- [{m}]({m}.md): {len(n)} names" for m, n in sorted(modules.items()))
-    (folder / "index.md").write_text(f"# Reference\n\n{index}\n", encoding="utf-8")
+    known = homes(modules)
+    pages = {f"{module}.rst": page(module, names, known) for module, names in modules.items()}
+    contents = "\n   ".join(sorted(modules))
+    pages["index.rst"] = f"Reference\n=========\n\n.. toctree::\n   :maxdepth: 1\n\n   {contents}\n"
+    for old in folder.glob("*.rst"):
+        if old.name not in pages:
+            old.unlink()
+    for name, text in pages.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
     return sum(map(len, modules.values()))
-
-
-if __name__ == "__main__":
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else "build/reference")
-    print(f"{write(target)} names in {target}")

@@ -44,13 +44,13 @@ class Interpreter(Data):
 
     Arguments of the class statement, as in `class Cost(Interpreter, every=True)`:
 
-    every: answer effects on plain values too, if there is a rule for them or a default.
-    open_rules: where no leaf is primal, the derivative of a custom rule is that of its body.
-    pure: a promise that rules only perform effects, the same ones for the same attributes, types
-      and settings. Outside of `jit`, a rule is called once for operands of the same types, and its
-      effects are compiled as one operation. While a program is recorded, a rule is called twice for
-      the same types; later its equations are copied. A rule that reads elements, a state or its
-      place is called each time nevertheless.
+    - `every`: answer effects on plain values too, if there is a rule for them or a default.
+    - `open_rules`: where no leaf is primal, the derivative of a custom rule is that of its body.
+    - `pure`: a promise that rules only perform effects, the same ones for the same attributes,
+      types and settings. Outside of `jit`, a rule is called once for operands of the same types,
+      and its effects are compiled as one operation. While a program is recorded, a rule is called
+      twice for the same types; later its equations are copied. A rule that reads elements, a state
+      or its place is called each time nevertheless.
 
     >>> from effax import Interpreter, Leaf, effects
     >>> class Doubled(Interpreter):

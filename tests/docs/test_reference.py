@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 import sys
 
 from tests.architecture.sources import ROOT
@@ -19,8 +20,10 @@ def test_every_name_has_an_entry(tmp_path):
     script = _script()
     assert script.write(tmp_path) == sum(map(len, script.public().values())) > 900
     for module, names in script.public().items():
-        text = (tmp_path / f"{module}.md").read_text(encoding="utf-8")
-        assert [n for n in names if f"## `{n}" not in text] == []
+        text = (tmp_path / f"{module}.rst").read_text(encoding="utf-8")
+        entries = set(re.findall(r"``(\w+)`` is :py:obj:", text))
+        entries.update(re.findall(r":members: (.*)", text)[0].split(", "))
+        assert entries - {""} == set(names)
 
 
 def test_functions_have_docstrings():
