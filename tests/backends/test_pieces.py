@@ -8,8 +8,8 @@ import effax.numpy as jnp
 from benchmarks import models
 from effax.backends.xla.dispatch import is_long
 from effax.backends.xla.pieces.flat import flat
-from effax.backends.xla.pieces.fusing import growth
-from effax.backends.xla.pieces.program import cut
+from effax.backends.xla.pieces.fusing import Fusions
+from effax.backends.xla.pieces.program import MUCH, cut
 from effax.effects import config
 
 RNG = np.random.default_rng(0)
@@ -64,6 +64,10 @@ def convolutional(blocks):
 
     kernels = [RNG.standard_normal((2, 2, 3, 3)).astype("float32") / 4 for _ in range(blocks)]
     return effax.value_and_grad(f), (kernels, RNG.standard_normal((1, 2, 6, 6)).astype("float32"))
+
+
+def growth(program):
+    return Fusions(program).growth(MUCH)
 
 
 def program_of(f, args):
@@ -126,18 +130,31 @@ def test_programs_whose_fusions_repeat_little_stay_whole(monkeypatch):
 
 
 def test_growth_counts_what_fusions_repeat():
-    def doubled(depth):
+    def repeated(step, depth):
         def f(x):
             for _ in range(depth):
-                x = x * x + x
+                x = step(x)
             return x
 
-        return program_of(f, (1.0,))
+        return growth(program_of(f, (np.ones(8, "float32"),)))
 
-    # x = x * x + x repeats everything before it three times over.
-    assert growth(doubled(1)) == 1
-    assert growth(doubled(3)) == pytest.approx((2 + 3 * (2 + 3 * 2)) / 6)
-    assert growth(doubled(60)) == 1000
+    assert repeated(lambda x: x * x + x, 60) == 1, "elements are computed once where they lie alike"
+    assert repeated(lambda x: jnp.roll(x, 1) * x, 1) < 2
+    assert repeated(lambda x: jnp.roll(x, 1) * x, 60) == MUCH, "each place needs two others"
+
+
+def test_pieces_that_would_keep_more_stay_whole(monkeypatch):
+    monkeypatch.setattr("effax.backends.xla.pieces.program.KEPT", 1.25)
+
+    def f(w):
+        x = w
+        for _ in range(40):
+            x = x + jnp.tanh(x) * jnp.sin(x * w)
+        return jnp.sum(x)
+
+    program = program_of(effax.grad(f), (np.ones(1000, "float32"),))
+    assert is_long(program) and growth(program) > 3.5
+    assert not calls(cut(program))
 
 
 def test_no_piece_holds_a_convolution():

@@ -8,7 +8,8 @@ from effax.backends.xla.fast.path import taken
 from effax.backends.xla.pieces.cutting import Flow
 from effax.backends.xla.pieces.flat import flat
 from effax.backends.xla.pieces.functions import in_functions
-from effax.backends.xla.pieces.fusing import growth
+from effax.backends.xla.pieces.fusing import Fusions
+from effax.backends.xla.pieces.keeping import most_kept, steps_of
 from effax.backends.xla.pieces.letters import Alphabet
 from effax.backends.xla.pieces.order import in_layers
 from effax.backends.xla.pieces.recomputing import recomputing
@@ -16,14 +17,22 @@ from effax.backends.xla.pieces.runs import Run, runs
 from effax.effects.program import Equation, Program
 from effax.effects.rows.convolution import conv_general_dilated
 
-GROWTH: Final = 6.0
+GROWTH: Final = 3.5
 """Programs whose fusions repeat less stay whole: they gain nothing, or less than pieces cost."""
+MUCH: Final = 16.0
+"""Programs whose fusions repeat as much are cut whatever the pieces keep: XLA might never end."""
+KEPT: Final = 1.25
+"""Others stay whole if the pieces would keep as many times what the fusions would."""
 
 
 def cut(program: Program) -> Program:
     """The program in pieces, if its fusions would repeat much of it."""
+    if not taken("pieces"):
+        return program
     whole, program = program, flat(program)
-    if growth(program) < GROWTH or not taken("pieces"):
+    fusions = Fusions(program)
+    growth = fusions.growth(MUCH)
+    if growth < GROWTH:
         return whole
     alphabet = Alphabet()
     equations, first, last = in_layers(program, alphabet)
@@ -33,7 +42,12 @@ def cut(program: Program) -> Program:
     made = in_functions(Flow(equations, program.outputs), found, program.name)
     if 2 * len(made) > len(program.equations):  # convolutions stand in the way
         return whole
-    return Program(program.inputs, made, program.outputs, program.name)
+    pieces = Program(program.inputs, made, program.outputs, program.name)
+    if growth < MUCH:
+        kept = most_kept(fusions.steps(), program.outputs)
+        if most_kept(steps_of(pieces), program.outputs) > KEPT * kept:
+            return whole
+    return pieces
 
 
 def _runs(equations: list[Equation], first: int, last: int, alphabet: Alphabet) -> list[Run]:
