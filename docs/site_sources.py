@@ -56,7 +56,8 @@ def write_reference(app: Sphinx) -> None:
     for program in sorted(GALLERY.glob("[!_]*.py")):
         picture = PICTURES / f"{program.stem}.png"
         if not picture.exists() or picture.stat().st_mtime < program.stat().st_mtime:
-            subprocess.run([sys.executable, str(program), str(picture)], check=True)
+            command = [sys.executable, str(program), str(picture)]
+            subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 def linkcode_resolve(domain: str, info: dict[str, Any]) -> str | None:
