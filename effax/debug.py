@@ -158,10 +158,15 @@ def _show_line(
         if not skip_format_check:
             try:
                 _checker.format(fmt, *args, **kwargs)
-            except (KeyError, IndexError) as error:
-                raise type(error)(
+            except KeyError as error:
+                raise KeyError(
                     f"the format string of debug.{name} mentions {error.args[0]!r}, which is not "
                     f"among the {len(args)} values and the names {sorted(kwargs)}"
+                ) from None
+            except IndexError:
+                raise IndexError(
+                    f"the format string of debug.{name}, {fmt!r}, has more fields than there are "
+                    f"values: {len(args)}"
                 ) from None
         told = _Line(fmt, dict(np.get_printoptions()), write)
         show(told, args, kwargs, ordered, as_arrays=False)

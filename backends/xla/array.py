@@ -102,10 +102,12 @@ class Array(Value):
         """One element as a Python number: the only one, or that at an index."""
         return self.host().item(*index)
 
+    @filtered
     def tolist(self) -> Any:
         """The contents as nested lists of Python numbers."""
         return self.host().tolist()
 
+    @filtered
     def tobytes(self, order: Any = "C") -> bytes:
         """The contents as bytes, in row-major order."""
         return self.host().tobytes(order)
@@ -168,6 +170,7 @@ class Array(Value):
 
     # -- text
 
+    @filtered
     def __repr__(self) -> str:
         type = self.spec.type
         if self.buffer.is_deleted():
@@ -181,6 +184,7 @@ class Array(Value):
             return repr(self)
         return str(self.host())
 
+    @filtered
     def __format__(self, spec: str) -> str:
         if not spec and not self.spec.placement.is_whole_here:
             return repr(self)

@@ -208,13 +208,17 @@ def refuse_deleted(specs_and_buffers: Iterable[tuple[Spec, Any]]) -> None:
     """
     for spec, buffer in specs_and_buffers:
         if buffer.is_deleted():
-            raise deleted(spec.type)
+            raise deleted(spec.type) from None
 
 
 def deleted(type: ShapedArray) -> RuntimeError:
     """The error for an array whose memory was given away or deleted."""
     shape = ",".join(map(str, type.shape))
-    return RuntimeError(f"Array has been deleted with shape={type.dtype.name}[{shape}].")
+    return RuntimeError(
+        f"Array has been deleted with shape={type.dtype.name}[{shape}]. Its memory was given to a "
+        "call that donates it (donate_argnums), whose result is to be used instead, or was freed "
+        "by delete()"
+    )
 
 
 # -------------------------------------------------------------------------------- side effects

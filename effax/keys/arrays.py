@@ -294,6 +294,7 @@ class KeyArray(Value):
     def __bool__(self) -> bool:
         raise TypeError("key array cannot be converted to boolean.")
 
+    @filtered
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError(
             "an array of keys cannot be converted to a NumPy array; use random.key_data(keys) for "

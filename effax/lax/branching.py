@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from effax.api.calling.kept import find_trace, keep_trace, key_of
 from effax.api.calling.signatures import traced_function
 from effax.api.custom.calls import staged_over
 from effax.effects import config as settings
-from effax.effects.frames import filtered
+from effax.effects.frames import filtered, is_library, short_path
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
 from effax.effects.rows import comparison, control
@@ -143,6 +144,14 @@ def _int32(x: Any, type: ShapedArray) -> Any:
     )
 
 
+def _described(function: Callable[..., Any]) -> str:
+    """A branch by its name and line."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None or is_library(code.co_filename):
+        return name_of(function)
+    return f"{name_of(function)} at {short_path(code.co_filename)}:{code.co_firstlineno}"
+
+
 def _branch(
     what: str, index: Any, branches: Sequence[Callable[..., Any]], operands: Sequence[Any]
 ) -> Any:
@@ -177,12 +186,25 @@ def _branch(
                 if trees
                 else "branch outputs must have the same pytree structure, but they differ"
             )
-            sides = [(t, s.program.out_types) for s, t in (staged[0], staged[i])]
+            sides = [(0, names[0], staged[0]), (i, names[i], staged[i])]
+            if what == "cond":  # as it is called: the branch for True first
+                sides.reverse()
+            told = (sides[0][1], f"branch{i}" if what == "switch" else sides[1][1])
+            places = "; ".join(f"{side} is {_described(branches[n])}" for n, side, _ in sides)
+            trees_of = [tree_unflatten(t, list(s.program.out_types)) for _, _, (s, t) in sides]
+            one, two = ((side, t, s.program.out_types) for _, side, (s, t) in sides)
             raise describe_difference(
-                f"{what} {asked}, {names[0]} and {names[i]}:",
-                (names[0], *sides[0]),
-                (names[i], *sides[1]),
-                told=branch_differences(i, *(tree_unflatten(t, list(types)) for t, types in sides)),
+                f"{what} {asked}: {places}.",
+                one,
+                two,
+                advice=(
+                    "Let all branches return the same shapes and dtypes: convert with .astype, or "
+                    "bring to one shape with jnp.broadcast_to, jnp.pad or jnp.reshape."
+                    if trees
+                    else "Let all branches return the same tree; one that has nothing to return "
+                    "returns zeros, or its operand, in that place."
+                ),
+                told=branch_differences(told, *trees_of),
             )
     values, programs = with_captures([s for s, _ in staged])
     refuse_aliases(what, branches[-1], tuple(operands), leaves, values)

@@ -148,24 +148,25 @@ def carry_differences(body: Any, given: Any, returned: Any) -> str:
     )
 
 
-def branch_differences(number: int, first: Any, other: Any) -> str:
-    """Say in words how the result of a branch differs from that of branch 0.
+def branch_differences(names: tuple[str, str], first: Any, other: Any) -> str:
+    """Say in words how the results of two branches differ, by the names of the branches.
 
     Both are trees of types.
     """
+    one_name, other_name = names
 
     def at(path: tuple[Any, ...]) -> str:
         return f" at path {keystr(path)}" if path else ""
 
     return _list(
         [
-            f"branch 0 output{at(m.path)} is a {_node(m.first)} but branch{number} output"
+            f"{one_name} output{at(m.path)} is a {_node(m.first)} but {other_name} output"
             f"{at(m.path)} is a {_node(m.second)}, so {m.explanation}"
             for m in mismatches(registry, first, other, None, prefix=False)
         ]
         or [
-            f"The output of branch 0{at(path)} has type {str_long(one)} but the corresponding "
-            f"output of branch{number} has type {str_long(two)}, so {_unequal(one, two)}"
+            f"The output of {one_name}{at(path)} has type {str_long(one)} but the corresponding "
+            f"output of {other_name} has type {str_long(two)}, so {_unequal(one, two)}"
             for (path, one), two in zip(
                 tree_flatten_with_path(first)[0], tree_flatten(other)[0], strict=True
             )

@@ -62,9 +62,10 @@ def where(
 def _where(condition: Any, x: Any, y: Any) -> Any:
     (condition,) = arraylike("where", condition)
     condition = truth(array(condition))
+    x, y = arraylike("where", x, y)
+    shapes = [typeof(v).shape for v in (condition, x, y)]
+    lengths = broadcast_shapes("where", shapes, any_rank=True)
     x, y = promote(x, y, name="where", any_rank=True)
-    shapes = [typeof(v).shape for v in (x, y) if type(v) not in LITERALS]
-    lengths = broadcast_shapes("where", [typeof(condition).shape, *shapes], any_rank=True)
     x, y = (v if type(v) in LITERALS else broadcast(v, lengths) for v in (x, y))
     if typeof(condition).shape:
         condition = broadcast(condition, lengths)

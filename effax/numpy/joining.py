@@ -115,7 +115,8 @@ def stack(
         raise ValueError("Need at least one array to stack.")
     lengths = shape_of(xs[0])
     if any(shape_of(x) != lengths for x in xs):
-        raise ValueError("All input arrays must have the same shape.")
+        shown = ", ".join(str(shape_of(x)) for x in xs)
+        raise ValueError(f"All input arrays must have the same shape. Got {shown}.")
     axis = canonical_axis(axis, len(lengths) + 1)
     rows = [effects.expand_dims(x, (axis,)) for x in _with_dtype("stack", xs, dtype)]
     return effects.concatenate(*rows, axis=axis)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from typing import Any
 
+from effax.effects.frames import filtered
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.manipulation import broadcast_shapes, expand_dims, squeeze
@@ -135,6 +136,7 @@ def vectorize(
     cores = None if signature is None else parse_signature(signature)
 
     @wraps(pyfunc)
+    @filtered
     def vectorized(*args: Any, **keywords: Any) -> Any:
         fixed_keywords = {k: v for k, v in keywords.items() if k in excluded}
         names = [k for k in keywords if k not in excluded]

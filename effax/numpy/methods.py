@@ -18,7 +18,7 @@ from effax.eager.whole import compiled_calls
 from effax.effects.config import trace_key
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import boundary, filtered, strip
-from effax.effects.handler import bottom, current
+from effax.effects.handler import Carrier, bottom, current
 from effax.effects.value import Value
 
 BINARY: Final = {
@@ -97,12 +97,15 @@ def _accepts(x: Any) -> bool:
 # Refused here, because Python would compare these with an array by identity, and would repeat a
 # list or tuple as often as an integer array of rank 0 says.
 _CONTAINERS: Final = (list, tuple, set, dict)
+_REFUSED: Final = (*_CONTAINERS, type(None))
 
 
 def _forward(function: Callable[..., Any], symbol: str) -> Callable[..., Any]:
     """The operator that Python writes as `symbol`."""
     compiled = compiled_calls(function)
     installed = current.get
+    # An array is compared with None and texts by identity.
+    refused = _CONTAINERS if symbol in ("==", "!=") else (*_REFUSED, str)
 
     @boundary
     def operator(self: Any, other: Any) -> Any:
@@ -113,8 +116,8 @@ def _forward(function: Callable[..., Any], symbol: str) -> Callable[..., Any]:
                     return found([self.buffer, other.buffer])
             if isinstance(other, _KNOWN) or _accepts(other):
                 return function(self, other)
-            if type(other) in _CONTAINERS:  # a subclass may have the operator itself
-                raise _unsupported(symbol, "Array", type(other).__name__)
+            if type(other) in refused:  # a subclass may have the operator itself
+                raise _unsupported(symbol, _kind(self), type(other).__name__)
         except Exception as error:
             strip(error)
             raise
@@ -124,10 +127,17 @@ def _forward(function: Callable[..., Any], symbol: str) -> Callable[..., Any]:
 
 
 def _unsupported(symbol: str, left: str, right: str) -> TypeError:
-    return TypeError(
-        f"unsupported operand type(s) for {symbol}: {left!r} and {right!r}; make an array of the "
-        "container first, with jnp.asarray"
+    advice = (
+        "; make an array of the container first, with jnp.asarray"
+        if not {left, right}.isdisjoint(t.__name__ for t in _CONTAINERS)
+        else ""
     )
+    return TypeError(f"unsupported operand type(s) for {symbol}: {left!r} and {right!r}{advice}")
+
+
+def _kind(x: Any) -> str:
+    """A value in Python's messages about operators."""
+    return f"Traced<{x.type.str_short()}>" if isinstance(x, Carrier) else "Array"
 
 
 def _reflected(function: Callable[..., Any], symbol: str) -> Callable[..., Any]:
@@ -136,8 +146,8 @@ def _reflected(function: Callable[..., Any], symbol: str) -> Callable[..., Any]:
         try:
             if _accepts(other):
                 return function(other, self)
-            if type(other) in _CONTAINERS:  # a subclass may have the operator itself
-                raise _unsupported(symbol, type(other).__name__, "Array")
+            if type(other) in _REFUSED:  # a subclass may have the operator itself
+                raise _unsupported(symbol, type(other).__name__, _kind(self))
         except Exception as error:
             strip(error)
             raise

@@ -55,7 +55,13 @@ def test_types_side_by_side():
     )
     assert lines[2].split("  <-- ")[1] == "other shapes, other dtypes"
     assert "bf16[2,3]" in lines[2] and "<--" not in lines[3]
-    lines = refused("branch 0 and branch 2", lax.switch, 0, [jnp.sin, jnp.cos, lambda x: x > 0], F)
+    lines = refused(
+        "branch 0 is sin; branch 2 is <lambda> at",
+        lax.switch,
+        0,
+        [jnp.sin, jnp.cos, lambda x: x > 0],
+        F,
+    )
     assert lines[2].split() == ["(the", "whole)", "f32[]", "|", "bool[]", "<--", "other", "dtypes"]
 
 

@@ -72,9 +72,10 @@ def require_static(value: Any, at: int | str, how: str, option: str) -> None:
         except TypeError as error:
             reason = str(error)
     if reason:
+        shown = f"is {value!r}" if isinstance(value, Carrier) else f"is of type {type(value)}"
         raise ValueError(
             f"Non-hashable static arguments are not supported: argument {at!r} of a {how} function "
-            f"is of type {type(value)}. Static arguments must be hashable and compare by value, "
+            f"{shown}. Static arguments must be hashable and compare by value, "
             "since compiled code is found by them: pass a tuple for a list, or leave the "
             f"argument out of {option} ({reason})"
         )

@@ -106,12 +106,16 @@ def refuse_references(leaves: Sequence[Any]) -> None:
             )
 
 
+def _named(x: Any) -> str:
+    return repr(x) if isinstance(x, Carrier) else type(x).__name__
+
+
 def with_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
     """A result as the pair that `has_aux` promises; raises `TypeError` for anything else."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
             f"with has_aux=True, {name_of(fun)} must return a two-element tuple (value, auxiliary "
-            f"data); it returned {type(result).__name__}"
+            f"data); it returned {_named(result)}"
         )
     return result[0], result[1]
 

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 
 
 _log: Final = logging.getLogger("effax")
+_being_traced: Final[set[Any]] = set()
+"""Jitted functions with the key of the trace that a thread is making."""
 
 
 class _Signature:
@@ -243,7 +246,19 @@ class Jit:
 
         fixed = [at for at, _ in parted.statics]
         named = traced_function(self._function, "jit", parted.tree, fixed)
-        staged = stage(flat, parted.types, self._name, named)
+        tracing = self, key, get_ident()
+        if tracing in _being_traced:
+            raise RecursionError(
+                f"Recursively calling {named}: with arguments of these types it calls itself while "
+                "it is traced, and would never end, as no argument has a value that could end it. "
+                "Write a loop (lax.fori_loop, lax.while_loop), or make the argument static that "
+                "the end depends on"
+            )
+        _being_traced.add(tracing)
+        try:
+            staged = stage(flat, parted.types, self._name, named)
+        finally:
+            _being_traced.discard(tracing)
         used: tuple[int, ...] = ()
         if trace_key().debug_key_reuse:
             arguments = staged.program.inputs[len(staged.captured) :]

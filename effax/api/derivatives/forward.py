@@ -187,7 +187,8 @@ def jvp(
     if tangent_leaves is None:
         raise TypeError(
             "primal and tangent arguments to jvp must have the same tree structure; "
-            f"primals have {tree}, tangents {tree_structure((tuple(tangents), {}))}"
+            f"primals have {tree_structure(tuple(primals))}, tangents "
+            f"{tree_structure(tuple(tangents))}"
         )
     directions = check_tangents(leaves, tangent_leaves)
     flat, out = flat_function(fun, tree)

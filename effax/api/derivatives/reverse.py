@@ -125,6 +125,7 @@ class VJP(LinearFunction):
 
     __slots__ = ()
 
+    @filtered
     def __call__(self, *cotangents: Any) -> Any:
         """The cotangents of the arguments, a tuple, given that of the value.
 

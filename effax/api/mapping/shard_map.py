@@ -33,6 +33,7 @@ from effax.effects.rows.sharding import shard_map as perform
 from effax.effects.tree import (
     broadcast_prefix,
     keystr,
+    mismatch_details,
     tree_flatten,
     tree_flatten_with_path,
     tree_unflatten,
@@ -339,10 +340,11 @@ def _prefix(what: str, specs: Any, full: Any) -> list[PartitionSpec]:
             raise ValueError(f"shard_map {what}: {spec} must say how each axis is cut")
     try:
         return list(broadcast_prefix(specs, full))
-    except ValueError as error:
+    except ValueError:
         raise ValueError(
             f"pytree structure error: shard_map {what} must be a tree prefix of the "
-            f"{'arguments' if what == 'in_specs' else 'result'}: {error}"
+            f"{'arguments' if what == 'in_specs' else 'result'}. "
+            f"{mismatch_details(f'shard_map {what}', specs, full)}"
         ) from None
 
 

@@ -111,7 +111,7 @@ def mapped_over(
         if type(in_axes) is int and not keywords and all([type(x) is Array for x in args]):
             axes: list[Any] = [in_axes] * len(args)
         else:
-            axes = _flat_axes("vmap in_axes", (in_axes, 0), (args, keywords))
+            axes = _flat_axes("vmap in_axes", in_axes, args) + [0] * len(tree_flatten(keywords)[0])
             axes = _axes_of_words("vmap in_axes", axes, (args, keywords), 0)
         # Arguments that are not mapped are passed on unchanged, and need not be arrays.
         types = [
@@ -212,14 +212,22 @@ def _ready(x: Any) -> Any:
     return x
 
 
+class PytreeLeaf:
+    """Stands for any leaf of a tree in a message about trees."""
+
+    __module__ = "effax"
+
+
 def _flat_axes(what: str, prefix: Any, tree: Any) -> list[Any]:
     try:
         return list(broadcast_prefix(prefix, tree, is_leaf=lambda x: x is None))
     except ValueError:
+        structure = tree_flatten(tree)[1]
+        shown = tree_unflatten(structure, [PytreeLeaf()] * structure.num_leaves)
         raise ValueError(
             f"{what} specification must be a tree prefix of the corresponding value; the axes "
             f"{prefix} do not match the structure of the value. "
-            f"{mismatch_details(what, prefix, tree)}"
+            f"{mismatch_details(what, prefix, shown)}"
         ) from None
 
 

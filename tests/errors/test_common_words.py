@@ -1,0 +1,94 @@
+"""Errors of everyday mistakes say what was given, and where."""
+
+import pytest
+
+import effax
+import effax.numpy as jnp
+from effax import lax
+
+
+def factorial(n):
+    return jnp.where(n <= 1, 1, n * jitted(n - 1))
+
+
+jitted = effax.jit(factorial)
+
+
+def wrong(x):
+    return x.astype(int)
+
+
+MISTAKES = {
+    "where: a scalar's shape": (
+        lambda: jnp.where(jnp.ones(3) > 0, jnp.ones(4), 0.0), ValueError, r"\(3,\), \(4,\), \(\)",
+    ),
+    "stack: shapes": (lambda: jnp.stack([jnp.ones(3), jnp.ones(4)]), ValueError, r"\(3,\), \(4,\)"),
+    "debug.print: fields": (
+        lambda: effax.debug.print("{} {}", 1), IndexError, "'{} {}', has more fields .*: 1",
+    ),
+    "cond: both branches, as they are called": (
+        lambda: lax.cond(True, jnp.sin, wrong, 1.0), TypeError,
+        r"true_fun is sin; false_fun is wrong at tests/errors/test_common_words.py:\d+\..*"
+        r"true_fun has type float32\[\] but the .* of false_fun has type int32\[\].*astype",
+    ),
+    "recursion": (lambda: jitted(3), RecursionError, "factorial at .*calls itself.*fori_loop"),
+    "None": (lambda: effax.jit(lambda x: x - None)(1.0), TypeError, "'Traced<.*>' and 'NoneType'"),
+    "None first": (lambda: effax.jit(lambda x: None - x)(1.0), TypeError, "'NoneType' and 'Traced<"),
+    "text": (lambda: effax.jit(lambda x: x + "a")(1.0), TypeError, "'Traced<.*>' and 'str'"),
+    "deleted": (lambda: deleted() + 1, RuntimeError, r"deleted with shape=float32\[2\].*donate"),
+    "has_aux": (
+        lambda: effax.grad(lambda x: x * x, has_aux=True)(3.0), TypeError,
+        r"it returned Traced<f32\[\]> of grad, with value 9.0",
+    ),
+    "static": (
+        lambda: effax.jit(lambda n: effax.jit(lambda m: m, static_argnums=0)(n))(1), ValueError,
+        r"argument 0 of a jitted function is Traced<i32\[\]> of jit",
+    ),
+    "in_axes": (
+        lambda: effax.vmap(lambda p: p, in_axes=({"b": 0},))({"a": jnp.ones(3)}), ValueError,
+        r"vmap in_axes\[0\]\n",
+    ),
+    "out_axes": (
+        lambda: effax.vmap(lambda x: x, out_axes=(0, 0))(jnp.ones(3)), ValueError, "PytreeLeaf",
+    ),
+    "jvp": (
+        lambda: effax.jvp(lambda p: p, ({"a": 1.0},), ({"b": 1.0},)), TypeError,
+        r"PyTreeDef\(\({'a': \*},\)\), tangents PyTreeDef\(\({'b': \*},\)\)",
+    ),
+    "in_specs": (
+        lambda: effax.shard_map(
+            lambda a, b: a, in_specs=(effax.P("x"),), out_specs=effax.P("x"),
+            mesh=effax.make_mesh((1,), ("x",), devices=effax.devices()[:1]),
+        )(jnp.ones(4), jnp.ones(4)), ValueError, "shard_map in_specs\n.*length 1.*length 2",
+    ),
+}  # fmt: skip
+
+
+def deleted():
+    x = jnp.ones(2)
+    x.delete()
+    return x
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_the_message(name):
+    call, kind, said = MISTAKES[name]
+    with pytest.raises(kind, match=rf"(?s){said}") as caught:
+        call()
+    assert caught.value.__cause__ is None
+    for word in ("Variable", "Stage", "Dual", "Batched", "INVALID_ARGUMENT"):
+        assert word not in str(caught.value)
+
+
+def test_arrays_still_compare_with_none_and_repeat_texts():
+    assert (jnp.ones(1) == None) is False  # noqa: E711
+    assert effax.jit(lambda x: x if x != None else -x)(1.0) == 1  # noqa: E711
+    assert "ab" * jnp.int32(2) == "abab"
+
+
+def test_a_jitted_function_may_call_itself_with_other_types():
+    @effax.jit
+    def total(xs):
+        return xs[0] + total(xs[1:]) if len(xs) else 0.0
+
+    assert total([1.0, 2.0, 3.0]) == 6
