@@ -293,7 +293,9 @@ def tree_reduce_associative(
     identity: Any = UNSPECIFIED,
     is_leaf: IsLeaf = None,
 ) -> Any:
-    """Combine the leaves pairwise by an associative operation, in logarithmic depth.
+    """Combine the leaves by an associative operation, in logarithmic depth.
+
+    Each half of the leaves is combined first; of an odd number the second half has one more.
 
     Args:
       operation: a function of two leaves or results.
@@ -304,15 +306,19 @@ def tree_reduce_associative(
     >>> tree_reduce_associative(max, [1, 3, 2])
     3
     """
-    level = tree_leaves(tree, is_leaf)
-    if not level:
+    leaves = tree_leaves(tree, is_leaf)
+    if not leaves:
         if isinstance(identity, Unspecified):
             raise TypeError("a reduction of a tree without leaves needs its identity")
         return identity
-    while len(level) > 1:
-        pairs = [operation(*level[i : i + 2]) for i in range(0, len(level) - 1, 2)]
-        level = pairs + level[len(pairs) * 2 :]
-    return level[0]
+
+    def halves(start: int, end: int) -> Any:
+        if end - start == 1:
+            return leaves[start]
+        middle = start + (end - start) // 2
+        return operation(halves(start, middle), halves(middle, end))
+
+    return halves(0, len(leaves))
 
 
 def tree_transpose(

@@ -19,6 +19,7 @@ from effax.effects.types import (
     is_complex,
     is_inexact,
     is_integer,
+    real_dtype,
     typeof,
     user_dtype,
 )
@@ -161,15 +162,13 @@ def common_factor(
 def sums_in(dtype: Any, preferred: Any) -> bool:
     """Whether sums of products of a dtype can be taken in another, or must be converted to it.
 
-    Raises `TypeError` for narrower integers than the operands', and for what is narrower than the
-    parts of complex numbers.
+    Raises `TypeError` for what is narrower than integers or than the parts of complex numbers.
     """
     if preferred is None:
         return True
-    narrower = bit_width(preferred) < bit_width(dtype) // (2 if is_complex(dtype) else 1)
+    narrower = bit_width(real_dtype(preferred)) < bit_width(real_dtype(dtype))
     narrower |= is_bool(preferred) and is_integer(dtype)
-    whole = is_integer(dtype) and not is_inexact(preferred)
-    if narrower and (whole or is_complex(dtype)):
+    if narrower and (is_integer(dtype) or is_complex(dtype)):
         raise TypeError(
             "`preferred_element_type` must not be narrower than the original type, got "
             f"{preferred.name} for the result type {dtype.name}"

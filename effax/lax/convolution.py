@@ -141,7 +141,7 @@ def _sums_in(lhs: Array, preferred: Any) -> Any:
             "`preferred_element_type` must have the same signedness as the original type, got "
             f"{preferred.name} for {dtype.name}"
         )
-    if is_inexact(preferred) == is_inexact(dtype) and bit_width(preferred) < bit_width(dtype):
+    if bit_width(preferred) < bit_width(dtype):
         raise TypeError(
             "`preferred_element_type` must not be narrower than the original type, got "
             f"{preferred.name} for {dtype.name}"

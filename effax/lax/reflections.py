@@ -8,7 +8,7 @@ from effax.eager.whole import whole
 from effax.effects import matrices
 from effax.effects.rows import comparison, elementwise, shape
 from effax.effects.rows.selection import select_n
-from effax.effects.types import is_complex, is_inexact, typeof
+from effax.effects.types import is_float, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
 
 
@@ -105,7 +105,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
             "Input 0 to cholesky_update must have a rank of exactly 2, but got "
             f"shape={matrix.shape}"
         )
-    if is_complex(matrix.dtype) or matrix.dtype.kind != "f":
+    if not is_float(matrix.dtype):
         raise TypeError(f"cholesky_update does not accept dtype {matrix.dtype} at position 0")
     n = matrix.shape[0]
     if matrix.shape != (n, n) or vector.shape != (n,):
@@ -116,12 +116,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
 
     def rotate(w: Array, row: Any) -> Any:
         values, here = row
-        at = [_element(x, here) for x in (values, w)]
-        length = elementwise.sqrt(elementwise.add(*(elementwise.mul(x, x) for x in at)))
-        none = comparison.eq(length, 0.0)
-        safe = select_n(none, length, 1.0)
-        cosine = _spread(select_n(none, elementwise.div(at[0], safe), 1.0), n)
-        sine = _spread(select_n(none, elementwise.div(at[1], safe), 0.0), n)
+        cosine, sine = (_spread(x, n) for x in _rotation(_element(values, here), _element(w, here)))
         turned = elementwise.add(elementwise.mul(cosine, values), elementwise.mul(sine, w))
         rest = elementwise.sub(elementwise.mul(cosine, w), elementwise.mul(sine, values))
         return rest, turned
@@ -129,6 +124,20 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     places = matrices.on_diagonal(r_matrix)
     _, rows = scan(rotate, w_vector, (r_matrix, places))
     return matrices.triu(rows)
+
+
+def _rotation(x: Array, y: Array) -> tuple[Array, Array]:
+    """Return the cosine and sine of the rotation that makes y zero; no rotation where it is.
+
+    The larger of both is divided out, since their squares may overflow.
+    """
+    largest = elementwise.max(elementwise.abs(x), elementwise.abs(y))
+    nothing = comparison.eq(largest, 0.0)
+    x, y = (elementwise.div(e, select_n(nothing, largest, 1.0)) for e in (x, y))
+    squares = elementwise.add(elementwise.mul(x, x), elementwise.mul(y, y))
+    length = elementwise.sqrt(select_n(nothing, squares, 1.0))
+    length = select_n(comparison.eq(y, 0.0), length, select_n(nothing, x, 1.0))
+    return select_n(nothing, elementwise.div(x, length), 1.0), elementwise.div(y, length)
 
 
 def _element(x: Array, here: Array) -> Array:

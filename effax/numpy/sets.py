@@ -104,8 +104,9 @@ def _chosen(values: Any, mask: Any, size: Any, fill_value: Any, name: str) -> An
     number = sum(mask)
     count = known_count(name, number, size)
     if not shape_of(values)[0]:
-        filler = promote_dtypes(0 if fill_value is None else fill_value, values)[0]
-        return broadcast(filler, (count,))
+        filler, values = promote_dtypes(0 if fill_value is None else fill_value, values)
+        weak = typeof(filler).weak_type and typeof(values).weak_type
+        return broadcast(cast(filler, typeof(filler).dtype, weak), (count,))
     return _filled(values, mask, number, fill_value, count)
 
 
@@ -289,8 +290,10 @@ def _where_they_are(
 ) -> tuple[Any, Any]:
     """Positions in both arrays of the elements found; beyond them, the length of the array."""
     n, m = shape_of(values)[0], shape_of(other)[0]
-    found = places(mask, size)
     kind = typeof(order).dtype
+    if not (n and m):
+        return shape.full((size,), n, kind), shape.full((size,), m, kind)
+    found = places(mask, size)
     there = comparison.lt(
         shape.iota(dtype=kind, shape=(size,), dimension=0), broadcast(cast(number, kind), (size,))
     )

@@ -228,9 +228,10 @@ def beta(
 
 @whole("shape", "dtype")
 def _dirichlet(words: Any, alpha: Any, shape: tuple[int, ...], dtype: DType) -> Any:
-    logs = gamma_words(
-        words, alpha, shape=shape + shape_of(alpha)[-1:], dtype=dtype, log_space=True
-    )
+    drawn = shape + shape_of(alpha)[-1:]
+    if 0 in drawn:
+        return jnp.zeros(drawn, dtype)
+    logs = gamma_words(words, alpha, shape=drawn, dtype=dtype, log_space=True)
     largest = lax.stop_gradient(jnp.max(logs, axis=-1, keepdims=True))
     parts = lax.exp(logs - largest)
     return parts / jnp.sum(parts, axis=-1, keepdims=True)

@@ -312,7 +312,53 @@ TABLE = [
         "a triangular factor is read: JAX leaves what was beside it",
         "lax.linalg.cholesky_update*",
         "value",
-        code=r"cholesky_update\((?!jnp\.linalg\.cholesky\()",
+        code=r"cholesky_update\((?!jnp\.linalg\.cholesky\(a, upper=True)",
+    ),
+    Forgiven(
+        "matrices to decompose are square: JAX averages a row with its transpose",
+        "lax.linalg.cholesky_update*|jnp.linalg.cholesky*",
+        "refuses",
+        why="^TypeError",
+    ),
+    Forgiven(
+        "names of methods are checked for arrays without elements too",
+        "jnp.isin*",
+        "refuses",
+        why="^ValueError",
+        code="method=",
+    ),
+    Forgiven(
+        "any value says that elements are unique", "jnp.isin*", "accepts", code="isin.a, b, c"
+    ),
+    Forgiven(
+        "tolerances of any shape, as in NumPy",
+        "jnp.isclose*|jnp.allclose*",
+        "accepts",
+        why="TypeError$",
+    ),
+    Forgiven(
+        "NumPy puts into a number, too", "jnp.put*", "accepts", why=r"\[\] instead of ValueError"
+    ),
+    Forgiven("of what is common, none", "jnp.intersect1d*|jnp.setxor1d*", "accepts", code="size=0"),
+    Forgiven(
+        "values that don't fit an array without elements: NumPy refuses them too",
+        "jnp.insert*",
+        "refuses",
+        why="^BroadcastError",
+    ),
+    Forgiven(
+        "the real part of a product follows from the imaginary parts of its factors",
+        "lax.dot* vjp|lax.dot* jvp|lax.batch_matmul vjp",
+        "value",
+        code="preferred_element_type='float",
+        dtypes="complex64 complex128",
+    ),
+    Forgiven(
+        "bins of float32 between integers that it does not hold",
+        "jnp.histogram*",
+        "value",
+        dtypes="uint32 int32 uint64 int64",
+        values="among edges extreme",
     ),
     Forgiven(
         "signals of nothing, or of one element: SciPy's shapes",

@@ -6,8 +6,10 @@ import effax
 import effax.lax as lax
 import effax.nn as nn
 import effax.numpy as jnp
+from effax import random
 
-NAMES = {"effax": effax, "jnp": jnp, "lax": lax, "nn": nn, "weak": lax.broadcast(2, (3,))}
+NAMES: dict[str, object] = {"effax": effax, "jnp": jnp, "lax": lax, "nn": nn, "random": random}
+NAMES["weak"] = lax.broadcast(2, (3,))
 
 GIVES = """
 jnp.add.reduceat(weak, jnp.array([1, 0])) | Array([2, 6], dtype=int32, weak_type=True)
@@ -18,6 +20,13 @@ effax.jit(jnp.split)(weak, jnp.zeros(0))[0].shape | (3,)
 effax.jit(jnp.array_split)(weak, jnp.zeros(0))[0].shape | (3,)
 nn.celu(jnp.ones(1, int), jnp.ones(1, 'int8')) | Array([1.], dtype=float32, weak_type=True)
 nn.celu(jnp.ones(1, int), jnp.ones(1)) | Array([1.], dtype=float32)
+effax.tree.reduce_associative(lambda x, y: f"({x}{y})", [*"abcdefg"]) | '((a(bc))((de)(fg)))'
+random.dirichlet(random.key(0), jnp.ones((2, 0)), dtype="bfloat16") | Array([], shape=(2, 0), dtype=bfloat16)
+jnp.intersect1d(jnp.zeros(0, int), weak, size=2, fill_value=3) | Array([3, 3], dtype=int32)
+jnp.intersect1d(jnp.zeros(0, int), weak, return_indices=True, size=1)[1:] | (Array([0], dtype=int32), Array([3], dtype=int32))
+lax.linalg.cholesky_update(jnp.ones((1, 1), "bfloat16"), jnp.zeros(1, "bfloat16")) | Array([[1]], dtype=bfloat16)
+jnp.diag(lax.linalg.cholesky_update(-jnp.eye(2), jnp.zeros(2))) | Array([-1., -1.], dtype=float32)
+lax.linalg.cholesky_update(jnp.array([[3e30]]), jnp.array([4e30])) | Array([[5.e+30]], dtype=float32)
 """
 
 REFUSES = """

@@ -58,7 +58,13 @@ def test_derivatives_have_the_dtypes_of_the_operands(function: object) -> None:
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(
     ("left", "right", "preferred"),
-    [("complex64", "int32", "float16"), ("int8", "uint8", "int4"), ("int32", "uint8", "int16")],
+    [
+        ("complex64", "int32", "float16"),
+        ("int8", "uint8", "int4"),
+        ("int32", "uint8", "int16"),
+        ("int32", "uint8", "float16"),
+        ("int32", "int32", "bfloat16"),
+    ],
 )
 def test_a_narrower_dtype_is_refused(
     function: object, left: str, right: str, preferred: str
@@ -66,3 +72,18 @@ def test_a_narrower_dtype_is_refused(
     assert callable(function)
     with pytest.raises(TypeError, match="must not be narrower than the original type"):
         function(jnp.ones((1, 2), left), jnp.ones((2, 1), right), preferred_element_type=preferred)
+
+
+def test_narrower_sums_of_convolutions_are_refused() -> None:
+    x = jnp.ones((1, 1, 3), "int32")
+    assert lax.conv(x, x, (1,), "VALID", preferred_element_type="float32").tolist() == [[[3]]]
+    with pytest.raises(TypeError, match="must not be narrower than the original type, got float16"):
+        lax.conv(x, x, (1,), "VALID", preferred_element_type="float16")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_narrower_parts_of_complex_numbers_are_refused(function: object) -> None:
+    assert callable(function)
+    with effax.enable_x64(), pytest.raises(TypeError, match="must not be narrower than"):
+        x = jnp.ones((2, 2), "complex128")
+        function(x, x, preferred_element_type="complex64")
