@@ -13,6 +13,7 @@ from effax.backends.xla.dispatch import host_rules
 from effax.backends.xla.executable import effects_barrier
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.failures import Site, require
+from effax.effects.frames import user_part
 from effax.effects.handler import Carrier
 from effax.effects.rows import collective
 from effax.effects.rows.callback import answer, debug_callback, io_callback, pure_callback
@@ -30,7 +31,8 @@ def call_at_once(
     except UnexpectedTracerError:
         raise
     except Exception as error:
-        trace = "".join(traceback.format_exception(error))
+        shown = user_part(error.__traceback__)
+        trace = "".join(traceback.format_exception(type(error), error, shown))
         raise XlaRuntimeError(f"INTERNAL: Error calling callback: {trace}") from error
 
 

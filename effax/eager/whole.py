@@ -18,7 +18,7 @@ from effax.eager.calls import Arguments, builder, fixed
 from effax.eager.calls import compiled as compiled_program
 from effax.effects.config import numpy_dtype_promotion, numpy_rank_promotion, trace_key
 from effax.effects.effect import LITERALS
-from effax.effects.frames import boundary, strip
+from effax.effects.frames import boundary, filtered, strip
 from effax.effects.handler import bottom, current
 from effax.effects.interning import keep
 from effax.effects.tree import tree_flatten
@@ -153,6 +153,7 @@ def opening(function: Callable[P, R]) -> Callable[P, R]:
     4
     """
 
+    @filtered
     @wraps(function)
     def call(*args: P.args, **keywords: P.kwargs) -> R:
         return _on_opened(function, args, keywords)

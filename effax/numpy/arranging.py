@@ -10,7 +10,7 @@ import numpy as np
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import as_values, opening, whole
-from effax.effects.errors import ConcretizationTypeError
+from effax.effects.errors import ConcretizationTypeError, why_unknown
 from effax.effects.handler import Carrier
 from effax.effects.rows import comparison, elementwise, indexing, selection
 from effax.effects.rows import shape as effects
@@ -287,7 +287,8 @@ def repeat(
             raise ConcretizationTypeError(
                 "repeat: when jit-compiling or transforming jnp.repeat, the total number of "
                 "repeats must be static: it is the length of the result. To fix this, pass "
-                "`total_repeat_length`, or integers known while tracing for `repeats`"
+                "`total_repeat_length`, or integers known while tracing for `repeats`. "
+                f"{why_unknown(repeats)}"
             )
         return _repeat_unknown(a, repeats, axis, total_repeat_length)
     counts = np.asarray(repeats)

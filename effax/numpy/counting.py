@@ -79,7 +79,7 @@ def bincount(
         if isinstance(x, Carrier):
             raise ConcretizationTypeError(
                 "bincount: the length of the result depends on the largest element, which is not "
-                "known inside a transform; pass `length=n`"
+                f"known inside a transform; pass `length=n`. {x.why_unknown()}"
             )
         top = int(np.asarray(x).max()) + 1 if shape_of(x)[0] else 0
         length = max(least, top, 0)

@@ -234,10 +234,12 @@ def _places(indices: Any) -> tuple[int, ...] | int:
         return ()
     parts = indices if listed else [indices]
     known = [x.concrete() if isinstance(x, Carrier) else x for x in parts]
-    if any(x is None and part is not None for x, part in zip(known, parts, strict=True)):
+    unknown = [part for x, part in zip(known, parts, strict=True) if x is None and part is not None]
+    if unknown:
         raise ConcretizationTypeError(
             "Abstract tracer value encountered where concrete value is expected. split: the shapes "
-            "of the parts depend on indices_or_sections, which must be known while tracing"
+            "of the parts depend on indices_or_sections, which must be known while tracing. "
+            f"{unknown[0].why_unknown()}"
         )
     indices = known if listed else known[0]
     if np.ndim(indices) == 0:

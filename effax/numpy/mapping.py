@@ -186,7 +186,13 @@ def _mapped(function: Callable[..., Any], values: list[Any], inputs: list[Core],
 
     lengths: dict[str, int] = {}
     for x, core in zip(values, inputs, strict=True):
-        _learn(lengths, typeof(x).shape, core, exactly=False)
+        try:
+            _learn(lengths, typeof(x).shape, core, exactly=False)
+        except ValueError as error:
+            shapes = ", ".join(str(typeof(v).shape) for v in values)
+            raise ValueError(
+                f"vectorize: {error}, in arguments of shapes {shapes}, whose last axes are {inputs}"
+            ) from None
     outers = [
         typeof(x).shape[: typeof(x).ndim - len(c)] for x, c in zip(values, inputs, strict=True)
     ]

@@ -45,7 +45,7 @@ def known_count(name: str, number: Any, size: Any) -> int:
             f"The size argument of jnp.{name} must be statically specified to use jnp.{name} "
             "within transformations: how many elements there are, and so the shape of the result, "
             f"depends on values that are not known. Write jnp.{name}(..., size=n), or use "
-            "jnp.where with three arguments"
+            f"jnp.where with three arguments. {number.why_unknown()}"
         )
     return int(number)
 

@@ -19,6 +19,7 @@ from effax.effects.tree import (
     tree_unflatten,
 )
 from effax.effects.types import typeof
+from effax.effects.value import Value
 
 if TYPE_CHECKING:
     from effax.api.compiling.jitted import Jit
@@ -72,7 +73,9 @@ def require_static(value: Any, at: int | str, how: str, option: str) -> None:
         except TypeError as error:
             reason = str(error)
     if reason:
-        shown = f"is {value!r}" if isinstance(value, Carrier) else f"is of type {type(value)}"
+        shown = f"is of type {type(value)}"
+        if isinstance(value, Value):
+            shown = f"is {value!r}" if isinstance(value, Carrier) else f"is an array {value.type!r}"
         raise ValueError(
             f"Non-hashable static arguments are not supported: argument {at!r} of a {how} function "
             f"{shown}. Static arguments must be hashable and compare by value, "

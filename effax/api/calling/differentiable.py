@@ -145,7 +145,33 @@ def plain_aux(aux: Any) -> Any:
     return tree_map(strip, aux)
 
 
-def check_input(x: Any, holomorphic: bool, allow_int: bool, what: str) -> None:
+def check_inputs(
+    fun: Callable[..., Any],
+    places: Sequence[int],
+    leaves: Sequence[Any],
+    tree: Any,
+    holomorphic: bool,
+    allow_int: bool | None,
+    what: str,
+) -> None:
+    """Raise `TypeError` for arguments that can not be differentiated by, with their names.
+
+    `leaves` and `tree` are of the pair of the arguments at these places, and no keywords.
+    `allow_int` is None where the function of effax called `what` has no such option.
+    """
+    for i, x in enumerate(leaves):
+        try:
+            check_input(x, holomorphic, allow_int, what)
+        except TypeError as error:
+            from effax.api.calling.signatures import Parameters, leaf_names
+
+            parameters = Parameters.of(fun)
+            chosen = Parameters(tuple([parameters.first(n + 1)[n] for n in places]))
+            named = leaf_names(chosen, tree)[i]
+            raise TypeError(f"{error} (the argument {named} of {name_of(fun)})") from None
+
+
+def check_input(x: Any, holomorphic: bool, allow_int: bool | None, what: str) -> None:
     """Raise `TypeError` for an argument that can not be differentiated by."""
     t = typeof(x)
     if holomorphic:
@@ -164,8 +190,8 @@ def check_input(x: Any, holomorphic: bool, allow_int: bool, what: str) -> None:
     if not is_inexact(t.dtype) and not allow_int:
         raise TypeError(
             f"{what} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
-            f"np.inexact), but got {t.dtype.name}. Pass floats, or allow_int=True for a float0 "
-            "derivative"
+            f"np.inexact), but got {t.dtype.name}. Pass floats"
+            + ("" if allow_int is None else ", or allow_int=True for a float0 derivative")
         )
 
 

@@ -227,8 +227,11 @@ def _flat_cotangents(answers: Any, call: CustomCall, rule: _VjpRule) -> list[Any
         raise TypeError(
             f"Custom VJP bwd rule {name_of(rule.bwd)} must produce a tuple with one cotangent for "
             f"each of the {len(args)} differentiated arguments, but got "
-            f"{type(answers).__name__} of length "
-            f"{len(answers) if isinstance(answers, (tuple, list)) else 'none'}"
+            + (
+                f"{type(answers).__name__} of length {len(answers)}"
+                if isinstance(answers, (tuple, list))
+                else f"{answers!r}; one cotangent alone is returned as (cotangent,)"
+            )
         )
     flat: list[Any] = []
     for answer, arg in zip(answers, args, strict=True):

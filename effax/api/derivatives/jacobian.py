@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from effax.api.calling.arguments import wearing
 from effax.api.calling.differentiable import (
-    check_input,
+    check_inputs,
     check_output,
     float0_zeros,
     plain_aux,
@@ -60,8 +60,8 @@ def jacfwd(
     def jacobian_of(*args: Any, **keywords: Any) -> Any:
         places = chosen_places(argnums, args, "jacfwd")
         chosen = tuple(args[i] for i in places)
-        for x in tree_flatten(chosen)[0]:
-            check_input(x, holomorphic, False, "jacfwd")
+        leaves, tree = tree_flatten((chosen, {}))
+        check_inputs(fun, places, leaves, tree, holomorphic, None, "jacfwd")
         value_only, aux = split_aux(fun, has_aux)
         of_chosen = with_chosen(value_only, places, args, keywords)
         push = partial(jvp, of_chosen, chosen)
@@ -102,8 +102,8 @@ def jacrev(
     def jacobian_of(*args: Any, **keywords: Any) -> Any:
         places = chosen_places(argnums, args, "jacrev")
         chosen = tuple(args[i] for i in places)
-        for x in tree_flatten(chosen)[0]:
-            check_input(x, holomorphic, allow_int, "jacrev")
+        leaves, tree = tree_flatten((chosen, {}))
+        check_inputs(fun, places, leaves, tree, holomorphic, allow_int, "jacrev")
         value_only, aux = split_aux(fun, has_aux)
         value, pull = vjp(with_chosen(value_only, places, args, keywords), *chosen)
         for x in tree_flatten(value)[0]:

@@ -11,7 +11,7 @@ from effax.api.calling.arguments import flat_function, name_of, wearing
 from effax.api.calling.differentiable import (
     as_value,
     check_cotangent,
-    check_input,
+    check_inputs,
     check_output,
     chosen,
     cotangent_of,
@@ -239,12 +239,16 @@ def value_and_grad(
     def value_and_gradient(*args: Any, **keywords: Any) -> Any:
         places = chosen(argnums, args, what)
         leaves, tree = tree_flatten((tuple(args[i] for i in places), {}))
-        for x in leaves:
-            check_input(x, holomorphic, allow_int, what)
+        check_inputs(fun, places, leaves, tree, holomorphic, allow_int, what)
         value_only, aux = split_aux(fun, has_aux)
         flat, out = flat_function(with_chosen(value_only, places, args, keywords), tree)
         done = _linearized(flat, leaves, aux)
         if len(done.primals) != 1 or done.primals[0] is None:
+            if tree_unflatten(out[0], done.primals) is None:
+                raise TypeError(
+                    "Gradient only defined for scalar-output functions. Output was None: does "
+                    f"{name_of(fun)} return its result?"
+                )
             raise TypeError(
                 "Gradient only defined for scalar-output functions. "
                 f"Output was a pytree with {len(done.primals)} leaves: {out[0]}; use has_aux=True "

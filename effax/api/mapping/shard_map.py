@@ -194,7 +194,8 @@ class ShardMap:
                     f"shard_map applied to the function '{self._name}' was given an out_specs "
                     "entry which is too long to be compatible with the corresponding output value "
                     f"from the function: {spec} has length {len(spec)}, and the result is "
-                    f"{typeof(x).str_short()}, of rank {typeof(x).ndim}"
+                    f"{typeof(x).str_short()}, of rank {typeof(x).ndim}. Write a shorter spec, P() "
+                    "for a scalar, or give the result an axis for each place: x[None]"
                 )
 
     def _check_varying(
