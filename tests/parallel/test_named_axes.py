@@ -5,7 +5,7 @@ import pytest
 
 import effax
 import effax.numpy as jnp
-from effax import lax
+from effax import P, lax
 
 N = 4
 X = np.arange(1.0, 1 + N, dtype=np.float32)
@@ -165,3 +165,17 @@ def test_bad_operands_are_refused():
         over(lambda x: lax.ppermute(x, "i", [(0, 1), (2, 1)]), X)
     with pytest.raises(ValueError, match="permutation"):
         over(lambda x: lax.pshuffle(x, "i", [0, 0, 1, 2]), X)
+
+
+def test_collectives_of_several_shapes_on_one_device():
+    mesh = effax.make_mesh((1, 1), ("a", "b"))
+    x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+
+    def f(x):
+        y = lax.psum(lax.all_to_all(x, "b", 0, 1, tiled=True), "a")
+        y = lax.ppermute(lax.psum_scatter(y, "b", tiled=True), "b", [(0, 0)])
+        return lax.psum(jnp.sum(lax.all_gather(y, "a")), "b"), lax.pmax(y, ("a", "b"))
+
+    mapped = effax.shard_map(f, mesh=mesh, in_specs=P(), out_specs=P(), check_vma=False)
+    total, highest = effax.jit(mapped)(x)
+    assert total == 15 and (highest == x).all()

@@ -58,6 +58,14 @@ def _between(w: Writer, groups: list[list[int]]) -> str:
     return f"replica_groups = {text}, {_CHANNEL}"
 
 
+def _alone(groups: list[list[int]]) -> bool:
+    """Tell whether no place speaks to another one.
+
+    In a program of one device XLA refuses collectives of two shapes on one channel, too.
+    """
+    return len(groups[0]) == 1
+
+
 def _fold(operation: str, type: ShapedArray) -> str:
     one = tensor(type.update(shape=()))
     return (
@@ -80,6 +88,8 @@ def _reduction(effect: Any, operation: str) -> None:
         w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Sequence[Hashable]
     ) -> Name:
         groups = _groups(w, effect, axes)
+        if _alone(groups):
+            return x
         found = _all_reduce(w, x, groups, operation)
         if w.platform != "cpu" or operation == "add" or not is_float(x.dtype):
             return found
@@ -103,7 +113,10 @@ _reduction(collective.pmin, "minimum")
 def lower_all_gather(
     w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Any, axis: int, size: int
 ) -> Name:
-    between = _between(w, _groups(w, collective.all_gather, axes))
+    groups = _groups(w, collective.all_gather, axes)
+    if _alone(groups):
+        return x
+    between = _between(w, groups)
     return w.op(
         f'"stablehlo.all_gather"({x}) <{{all_gather_dim = {axis} : i64, {between}, '
         f"use_global_device_ids}}> : ({x.text}) -> {tensor(types[0])}",
@@ -115,7 +128,10 @@ def lower_all_gather(
 def lower_reduce_scatter(
     w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Any, axis: int, size: int
 ) -> Name:
-    between = _between(w, _groups(w, collective.reduce_scatter, axes))
+    groups = _groups(w, collective.reduce_scatter, axes)
+    if _alone(groups):
+        return x
+    between = _between(w, groups)
     return w.op(
         f'"stablehlo.reduce_scatter"({x}) <{{scatter_dimension = {axis} : i64, {between}, '
         f"use_global_device_ids}}> ({_fold('add', x.type)}) : ({x.text}) -> {tensor(types[0])}",
@@ -134,7 +150,10 @@ def lower_all_to_all(
     concat: int,
     size: int,
 ) -> Name:
-    between = _between(w, _groups(w, collective.all_to_all, axes))
+    groups = _groups(w, collective.all_to_all, axes)
+    if _alone(groups):
+        return x
+    between = _between(w, groups)
     return w.op(
         f'"stablehlo.all_to_all"({x}) <{{split_dimension = {split} : i64, '
         f"concat_dimension = {concat} : i64, split_count = {size} : i64, {between}}}> "
@@ -150,6 +169,8 @@ def lower_ppermute(
     groups = _groups(w, collective.ppermute, axes)
     if not perm:
         return w.constant(0, types[0])
+    if _alone(groups):
+        return x
     pairs = [(group[s], group[d]) for group in groups for s, d in perm]
     rows = ", ".join(f"[{s}, {d}]" for s, d in pairs)
     return w.op(
