@@ -55,7 +55,7 @@ class Known(Value):
 @pytest.mark.parametrize(
     ("cls", "advice"),
     [
-        (errors.ConcretizationTypeError, "static"),
+        (errors.ConcretizationTypeError, "array operations"),
         (errors.TracerBoolConversionError, "lax.cond"),
         (errors.TracerIntegerConversionError, "fori_loop"),
         (errors.TracerArrayConversionError, "effax.numpy"),
@@ -66,7 +66,7 @@ def test_an_error_about_a_value_says_what_where_and_what_instead(cls, advice):
     message = str(cls(Known()))
     assert "f32[2]" in message
     assert "test_errors.py" in message
-    assert "Known of Transform" in message
+    assert "a value of Transform" in message
     assert "made at" in message
     assert advice in message
 

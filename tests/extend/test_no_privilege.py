@@ -6,6 +6,7 @@ import pytest
 import effax as fx
 import effax.numpy as jnp
 from effax import effects, extend
+from effax.effects import effect
 
 asked = []
 
@@ -81,8 +82,17 @@ def test_python_does_not_branch_where_the_value_is_not_known():
 FAMILIES = ["custom", "state", "elementwise", "logical", "callback", "reduction", "mine"]
 
 
+@pytest.fixture
+def forgotten():
+    """Effects defined in a test are forgotten: some tests look at whole families of the library."""
+    before = set(effect._registry)
+    yield
+    for name in set(effect._registry) - before:
+        del effect._registry[name]
+
+
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_name_of_a_family_means_nothing(family):
+def test_the_name_of_a_family_means_nothing(family, forgotten):
     twice = extend.Effect(f"privilege_{family}", family=family, typing=lambda x: x)
     extend.expand(twice)(lambda x: x + x)
     found = Bare.transform(lambda x: twice(x))(Bare(jnp.float32(3)))
