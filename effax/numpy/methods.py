@@ -104,8 +104,9 @@ def _forward(function: Callable[..., Any], symbol: str) -> Callable[..., Any]:
     """The operator that Python writes as `symbol`."""
     compiled = compiled_calls(function)
     installed = current.get
-    # An array is compared with None and texts by identity.
-    refused = _CONTAINERS if symbol in ("==", "!=") else (*_REFUSED, str)
+    # An array is compared with None and texts by identity; an integer repeats a text.
+    by_symbol: dict[str, tuple[type, ...]] = {"==": (), "!=": (), "*": (type(None),)}
+    refused = (*_CONTAINERS, *by_symbol.get(symbol, (type(None), str)))
 
     @boundary
     def operator(self: Any, other: Any) -> Any:

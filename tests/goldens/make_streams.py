@@ -50,7 +50,7 @@ PARAMETERS = {
 SHAPED = {
     "double_sided_maxwell": "3.0, 1.0|P, 2.0",
     "generalized_normal": "1.0|2.0|3.5",
-    "weibull_min": "1.0, 2.0|P, 0.5|2, 3",
+    "weibull_min": "1.0, 2.0|P, 0.5, (4,)|2, 3",
 }
 """The same, with `()` for the shape by default."""
 OTHERS = """
