@@ -240,7 +240,7 @@ def interval(m):
 
 def crown(m):
     points = interval(importlib.import_module("interval"))
-    return attrs.evolve(points, transform=m.crown, interpreter=m.Linear, max_examples=4)
+    return attrs.evolve(points, transform=m.crown, interpreter=m.Linear, max_examples=12)
 
 
 def depends(cls):
@@ -397,6 +397,7 @@ def taylor(m):
         embed=lambda *xs: tuple(cls(x, 0.1 * x) if is_float(x) else x for x in xs),
         project=project,
         oracle=oracle,
+        max_examples=80,
     )
 
 
@@ -425,7 +426,9 @@ def laplacian(m):
 
         return moments
 
-    return Asked(m.Laplacian.transform, embed=embed, project=project, oracle=oracle)
+    return Asked(
+        m.Laplacian.transform, embed=embed, project=project, oracle=oracle, max_examples=80
+    )
 
 
 def adev(m):

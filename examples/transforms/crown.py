@@ -178,7 +178,7 @@ def inlined(*xs, program, run, **how):
     return run(program, *xs)
 
 
-@Linear.rule(effects.cond, effects.while_loop)
+@Linear.rule(effects.cond, effects.while_loop, effects.kernel)
 def opaque(*xs, effect, run, **how):
     return boxed(lambda *ys: effect(*ys, **how), *xs)
 
@@ -187,7 +187,7 @@ def opaque(*xs, effect, run, **how):
 def unrolled(*xs, effect, run, **how):
     n, m = how["consts"], how["consts"] + how["carry"]
     steps, stacked, state = list(range(how["length"])), {}, xs[n:m]
-    if len(steps) > 64:  # unrolled, longer ones cost too much
+    if not 0 < len(steps) <= 64:  # unrolled, longer ones cost too much
         return opaque(*xs, effect=effect, run=run, **how)
     for i in reversed(steps) if how["reverse"] else steps:
         rows = [affine(x, effect=lambda rows, i=i: rows[i]) for x in xs[m:]]

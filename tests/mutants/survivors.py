@@ -37,6 +37,11 @@ SURVIVORS: dict[str, dict[str, str]] = {
         ),
     },
     "sparsity": {
+        **dict.fromkeys(
+            (f"cond_sets: value {how}" for how in ("scaled", "slightly", "shifted", "turned")),
+            "where a predicate depends on the inputs, the value beside the pattern is one branch's, and "
+            "stands for none: no law compares it",
+        ),
         "while_sets: operands swapped": (
             "supposed, not shown: two operands of one type change places in programs whose carries "
             "all depend on the same input"
