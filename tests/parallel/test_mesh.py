@@ -27,7 +27,15 @@ def run(*what):
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
 
 
-FILES = ("on_a_mesh", "in_pieces", "batches_of_matrices", "explicit_axes", "leaving", "pages")
+FILES = (
+    "on_a_mesh",
+    "in_pieces",
+    "batches_of_matrices",
+    "explicit_axes",
+    "leaving",
+    "pages",
+    "scaling",
+)
 
 
 @pytest.mark.parametrize("file", FILES)

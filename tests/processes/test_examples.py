@@ -24,6 +24,16 @@ def test_the_program_trains_and_goes_on(tmp_path):
     assert float(steps[0].split("loss ")[1]) == pytest.approx(losses[-1], rel=1e-4)
 
 
+@pytest.mark.slow
+def test_the_large_program_has_the_losses_of_one_process():
+    """The losses that docs/scaling.md shows for one device."""
+    program = ROOT / "examples" / "scaling" / "transformer.py"
+    job = jobs.run_well(2, program, 1, 2, 2, 2, "--job", devices=4, seconds=120)
+    losses = [float(x) for x in job.lines(0)[-1].split()]
+    shown = [7.140518, 5.529159, 4.705438, 3.994092]
+    assert losses[::3] == pytest.approx(shown, rel=1e-5), str(job)
+
+
 def test_the_script_for_slurm_is_one():
     subprocess.run(["bash", "-n", FOLDER / "slurm.sh"], check=True, timeout=10)
 
