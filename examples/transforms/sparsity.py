@@ -123,9 +123,7 @@ def pointwise_sets(*xs, effect, **how):
 def bilinear_sets(x, y, *, effect, **how):
     """Ways through either factor; one that is known lets through where it is not zero."""
     value = effect(x.value, y.value, **how)
-    open_ = [
-        ((z.value != 0) if z.sets is None else jnp.ones(z.shape)).astype("float32") for z in (x, y)
-    ]
+    open_ = [jnp.float32(z.value != 0 if z.sets is None else jnp.ones(z.shape)) for z in (x, y)]
     left = x.sets if x.sets is None else counted(lambda d: effect(d, open_[1], **how), x)
     right = y.sets if y.sets is None else counted(lambda d: effect(open_[0], d, **how), y)
     return made(value, union(value.shape, left, right))
