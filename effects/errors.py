@@ -140,6 +140,27 @@ UNKNOWN: Final = "While a function is traced its arguments have types but no ele
 class EffaxError(Exception):
     """The base class of all errors of effax, each of which also derives from a built-in error."""
 
+    @classmethod
+    def guide(cls) -> str:
+        """Return the path of the page of the documentation on this error, or "" if it has none."""
+        kinds = (kind for kind in cls.__mro__ if kind.__module__.startswith("effax.effects."))
+        name = next((k.__name__ for k in kinds if k.__name__ not in _WITHOUT_GUIDE), "")
+        return f"docs/errors/{name}.md" if name else ""
+
+
+_WITHOUT_GUIDE: Final = frozenset(
+    [
+        "EffaxError",
+        "JAXTypeError",
+        "JAXIndexError",
+        "_UnknownElementsError",
+        "ClosedOverError",
+        "MatrixShapeError",
+        "RefError",
+    ]
+)
+"""Errors of many kinds, whose messages say all that there is to say."""
+
 
 class JAXTypeError(EffaxError, TypeError):
     """A value, or a kind of value, has a type that can't be used in this way."""

@@ -271,14 +271,20 @@ def strip(error: E) -> E:
             if _hidden(step):
                 step.tb_frame.f_locals["__tracebackhide__"] = True
         return error
-    if _keep_users_frames(error) and _NOTE not in getattr(error, "__notes__", ()):
-        error.add_note(_full_text(error) if mode == "remove_frames" else _NOTE)
+    if _keep_users_frames(error) and _note(error) not in getattr(error, "__notes__", ()):
+        error.add_note(_full_text(error) if mode == "remove_frames" else _note(error))
     seen, cause = {id(error)}, _shown_cause(error)
     while cause is not None and id(cause) not in seen:
         _keep_users_frames(cause)
         seen.add(id(cause))
         cause = _shown_cause(cause)
     return error
+
+
+def _note(error: BaseException) -> str:
+    """The note on what was left out, and where to read about errors of this class."""
+    guide = error.guide() if hasattr(error, "guide") else ""
+    return f"{_NOTE}\n(Why it is raised, and what to write instead: {guide})" if guide else _NOTE
 
 
 def _keep_users_frames(error: BaseException) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from tests.architecture.sources import ROOT
 
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("errors/*.md")])
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -25,5 +25,7 @@ def test_the_links_of_a_page_lead_somewhere(page):
 
 
 def test_the_index_names_every_page():
-    index = (DOCS / "index.md").read_text(encoding="utf-8")
-    assert [page.name for page in PAGES if page.name not in index and page.stem != "index"] == []
+    for folder, name in ((DOCS, "index.md"), (DOCS / "errors", "../errors.md")):
+        index = (folder / name).read_text(encoding="utf-8")
+        pages = {page.name for page in PAGES if page.parent == folder} - {name}
+        assert [page for page in sorted(pages) if page not in index] == []
