@@ -145,8 +145,10 @@ def common_factor(
     floats of two kinds stay as they are: it is their sum that has the wider dtype.
     """
     left, right = typeof(lhs).dtype, typeof(rhs).dtype
+    if left == right:
+        return lhs, rhs, preferred
     known = left.name in _FACTORS and right.name in _FACTORS
-    if left == right or not known or {left.name, right.name} == {"float8_e5m2", "float8_e5m2fnuz"}:
+    if not known or {left.name, right.name} == {"float8_e5m2", "float8_e5m2fnuz"}:
         return lhs, rhs, preferred
     wide = max(left, right, key=lambda d: _FACTORS.index(d.name))
     if left.name.startswith("float8") and right.name.startswith("float8"):

@@ -21,7 +21,7 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, PrecisionLike
-from effax.lax.contraction import canonical_precision, preferred
+from effax.lax.contraction import canonical_precision, preferred, products
 from effax.numpy.pairwise import contract, diagonals, summed
 from effax.operands.arguments import BroadcastError, canonical_axis, cast, check_arrays, refuse_out
 from effax.operands.promoting import array, promote_dtypes
@@ -136,6 +136,15 @@ def _batched_product(
         ) from None
 
 
+_MATRICES = ((1,), (0,)), ((), ())
+
+
+def _are_plain_matrices(one: Any, other: Any) -> bool:
+    """Whether the product is one effect: most are, and a program with many is staged sooner."""
+    same = one.dtype == other.dtype and not (one.weak_type and other.weak_type)
+    return same and one.ndim == other.ndim == 2 and one.shape[1] == other.shape[0]
+
+
 @placed
 @whole("precision", "preferred_element_type")
 def matmul(
@@ -166,6 +175,8 @@ def matmul(
     check_arrays("matmul", a, b)
     for i, x in enumerate((a, b)):
         _require_core("matmul", x, i, 1)
+    if preferred_element_type is None and _are_plain_matrices(typeof(a), typeof(b)):
+        return products(a, b, _MATRICES, canonical_precision(precision), None)
     of_a = ["row", "inner"] if typeof(a).ndim > 1 else ["inner"]
     of_b = ["inner", "column"] if typeof(b).ndim > 1 else ["inner"]
     result = [*of_a[:-1], *of_b[1:]]
