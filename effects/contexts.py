@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from contextvars import ContextVar, Token
 from typing import TypeVar
 
@@ -37,5 +36,7 @@ def put_back(token: Token[T]) -> None:
     One task may enter what another leaves. What was set stays where it was set, and has to be
     ended by other means: a dead handler counts as absent.
     """
-    with suppress(ValueError):
+    try:  # noqa: SIM105 (`suppress` takes longer than the rest, in every transform)
         token.var.reset(token)
+    except ValueError:
+        pass

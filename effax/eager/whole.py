@@ -62,7 +62,12 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         def call(*args: Any, **keywords: Any) -> Any:
             try:
                 if installed() is not bottom:
-                    result = _on_opened(function, args, keywords)
+                    for x in args:
+                        if not isinstance(x, Value):
+                            result = _on_opened(function, args, keywords)
+                            break
+                    else:  # arrays alone, as most calls have
+                        result = function(*args, **_all_opened(keywords))
                     return result if isinstance(result, Value) else as_values(result)
                 if not keywords and len(args) <= leading:
                     try:  # arrays and numbers alone: the common case, one or two without a loop
@@ -173,8 +178,11 @@ def as_values(result: Any) -> Any:
 
 
 def _on_opened(function: Callable[..., R], args: tuple[Any, ...], keywords: dict[str, Any]) -> R:
-    given = {name: opened(x) for name, x in keywords.items()} if keywords else keywords
-    return function(*map(opened, args), **given)
+    return function(*map(opened, args), **_all_opened(keywords))
+
+
+def _all_opened(keywords: dict[str, Any]) -> dict[str, Any]:
+    return {name: opened(x) for name, x in keywords.items()} if keywords else keywords
 
 
 def _parameters(function: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
