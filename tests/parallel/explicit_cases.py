@@ -244,6 +244,7 @@ def programs(jax):
         "vmap_mis": lambda: jax.vmap(lambda a, b: a + b)(by_x, whole),
         "vmap_un": lambda: jax.vmap(lambda a, b: a + b, (0, None))(by_x, put((4,))),
         "vmap_un_cut": lambda: jax.vmap(lambda a, b: a + b, (0, None))(by_x, put((4,), "y")),
+        "vmap_un_same": lambda: jax.vmap(lambda a, b: a + b, (0, None))(by_x, put((4,), "x")),
         "vmap_dot": lambda: jax.vmap(lambda a, w: a @ w, (0, None))(by_x, put((4, 6), None, "y")),
         "vmap_scan": lambda: jax.vmap(lambda a: lax.scan(lambda c, t: (c + t, c), 0.0, a)[1])(by_x),
         "vmap_jit": lambda: jax.vmap(jax.jit(lambda a: a * 2 + 1))(both),

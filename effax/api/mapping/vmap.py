@@ -28,6 +28,7 @@ from effax.effects.tree import (
     tree_unflatten,
 )
 from effax.effects.types import typeof
+from effax.effects.value import Value
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched
 from effax.interpreters.batch.vmappables import VMAPPABLE, Held, element, hold, whole
 from effax.interpreters.functor.discharge import distinct
@@ -127,7 +128,7 @@ def mapped_over(
             measured = [None if t is None else a for a, t in zip(axes, types, strict=True)]
         size = batch_size(measured, types, axis_size, fun, args, keywords)
         handler = Batch(None, size, *kind)
-        handler.cut = _cut_of_batch(types, axes, kind)
+        handler.cut = _cut_of_batch(leaves, types, axes, kind)
         values = [
             _unmapped(x) if a is None else _batched(handler, x, a)
             for x, a in zip(leaves, axes, strict=True)
@@ -161,10 +162,13 @@ def mapped_over(
     return mapped
 
 
-def _cut_of_batch(types: Sequence[Any], axes: Sequence[Any], kind: tuple[Any, ...]) -> Cut | None:
+def _cut_of_batch(
+    leaves: Sequence[Any], types: Sequence[Any], axes: Sequence[Any], kind: tuple[Any, ...]
+) -> Cut | None:
     """The cut of the mapped axes of the arguments along explicit axes of a mesh, all alike.
 
-    Raises `ValueError` where they are not, or `spmd_axis_name` says another thing.
+    Raises `ValueError` where they are not, where an argument that is not mapped is cut along the
+    same axis of the mesh, or where `spmd_axis_name` says another thing.
     """
     if all([t is None or t.cut is None for t in types]):
         return None
@@ -179,6 +183,14 @@ def _cut_of_batch(types: Sequence[Any], axes: Sequence[Any], kind: tuple[Any, ..
             f"inconsistent axis specs: {shown}; reshard the arguments (effax.sharding.reshard)"
         )
     (entry,) = found
+    for x, a in zip(leaves, axes, strict=True):
+        cut = typeof(x).cut if a is None and isinstance(x, Value) else None
+        if cut is not None and any({*names_of(entry)} & {*names_of(e)} for e in cut.entries):
+            raise ValueError(
+                "Unmapped values passed to vmap cannot be sharded along the mesh axis you are "
+                f"vmapping over. Got type: {typeof(x).str_short()}, in_axes: None, and vmapped "
+                f"mesh axis: {entry!r}; reshard it (effax.sharding.reshard)"
+            )
     spmd = kind[1] if len(kind) > 1 else None
     if spmd is not None and names_of(spmd) != names_of(entry):
         raise ValueError(
