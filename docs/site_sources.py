@@ -146,9 +146,9 @@ def link_sources(app: Sphinx, doctree: nodes.document) -> None:
         path = Path(os.path.normpath(here / target))
         if not target or not path.exists() or not path.is_relative_to(ROOT):
             continue
-        if isinstance(link, addnodes.pending_xref) and path.suffix == ".md":
-            continue
         name = path.relative_to(ROOT).as_posix()
+        if name.removesuffix(".md") in app.env.found_docs:
+            continue
         wanted.add(name)
         up = "../" * app.env.docname.count("/")
         address = f"{up}source/{name}.html"

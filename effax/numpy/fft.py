@@ -416,9 +416,15 @@ def _frequencies(d: ArrayLike, n: int, half: bool, dtype: Any) -> Array:
     places = jnp.arange(n // 2 + 1 if half else n)
     if not half:
         places = jnp.where(places < (n + 1) // 2, places, places - n)
-    quotients = jnp.true_divide(places.astype(dtype), jnp.asarray(d, dtype) * n)
-    # A full transform truncates the quotients of integers, as JAX does.
-    return quotients if half and dtype.kind in "iu" else strong(quotients.astype(dtype))
+    if dtype.kind not in "iu":
+        return strong(
+            jnp.true_divide(places.astype(dtype), jnp.asarray(d, dtype) * n).astype(dtype)
+        )
+    if half:
+        return jnp.true_divide(places.astype(dtype), jnp.asarray(d, dtype) * n)
+    # A full transform truncates the quotients, as JAX does, and not what they are quotients of: a
+    # distance of 0.1 is no integer, and negative places are no numbers without a sign.
+    return strong(jnp.true_divide(places, jnp.asarray(d) * n).astype(dtype))
 
 
 def _shifted(x: ArrayLike, axes: Any, forwards: bool) -> Array:

@@ -18,7 +18,14 @@ from effax.effects.rows.selection import select_n
 from effax.effects.types import inexact_dtype, is_bool, is_complex, is_integer, typeof
 from effax.numpy import reductions
 from effax.numpy.indexing import ArrayAt
-from effax.operands.arguments import broadcast, canonical_axes, canonical_axis, cast, shape_of
+from effax.operands.arguments import (
+    broadcast,
+    canonical_axes,
+    canonical_axis,
+    cast,
+    shape_of,
+    strong,
+)
 from effax.operands.promoting import array, literal_of
 
 
@@ -91,7 +98,7 @@ def bits(effect: Effect, pair: Effect, identity: int, truths: bool = False) -> C
             a = reductions.masked("reduce", where, a, neutral)
         lengths = shape_of(a)
         axes = canonical_axes(axis, len(lengths))
-        result = effect(a, axes=axes)
+        result = strong(effect(a, axes=axes))
         if initial is not None:
             first = reductions.truth(initial) if truths else cast(initial, kind)
             result = pair(broadcast(first, shape_of(result)), result)

@@ -170,7 +170,11 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
 @custom_jvp
 def _det(x: Array) -> Array:
     factors, pivots, _ = linalg.lu(x)
-    return _parity(pivots, x.dtype) * jnp.prod(matrices.diagonal(factors), axis=-1)
+    diagonal = matrices.diagonal(factors)
+    # The product of the other pivots may be infinite, and infinity times 0 is NaN.
+    singular = jnp.any(diagonal == 0, axis=-1) & jnp.all(jnp.isfinite(diagonal), axis=-1)
+    product = jnp.where(singular, 0, jnp.prod(diagonal, axis=-1))
+    return _parity(pivots, x.dtype) * product
 
 
 @_det.defjvp

@@ -385,14 +385,17 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     small, large = jnp.minimum(a, b), jnp.maximum(a, b)
     far = (large >= 15) & (small > 0)
     both = far & (small >= 15)
-    near = _lgamma(small) + (_lgamma(large) - _lgamma(small + large))
+    # Beside a zero the difference is 0, also where both of its logarithms are infinite.
+    gap = _lgamma(large) - _lgamma(small + large)
+    near = _lgamma(small) + jnp.where(small == 0, 0, gap)
     safe, x = jnp.where(far, small, 15), jnp.where(far, large, 15)
     total, rest = safe + x, stirling_rest(x) - stirling_rest(safe + x)
     turn = (x - 0.5) * jnp.log1p(safe / x)
     one = _lgamma(safe) + (safe - turn - safe * jnp.log(total) + rest)
     s = jnp.where(both, small, 15)
     two = s * jnp.log(s / total) - turn - 0.5 * jnp.log(s) + _LOG_ROOT_2PI + rest + stirling_rest(s)
-    return jnp.where(both, two, jnp.where(far, one, near))
+    value = jnp.where(both, two, jnp.where(far, one, near))
+    return jnp.where((small > 0) & (small < math.inf) & (large == math.inf), -math.inf, value)
 
 
 @whole()

@@ -319,7 +319,7 @@ def _scatter_type(
         "Bounds of the scatter dimensions of updates must be the same as the bounds of the "
         f"corresponding dimensions of scatter indices, got {batch} and {indices.shape[:-1]}.",
     )
-    return x.update(weak_type=x.weak_type and updates.weak_type)
+    return x
 
 
 def _require_starts(name: str, x: ShapedArray, starts: Sequence[ShapedArray]) -> None:

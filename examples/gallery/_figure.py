@@ -1,10 +1,15 @@
-"""The figure of a gallery program: made by matplotlib, saved at one size."""
+"""The figure of a gallery program: made by matplotlib, saved at one size.
+
+The programs that show a transform import it from examples/transforms, which is put on the path.
+"""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "transforms"))
 
 
 @contextmanager

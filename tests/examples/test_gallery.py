@@ -212,6 +212,72 @@ def test_pendulums():
     np.testing.assert_allclose(slow[:, 0, 0], expected, atol=2e-5)
 
 
+def test_boxes():
+    """Bounds hold at points between the edges; lines are never wider than intervals."""
+    m, edges = load("boxes"), np.linspace(-2, 2, 9, dtype="float32")
+    boxes, lines = m.covered(m.wave, edges)
+    points = np.linspace(edges[:-1], edges[1:], 50)
+    values = points * np.sin(3 * points) - points / 2
+    for lows, highs in (boxes.T, lines.T):
+        assert np.all(lows - 1e-5 <= values) and np.all(values <= highs + 1e-5)
+    radii = jnp.array([0.01, 0.1, 1.0])
+    wide, tight, seen = m.widths(m.network(random.key(1)), radii, random.key(2), count=200)
+    assert np.all(seen < tight) and np.all(tight < wide)
+    assert tight[0] < 1.1 * seen[0]
+
+
+def test_colors():
+    """Four products give the matrix, which is that of a product for each column."""
+    plan, matrix, dense = load("colors").run(12)
+    assert plan.directions == 4
+    np.testing.assert_allclose(matrix, dense, rtol=1e-6)
+
+
+def test_polynomials():
+    """Coefficients are those of the function's values around a circle, by a Fourier transform."""
+    m = load("polynomials")
+    found = m.coefficients(m.bump, 0.0, 12)
+    circle = 0.5 * np.exp(2j * np.pi * np.arange(64) / 64)
+    values = np.exp(np.sin(2 * circle)) / (1 + circle**2)
+    wanted = (np.fft.fft(values).real / 64)[:13] * 2.0 ** np.arange(13)
+    np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-5)
+
+
+def test_hydrogen():
+    """The energies are published ones; where the proton is alone, the wave is hydrogen's."""
+    m = load("hydrogen")
+    k, energy = effax.jit(m.best)(2.0)
+    np.testing.assert_allclose([k, energy], [1.238, -0.5865], atol=1e-3)
+    np.testing.assert_allclose(m.energy(1.0, 2.0), -0.5538, atol=1e-3)
+    value, acted = m.action(1.0, 40.0, jnp.array([0.3, 0.4, 20.5]))
+    np.testing.assert_allclose(acted / value, -0.5 - 1 / 40, atol=1e-3)
+
+
+def test_origins():
+    """Each NaN is blamed on the line whose domain the point is outside of, the first of them."""
+    m = load("origins")
+    values, origins, texts = m.run(60)
+    x, y = np.meshgrid(*2 * [np.linspace(-2, 2, 60, dtype="float32")])
+    inside = x * x + y * y - 0.5
+    names = np.array([text.split()[0] for text in texts])[origins]
+    wanted = np.select(
+        [inside < 0, x + y > 1.5, inside > 2.2**2], ["sqrt", "log", "asin"], default=""
+    )
+    assert np.all((origins >= 0) == np.isnan(values))
+    assert np.all(np.where(origins >= 0, names, "") == wanted)
+
+
+def test_key_graph():
+    m = load("key_graph")
+    found = m.uses(m.noisy, random.key(0))
+    assert [(u.key, u.how) for u in found[:2]] == [(0, "split"), (2, "split")]
+    assert m.spent(found) == {2, 4}
+    with pytest.raises(effax.errors.KeyReuseError):
+        load("key_reuse").check(m.noisy)(random.key(0))
+    assert m.spent(found[:-2]) == set()
+    assert len(m.layout(found)) == len(found) + 9
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_program_has_a_test_and_a_place(name):
     assert f"test_{name}" in globals()

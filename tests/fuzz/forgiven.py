@@ -571,6 +571,68 @@ TABLE = [
         why="nan",
         dtypes="complex64 complex128",
     ),
+    Forgiven(
+        "JAX's terms of Bernoulli numbers are of low precision, SciPy's and these are not",
+        "jsp.special.bernoulli",
+        "value",
+    ),
+    Forgiven(
+        "JAX's Bessel functions of half precision overflow",
+        "jsp.special.bessel_jn*",
+        "value",
+        "nan",
+    ),
+    Forgiven("a complex number that is partly NaN has no order", "lax.clamp*", "value", why="nan"),
+    Forgiven(
+        "a scale is a real number: logarithms have branches",
+        "jsp.stats.*",
+        "value",
+        code="scale=1j",
+    ),
+    Forgiven(
+        "JAX's own derivative refuses axes in another order", "lax.broadcast_in_dim vjp", "accepts"
+    ),
+    Forgiven(
+        "no size is a fraction, or negative: SciPy refuses it too", "jsp.linalg.dft", "refuses"
+    ),
+    Forgiven(
+        "JAX drops imaginary parts of a parameter",
+        "random.*",
+        "refuses",
+        "^TypeError",
+        dtypes="complex64 complex128",
+    ),
+    Forgiven("of integers too, as in SciPy", "jsp.linalg.funm*", "accepts"),
+    Forgiven("of nothing nothing is left", "jnp.setdiff1d*", "accepts", code="size=0"),
+    Forgiven("no Booleans in a row, as in NumPy", "jnp.arange", "accepts", code=r"arange\(0"),
+    Forgiven("repetitions are a vector, as in NumPy", "jnp.repeat*", "refuses", "^BroadcastError"),
+    Forgiven(
+        "axes of what has none: only the mean and variance that are computed ask for them in JAX",
+        "nn.standardize*",
+        "refuses",
+        "^AxisError",
+    ),
+    Forgiven("lists and tuples are arrays, as in NumPy", "nn.standardize|random.choice", "accepts"),
+    Forgiven(
+        "of nothing that is below 0 there is no share: SciPy's answer is 0",
+        "lax.betainc*",
+        "value",
+        values="extreme edges among",
+    ),
+    Forgiven(
+        "an infinite matrix has no derivative; JAX gives 0", "jsp.linalg.expm vjp", "value", "nan"
+    ),
+    Forgiven(
+        "shapes of convolutions are of integers, and as long as one another",
+        "lax.conv_shape_tuple",
+        "refuses accepts",
+    ),
+    Forgiven(
+        "where no event is expected the entropy is vertical; JAX's slope is 0",
+        "jsp.stats.poisson.entropy*",
+        "value",
+        values="few edges among",
+    ),
 ]
 
 

@@ -412,4 +412,40 @@ TABLE = {
     "columns that complete a matrix": _entry(
         "jax.jvp(lax.linalg.qr, (a,), (a * a,))", ("float32", (3, 2), "regular"), smooth=False
     ),
+    "weakness of scattered elements": _entry(
+        "[f(jnp.full((3, 2), 3), jnp.array([[0], [1]]), a, "
+        "lax.ScatterDimensionNumbers((1,), (0,), (0,)), mode='fill') for f in "
+        "(lax.scatter, lax.scatter_add, lax.scatter_mul, lax.scatter_min, lax.scatter_max)]",
+        ("int32", (2, 2), "positive"),
+    ),
+    "weakness of folded bits": _entry(
+        "[f.reduce(jnp.full(3, 3)) for f in (jnp.bitwise_and, jnp.bitwise_or, jnp.bitwise_xor)]"
+    ),
+    "frequencies of integers": _entry(
+        "[jnp.fft.fftfreq(n, d, dtype=t) for n in (4, 5) for d in (1.0, 0.1) "
+        "for t in ('uint8', 'int8', 'int32', 'float16')]",
+        smooth=False,
+    ),
+    "logarithms of beta functions beside a zero": _entry(
+        "jsp.special.betaln(a, b)",
+        ("float32", (9,), "among:0:1:2"),
+        ("float32", (9,), "among:0.5:3:1e38:3.4028235e38"),
+        smooth=False,
+    ),
+    "counts that are Booleans": _entry(
+        "jsp.stats.multinomial.pmf(a, jnp.sum(a), b / jnp.sum(b)), "
+        "jsp.stats.multinomial.logpmf(jnp.array([0, 1], 'uint8'), True, b / jnp.sum(b))",
+        ("bool", (2,), "few"),
+        ("float32", (2,), "positive"),
+    ),
+    "the dtype of rotations between rotations": _entry(
+        "jnp.abs(jsp.spatial.transform.Slerp.init(jnp.array([0.0, 1.0, 3.0]), "
+        "jsp.spatial.transform.Rotation.from_quat(a))(b).as_quat())",
+        ("float16", (3, 4), "normal"),
+        ("float32", (4,), "within:0:3"),
+    ),
+    "a matrix of large numbers that has no inverse": _entry(
+        "jnp.linalg.det(jnp.concatenate([a, 2 * a, 1e38 * jnp.flip(a), jnp.ones((1, 4))]))",
+        ("float32", (1, 4), "positive"),
+    ),
 }

@@ -204,6 +204,7 @@ class Slerp(NamedTuple):
         if rotations.single or len(rotations) == 1:
             raise ValueError("`rotations` must be a sequence of at least 2 rotations.")
         (moments,) = floats("Slerp", jnp.asarray(times))
+        moments = moments.astype(rotations.quat.dtype)
         if moments.ndim != 1:
             raise ValueError(f"Expected times to be a vector, got shape {moments.shape}.")
         if moments.shape[0] != len(rotations):
@@ -218,6 +219,7 @@ class Slerp(NamedTuple):
     def __call__(self, times: ArrayLike) -> Rotation:
         """The rotations at these times: one for a number."""
         (moments,) = floats("Slerp", jnp.asarray(times))
+        moments = moments.astype(self.times.dtype)
         if moments.ndim > 1:
             raise ValueError("`times` must be at most 1-dimensional.")
         return _between(self, moments)

@@ -36,6 +36,8 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """
     (p,) = floats("multinomial.logpmf", p)
     x, n = jnp.asarray(x), jnp.asarray(n)
+    common = jnp.result_type(x, n)
+    x, n = x.astype(common), n.astype(common)
     if not (jnp.issubdtype(x.dtype, jnp.integer) and jnp.issubdtype(n.dtype, jnp.integer)):
         raise ValueError(
             f"x and n must be of integer type; got x.dtype={x.dtype}, n.dtype={n.dtype}"
