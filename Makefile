@@ -17,7 +17,7 @@ PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard docs examples papers benchmarks)
 
 .PHONY: help accelerators accelerators-compilers test test-all check lint types pyright layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
-	libraries libraries-own array-api site dist format sizes names clean
+	libraries libraries-own array-api site dist release format sizes names clean
 
 help:
 	@echo "make test      style, types, layers, tests and doctests (without the slow ones)"
@@ -38,6 +38,7 @@ help:
 	@echo "make array-api  the array API standard's conformance suite, known failures apart"
 	@echo "make site      the documentation with pictures, search and a reference of all public names, in build/site"
 	@echo "make dist      wheel and sdist, in dist/"
+	@echo "make release   the same of a tagged commit, built twice, compared and tried: REHEARSE=1 without the tag"
 	@echo "make format    let ruff format and fix;  make names: accept a change of the public names"
 	@echo "make sizes     the longest files;        make clean: remove everything made"
 
@@ -214,6 +215,9 @@ site: $(VENV)-site/.site
 dist: $(VENV)/.test
 	rm -rf build dist
 	$(PY) -m build --no-isolation
+
+release:
+	PYTHON=$(PYTHON) .ci/release
 
 # ---- housekeeping
 

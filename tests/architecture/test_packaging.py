@@ -50,6 +50,11 @@ def test_module_has_one_name(name):
         runpy.run_path(str(ROOT / name / "__init__.py"), run_name=name)
 
 
+def test_the_citation_is_of_this_version():
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    assert f"version: {PROJECT['project']['version']}" in cited
+
+
 def test_types_are_announced():
     assert (ROOT / "effax" / "py.typed").exists()
 
