@@ -314,13 +314,30 @@ def matched(one: Sequence[int], other: Sequence[int]) -> list[tuple[list[int], l
 
 def contracted(told: Cutting) -> Sequence[Entries]:
     """Batch axes, then what is left of either operand; an axis both are summed along is unclear."""
-    left, right = told.spec(0), told.spec(1)
+    return [_product(told, told.spec(0), told.spec(1), told.attributes["dimension_numbers"])]
+
+
+def ragged(told: Cutting) -> Sequence[Entries]:
+    """As `contracted` where groups are one more axis of lhs, which is not cut."""
+    if any(e is not None for e in told.spec(2)):
+        raise told.refuse("the sizes of the groups must be unsharded")
     (lc, rc), (lb, rb) = told.attributes["dimension_numbers"]
+    group = told.attributes["group"]
+    lc, lb = (tuple(i + 1 for i in axes) for axes in (lc, lb))
+    left = (None, *told.spec(0))
+    if group:
+        return [_product(told, left, told.spec(1), (((0, *lc), (*group, *rc)), (lb, rb)))]
+    found = list(_product(told, left, told.spec(1), ((lc, rc), (lb, rb))))
+    return [(found.pop(len(lb)), *found)]
+
+
+def _product(told: Cutting, left: Entries, right: Entries, numbers: Any) -> Entries:
+    (lc, rc), (lb, rb) = numbers
     for what, ls, rs in (("batch", lb, rb), ("contracting", lc, rc)):
         pairs = [(left[i], right[j]) for i, j in zip(ls, rs, strict=True)]
         if any(a is not None and b is not None and a != b for a, b in pairs):
             raise told.refuse(
-                f"dot_general requires {what} dimensions to have consistent sharding, got "
+                f"{told.name} requires {what} dimensions to have consistent sharding, got "
                 f"{tuple(a for a, _ in pairs)} and {tuple(b for _, b in pairs)}"
             )
     if any(left[i] is not None and right[j] is not None for i, j in zip(lc, rc, strict=True)):
@@ -331,7 +348,7 @@ def contracted(told: Cutting) -> Sequence[Entries]:
         )
     batch = [left[i] if left[i] is not None else right[j] for i, j in zip(lb, rb, strict=True)]
     rest = [e for i, e in enumerate(left) if i not in (*lc, *lb)]
-    return [(*batch, *rest, *(e for i, e in enumerate(right) if i not in (*rc, *rb)))]
+    return (*batch, *rest, *(e for i, e in enumerate(right) if i not in (*rc, *rb)))
 
 
 def convolved(told: Cutting) -> Sequence[Entries]:
@@ -443,6 +460,7 @@ BY_NAME: Final[dict[str, Rule]] = {
         ("scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max"), scattered
     ),
     "dot_general": contracted,
+    "ragged_dot_general": ragged,
     "conv_general_dilated": convolved,
     **dict.fromkeys(("select_n", "clamp", "threefry2x32"), pointwise),
     "sort": partial(along, "dimension"),

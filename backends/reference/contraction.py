@@ -8,7 +8,7 @@ import numpy as np
 
 from effax.backends.reference.table import rule
 from effax.effects.rows import contraction
-from effax.effects.rows.contraction import free_dims
+from effax.effects.rows.contraction import free_dims, outer_axes
 
 Array = np.ndarray[Any, Any]
 
@@ -42,3 +42,38 @@ def dot_general_reference(
     ]
     x, y = accumulated(lhs, preferred_element_type), accumulated(rhs, preferred_element_type)
     return np.asarray(np.einsum(x, left, y, right, out))
+
+
+@rule(contraction.ragged_dot_general)
+def ragged_dot_general_reference(
+    lhs: Array,
+    rhs: Array,
+    group_sizes: Array,
+    *,
+    dimension_numbers: Any,
+    ragged: int,
+    group: tuple[int, ...],
+    **attributes: Any,
+) -> Array:
+    """A product for each group, of what belongs to it, with zeros elsewhere."""
+    (lc, rc), (lb, rb) = dimension_numbers
+    axes = (*outer_axes(lhs.ndim, ragged, lc, lb), ragged)
+    sizes = np.broadcast_to(
+        group_sizes, (*(lhs.shape[i] for i in axes[:-1]), group_sizes.shape[-1])
+    )
+    ends = np.cumsum(sizes, -1)
+    at = np.arange(lhs.shape[ragged])
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    lengths = [lhs.shape[i] if i in axes else 1 for i in range(lhs.ndim)]
+    if group:
+        rc, rb = (tuple(i - (i > group[0]) for i in axes) for axes in (rc, rb))
+    numbers = (lc, rc), (lb, rb)
+    products = []
+    for g in range(sizes.shape[-1]):
+        start, end = (ends - sizes)[..., g, None], ends[..., g, None]
+        inside = ((at >= start) & (at < end)).transpose(order).reshape(lengths)
+        of_one = rhs.take(g, group[0]) if group else rhs
+        own = np.where(inside, lhs, np.zeros_like(lhs))
+        products.append(dot_general_reference(own, of_one, dimension_numbers=numbers, **attributes))
+    found = np.stack(products)
+    return np.asarray(found.sum(0, dtype=found.dtype) if group else found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from effax.api.placing.output_sharding import placed
@@ -195,17 +195,31 @@ def products(
     lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, precision: Any, preferred: Any
 ) -> Array:
     """Sums of products of two arrays of any dtypes, in the preferred one or converted to it."""
+
+    def product(lhs: ArrayLike, rhs: ArrayLike, wanted: Any) -> Any:
+        return contraction.dot_general(
+            lhs,
+            rhs,
+            dimension_numbers=dimension_numbers,
+            precision=precision,
+            preferred_element_type=wanted,
+        )
+
+    return in_one_dtype(product, lhs, rhs, preferred)
+
+
+def in_one_dtype(
+    product: Callable[[ArrayLike, ArrayLike, Any], Any],
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    preferred: Any,
+) -> Array:
+    """`product(lhs, rhs, preferred)` of operands of any dtypes, converted where it must be."""
     lhs, rhs, wanted = common_factor(lhs, rhs, preferred)
     direct = sums_in(typeof(lhs).dtype, wanted)
     if not direct:
         lhs, rhs, wanted = common_factor(lhs, rhs, None)
-    result = contraction.dot_general(
-        lhs,
-        rhs,
-        dimension_numbers=dimension_numbers,
-        precision=precision,
-        preferred_element_type=wanted,
-    )
+    result: Array = product(lhs, rhs, wanted)
     return result if direct else conversion.convert_element_type(result, dtype=preferred)
 
 

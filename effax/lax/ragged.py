@@ -9,14 +9,11 @@ import attrs
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
-from effax.effects.rows import shape
-from effax.effects.rows.selection import select_n
+from effax.effects.rows import contraction
+from effax.effects.rows.contraction import outer_axes
 from effax.effects.types import int32, int64, is_integer, typeof
 from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
-from effax.lax.contraction import dot_general
-from effax.lax.filling import iota
-from effax.lax.folds import cumsum
-from effax.lax.shapes import repeated
+from effax.lax.contraction import canonical_precision, in_one_dtype, preferred, products
 from effax.operands.arguments import cast
 
 
@@ -120,7 +117,7 @@ def ragged_dot_general(
         )
     ragged = numbers.lhs_ragged_dimensions[0]
     _check_axis("lhs ragged dimension", "lhs", ragged, lhs)
-    outer = _outer_axes(typeof(lhs).ndim, ragged, tuple(contracted[0]), tuple(batched[0]))
+    outer = outer_axes(typeof(lhs).ndim, ragged, tuple(contracted[0]), tuple(batched[0]))
     count = _group_count(typeof(lhs), typeof(group_sizes), outer)
     if ragged in contracted[0] or ragged in batched[0]:
         if group:
@@ -130,14 +127,17 @@ def ragged_dot_general(
             )
     else:
         _check_group_axis(rhs, tuple(group), (*contracted[1], *batched[1]), count)
-    rule = (
-        tuple(tuple(d) for d in contracted),
-        tuple(tuple(d) for d in batched),
+    dims = tuple(tuple(tuple(axes) for axes in pair) for pair in numbers.dot_dimension_numbers)
+    return _ragged(
+        lhs,
+        rhs,
+        group_sizes,
+        dims,
         ragged,
-        outer,
         tuple(group),
+        canonical_precision(precision),
+        preferred(preferred_element_type, "ragged_dot_general"),
     )
-    return _ragged(lhs, rhs, group_sizes, rule, precision, preferred_element_type)
 
 
 def _check_axis(what: str, name: str, axis: int, x: Array) -> None:
@@ -146,17 +146,6 @@ def _check_axis(what: str, name: str, axis: int, x: Array) -> None:
             f"ragged_dot_general: {what} {axis} is out of bounds for {name} of type "
             f"{typeof(x).str_short()}"
         )
-
-
-def _outer_axes(
-    ndim: int, ragged: int, contracted: tuple[int, ...], batched: tuple[int, ...]
-) -> tuple[int, ...]:
-    """The axes of lhs along which the sizes of groups may differ."""
-    if ragged in batched:
-        return batched[: batched.index(ragged)]
-    free = tuple(axis for axis in range(ndim) if axis not in (*contracted, *batched))
-    kind = contracted if ragged in contracted else free
-    return (*batched, *kind[: kind.index(ragged)])
 
 
 def _group_count(lhs: Any, sizes: Any, outer: tuple[int, ...]) -> int:
@@ -197,39 +186,32 @@ def _check_group_axis(
         )
 
 
-@whole("rule", "precision", "preferred")
+@whole("dims", "ragged", "group", "precision", "summed_in")
 def _ragged(
-    lhs: Array, rhs: Array, group_sizes: Array, rule: Any, precision: Any, preferred: Any
+    lhs: Array,
+    rhs: Array,
+    group_sizes: Array,
+    dims: Any,
+    ragged: int,
+    group: tuple[int, ...],
+    precision: Any,
+    summed_in: Any,
 ) -> Array:
-    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch), ragged, outer, group = rule
-    how = {"precision": precision, "preferred_element_type": preferred}
-    if ragged in lhs_batch:
-        return dot_general(lhs, rhs, ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch)), **how)
-    parted = _parted(lhs, group_sizes, ragged, outer)
-    up = tuple(d + 1 for d in lhs_contract), tuple(d + 1 for d in lhs_batch)
-    if ragged in lhs_contract:
-        y = dot_general(parted, rhs, ((up[0], rhs_contract), (up[1], rhs_batch)), **how)
-        return shape.move_axis(y, len(lhs_batch), 0)
-    contracted = ((0, *up[0]), (group[0], *rhs_contract))
-    return dot_general(parted, rhs, (contracted, (up[1], rhs_batch)), **how)
+    if ragged in dims[1][0]:
+        return products(lhs, rhs, dims, precision, summed_in)
+    wide = int64 if typeof(group_sizes).dtype.itemsize == 8 else int32
+    sizes = cast(group_sizes, wide)
 
+    def product(lhs: Any, rhs: Any, wanted: Any) -> Any:
+        return contraction.ragged_dot_general(
+            lhs,
+            rhs,
+            sizes,
+            dimension_numbers=dims,
+            ragged=ragged,
+            group=group,
+            precision=precision,
+            preferred_element_type=wanted,
+        )
 
-def _parted(x: Array, sizes: Array, axis: int, outer: tuple[int, ...]) -> Array:
-    """x once for each group, with zeros where another group is.
-
-    sizes is (g,), or has the lengths of the axes `outer` of x before that.
-    """
-    axes = (*outer, axis) if sizes.ndim > 1 else (axis,)
-    sizes = cast(sizes, int64 if typeof(sizes).dtype.itemsize == 8 else int32)
-    ends = cumsum(sizes, sizes.ndim - 1)[..., None]
-    places = iota(ends.dtype, x.shape[axis]).reshape([1] * sizes.ndim + [-1])
-    inside = (places >= ends - sizes[..., None]) & (places < ends)
-    # Its axes are `outer`, groups, `axis`; x has them in this order, among others of length 1.
-    order = sorted(range(len(axes)), key=axes.__getitem__)
-    at = [i if i < len(axes) - 1 else i + 1 for i in order]
-    inside = inside.transpose([len(axes) - 1, *at])
-    lengths = [x.shape[i] if i in axes else 1 for i in range(x.ndim)]
-    count = inside.shape[0]
-    wanted = (count, *x.shape)
-    inside = repeated(inside.reshape(count, *lengths), wanted)
-    return select_n(inside, 0, repeated(x, wanted))
+    return in_one_dtype(product, lhs, rhs, summed_in)

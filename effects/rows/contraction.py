@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from effax.effects.dot_algorithms import DotAlgorithm
 from effax.effects.effect import Effect
 from effax.effects.facts import BILINEAR, SPREADING
-from effax.effects.types import ShapedArray
+from effax.effects.types import ShapedArray, is_integer
 
 Pairs = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -100,4 +101,70 @@ dot_general = Effect(
 `dimension_numbers` is ((lhs contracted, rhs contracted), (lhs batch, rhs batch)); the result has
 the batch axes, then the free axes of lhs, then those of rhs. `precision` is None, a name of
 StableHLO's (DEFAULT, HIGH, HIGHEST) for each operand, or a dot algorithm.
+"""
+
+
+def outer_axes(
+    ndim: int, ragged: int, contracted: Sequence[int], batched: Sequence[int]
+) -> tuple[int, ...]:
+    """The axes of lhs along which the sizes of groups may differ, in the order that they have."""
+    if ragged in batched:
+        return tuple(batched[: batched.index(ragged)])
+    free = free_dims(ndim, tuple(contracted), tuple(batched))
+    kind = contracted if ragged in contracted else free
+    return (*batched, *kind[: kind.index(ragged)])
+
+
+def _ragged_dot_general_type(
+    lhs: ShapedArray,
+    rhs: ShapedArray,
+    group_sizes: ShapedArray,
+    *,
+    dimension_numbers: tuple[Pairs, Pairs],
+    ragged: int,
+    group: tuple[int, ...],
+    precision: Any,
+    preferred_element_type: Any,
+) -> ShapedArray:
+    (lc, rc), (lb, rb) = dimension_numbers
+    count = group_sizes.shape[-1]
+    if lhs.dtype != rhs.dtype and preferred_element_type in (lhs.dtype, rhs.dtype):
+        lhs, rhs = (x.update(dtype=np.dtype(preferred_element_type)) for x in (lhs, rhs))
+    outer = tuple(lhs.shape[i] for i in outer_axes(lhs.ndim, ragged, lc, lb))
+    if not is_integer(group_sizes.dtype) or group_sizes.shape not in ((count,), (*outer, count)):
+        raise TypeError(
+            f"ragged_dot_general: group sizes must be integers of shape {(count,)} or "
+            f"{(*outer, count)}, got {group_sizes.str_short()}"
+        )
+    of_one = rhs
+    if group:
+        (at,) = group
+        if rhs.shape[at] != count or at in (*rc, *rb):
+            raise TypeError(
+                f"ragged_dot_general: axis {at} of {rhs.str_short()} must be free, and have the "
+                f"length {count}"
+            )
+        of_one = rhs.update(shape=(*rhs.shape[:at], *rhs.shape[at + 1 :]))
+        rc, rb = (tuple(i - (i > at) for i in axes) for axes in (rc, rb))
+    product = _dot_general_type(
+        lhs,
+        of_one,
+        dimension_numbers=((lc, rc), (lb, rb)),
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+    return product if group else product.update(shape=(count, *product.shape))
+
+
+ragged_dot_general = Effect(
+    "ragged_dot_general", family="contraction", typing=_ragged_dot_general_type
+)
+"""`ragged_dot_general(lhs, rhs, group_sizes, dimension_numbers, ragged, group, precision,
+preferred_element_type)`.
+
+`dot_general`, with the axis `ragged` of lhs cut into groups of consecutive elements. A free axis:
+each element meets the part of rhs that its group has along the axis in `group`, and elements after
+the last group give zeros. A contracted axis, with an empty `group`: the result has a product for
+each group, along a new first axis. The sizes are (g,), or differ along `outer_axes`. Operands of
+two dtypes are multiplied in the preferred one, which one of them has.
 """

@@ -15,10 +15,6 @@ REASONS: Final[list[tuple[str, str]]] = [
     (r"fill_diagonal", "a comparison of places over the whole array; JAX writes the diagonal"),
     (r"maximum\.accumulate", "a window over the axis; JAX's is a scan"),
     (r"argwhere|jnp\.where\(a > 0, size", "places are counted by a window, then scattered"),
-    (
-        r"ragged_dot|\| experts",
-        "`ragged_dot` multiplies by every group and masks; `chlo.ragged_dot` is not written yet",
-    ),
     (r"ragged_all_to_all", "emulated by an all-gather; the native operation is not written yet"),
     (r"approx_m", "exact, by `top_k`; `ApproxTopK` is not written yet"),
     (

@@ -229,3 +229,57 @@ def test_deleted_under_jit(places):
     places = places if isinstance(places, slice | int) else np.array(places)
     found = fx.jit(lambda x: jnp.delete(x, places, 1))(x)
     np.testing.assert_array_equal(found, np.delete(x, places, 1))
+
+
+def ragged(lhs, rhs, sizes):
+    return fx.lax.ragged_dot(lhs, rhs, sizes)
+
+
+RAGGED = (S((64, 8), "float32"), S((4, 8, 16), "float32"), S((4,), "int32"))
+
+
+def test_ragged_products_are_kernels_on_a_tpu():
+    """Masks would multiply every row by the matrices of all groups."""
+    text = for_tpu(ragged, *RAGGED)
+    assert text.count("chlo.ragged_dot") == 2  # the operation, and its axes
+    assert "dot_general" not in text
+
+    def loss(lhs, rhs, sizes):
+        return jnp.sum(ragged(lhs, rhs, sizes) ** 2)
+
+    text = for_tpu(fx.grad(loss, (0, 1)), *RAGGED)
+    assert text.count('"chlo.ragged_dot"') == 3
+    assert "rhs_group_dimensions = [0]" in text
+    assert "dot_general" not in text
+
+
+def test_gradients_of_narrow_ragged_products_widen_no_operand():
+    """A kernel reads bfloat16 beside the cotangent's float32; copies would be read from memory."""
+
+    def loss(lhs, rhs, sizes):
+        y = fx.lax.ragged_dot(lhs, rhs, sizes, preferred_element_type="float32")
+        return jnp.sum(y**2)
+
+    lhs, rhs, sizes = RAGGED
+    given = (x.update(dtype="bfloat16") for x in (lhs, rhs))
+    text = for_tpu(fx.grad(loss, (0, 1)), *given, sizes)
+    widened = [x for x in text.splitlines() if "convert" in x and "bf16>) -> " in x]
+    assert not widened
+
+
+@pytest.mark.parametrize("axes", [(0, None, None), (None, 0, None), (0, 0, None), (0, 0, 0)])
+def test_batches_of_ragged_products_are_one_kernel_on_a_tpu(axes):
+    given = [
+        x if a is None else x.update(shape=(3, *x.shape)) for x, a in zip(RAGGED, axes, strict=True)
+    ]
+    text = for_tpu(fx.vmap(ragged, axes), *given)
+    assert text.count('"chlo.ragged_dot"') == 1
+    assert "dot_general" not in text
+
+
+@pytest.mark.parametrize("dtype", ["float16", "complex64", "int32"])
+def test_ragged_products_that_no_kernel_takes_are_masked(dtype):
+    lhs, rhs, sizes = RAGGED
+    text = for_tpu(ragged, lhs.update(dtype=dtype), rhs.update(dtype=dtype), sizes)
+    assert "chlo.ragged_dot" not in text
+    assert "stablehlo.dot_general" in text

@@ -201,3 +201,19 @@ def test_arrays_keep_their_types_where_there_is_no_mesh_in_context():
         np.testing.assert_allclose(gradient, np.cos(HOST), rtol=1e-5, atol=1e-6)
         with pytest.raises(ShardingTypeError):
             x + effax.device_put(HOST, NamedSharding(MESH, P(None, "x")))
+
+
+def test_groups_of_rows_are_one_more_axis_that_is_not_cut():
+    rows, sizes = put("x"), jnp.array([3, 1, 4])
+    matrices = jnp.arange(60, dtype="float32").reshape(3, 4, 5)
+
+    def product(rows, matrices):
+        return effax.lax.ragged_dot(rows, matrices, sizes)
+
+    found = effax.jit(product)(rows, matrices)
+    assert effax.typeof(found).str_short() == "f32[8@x,5]"
+    ends = [0, 3, 4, 8]
+    parts = [HOST[ends[i] : ends[i + 1]] @ np.asarray(matrices[i]) for i in range(3)]
+    np.testing.assert_allclose(found, np.concatenate(parts))
+    slopes = effax.grad(lambda *args: jnp.sum(product(*args) ** 2), (0, 1))(rows, matrices)
+    assert [effax.typeof(g).str_short() for g in slopes] == ["f32[8@x,4]", "f32[3,4,5]"]

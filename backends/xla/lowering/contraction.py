@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,8 @@ from effax.effects.rows import contraction
 from effax.effects.types import ShapedArray, bfloat16, element_name, float16, float32, float64
 
 _WIDE: Final = np.dtype(np.float32)
+_IN_KERNELS: Final = frozenset({np.dtype(np.float32), bfloat16})
+"""The dtypes of ragged products on TPUs: the compiler refuses float16, and crashes on others."""
 _NARROW: Final = frozenset(d for d in narrow_floats if bit_width(d) <= 8)
 
 
@@ -128,3 +131,59 @@ def lower_dot_general(
         made,
     )
     return product if dtype == type.dtype else w.simple("convert", [product], type)
+
+
+@rule(contraction.ragged_dot_general)
+def lower_ragged_dot_general(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    lhs: Name,
+    rhs: Name,
+    group_sizes: Name,
+    *,
+    dimension_numbers: Any,
+    ragged: int,
+    group: tuple[int, ...],
+    precision: Any,
+    preferred_element_type: Any,
+) -> Name:
+    """On a TPU `chlo.ragged_dot`, a kernel that multiplies each row once; elsewhere masks, as XLA
+    for CPUs and GPUs writes them too."""
+    from effax.interpreters.composites import ragged as composites
+
+    (type,) = types
+    attributes = {
+        "dimension_numbers": dimension_numbers,
+        "ragged": ragged,
+        "group": group,
+        "precision": precision,
+        "preferred_element_type": preferred_element_type,
+    }
+    known = precision is None or isinstance(precision, tuple)
+    dtypes = {lhs.dtype, rhs.dtype, type.dtype}
+    if w.platform != "tpu" or not known or 0 in (*lhs.shape, *rhs.shape) or dtypes - _IN_KERNELS:
+        return w.performed(partial(composites.ragged_by_masks, **attributes), lhs, rhs, group_sizes)
+    if not composites.is_plain(len(lhs.shape), len(rhs.shape), dimension_numbers, ragged, group):
+        # libtpu's compiler crashes on batch axes, and refuses further free axes of lhs.
+        plain = composites.worth_plain(
+            len(lhs.shape), len(group_sizes.shape), dimension_numbers, ragged, group
+        )
+        written = composites.ragged_as_plain if plain else composites.ragged_by_masks
+        return w.performed(partial(written, **attributes), lhs, rhs, group_sizes)
+    lc, rc = dimension_numbers[0]
+    axes = {
+        "lhs_contracting_dimensions": lc,
+        "rhs_contracting_dimensions": rc,
+        "lhs_ragged_dimensions": (ragged,),
+        "rhs_group_dimensions": group,
+    }
+    numbers = ", ".join(f"{name} = [{', '.join(map(str, a))}]" for name, a in axes.items() if a)
+    each = precision if isinstance(precision, tuple) else ("DEFAULT", "DEFAULT")
+    how = ", ".join(f"#chlo<precision {p}>" for p in each)
+    given = ", ".join(x.text for x in (lhs, rhs, group_sizes))
+    return w.op(
+        f'"chlo.ragged_dot"({lhs}, {rhs}, {group_sizes}) <{{precision_config = [{how}], '
+        f"ragged_dot_dimension_numbers = #chlo.ragged_dot<{numbers}>}}> : ({given}) -> "
+        f"{tensor(type)}",
+        type,
+    )
