@@ -278,6 +278,14 @@ def test_key_graph():
     assert len(m.layout(found)) == len(found) + 9
 
 
+def test_layers():
+    """Two layers more take no more room than their parameters."""
+    m = load("layers")
+    few, many = m.drawing(layers=4, width=8), m.drawing(layers=6, width=8)
+    assert "4 times, the first is shown" in few.svg
+    assert many.height < 1.1 * few.height
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_program_has_a_test_and_a_place(name):
     assert f"test_{name}" in globals()

@@ -94,8 +94,8 @@ def check(drawing):
     return root
 
 
-def drawn(program):
-    root = check(effax.visualize(program))
+def drawn(program, **how):
+    root = check(effax.visualize(program, **how))
     return [r for r in rectangles(root) if r.kind == "effect"]
 
 
@@ -106,7 +106,8 @@ def test_the_programs_of_e3(name, nesting):
         pytest.skip("no such derivative")
     f = nest(effax, jnp, nesting, PROGRAMS[name].make(effax, jnp))
     program = effax.make_program(f)(X)
-    assert len(drawn(program)) == count_equations(program)
+    assert len(drawn(program, fold=False)) == count_equations(program)
+    check(effax.visualize(program))
 
 
 def test_a_batch_of_gradients_of_a_long_program():
@@ -116,7 +117,8 @@ def test_a_batch_of_gradients_of_a_long_program():
         return jnp.sum(x)
 
     program = effax.make_program(effax.vmap(effax.grad(f)))(OFFSETS)
-    assert len(drawn(program)) == count_equations(program) > 150
+    assert len(drawn(program, fold=False)) == count_equations(program) > 150
+    assert len(drawn(program)) < 80
 
 
 def test_several_results_and_literals():
@@ -160,12 +162,116 @@ def test_names_of_the_user_are_escaped():
 def test_it_is_saved_and_shown(tmp_path):
     program = effax.make_program(jnp.sin)(1.0)
     path = tmp_path / "sin.svg"
-    drawing = effax.visualize(program, path)
+    drawing = effax.visualize(program, path=path)
     assert path.read_text(encoding="utf-8") == drawing.svg == drawing._repr_svg_()
     assert drawing.save(str(path)) == path
 
 
 def test_what_was_traced_is_drawn_and_what_is_no_program_refused():
     assert len(drawn(effax.jit(jnp.sin).trace(1.0))) == 1
-    with pytest.raises(TypeError, match="make_program"):
-        effax.visualize(jnp.sin)
+    with pytest.raises(TypeError, match="a program or a function, got int"):
+        effax.visualize(1)
+    with pytest.raises(TypeError, match="path="):
+        effax.visualize(effax.make_program(jnp.sin)(1.0), "sin.svg")
+    with pytest.raises(ValueError, match="family, flops, bytes"):
+        effax.visualize(jnp.sin, 1.0, color="cost")
+
+
+def layers(params, x):
+    for i, layer in enumerate(params):
+        with effax.named_scope(f"layer{i}"):
+            x = jnp.tanh(x @ layer["w"] + layer["b"])
+    return jnp.sum(x)
+
+
+PARAMS = [{"w": np.ones((4, 4), "float32"), "b": np.ones(4, "float32")} for _ in range(5)]
+
+
+def words(drawing):
+    return [t.text for t in check(drawing).iter(f"{SVG}text")]
+
+
+def test_inputs_have_the_names_of_arguments():
+    found = words(effax.visualize(layers, PARAMS, np.ones((2, 4), "float32")))
+    assert {"params[0]['b']", "params[4]['w']", "x"} <= set(found)
+
+
+def test_a_closed_over_array_is_an_input_with_a_letter():
+    held = jnp.ones(3)
+    found = words(effax.visualize(lambda x: jnp.sin(x) + held, jnp.ones(3)))
+    assert {"x", "b"} <= set(found)
+
+
+def test_scopes_that_repeat_are_drawn_once():
+    drawing = effax.visualize(effax.grad(layers), PARAMS, np.ones((2, 4), "float32"))
+    found = words(drawing)
+    assert "jvp(layer0)" in found and "jvp(layer1)" not in found
+    assert {"5 times, the first is shown", "4 times, the first is shown"} <= set(found)
+    unfolded = effax.visualize(effax.grad(layers), PARAMS, np.ones((2, 4), "float32"), fold=False)
+    assert drawing.height < 0.7 * unfolded.height
+
+
+def test_what_repeats_without_scopes_is_drawn_once():
+    def f(x, ws):
+        for w in ws:
+            x = jnp.where(x @ w > 0, jnp.sin(x), jnp.tanh(x * 2.0) - x)
+        return x
+
+    ws = [np.ones((4, 4), "float32")] * 3
+    assert words(effax.visualize(f, np.ones((2, 4), "float32"), ws)).count("tanh") == 1
+
+
+def test_what_is_wired_otherwise_is_drawn_again():
+    def f(x):
+        for i in range(6):
+            a, b = jnp.sin(x), jnp.cos(x)
+            x = a - b if i % 2 else b - a
+        return x
+
+    titles = words(effax.visualize(f, 1.0))
+    assert titles.count("sin") == 2 and "3 times, the first is shown" in titles
+
+
+def test_a_program_that_was_drawn_is_not_drawn_again():
+    inner = effax.jit(lambda x: jnp.sin(x) * jnp.cos(x))
+    titles = words(effax.visualize(lambda x: inner(inner(x)), 1.0))
+    assert titles.count("sin") == 1 and "program: drawn above" in titles
+
+
+def test_colours_are_shares_of_the_cost():
+    """The product has nearly all operations; the transposition none, and half of the bytes."""
+
+    def f(x, y):
+        return (x @ y).T
+
+    x = np.ones((64, 64), "float32")
+
+    def fills(color):
+        root = check(effax.visualize(f, x, x, color=color))
+        boxes = [r for r in root.iter(f"{SVG}rect") if r.get("class") == "effect"]
+        return [int(re.findall(r"(\d+)%\)", r.get("fill"))[0]) for r in boxes]
+
+    assert fills("flops") == [59, 97]
+    tips = [t.text for t in check(effax.visualize(f, x, x)).iter(f"{SVG}title")]
+    assert any("about 5.24e+05 operations and 4.92e+04 bytes" in tip for tip in tips)
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".html"])
+def test_the_suffix_decides_the_format(tmp_path, suffix):
+    drawing = effax.visualize(jnp.sin, 1.0)
+    text = drawing.save(tmp_path / f"sin{suffix}").read_text(encoding="utf-8")
+    assert text.endswith(drawing.svg) and text.startswith("<!doctype") == (suffix == ".html")
+
+
+def test_a_png_is_one(tmp_path):
+    drawing = effax.visualize(jnp.sin, 1.0)
+    try:
+        import resvg_py  # noqa: F401  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        with pytest.raises(ImportError, match="pip install resvg_py"):
+            drawing.save(tmp_path / "sin.png")
+    else:
+        assert drawing.save(tmp_path / "sin.png").read_bytes()[1:4] == b"PNG"
+    for name in ("sin.pdf", "sin"):
+        with pytest.raises(ValueError, match=r"as \.svg, \.html or \.png"):
+            drawing.save(tmp_path / name)
