@@ -27,6 +27,17 @@ def each(function: Callable[..., Any], *xs: Array, ranks: Sequence[int] = (2,)) 
     ]
 
 
+def of_finite(function: Callable[..., Any], x: Array) -> list[Array]:
+    """`each`, where the results of a matrix that is not finite are NaN: NumPy refuses it."""
+
+    def one(x: Array) -> list[Array]:
+        if np.isfinite(x).all():
+            return list(function(x))
+        return [np.full_like(y, np.nan) for y in function(np.eye(*x.shape, dtype=x.dtype))]
+
+    return each(one, x)
+
+
 @rule(linalg.cholesky)
 def reference_cholesky(x: Array) -> Array:
     def one(a: Array) -> tuple[Array]:
@@ -103,7 +114,7 @@ def reference_qr(x: Array, *, full_matrices: bool) -> list[Array]:
 
 @rule(linalg.eigh)
 def reference_eigh(x: Array, *, lower: bool) -> list[Array]:
-    values, vectors = each(lambda a: np.linalg.eigh(a, "L" if lower else "U"), x)
+    values, vectors = of_finite(lambda a: np.linalg.eigh(a, "L" if lower else "U"), x)
     return [vectors, values]
 
 
@@ -112,11 +123,11 @@ def reference_svd(
     x: Array, *, full_matrices: bool, compute_uv: bool, by_qr: bool = False
 ) -> list[Array]:
     if not compute_uv:
-        return each(lambda a: (np.linalg.svd(a, compute_uv=False),), x)
+        return of_finite(lambda a: (np.linalg.svd(a, compute_uv=False),), x)
     from scipy.linalg import svd
 
     driver: Literal["gesvd", "gesdd"] = "gesvd" if by_qr else "gesdd"
-    u, s, vh = each(lambda a: svd(a, full_matrices=full_matrices, lapack_driver=driver), x)
+    u, s, vh = of_finite(lambda a: svd(a, full_matrices=full_matrices, lapack_driver=driver), x)
     return [s, u, vh]
 
 
@@ -136,4 +147,4 @@ def reference_eig(x: Array, *, compute_left: bool, compute_right: bool) -> list[
             found.append(right.astype(wide))
         return found
 
-    return each(one, x)
+    return of_finite(one, x)

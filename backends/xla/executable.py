@@ -17,6 +17,8 @@ from effax.effects.types import ShapedArray
 
 __all__ = ["Executable", "XlaRuntimeError", "compile_text", "effects_barrier", "explain_failure"]
 
+_launching: Final = threading.RLock()
+
 
 class Executable:
     """A compiled program on its devices.
@@ -53,8 +55,11 @@ class Executable:
         ordered: bool = False,
     ) -> None:
         self.raw = raw
-        absent = placement.device.backend.absent
-        self.run: Callable[..., Any] = self._refuse if absent else raw.execute_sharded
+        self.run: Callable[..., Any] = raw.execute_sharded
+        if placement.device.backend.absent:
+            self.run = self._refuse
+        elif len(placement.devices) > 1:
+            self.run = self._launch_on_all
         self.placement = placement
         self.out_specs = [spec.update(committed=False) for spec in out_specs]
         self.committed_specs = [spec.update(committed=True) for spec in out_specs]
@@ -110,6 +115,15 @@ class Executable:
         if self.placement.device.backend.absent:
             return bytes(self.raw.serialize())
         return bytes(self.placement.device.client.serialize_executable(self.raw))
+
+    def _launch_on_all(self, *operands: Any, **how: Any) -> Any:
+        """Threads take turns, so that every device gets their collectives in one order.
+
+        A device holds a bounded number of launches: one thread's can fill it, and wait on another
+        device behind a collective of a second thread, whose launch waits for room on the first.
+        """
+        with _launching:
+            return self.raw.execute_sharded(*operands, **how)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise RuntimeError(

@@ -17,6 +17,7 @@ from effax.effects.effect import Effect
 from effax.effects.rows import (
     comparison,
     condensed,
+    contraction,
     conversion,
     cumulative,
     elementwise,
@@ -289,6 +290,36 @@ def windows(b: Builder) -> None:
         b.perform(window.select_and_scatter_add, least, x, select=select, **common, bound=9.0)
 
 
+def grouped(b: Builder) -> None:
+    """Groups of rows, each times a vector of its own, or summed with those of another matrix."""
+    x = b.a_float(1)
+    if x is None or not 0 < x.type.size <= 6:
+        return
+    y = _peer(b, x)
+    rows = x.shape[0]
+    x, y = (
+        b.perform(shape.reshape, k, shape=(rows, k.type.size // rows), bound=k.bound)
+        for k in (x, y)
+    )
+    most = b.perform(reduction.reduce_max, y, axes=(1,), bound=y.bound)
+    sizes = b.perform(selection.clamp, 0, _whole(b, most), 2)
+    summed = b.draw(st.booleans())
+    if not summed:
+        y = b.perform(shape.reshape, y, shape=(*y.shape, 1), bound=y.bound)
+    b.perform(
+        contraction.ragged_dot_general,
+        x,
+        y,
+        sizes,
+        dimension_numbers=(((0,), (0,)) if summed else ((1,), (1,)), ((), ())),
+        ragged=0,
+        group=() if summed else (0,),
+        precision=None,
+        preferred_element_type=None,
+        bound=x.type.size * x.bound * y.bound,
+    )
+
+
 def random_bits(b: Builder) -> None:
     """Enciphered counters, and the words of keys."""
     x = b.a_float()
@@ -323,6 +354,7 @@ ALONE: Final[tuple[Callable[[Builder], Any], ...]] = (
     permuted,
     tridiagonal_system,
     windows,
+    grouped,
     random_bits,
     named,
     widened,

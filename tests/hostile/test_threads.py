@@ -21,7 +21,7 @@ cut = effax.jit(effax.shard_map(
 ))
 found = []
 def work(f):
-    for _ in range(50):
+    for _ in range(300):
         y = f(x)
     found.append(float(y.ravel()[0]))
 threads = [threading.Thread(target=work, args=([mapped, cut][i % 2],)) for i in range(count)]

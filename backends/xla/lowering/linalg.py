@@ -7,6 +7,7 @@ columns, the batch before them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from effax.backends.xla.lowering import linalg_tpu
@@ -15,7 +16,10 @@ from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.matrices import adjoint, identity_like, triu
 from effax.effects.rows import control, linalg
-from effax.effects.rows.elementwise import add
+from effax.effects.rows.complex import imag, real
+from effax.effects.rows.elementwise import add, is_finite
+from effax.effects.rows.logical import and_
+from effax.effects.rows.selection import select_n
 from effax.effects.types import ShapedArray, bool_, int32, is_complex, real_dtype, typeof
 from effax.interpreters.stage import stage
 
@@ -380,6 +384,7 @@ def lower_svd(
         if by_qr or max(m, n) > _JACOBI:
             return _svd_by_qr(w, x, values, types, full_matrices)
         return _svd_by_jacobi(w, x, values, types, compute_uv)
+    x = w.performed(_nan_unless_finite, x)
     whole = not compute_uv or full_matrices
     u_type = x.type.strong().update(shape=(*x.shape[:-2], m, m if whole else k))
     v_type = x.type.strong().update(shape=(*x.shape[:-2], n if whole else k, n))
@@ -394,6 +399,12 @@ def lower_svd(
         0,
     )
     return [or_nan(w, y, info) for y in ((s, u, vh) if compute_uv else (s,))]
+
+
+def _nan_unless_finite(x: Any) -> Any:
+    """LAPACK's singular values of a matrix with an infinity never end; those of a NaN are NaN."""
+    parts = (real(x), imag(x)) if is_complex(typeof(x).dtype) else (x,)
+    return select_n(reduce(and_, map(is_finite, parts)), float("nan"), x)
 
 
 def _svd_by_jacobi(
