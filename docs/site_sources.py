@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import make_notebooks
 import make_reference
 from docutils import nodes
 from pygments import highlight
@@ -97,9 +98,15 @@ def escape_docstring(
 def prepare_page(app: Sphinx, docname: str, source: list[str]) -> None:
     """Drop the empty line that ends a doctest; add the sidebar's contents to the index.
 
-    The contents are the sections of the index and their links.
+    The contents are the sections of the index and their links. A page that is a notebook too
+    begins with a link to that.
     """
     source[0] = re.sub(r"\n\n```$", r"\n```", source[0], flags=re.M)
+    if ROOT / f"{docname}.md" in make_notebooks.pages():
+        title, _, text = source[0].partition("\n")
+        name = f"{docname.rpartition('/')[2]}.ipynb"
+        link = f'<p><a href="../notebooks/{name}" download>This page as a notebook</a></p>'
+        source[0] = f"{title}\n\n{link}\n{text}"
     if docname != app.config.root_doc:
         return
     for title, section in re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", source[0], re.M | re.S):
@@ -181,9 +188,10 @@ PAGE = """<!doctype html>
 
 
 def write_sources(app: Sphinx, error: Exception | None) -> None:
-    """Write the page of each file and folder that is linked to."""
+    """Write the page of each file and folder that is linked to, and the notebooks."""
     if error is not None or app.builder.name != "html":
         return
+    make_notebooks.write(Path(app.outdir) / "notebooks")
     for name in sorted(wanted):
         target = Path(app.outdir) / "source" / f"{name}.html"
         target.parent.mkdir(parents=True, exist_ok=True)
