@@ -4,6 +4,7 @@ A program written for JAX runs as it is by `python -m effax.as_jax program.py`, 
 lines changed: `import effax as jax, effax.numpy as jnp`.
 """
 
+import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 from typing import Final as _Final
@@ -39,3 +40,16 @@ def __getattr__(name: str) -> _Any:
     if name in _FOR_DISPATCHERS:
         return getattr(numpy, name)
     return _surface.get(name)
+
+
+def load_ipython_extension(ipython: _Any) -> None:
+    """Show arrays, programs, stages and shardings as HTML in Jupyter: `%load_ext effax`."""
+    from effax.seeing.notebook import register
+
+    register(ipython)
+
+
+if "IPython" in _sys.modules:  # a notebook, or a program that another library gave IPython
+    from effax.seeing.notebook import register_if_shown as _register_if_shown
+
+    _register_if_shown()

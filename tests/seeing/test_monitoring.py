@@ -21,17 +21,21 @@ def heard():
 def test_traces_and_compilations_are_told(heard):
     found, listener = heard
     monitoring.register_event_duration_secs_listener(listener)
-    f = effax.jit(lambda x: jnp.sin(x) * 31.25)
-    f(jnp.ones(7))
-    told = {e: (w, m) for e, w, m in found if m.get("fun_name") == "<lambda>"}
+
+    @effax.jit
+    def monitored(x):
+        return jnp.sin(x) * 31.25
+
+    monitored(jnp.ones(7))
+    told = {e: (w, m) for e, w, m in found if m.get("fun_name") == "monitored"}
     (traced,), _ = told["/jax/core/compile/jaxpr_trace_duration"]
     (compiled,), _ = told["/jax/core/compile/backend_compile_duration"]
-    entry = effax.stats().named("<lambda>")
+    entry = effax.stats().named("monitored")
     assert 0 < traced <= entry.trace_seconds
     assert compiled > 0
     found.clear()
-    f(jnp.ones(7))
-    assert not [m for _, _, m in found if m.get("fun_name") == "<lambda>"]
+    monitored(jnp.ones(7))
+    assert not [m for _, _, m in found if m.get("fun_name") == "monitored"]
 
 
 KINDS = {

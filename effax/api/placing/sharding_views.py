@@ -88,10 +88,10 @@ def visualize_sharding(
             "`visualize_sharding` only works for arrays of one or two axes, got shape "
             f"{tuple(shape)}; show a slice, or print the sharding"
         )
-    boxes = _boxes(tuple(shape), sharding)
+    boxes = pieces(tuple(shape), sharding)
     columns = max(c for _, c in boxes) + 1
     rows = max(r for r, _ in boxes) + 1
-    widest = max(len(_label(devices)) for devices in boxes.values()) + 2
+    widest = max(len(label(devices)) for devices in boxes.values()) + 2
     width = int(max(widest, min((min_width - 2) * scale, max_width // columns - 1)))
     height = max(1, int(scale))
     paint = use_color and sys.stdout.isatty()
@@ -100,7 +100,7 @@ def visualize_sharding(
         for i in range(height):
             cells = []
             for c in range(columns):
-                text = (_label(boxes[r, c]) if i == height // 2 else "").center(width)
+                text = (label(boxes[r, c]) if i == height // 2 else "").center(width)
                 share = (r * columns + c) / max(1, rows * columns - 1)
                 cells.append(_painted(text, share, color_map) if paint else text)
             lines.append("│" + "│".join(cells) + "│")
@@ -109,7 +109,7 @@ def visualize_sharding(
     sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _boxes(shape: tuple[int, ...], sharding: Sharding) -> dict[tuple[int, int], list[Device]]:
+def pieces(shape: tuple[int, ...], sharding: Sharding) -> dict[tuple[int, int], list[Device]]:
     """The devices of each piece, by its row and column among the pieces."""
     piece = sharding.shard_shape(shape)
     found: dict[tuple[int, int], list[Device]] = {}
@@ -121,7 +121,8 @@ def _boxes(shape: tuple[int, ...], sharding: Sharding) -> dict[tuple[int, int], 
     return found
 
 
-def _label(devices: Sequence[Device]) -> str:
+def label(devices: Sequence[Device]) -> str:
+    """A platform, and the numbers of its devices."""
     ids = ",".join(str(device.id) for device in devices)
     return f"{devices[0].platform.upper()} {ids}"
 
