@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.api.calling.scopes import ensure_compile_time_eval as ensure_compile_time_eval
+from effax.api.compiling.dimensions import greatest, smallest
 from effax.effects.handler import Carrier as Tracer
 from effax.effects.handler import Handler as Trace
 from effax.effects.operand_classes import pytype_aval_mappings as pytype_aval_mappings
@@ -56,20 +57,28 @@ def eval_jaxpr(jaxpr: Program, consts: Sequence[Any], *args: Any) -> list[Any]:
     return jaxpr.run(*consts, *args)
 
 
-def max_dim(d1: int, d2: int) -> int:
+def max_dim(d1: Any, d2: Any) -> Any:
     """Return the greater of two lengths.
+
+    Of symbolic lengths it is the one that is always the greater, or else an expression of both.
 
     Args:
       d1, d2: the lengths.
 
     >>> max_dim(2, 3)
     3
+    >>> from effax import export
+    >>> b, = export.symbolic_shape("b")
+    >>> max_dim(b, 1), max_dim(b, 4)
+    (b, max(b, 4))
     """
-    return max(d1, d2)
+    return greatest(d1, d2)
 
 
-def min_dim(d1: int, d2: int) -> int:
+def min_dim(d1: Any, d2: Any) -> Any:
     """Return the lesser of two lengths.
+
+    Of symbolic lengths it is the one that is always the lesser, or else an expression of both.
 
     Args:
       d1, d2: the lengths.
@@ -77,7 +86,7 @@ def min_dim(d1: int, d2: int) -> int:
     >>> min_dim(2, 3)
     2
     """
-    return min(d1, d2)
+    return smallest(d1, d2)
 
 
 def __getattr__(name: str) -> Any:

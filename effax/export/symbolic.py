@@ -10,7 +10,9 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from effax.api.compiling.dimensions import Dimension, Length, expression, value_of
+from effax.api.compiling.dimension_facts import Facts
+from effax.api.compiling.dimension_text import expression, parsed
+from effax.api.compiling.dimensions import Dimension, Length, length_of, value_of
 from effax.api.compiling.struct import ShapeDtypeStruct
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
@@ -37,8 +39,15 @@ def is_symbolic_dim(p: Any) -> bool:
 class SymbolicScope:
     """Unknown lengths, and what holds between them. Only those of one scope can be added.
 
+    Comparisons of lengths are decided from the constraints, and from each unknown being 1 or more.
+    An equation with a single term on its left, `"4*a == b"` or `"mod(b, 4) == 0"`, also replaces
+    that term wherever it appears.
+
     Args:
       constraints_str: comparisons of lengths by `>=`, `<=` or `==`, such as `"2*a >= b"`.
+
+    Raises:
+      ValueError: for a constraint that is no such comparison, or contradicts those before it.
 
     >>> b, = symbolic_shape("b", scope=SymbolicScope(["b >= 2"]))
     >>> b.scope
@@ -51,8 +60,21 @@ class SymbolicScope:
                 f"SymbolicScope: the constraints must be a sequence of texts, got "
                 f"{constraints_str!r}; write [{constraints_str!r}]"
             )
-        self._constraints = [_constraint(text, self) for text in constraints_str]
+        self.facts = Facts(self)
         self._texts = tuple(constraints_str)
+        self._constraints = []
+        for text in self._texts:
+            compare, left, right = found = _constraint(text, self)
+            self._constraints.append(found)
+            if compare is operator.le:
+                left, right = right, left
+            self.facts.assume(left, right, compare is operator.eq, text)
+        self.facts.settle()
+        # A constraint may speak of an unknown that a later equation replaces.
+        self._constraints += [
+            (compare, *(length_of(x.terms, self) if is_symbolic_dim(x) else x for x in sides))
+            for compare, *sides in self._constraints
+        ]
 
     def allows(self, lengths: Mapping[str, int]) -> bool:
         """Whether numbers for the unknowns satisfy the constraints that speak of them.
@@ -75,8 +97,10 @@ class SymbolicScope:
 def _constraint(
     text: str, scope: SymbolicScope
 ) -> tuple[Callable[[int, int], bool], Length, Length]:
+    if not isinstance(text, str):
+        raise ValueError(f"SymbolicScope: a constraint must be a text, got {text!r}")
     try:
-        node = ast.parse(text, mode="eval").body
+        node: ast.expr | None = parsed(text)
     except SyntaxError:
         node = None
     if isinstance(node, ast.Compare) and [*map(type, node.ops)] in [[k] for k in _COMPARISONS]:
@@ -98,16 +122,17 @@ def symbolic_shape(
     """Return the shape that a text says, with its lengths separated by commas.
 
     A length is a number, the name of an unknown, or an expression of these by `+`, `-`, `*`, `//`,
-    `%`, `floordiv`, `mod`, `max` and `min`.
+    `%`, `^` (a power), `floordiv`, `mod`, `max` and `min`.
 
     Args:
       shape_spec: the text; None means "...".
       constraints: comparisons that hold between the unknowns, for a scope of their own.
       scope: the scope of the unknowns; a new one where None.
-      like: a shape, from which `_` takes a length and `...` the rest.
+      like: a shape, from which `_` takes a length and `...` the rest. Numbers must agree with it.
 
     Raises:
-      ValueError: for a text that is no shape, and where both `constraints` and `scope` are given.
+      ValueError: for a text that is no shape or not like `like`, and where both `constraints` and
+        `scope` are given.
 
     >>> symbolic_shape("2, _, ...", like=(2, 3, 4))
     (2, 3, 4)
@@ -119,13 +144,18 @@ def symbolic_shape(
     """
     if constraints and scope is not None:
         raise ValueError("symbolic_shape: give constraints or a scope, not both")
+    if not isinstance(shape_spec, str | None):
+        raise ValueError(
+            f"symbolic_shape: the shape must be a text or None, got {shape_spec!r}; write "
+            '"b, 3" for an unknown length and 3'
+        )
     scope = SymbolicScope(constraints) if scope is None else scope
     spec = "..." if shape_spec is None else shape_spec.strip()
     if spec.startswith("(") and spec.endswith(")"):
         spec = spec[1:-1].strip()
     spec = spec.removesuffix(",")
     try:
-        nodes = ast.parse(f"({spec},)" if spec else "()", mode="eval").body.elts  # type: ignore[attr-defined]
+        nodes = parsed(f"({spec},)" if spec else "()").elts  # type: ignore[attr-defined]
     except SyntaxError:
         raise ValueError(f"the shape {shape_spec!r} is not a list of lengths") from None
     dots = [isinstance(x, ast.Constant) and x.value is ... for x in nodes]
@@ -138,8 +168,19 @@ def symbolic_shape(
         for i, x in enumerate(nodes[:-1] if dots and dots[-1] else nodes)
     ]
     if dots and dots[-1]:
-        rest = range(len(lengths), len(_needed(shape_spec, like)))
-        lengths += [_taken(i, shape_spec, like) for i in rest]
+        rank = len(_needed(shape_spec, like))
+        if rank < len(lengths):
+            raise ValueError(
+                f"the shape {shape_spec!r} has {len(lengths)} lengths before '...', but "
+                f"like={like!r} has only {rank}"
+            )
+        lengths += [_taken(i, shape_spec, like) for i in range(len(lengths), rank)]
+    for i, (length, known) in enumerate(zip(lengths, like or (), strict=False)):
+        if not is_symbolic_dim(length) and length != known:
+            raise ValueError(
+                f"the shape {shape_spec!r} has the length {length} at {i}, but like={like!r} has "
+                f"{known} there: a different size; write '_' to take it from there"
+            )
     return tuple(lengths)
 
 
@@ -151,13 +192,14 @@ def _needed(spec: Any, like: Sequence[int | None] | None) -> Sequence[int | None
     return like
 
 
-def _taken(i: int, spec: Any, like: Sequence[int | None] | None) -> int:
+def _taken(i: int, spec: Any, like: Sequence[int | None] | None) -> Length:
     known = _needed(spec, like)
     if i >= len(known) or known[i] is None:
         raise ValueError(
             f"the shape {spec!r} takes its length {i} from like={like!r}, which has none there"
         )
-    return int(known[i])  # type: ignore[arg-type]
+    length: Length = known[i]
+    return length if is_symbolic_dim(length) else int(length)
 
 
 def symbolic_args_specs(
@@ -186,6 +228,8 @@ def symbolic_args_specs(
     if constraints and scope is not None:
         raise ValueError("symbolic_args_specs: give constraints or a scope, not both")
     scope = SymbolicScope(constraints) if scope is None else scope
+    if isinstance(args, tuple) and isinstance(shapes_specs, list):
+        shapes_specs = tuple(shapes_specs)
     leaves, tree = tree_flatten(args)
     specs = broadcast_prefix(shapes_specs, args, is_leaf=lambda x: x is None)
     types = [x.type if isinstance(x, ShapeDtypeStruct) else typeof(x) for x in leaves]

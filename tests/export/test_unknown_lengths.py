@@ -19,11 +19,12 @@ def struct(*shape, dtype="float32"):
     [
         ("b", "b"),
         ("2*b + 1 - 1", "2*b"),
-        ("b*b - b*3", "b*b - 3*b"),
-        ("-b + 4", "-b + 4"),
+        ("b*b - b*3", "b^2 - 3*b"),
+        ("-b + 4", "- b + 4"),
+        ("2*b^3 - b", "2*b^3 - b"),
         ("(4*b + 2) // 2", "2*b + 1"),
         ("(b + 1) // 2", "floordiv(b + 1, 2)"),
-        ("b % 2 + mod(b, 3)", "mod(b, 2) + mod(b, 3)"),
+        ("b % 2 + mod(b, 3)", "mod(b, 3) + mod(b, 2)"),
         ("max(b, 4)", "max(b, 4)"),
     ],
 )
@@ -33,7 +34,7 @@ def test_expressions(text, printed):
     assert export.is_symbolic_dim(length)
     names = {"mod": lambda a, b: a % b, "max": max}
     for b in (1, 7, 12):
-        assert length.value({"b": b}) == eval(text, names, {"b": b})
+        assert length.value({"b": b}) == eval(text.replace("^", "**"), names, {"b": b})
 
 
 def test_constants_are_integers():
@@ -46,10 +47,14 @@ def test_constants_are_integers():
 
 def test_what_is_not_known_is_not_decided():
     a, _ = symbolic_shape("a, b")
-    with pytest.raises(InconclusiveDimensionOperation, match="a is compared with 3"):
+    with pytest.raises(
+        InconclusiveDimensionOperation, match="comparison 'a' > '3' is inconclusive"
+    ):
         a > 3  # noqa: B015
-    with pytest.raises(SymbolicShapeError, match="the length a is known only when"):
+    with pytest.raises(InconclusiveDimensionOperation, match="the length a is known only when"):
         int(a)
+    with pytest.raises(SymbolicShapeError, match="the length a is known only when"):
+        range(a)
     with pytest.raises(ValueError, match="different scopes"):
         a + symbolic_shape("a")[0]
     with pytest.raises(ZeroDivisionError):
@@ -84,7 +89,10 @@ def test_scopes_and_constraints():
     assert all(scope.allows({"a": m, "b": n}) for m, n in seen)
     with pytest.raises(ValueError, match="not both"):
         symbolic_shape("a", scope=scope, constraints=["a >= 2"])
-    (c,) = symbolic_shape("c", constraints=["c >= 1000"])
+    for constraint in ("c >= 1000", "c <= 3"):
+        (c,) = symbolic_shape("c", constraints=[constraint])
+        assert effax.eval_shape(jnp.sin, struct(c)).shape == (c,)
+    (c,) = symbolic_shape("c", constraints=["mod(c, 1009) == 7"])
     with pytest.raises(SymbolicShapeError, match="too few lengths"):
         effax.eval_shape(jnp.sin, struct(c))
 
@@ -99,7 +107,7 @@ def test_scopes_and_constraints():
         (lambda x, y: jnp.einsum("bi,ij->bj", x, y), ["b, n", "n, 2*m"], "(b, 2*m)"),
         (lambda x: jnp.outer(x, x), ["b"], "(b, b)"),
         (lambda x: x[1:], ["floordiv(n, 2)"], None),
-        (lambda x: jnp.outer(x, x).ravel(), ["b"], "(b*b,)"),
+        (lambda x: jnp.outer(x, x).ravel(), ["b"], "(b^2,)"),
         (effax.vmap(lambda x: x.sum()), ["b, n"], "(b,)"),
         (effax.grad(lambda x: (x * x).sum()), ["b, n"], "(b, n)"),
     ],

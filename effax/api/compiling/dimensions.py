@@ -1,15 +1,17 @@
 """Lengths of axes that are unknown when a function is traced, and expressions of them.
 
-A `Dimension` is a polynomial with integer coefficients in unknown lengths, and in quotients and
-remainders of such polynomials. `export.symbolic_shape` makes them of text.
+A `Dimension` is a polynomial with integer coefficients in unknown lengths, and in quotients,
+remainders, maxima and minima of such polynomials. `export.symbolic_shape` makes them of text
+(`dimension_text`); what follows from a scope's constraints is found in `dimension_facts`.
 """
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from functools import cached_property
+from typing import Any, Final
 
 from effax.effects.errors import InconclusiveDimensionOperation, SymbolicShapeError
 
@@ -38,8 +40,18 @@ class Atom:
         left, right = (value_of(x, lengths) for x in self.operands)
         return OPERATIONS[self.name](left, right)
 
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """The place among atoms: smaller ones first, then by name. It is the order of JAX."""
+        inner = tuple(map(_length_key, self.operands))
+        return (1 + sum(key[0] for key in inner), self.name, inner)
+
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.operands))})" if self.operands else self.name
+        return (
+            f"{self.name}({', '.join(map(_printed, self.operands))})"
+            if self.operands
+            else self.name
+        )
 
 
 OPERATIONS: Final[dict[str, Callable[[int, int], int]]] = {
@@ -50,27 +62,63 @@ OPERATIONS: Final[dict[str, Callable[[int, int], int]]] = {
 }
 """The operations that are no polynomials, by the names that JAX prints."""
 
-_Terms = dict[tuple[Atom, ...], int]
+_STEPS: Final = 64
+"""A division of polynomials ends after this many steps: terms that are rewritten may come again."""
+
+Term = tuple[Atom, ...]
+"""A product of atoms, in their order; the empty one is 1."""
+Terms = dict[Term, int]
+"""The factor of each term of a sum."""
+
+
+def ordered(atoms: Iterable[Atom]) -> Term:
+    """The product of some atoms."""
+    return tuple(sorted(atoms, key=lambda a: a.key))
+
+
+def term_key(term: Term) -> tuple[Any, ...]:
+    """The place of a term among others: constants first, then the shorter ones."""
+    powers = sorted(((a.key, n) for a, n in Counter(term).items()), reverse=True)
+    return (sum(1 + n * key[0] for key, n in powers), tuple(powers))
+
+
+def _printed(length: Any) -> str:
+    return f"- {-length}" if isinstance(length, int) and length < 0 else str(length)
+
+
+def _length_key(length: Any) -> tuple[Any, ...]:
+    if not isinstance(length, Dimension):
+        own = length if isinstance(length, int) else id(length)
+        return (1, ((term_key(()), own),))
+    parts = [(term_key(term), n) for term, n in length.sorted_terms()]
+    return (sum(1 + abs(n) * key[0] for key, n in parts), tuple(parts))
 
 
 class Dimension:
     """A length that is not known before the program runs; `export.symbolic_shape` makes them.
 
-    It may be added, multiplied, divided and compared for equality. It equals another one where
-    they are the same polynomial. `eval_shape` takes shapes with such lengths.
+    It may be added, multiplied, divided and compared. It equals another one where both are the
+    same polynomial, after the equations of its scope. An order is decided from the scope's
+    constraints, where each unknown is 1 or more. `eval_shape` takes shapes with such lengths.
+
+    Raises:
+      InconclusiveDimensionOperation: for a comparison that is true for some lengths only.
 
     >>> from effax import export
-    >>> b, n = export.symbolic_shape("b, 2*n + 1")
+    >>> b, n = export.symbolic_shape("b, 2*n + 1", constraints=["b >= 6"])
     >>> b * 3 + n - n, n == 2 * export.symbolic_shape("n", scope=b.scope)[0] + 1
     (3*b, True)
+    >>> b > 5, n < 3 * n, (b + 1) // 3 >= 2
+    (True, True, True)
     """
 
-    __slots__ = ("scope", "terms")
+    __slots__ = ("_hash", "scope", "terms")
     symbolic_dimension = True
 
-    def __init__(self, terms: _Terms, scope: Any) -> None:
+    def __init__(self, terms: Terms, scope: Any) -> None:
         self.terms = terms
         self.scope = scope
+        self._hash: int | None = None
 
     def value(self, lengths: Mapping[str, int]) -> int:
         """The number that it is for these lengths of the unknowns.
@@ -93,20 +141,25 @@ class Dimension:
             found |= set().union(*inner) if atom.operands else {atom.name}
         return found
 
-    def _terms_of(self, other: Any) -> _Terms | None:
+    def sorted_terms(self) -> list[tuple[Term, int]]:
+        """The terms with their factors, the largest first and the constant last."""
+        return sorted(self.terms.items(), key=lambda x: term_key(x[0]), reverse=True)
+
+    def _terms_of(self, other: Any) -> Terms | None:
         if isinstance(other, Dimension):
             if other.scope is not self.scope:
                 raise ValueError(
-                    f"Invalid mixing of symbolic scopes: {self} and {other} are unknowns of "
-                    "different scopes; give symbolic_shape the same scope for both"
+                    f"Invalid mixing of symbolic scopes: {self} and {other} are of different "
+                    f"scopes, {self.scope} and {other.scope}; give symbolic_shape the same scope "
+                    "for both"
                 )
             return other.terms
         if isinstance(other, int) or (hasattr(other, "__index__") and not hasattr(other, "shape")):
             return {(): int(other)} if other else {}
         return None
 
-    def _made(self, terms: _Terms) -> Length:
-        return length_of({k: v for k, v in terms.items() if v}, self.scope)
+    def _made(self, terms: Terms) -> Length:
+        return length_of(terms, self.scope)
 
     def __add__(self, other: Any) -> Any:
         terms = self._terms_of(other)
@@ -121,35 +174,68 @@ class Dimension:
         terms = self._terms_of(other)
         if terms is None:
             return NotImplemented
-        found: _Terms = {}
+        found: Terms = {}
         for atoms, factor in self.terms.items():
             for more, by in terms.items():
-                key = tuple(sorted((*atoms, *more), key=str))
+                key = ordered((*atoms, *more))
                 found[key] = found.get(key, 0) + factor * by
         return self._made(found)
 
-    def _operation(self, name: str, left: Any, right: Any) -> Any:
+    def __pow__(self, power: Any) -> Any:
+        if not isinstance(power, int) or power < 0:
+            raise ValueError(
+                f"the length {self} can't be raised to the power {power!r}; the exponent must be "
+                "a non-negative int"
+            )
+        found: Any = 1
+        for _ in range(power):
+            found = self * found
+        return found
+
+    def operation(self, name: str, left: Any, right: Any) -> Any:
+        """One of `OPERATIONS` on two lengths of which this is one.
+
+        `max` and `min` are the operand that the constraints say; a quotient stays as it is.
+        """
         if self._terms_of(left) is None or self._terms_of(right) is None:
             return NotImplemented
-        if right == 0:
-            raise ZeroDivisionError(f"{left} is divided by 0")
-        return Dimension({(Atom(name, (left, right)),): 1}, self.scope)
+        left, right = (x if isinstance(x, Dimension) else int(x) for x in (left, right))
+        if name in ("floordiv", "mod"):
+            if not isinstance(right, Dimension) and right == 0:
+                raise ZeroDivisionError(f"{left} is divided by 0")
+            return self._made({(Atom(name, (left, right)),): 1})
+        low, high = self.scope.facts.bounds(left - right)
+        if low >= 0 or high <= 0:
+            return left if (low >= 0) == (name == "max") else right
+        return self._made({(Atom(name, (left, right)),): 1})
+
+    def __divmod__(self, other: Any) -> Any:
+        if self._terms_of(other) is None:
+            return NotImplemented
+        found = None if isinstance(other, int) and other == 0 else _divided(self, other)
+        if found is not None:
+            return found
+        return self.operation("floordiv", self, other), self.operation("mod", self, other)
 
     def __floordiv__(self, other: Any) -> Any:
-        if isinstance(other, int) and other and all(v % other == 0 for v in self.terms.values()):
-            return self._made({k: v // other for k, v in self.terms.items()})
-        return self._operation("floordiv", self, other)
+        found = self.__divmod__(other)
+        return found if found is NotImplemented else found[0]
 
     def __mod__(self, other: Any) -> Any:
-        if isinstance(other, int) and other and all(v % other == 0 for v in self.terms.values()):
-            return 0
-        return self._operation("mod", self, other)
+        found = self.__divmod__(other)
+        return found if found is NotImplemented else found[1]
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return self._operation("floordiv", other, self)
+        return 0 if self._is_zero(other) else self.operation("floordiv", other, self)
 
     def __rmod__(self, other: Any) -> Any:
-        return self._operation("mod", other, self)
+        return 0 if self._is_zero(other) else self.operation("mod", other, self)
+
+    def _is_zero(self, other: Any) -> bool:
+        return isinstance(other, int) and other == 0
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return self.__rfloordiv__(other), self.__rmod__(other)
 
     def __neg__(self) -> Any:
         return self * -1
@@ -169,33 +255,87 @@ class Dimension:
         return False
 
     def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
+        if self._hash is None:
+            self._hash = hash((frozenset(self.terms.items()), id(self.scope)))
+        return self._hash
 
-    def _compare(self, other: Any) -> NoReturn:
+    def __ge__(self, other: Any) -> Any:
+        return self._decided(self - other, 0, ">=", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._decided(self - other, 1, ">", other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._decided(other - self, 0, "<=", other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._decided(other - self, 1, "<", other)
+
+    def _decided(self, difference: Length, least: int, sign: str, other: Any) -> bool:
+        low, high = self.scope.facts.bounds(difference)
+        if low >= least:
+            return True
+        if high < least:
+            return False
         raise InconclusiveDimensionOperation(
-            f"the length {self} is compared with {other}: it is known only when the program runs"
+            f"Symbolic dimension comparison '{self}' {sign} '{other}' is inconclusive"
+            f"{self.scope.facts.described()}: it is true for some lengths and not for others, or "
+            "that is too hard to decide. Compare lengths that are always or never in this order, "
+            "or add a constraint that says which holds: symbolic_shape(..., constraints=[...])"
         )
-
-    __lt__ = __le__ = __gt__ = __ge__ = _compare
 
     def __index__(self) -> int:
         raise SymbolicShapeError(
             f"the length {self} is known only when the program runs, and {INSTEAD}"
         )
 
-    __int__ = __index__
+    def __int__(self) -> int:
+        raise InconclusiveDimensionOperation(
+            f"the length {self} is known only when the program runs, so int() of it is unknown; "
+            "compute with the length itself"
+        )
 
     def __repr__(self) -> str:
         words = []
-        for atoms, factor in sorted(self.terms.items(), key=lambda x: (-len(x[0]), str(x[0]))):
+        for atoms, factor in self.sorted_terms():
+            powers = [f"{a}^{n}" if n > 1 else str(a) for a, n in Counter(atoms).items()]
             parts = [str(abs(factor))] * (abs(factor) != 1 or not atoms)
-            words.append(("- " if factor < 0 else "+ ") + "*".join([*parts, *map(str, atoms)]))
-        text = " ".join(words)
-        return text.removeprefix("+ ") if text.startswith("+") else text.replace("- ", "-", 1)
+            words.append(("- " if factor < 0 else "+ ") + "*".join([*parts, *powers]))
+        return " ".join(words).removeprefix("+ ")
 
 
-def length_of(terms: _Terms, scope: Any) -> Length:
-    """Return an integer where terms are a constant, else a `Dimension`."""
+def _divided(top: Length, by: Length) -> tuple[Length, Length] | None:
+    """Divide polynomials, the leading term first; None where an integer quotient has no end.
+
+    By a number, the remainder is one of the constants; by a length, there must be none.
+    """
+    leading, factor = by.sorted_terms()[0] if isinstance(by, Dimension) else ((), int(by))
+    quotient: Length = 0
+    for _ in range(_STEPS):
+        if not isinstance(top, Dimension):
+            break
+        term, n = top.sorted_terms()[0]
+        left = Counter(term)
+        left.subtract(leading)
+        if n % factor or min(left.values(), default=0) < 0:
+            return None
+        step = length_of({ordered(left.elements()): n // factor}, top.scope)
+        quotient += step
+        top = top - step * by
+    if isinstance(top, Dimension):
+        return None
+    if isinstance(by, Dimension):
+        return (quotient, 0) if top == 0 else None
+    return quotient + top // factor, top % factor
+
+
+def length_of(terms: Terms, scope: Any) -> Length:
+    """Return the length that terms add up to: an integer where they are constant.
+
+    The equations of the scope are applied.
+    """
+    terms = {term: factor for term, factor in terms.items() if factor}
+    terms = scope.facts.normal(terms)
     if not terms:
         return 0
     return terms[()] if [*terms] == [()] else Dimension(terms, scope)
@@ -206,31 +346,18 @@ def value_of(length: Length, lengths: Mapping[str, int]) -> int:
     return length.value(lengths) if isinstance(length, Dimension) else int(length)
 
 
-_BINARY: Final[dict[type, Callable[[Any, Any], Any]]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.FloorDiv: lambda a, b: a // b,
-    ast.Mod: lambda a, b: a % b,
-}
+def greatest(left: Length, right: Length) -> Length:
+    """Return the greater of two lengths, or the expression `max` of them."""
+    return _picked("max", left, right)
 
 
-def expression(node: ast.expr, text: str, scope: Any) -> Length:
-    """Return the length that a piece of the syntax of `text` says; `ValueError` if it says none."""
-    match node:
-        case ast.Constant(value=int() as number) if not isinstance(number, bool):
-            return number
-        case ast.Name(id=name):
-            return Dimension({(Atom(name),): 1}, scope)
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return -expression(inner, text, scope)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            sides = expression(left, text, scope), expression(right, text, scope)
-            return _BINARY[type(op)](*sides)
-        case ast.Call(func=ast.Name(id=name), args=[left, right]) if name in OPERATIONS:
-            sides = expression(left, text, scope), expression(right, text, scope)
-            symbolic = next((x for x in sides if isinstance(x, Dimension)), None)
-            return (
-                OPERATIONS[name](*sides) if symbolic is None else symbolic._operation(name, *sides)
-            )
-    raise ValueError(f"the shape {text!r} has {ast.unparse(node)!r}, which is not a length")
+def smallest(left: Length, right: Length) -> Length:
+    """Return the lesser of two lengths, or the expression `min` of them."""
+    return _picked("min", left, right)
+
+
+def _picked(name: str, left: Length, right: Length) -> Length:
+    for x in (left, right):
+        if isinstance(x, Dimension):
+            return x.operation(name, left, right)
+    return OPERATIONS[name](left, right)

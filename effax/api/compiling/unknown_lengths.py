@@ -49,7 +49,7 @@ def eval_shape_of_unknown(evaluate: Callable[..., Any], args: Any, keywords: Any
             lengths = next(more, None)
             if lengths is None:
                 raise SymbolicShapeError(
-                    f"eval_shape: too few lengths of {names} between 1 and 480 satisfy the "
+                    f"eval_shape: too few lengths of {names} among those tried satisfy the "
                     f"constraints {given[0].scope}"
                 )
             a, k = tree_unflatten(tree, [_known(x, lengths) for x in leaves])
@@ -91,16 +91,27 @@ def _known(x: Any, lengths: dict[str, int]) -> Any:
 def lengths_allowed(names: Sequence[str], scope: Any) -> Iterator[dict[str, int]]:
     """Yield numbers for unknowns that satisfy a scope's constraints; first unusual ones."""
     tries = 0
-    for step in range(len(_POOL)):
+    pools = [_numbers(name, scope) for name in names]
+    for step in range(max(map(len, pools), default=1)):
         for other in range(len(_POOL)):
-            picked = [_POOL[(step + i * (other + 1)) % len(_POOL)] for i in range(len(names))]
+            picked = [p[(step + i * (other + 1)) % len(p)] for i, p in enumerate(pools)]
             lengths = dict(zip(names, picked, strict=True))
             tries += 1
-            if scope is None or scope.allows(lengths):
+            if scope.allows(lengths):
                 yield lengths
                 break
             if len(names) < 2 or tries > 20_000:
                 break
+
+
+def _numbers(name: str, scope: Any) -> Sequence[int]:
+    """The numbers to try for an unknown, within its bounds."""
+    low, high = scope.facts.bounds(Dimension({(Atom(name),): 1}, scope))
+    start = max(int(low), 1)
+    inside = [n for n in _POOL if start <= n <= high]
+    if start > 1:
+        inside += [n for n in (start - 1 + n for n in _POOL) if n <= high]
+    return list(dict.fromkeys(inside)) or [start]
 
 
 def _length(
